@@ -1,0 +1,81 @@
+//! The event: one line of the store's log, the source of history, streams, undo and audit.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::id::IssueId;
+use crate::issue::Issue;
+use crate::time::Timestamp;
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum EventType {
+    Created,
+    Updated,
+    Claimed,
+    Released,
+    Closed,
+    Reopened,
+    Commented,
+    DepAdded,
+    DepRemoved,
+    Deleted,
+    LeaseExpired,
+}
+
+impl EventType {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EventType::Created => "created",
+            EventType::Updated => "updated",
+            EventType::Claimed => "claimed",
+            EventType::Released => "released",
+            EventType::Closed => "closed",
+            EventType::Reopened => "reopened",
+            EventType::Commented => "commented",
+            EventType::DepAdded => "dep_added",
+            EventType::DepRemoved => "dep_removed",
+            EventType::Deleted => "deleted",
+            EventType::LeaseExpired => "lease_expired",
+        }
+    }
+}
+
+/// One line of an issue's history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// The store's sequence number
+    pub id: i64,
+    pub issue_id: IssueId,
+    pub event_type: String,
+    pub actor: String,
+    /// What changed, each field as `{"old":…,"new":…}`
+    pub detail: Map<String, Value>,
+    pub created_at: Timestamp,
+}
+
+/// One changed field of a detail.
+pub fn change(old: impl Serialize, new: impl Serialize) -> Value {
+    json!({"old": old, "new": new})
+}
+
+/// Every field in which two states of an issue differ, except `updated_at`.
+pub fn changes(old: Option<&Issue>, new: &Issue) -> Map<String, Value> {
+    let fields = |issue: &Issue| match serde_json::to_value(issue) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    };
+    let before = old.map(fields).unwrap_or_default();
+    let after = fields(new);
+    let mut detail = Map::new();
+    for key in before.keys().chain(after.keys()) {
+        let (was, is) = (before.get(key), after.get(key));
+        if was != is && key != "updated_at" {
+            detail.insert(key.clone(), change(was, is));
+        }
+    }
+    detail
+}

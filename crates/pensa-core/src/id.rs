@@ -1,0 +1,126 @@
+//! Ids: how they are made from random bits, and the words by which a person names a thing.
+//!
+//! Whether an id exists, and which one a prefix means, is left to the engine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(transparent)]
+        #[schemars(inline)]
+        pub struct $name(String);
+
+        impl $name {
+            pub const PREFIX: &str = $prefix;
+
+            /// A new id from the random bits of a UUIDv7 (its leading digits are the same for a minute).
+            pub fn from_uuid(uuid: Uuid) -> Self {
+                let bytes = uuid.as_bytes();
+                let random = u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
+                Self(format!("{}{random:08x}", Self::PREFIX))
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<Self> {
+                check(text)?;
+                Ok(Self(text.to_owned()))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form.
+    IssueId "pn-";
+    /// The id of a comment; the same form as an issue's.
+    CommentId "pn-";
+}
+
+/// Longest id that is accepted, so that a mistake does not become a key.
+const MAX_BYTES: usize = 200;
+
+fn check(text: &str) -> Result<()> {
+    if text.is_empty() {
+        return Err(Error::invalid("id is empty"));
+    }
+    if text.len() > MAX_BYTES || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(Error::invalid("id is too long or contains blanks or control characters"));
+    }
+    Ok(())
+}
+
+/// How a caller names an issue: its id, any unique prefix of it, or in a batch `@name`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct IssueRef(String);
+
+impl IssueRef {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name an earlier line of the same batch gave, if this refers to one.
+    pub fn batch_name(&self) -> Option<&str> {
+        self.0.strip_prefix('@')
+    }
+}
+
+impl From<&IssueId> for IssueRef {
+    fn from(id: &IssueId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl FromStr for IssueRef {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(Self(text.trim().to_owned()))
+    }
+}
+
+impl fmt::Display for IssueRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_come_from_the_random_end_of_the_uuid() {
+        let a = Uuid::parse_str("018f0000-0000-7000-8000-0000a1b2c3d4").expect("a uuid");
+        assert_eq!(IssueId::from_uuid(a).as_str(), "pn-a1b2c3d4");
+    }
+
+    #[test]
+    fn ids_with_blanks_or_controls_are_refused() {
+        for bad in ["", "a b", "a\nb", "\u{1b}", &"x".repeat(201)] {
+            assert!(bad.parse::<IssueId>().is_err(), "{bad:?}");
+        }
+        assert!("bd-42.1".parse::<IssueId>().is_ok());
+    }
+}

@@ -1,0 +1,176 @@
+//! The issue: what it is, and (in [`transition`]) how it may change.
+
+mod transition;
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::comment::Comment;
+use crate::error::{Error, Result};
+use crate::id::IssueId;
+use crate::time::{Span, Timestamp};
+
+pub use transition::{Move, Outcome, apply};
+
+/// Declares an enum that is one word in JSON, in SQL and on the command line, in its sort order.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident $what:literal { $($(#[$vdoc:meta])* $variant:ident $text:literal $(| $alias:literal)*,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+        #[schemars(inline)]
+        pub enum $name {
+            $($(#[$vdoc])* #[serde(rename = $text $(, alias = $alias)*)] #[value(name = $text $(, alias = $alias)*)] $variant,)*
+        }
+
+        impl $name {
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<Self> {
+                match text {
+                    $($text $(| $alias)* => Ok(Self::$variant),)*
+                    _ => Err(Error::invalid(format!(concat!("invalid ", $what, ": {:?}"), text))
+                        .hint(format!("one of {}", [$($text),*].join(", ")))),
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// What kind of issue it is; never changes.
+    IssueType "issue type" {
+        /// A problem report
+        Bug "bug",
+        /// A piece of a plan
+        Task "task",
+        /// A test to write or run
+        Test "test",
+        /// Upkeep: refactoring, dependencies, CI
+        Chore "chore",
+    }
+}
+
+words! {
+    /// Where an issue stands.
+    Status "status" {
+        Open "open",
+        InProgress "in_progress" | "in-progress",
+        Closed "closed",
+    }
+}
+
+words! {
+    /// How urgent an issue is: p0 critical, p1 high, p2 normal, p3 low.
+    Priority "priority" {
+        P0 "p0" | "0" | "P0",
+        P1 "p1" | "1" | "P1",
+        P2 "p2" | "2" | "P2",
+        P3 "p3" | "3" | "P3",
+    }
+}
+
+words! {
+    /// The order of a listing; ties are broken by creation time, then id.
+    Sort "sort field" {
+        /// Most urgent first
+        Priority "priority",
+        /// Oldest first
+        CreatedAt "created_at",
+        /// Newest first
+        UpdatedAt "updated_at",
+        /// open, in_progress, closed
+        Status "status",
+        /// A to Z
+        Title "title",
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "the words! macro writes the variants")]
+impl Default for Priority {
+    fn default() -> Self {
+        Priority::P2
+    }
+}
+
+/// A planned unit of work or a problem report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Issue {
+    pub id: IssueId,
+    pub title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    pub issue_type: IssueType,
+    pub status: Status,
+    pub priority: Priority,
+    /// The stem of the spec this implements: `auth` for `specs/auth.md`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<String>,
+    /// The bug that is closed together with this
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixes: Option<IssueId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    /// When the claim ends by itself; absent for a claim that does not
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_expires_at: Option<Timestamp>,
+    /// How long a renewal of the lease lasts; a matter of the store, not shown
+    #[serde(skip)]
+    pub lease: Option<Span>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub close_reason: Option<String>,
+}
+
+impl Issue {
+    /// Gives the issue to somebody else, or to nobody. A lease was its former holder's, so it ends.
+    pub fn reassign(&mut self, assignee: Option<String>) {
+        if self.assignee != assignee {
+            self.assignee = assignee;
+            self.lease = None;
+            self.lease_expires_at = None;
+        }
+    }
+}
+
+/// An issue with what it depends on and what was said about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IssueDetail {
+    #[serde(flatten)]
+    pub issue: Issue,
+    pub deps: Vec<Issue>,
+    pub comments: Vec<Comment>,
+}
+
+/// An open issue whose title is nearly that of a new one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Similar {
+    pub id: IssueId,
+    pub title: String,
+}
+
+/// A new issue, and the open ones it may repeat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Created {
+    #[serde(flatten)]
+    pub issue: Issue,
+    pub similar: Vec<Similar>,
+}

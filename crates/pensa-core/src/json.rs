@@ -1,0 +1,58 @@
+//! The one way JSON is written for people's eyes and files: compact, and harmless on a terminal.
+//!
+//! Plain serde_json leaves C1 controls and bidi characters raw; here they are `\u` escapes of the same value.
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::ser::Formatter;
+
+use crate::error::{Error, Result};
+use crate::text::is_unsafe_to_print;
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Harmless;
+
+impl Formatter for Harmless {
+    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, to: &mut W, fragment: &str) -> io::Result<()> {
+        if fragment.is_ascii() && !fragment.contains('\x7f') {
+            return to.write_all(fragment.as_bytes());
+        }
+        let mut plain = 0;
+        for (at, c) in fragment.char_indices().filter(|(_, c)| is_unsafe_to_print(*c)) {
+            to.write_all(&fragment.as_bytes()[plain..at])?;
+            let mut units = [0u16; 2];
+            for unit in c.encode_utf16(&mut units) {
+                write!(to, "\\u{unit:04x}")?;
+            }
+            plain = at + c.len_utf8();
+        }
+        to.write_all(&fragment.as_bytes()[plain..])
+    }
+}
+
+/// Appends `value` to `to` as one line of JSON, without the line end.
+pub fn write_line<T: Serialize + ?Sized>(to: &mut Vec<u8>, value: &T) -> Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(to, Harmless)).map_err(Error::internal)
+}
+
+/// `value` as one line of JSON, without the line end.
+pub fn to_line<T: Serialize + ?Sized>(value: &T) -> Result<String> {
+    let mut bytes = Vec::with_capacity(256);
+    write_line(&mut bytes, value)?;
+    String::from_utf8(bytes).map_err(Error::internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsafe_characters_are_escaped_and_come_back_unchanged() {
+        let hostile = "é\u{9b}31m \u{202E} \u{7f} \u{E0041} \u{1b}[0m \" \\ \n ok";
+        let line = to_line(hostile).expect("serialises");
+        assert!(!line.chars().any(is_unsafe_to_print), "{line}");
+        let back: String = serde_json::from_str(&line).expect("valid JSON");
+        assert_eq!(back, hostile);
+    }
+}

@@ -1,0 +1,26 @@
+//! Pensa's nouns, the rules they obey, and the operations on them.
+//!
+//! Everything here is pure: no I/O, no clock, no SQL and no terminal. The engine runs the operations, the
+//! surfaces (shell, HTTP, and others) only carry them.
+
+pub mod catalog;
+pub mod comment;
+pub mod dep;
+pub mod error;
+pub mod event;
+pub mod graph;
+pub mod id;
+pub mod issue;
+pub mod json;
+pub mod op;
+pub mod ops;
+pub mod similar;
+pub mod text;
+pub mod time;
+
+pub use error::{Code, Error, Result};
+pub use op::{Access, Method, Op, Route};
+pub use time::{Span, Timestamp};
+
+/// The version of this build, compared by client and daemon.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,494 @@
+//! Operations on issues.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::id::{IssueId, IssueRef};
+use crate::issue::{Created, Issue, IssueDetail, IssueType, Move, Priority, Sort, Status};
+use crate::op::{Access, Op, Route};
+use crate::text;
+use crate::time::Span;
+
+/// Create an issue
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Create {
+    /// What it is about, in one line
+    pub title: String,
+    /// What kind of issue it is
+    #[arg(short = 't', long = "type", alias = "issue-type", value_name = "TYPE")]
+    #[serde(alias = "type")]
+    pub issue_type: IssueType,
+    /// How urgent it is
+    #[arg(short, long, default_value = "p2")]
+    #[serde(default)]
+    pub priority: Priority,
+    /// Who should do it
+    #[arg(short, long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    /// Stem of the spec it implements: auth for specs/auth.md
+    #[arg(long, value_name = "STEM")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<String>,
+    /// The bug to close together with it
+    #[arg(long, value_name = "ID")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixes: Option<IssueRef>,
+    /// Details; - reads them from standard input
+    #[arg(short, long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// An issue that must be closed first; may be given again
+    #[arg(long = "dep", value_name = "ID")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "dep")]
+    pub deps: Vec<IssueRef>,
+}
+
+impl Op for Create {
+    type Output = Created;
+    const NAME: &'static str = "issue.create";
+    const ROUTE: Route = Route::post("/issues").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// Change an issue, claim it or give it back
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Update {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+    /// A new title
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// A new status; closed closes it, open reopens a closed one
+    #[arg(short, long, conflicts_with_all = ["claim", "unclaim"])]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// A new priority
+    #[arg(short, long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// A new assignee; an empty name clears it
+    #[arg(short, long, value_name = "NAME", conflicts_with_all = ["claim", "unclaim"])]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    /// A new description; - reads it from standard input, an empty one clears it
+    #[arg(short, long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Claim it: fails if another holds it
+    #[arg(long, conflicts_with = "unclaim")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub claim: bool,
+    /// Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d
+    #[arg(long, requires = "claim", value_name = "TIME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<Span>,
+    /// Give it back: open, without assignee
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unclaim: bool,
+}
+
+impl Update {
+    /// What the request asks of the issue's state, if anything.
+    pub fn step(&self) -> Result<Option<Move>> {
+        if self.ttl.is_some() && !self.claim {
+            return Err(Error::invalid("a ttl goes with a claim"));
+        }
+        if (self.claim || self.unclaim) && (self.status.is_some() || self.assignee.is_some()) {
+            return Err(Error::invalid("a claim or its release sets status and assignee by itself"));
+        }
+        match (self.claim, self.unclaim) {
+            (true, true) => Err(Error::invalid("claim and unclaim exclude each other")),
+            (true, false) => Ok(Some(Move::Claim { lease: self.ttl })),
+            (false, true) => Ok(Some(Move::Release)),
+            (false, false) => Ok(self.status.map(Move::Status)),
+        }
+    }
+
+    /// Applies the fields that are not a matter of state.
+    pub fn edit(&self, issue: &mut Issue) -> Result<()> {
+        if let Some(title) = &self.title {
+            issue.title = text::line("title", title)?.to_owned();
+        }
+        if self.description.is_some() {
+            issue.description = text::optional_block("description", self.description.as_ref())?;
+        }
+        if let Some(priority) = self.priority {
+            issue.priority = priority;
+        }
+        if self.assignee.is_some() {
+            issue.reassign(text::optional_line("assignee", self.assignee.as_ref())?);
+        }
+        Ok(())
+    }
+
+    /// Whether the request asks for nothing at all.
+    pub fn is_empty(&self) -> bool {
+        self.title.is_none()
+            && self.description.is_none()
+            && self.priority.is_none()
+            && self.assignee.is_none()
+            && self.status.is_none()
+            && !self.claim
+            && !self.unclaim
+    }
+}
+
+impl Op for Update {
+    type Output = Issue;
+    const NAME: &'static str = "issue.update";
+    const ROUTE: Route = Route::patch("/issues/{id}");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Close an issue, and the bug it fixes
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Close {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+    /// Why, or how it was done
+    #[arg(short, long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Close it whatever its status and whoever holds it
+    #[arg(short, long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+}
+
+impl Op for Close {
+    type Output = Issue;
+    const NAME: &'static str = "issue.close";
+    const ROUTE: Route = Route::post("/issues/{id}/close");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Reopen a closed issue
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Reopen {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+    /// Why
+    #[arg(short, long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Op for Reopen {
+    type Output = Issue;
+    const NAME: &'static str = "issue.reopen";
+    const ROUTE: Route = Route::post("/issues/{id}/reopen");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Give an issue back: open, without assignee
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+}
+
+impl Op for Release {
+    type Output = Issue;
+    const NAME: &'static str = "issue.release";
+    const ROUTE: Route = Route::post("/issues/{id}/release");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Renew the lease of a claim
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Heartbeat {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+    /// From now on, this long; as long as before unless given
+    #[arg(long, value_name = "TIME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<Span>,
+}
+
+impl Op for Heartbeat {
+    type Output = Issue;
+    const NAME: &'static str = "issue.heartbeat";
+    const ROUTE: Route = Route::post("/issues/{id}/heartbeat");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Delete an issue with its dependencies, comments and events
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Delete {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+    /// Even if others depend on it, fix it or have commented
+    #[arg(short, long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+}
+
+impl Op for Delete {
+    type Output = Deleted;
+    const NAME: &'static str = "issue.delete";
+    const ROUTE: Route = Route::delete("/issues/{id}");
+    const ACCESS: Access = Access::Maintain;
+}
+
+/// What was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Deleted {
+    /// Always `deleted`
+    pub status: String,
+    pub id: IssueId,
+}
+
+/// Show an issue with its dependencies and comments
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Show {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+}
+
+impl Op for Show {
+    type Output = IssueDetail;
+    const NAME: &'static str = "issue.show";
+    const ROUTE: Route = Route::get("/issues/{id}");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Which issues a listing is about; every filter given must match
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub status: Option<Status>,
+    pub priority: Option<Priority>,
+    pub assignee: Option<String>,
+    pub issue_type: Option<IssueType>,
+    pub spec: Option<String>,
+}
+
+/// List issues of every status, most urgent first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only those with this status
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// Only those with this priority
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// Only those of this assignee; an empty name means unassigned
+    #[arg(short, long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    /// Only those of this type
+    #[arg(short = 't', long = "type", alias = "issue-type", value_name = "TYPE")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "type")]
+    pub issue_type: Option<IssueType>,
+    /// Only those of this spec
+    #[arg(long, value_name = "STEM")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spec: Option<String>,
+    /// In which order
+    #[arg(long, value_name = "FIELD")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sort: Option<Sort>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl List {
+    pub fn filter(&self) -> Filter {
+        Filter {
+            status: self.status,
+            priority: self.priority,
+            assignee: self.assignee.clone(),
+            issue_type: self.issue_type,
+            spec: self.spec.clone(),
+        }
+    }
+}
+
+impl Op for List {
+    type Output = Vec<Issue>;
+    const NAME: &'static str = "issue.list";
+    const ROUTE: Route = Route::get("/issues");
+    const ACCESS: Access = Access::Read;
+}
+
+/// List open issues that nothing blocks, most urgent first; bugs are reports, not work, and never listed
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ready {
+    /// Only those with this priority
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// Only those of this assignee; an empty name means unassigned
+    #[arg(short, long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    /// Only those of this type
+    #[arg(short = 't', long = "type", alias = "issue-type", value_name = "TYPE")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "type")]
+    pub issue_type: Option<IssueType>,
+    /// Only those of this spec
+    #[arg(long, value_name = "STEM")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spec: Option<String>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Ready {
+    pub fn filter(&self) -> Filter {
+        Filter {
+            status: Some(Status::Open),
+            priority: self.priority,
+            assignee: self.assignee.clone(),
+            issue_type: self.issue_type,
+            spec: self.spec.clone(),
+        }
+    }
+}
+
+impl Op for Ready {
+    type Output = Vec<Issue>;
+    const NAME: &'static str = "issue.ready";
+    const ROUTE: Route = Route::get("/issues/ready");
+    const ACCESS: Access = Access::Read;
+}
+
+/// List issues that wait for one that is not closed
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Blocked {
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for Blocked {
+    type Output = Vec<Issue>;
+    const NAME: &'static str = "issue.blocked";
+    const ROUTE: Route = Route::get("/issues/blocked");
+    const ACCESS: Access = Access::Read;
+}
+
+/// List issues whose title or description contains a text, whatever its case
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// The text, taken literally
+    #[arg(value_name = "QUERY")]
+    #[serde(alias = "query")]
+    pub q: String,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for Search {
+    type Output = Vec<Issue>;
+    const NAME: &'static str = "issue.search";
+    const ROUTE: Route = Route::get("/issues/search");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Count issues that are not closed, or all of them by group
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Count {
+    /// By status
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_status: bool,
+    /// By priority
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_priority: bool,
+    /// By type
+    #[arg(long, alias = "by-type")]
+    #[serde(skip_serializing_if = "std::ops::Not::not", alias = "by_type")]
+    pub by_issue_type: bool,
+    /// By assignee
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_assignee: bool,
+}
+
+impl Op for Count {
+    type Output = Counted;
+    const NAME: &'static str = "issue.count";
+    const ROUTE: Route = Route::get("/issues/count");
+    const ACCESS: Access = Access::Read;
+}
+
+/// How many issues there are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Counted {
+    /// Those that are not closed
+    Plain { count: i64 },
+    /// All, by the groups asked for
+    Grouped { total: i64, groups: Vec<Group> },
+}
+
+/// One group; it has the keys that were asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Group {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_type: Option<IssueType>,
+    /// Empty for those without one
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    pub count: i64,
+}
+
+/// Show what happened to an issue, newest first
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct History {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for History {
+    type Output = Vec<Event>;
+    const NAME: &'static str = "issue.history";
+    const ROUTE: Route = Route::get("/issues/{id}/history");
+    const ACCESS: Access = Access::Read;
+}

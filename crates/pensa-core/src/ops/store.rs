@@ -1,0 +1,156 @@
+//! Operations on the store as a whole.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::id::IssueId;
+use crate::op::{Access, Op, Route};
+
+/// Show how many issues are open, in progress and closed, by type
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Status {}
+
+impl Op for Status {
+    type Output = Summary;
+    const NAME: &'static str = "store.status";
+    const ROUTE: Route = Route::get("/status");
+    const ACCESS: Access = Access::Read;
+}
+
+/// How many issues stand where.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tally {
+    pub open: i64,
+    pub in_progress: i64,
+    pub closed: i64,
+}
+
+/// The health of a project at a glance.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    #[serde(flatten)]
+    pub total: Tally,
+    /// Every type is present
+    pub by_type: BTreeMap<String, Tally>,
+}
+
+/// Write the store to JSONL files beside it and stage them in git
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Export {}
+
+impl Op for Export {
+    type Output = Transfer;
+    const NAME: &'static str = "store.export";
+    const ROUTE: Route = Route::post("/export");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Read the JSONL files beside the store back into it; the newer of two versions stays
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Import {}
+
+impl Op for Import {
+    type Output = Transfer;
+    const NAME: &'static str = "store.import";
+    const ROUTE: Route = Route::post("/import");
+    const ACCESS: Access = Access::Write;
+}
+
+/// How many lines of each kind went through.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Transfer {
+    /// Always `ok`
+    pub status: String,
+    pub issues: i64,
+    pub deps: i64,
+    pub comments: i64,
+}
+
+/// Check the store's health
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Doctor {
+    /// Release every claim and repair what can be repaired
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fix: bool,
+}
+
+impl Op for Doctor {
+    type Output = Report;
+    const NAME: &'static str = "store.doctor";
+    const ROUTE: Route = Route::post("/doctor");
+    const ACCESS: Access = Access::Write;
+}
+
+/// What a check-up found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    pub findings: Vec<Finding>,
+    pub fixes_applied: Vec<String>,
+}
+
+/// One thing worth knowing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    pub check: String,
+    pub severity: Severity,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<IssueId>,
+    pub fixable: bool,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+/// Print the directory of the store
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Where {}
+
+impl Op for Where {
+    type Output = Place;
+    const NAME: &'static str = "store.where";
+    const ROUTE: Route = Route::get("/where");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Where a store is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Place {
+    pub path: String,
+}
+
+/// Tell which store is served, and by which version
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Info {}
+
+impl Op for Info {
+    type Output = StoreInfo;
+    const NAME: &'static str = "store.info";
+    const ROUTE: Route = Route::get("/daemon");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Which store answers, and what runs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StoreInfo {
+    pub project_dir: String,
+    pub version: String,
+    pub store_id: String,
+}

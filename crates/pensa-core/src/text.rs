@@ -1,0 +1,136 @@
+//! What text may be stored, how it is compared, and what of it may reach a terminal.
+
+use crate::error::{Code, Error, Result};
+
+/// Longest title, actor, assignee or spec, in characters.
+pub const LINE_CHARS: usize = 500;
+/// Longest description, comment or reason, in bytes.
+pub const TEXT_BYTES: usize = 1 << 20;
+
+/// Checks a one-line text (title, actor, spec) and gives it back without surrounding blanks.
+pub fn line<'a>(what: &str, text: &'a str) -> Result<&'a str> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Error::invalid(format!("{what} is empty")));
+    }
+    let length = text.chars().count();
+    if length > LINE_CHARS {
+        return Err(Error::new(Code::TooLarge, format!("{what} has {length} characters; the limit is {LINE_CHARS}"))
+            .hint("put the details into the description"));
+    }
+    refuse_controls(what, text, &[])?;
+    Ok(text)
+}
+
+/// Checks a text of many lines (description, comment) and gives it back with LF line ends.
+pub fn block(what: &str, text: &str) -> Result<String> {
+    if text.len() > TEXT_BYTES {
+        return Err(Error::new(Code::TooLarge, format!("{what} has {} bytes; the limit is {TEXT_BYTES}", text.len())));
+    }
+    let text = text.replace("\r\n", "\n");
+    refuse_controls(what, &text, &['\n', '\t'])?;
+    Ok(text)
+}
+
+/// A one-line text that may be left out; empty means absent.
+pub fn optional_line(what: &str, given: Option<&String>) -> Result<Option<String>> {
+    match given.map(|given| given.trim()) {
+        None | Some("") => Ok(None),
+        Some(given) => line(what, given).map(|line| Some(line.to_owned())),
+    }
+}
+
+/// A text of many lines that may be left out; empty means absent.
+pub fn optional_block(what: &str, given: Option<&String>) -> Result<Option<String>> {
+    match given {
+        Some(given) if !given.is_empty() => block(what, given).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn refuse_controls(what: &str, text: &str, allowed: &[char]) -> Result<()> {
+    match text.chars().find(|c| c.is_control() && !allowed.contains(c)) {
+        None => Ok(()),
+        Some(c) => Err(Error::invalid(format!("{what} contains the control character U+{:04X}", c as u32))
+            .hint("remove it; output of other programs can be had without colours by setting NO_COLOR=1")),
+    }
+}
+
+/// Whether a character could move, colour or erase a terminal, or reorder or hide what stands beside it.
+pub fn is_unsafe_to_print(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{061C}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
+}
+
+/// One line for a terminal: line ends become blanks, what is unsafe to print goes.
+pub fn printable_line(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c }).filter(|c| !is_unsafe_to_print(*c)).collect()
+}
+
+/// Many lines for a terminal: what is unsafe to print goes, line ends and tabs stay.
+pub fn printable_block(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe_to_print(*c)).collect()
+}
+
+/// The form in which texts are compared regardless of case, for all of Unicode.
+///
+/// Lower, upper, lower, character by character, equals full case folding (ß and ẞ become ss, all sigmas one)
+/// and needs no table of its own. It also takes the dotless ı for i, which a search wants.
+pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    text.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folding_makes_every_case_of_a_word_equal() {
+        for (a, b) in [
+            ("LOGIN", "login"),
+            ("Ärger", "ÄRGER"),
+            ("STRASSE", "straße"),
+            ("ẞ", "ss"),
+            ("ΟΔΟΣ", "οδος"),
+            ("K", "k"),
+            ("ДОМ", "дом"),
+        ] {
+            assert_eq!(fold(a), fold(b), "{a} {b}");
+        }
+        assert_ne!(fold("a_b"), fold("axb"));
+    }
+
+    #[test]
+    fn lines_are_trimmed_and_bounded() {
+        assert_eq!(line("title", "  x ").expect("fine"), "x");
+        for bad in ["", "   ", "a\nb", "a\u{1b}[31mb", "a\u{9b}b", "nul\0", &"x".repeat(LINE_CHARS + 1)] {
+            assert!(line("title", bad).is_err(), "{bad:?}");
+        }
+        let error = line("title", &"é".repeat(501)).expect_err("too long");
+        assert!(error.message.contains("500"), "the limit is named: {error}");
+    }
+
+    #[test]
+    fn blocks_keep_lines_and_refuse_escapes() {
+        assert_eq!(block("text", "a\r\n\tb\n").expect("fine"), "a\n\tb\n");
+        for bad in ["a\rb", "\u{1b}]52;c;x\u{7}", "\u{7f}"] {
+            assert!(block("text", bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_unsafe_survives_printing() {
+        let hostile = "a\u{1b}[2Jb\u{9b}31m\u{202E}evil\u{2066}\u{200B}\u{7}\rc\u{E0041}";
+        for shown in [printable_line(hostile), printable_block(hostile)] {
+            assert!(!shown.chars().any(is_unsafe_to_print), "{shown:?}");
+            assert!(shown.contains("evil"));
+        }
+        assert_eq!(printable_line("a\nb"), "a b");
+        assert_eq!(printable_block("a\nb\tc"), "a\nb\tc");
+    }
+}

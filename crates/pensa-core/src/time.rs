@@ -1,0 +1,207 @@
+//! Points in time and lengths of time, in the one form the product writes.
+//!
+//! Reading the clock is left to the engine's context.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::error::{Error, Result};
+
+/// UTC with milliseconds; written as `2026-02-27T14:30:00.000Z`, so that text order is time order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(jiff::Timestamp);
+
+impl Timestamp {
+    /// Fails outside the years 0 to 9999, whose text form would not sort.
+    pub fn from_millis(millis: i64) -> Result<Self> {
+        let ts = jiff::Timestamp::from_millisecond(millis)
+            .map_err(|_| Error::invalid(format!("time out of range: {millis}")))?;
+        let year = ts.to_zoned(jiff::tz::TimeZone::UTC).year();
+        if !(0..=9999).contains(&year) {
+            return Err(Error::invalid(format!("time out of range: {millis}")));
+        }
+        Ok(Self(ts))
+    }
+
+    pub fn as_millis(self) -> i64 {
+        self.0.as_millisecond()
+    }
+
+    /// This moment and then `span`; the far end of time if that is out of range.
+    #[must_use]
+    pub fn plus(self, span: Span) -> Self {
+        Self::from_millis(self.as_millis().saturating_add(span.as_millis())).unwrap_or(self)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}", self.0)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = || Error::invalid(format!("not a time: {text:?}")).hint("times look like 2026-02-27T14:30:00.000Z");
+        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+            return Self::from_millis(text.parse().map_err(|_| bad())?);
+        }
+        let ts: jiff::Timestamp = text.parse().map_err(|_| bad())?;
+        Self::from_millis(ts.as_millisecond())
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = Timestamp;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an RFC 3339 time or Unix milliseconds")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+                text.parse().map_err(E::custom)
+            }
+            fn visit_i64<E: de::Error>(self, millis: i64) -> Result<Timestamp, E> {
+                Timestamp::from_millis(millis).map_err(E::custom)
+            }
+            fn visit_u64<E: de::Error>(self, millis: u64) -> Result<Timestamp, E> {
+                self.visit_i64(i64::try_from(millis).map_err(E::custom)?)
+            }
+        }
+        from.deserialize_any(Either)
+    }
+}
+
+impl JsonSchema for Timestamp {
+    fn schema_name() -> Cow<'static, str> {
+        "Timestamp".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "format": "date-time"})
+    }
+}
+
+/// A length of time, written as a whole number and one unit: `30s`, `15m`, `12h`, `90d`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    millis: i64,
+}
+
+const UNITS: [(char, i64); 4] = [('d', 86_400_000), ('h', 3_600_000), ('m', 60_000), ('s', 1_000)];
+
+impl Span {
+    /// Long enough for any deadline, short enough to add to any date of this era.
+    const MAX_MILLIS: i64 = 36_500 * 86_400_000;
+
+    pub const fn from_millis(millis: i64) -> Self {
+        Self { millis }
+    }
+
+    pub fn as_millis(self) -> i64 {
+        self.millis
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, length) = UNITS
+            .into_iter()
+            .find(|(_, length)| self.millis % length == 0 && self.millis >= *length)
+            .unwrap_or(('s', 1_000));
+        write!(f, "{}{unit}", self.millis / length)
+    }
+}
+
+impl FromStr for Span {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let bad =
+            || Error::invalid(format!("not a duration: {text:?}")).hint("durations look like 30s, 15m, 12h or 90d");
+        let unit = text.chars().last().ok_or_else(bad)?;
+        let (_, length) = UNITS.into_iter().find(|(name, _)| *name == unit).ok_or_else(bad)?;
+        let count: i64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
+        match count.checked_mul(length) {
+            Some(millis) if count > 0 && millis <= Self::MAX_MILLIS => Ok(Self { millis }),
+            _ => Err(Error::invalid(format!("duration out of range: {text:?}")).hint("from 1s to 36500d")),
+        }
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Cow::<str>::deserialize(from)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Span {
+    fn schema_name() -> Cow<'static, str> {
+        "Span".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": "^[0-9]+[smhd]$"})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_accepted_form_is_written_as_utc_milliseconds() {
+        let table = [
+            ("2026-02-27T14:30:00Z", "2026-02-27T14:30:00.000Z"),
+            ("2026-02-27T14:30:00.1234Z", "2026-02-27T14:30:00.123Z"),
+            ("2026-02-27T15:30:00.5+01:00", "2026-02-27T14:30:00.500Z"),
+            ("1772202600000", "2026-02-27T14:30:00.000Z"),
+        ];
+        for (given, written) in table {
+            assert_eq!(given.parse::<Timestamp>().expect(given).to_string(), written);
+        }
+        let number: Timestamp = serde_json::from_str("1772202600000").expect("a number");
+        assert_eq!(number.to_string(), "2026-02-27T14:30:00.000Z");
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for bad in ["", "yesterday", "2026-02-30T00:00:00Z", "-1", "99999999999999999999", "2026-02-27"] {
+            assert!(bad.parse::<Timestamp>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn spans_read_and_write_their_largest_whole_unit() {
+        for (given, written) in [("30s", "30s"), ("90s", "90s"), ("60s", "1m"), ("24h", "1d"), ("90d", "90d")] {
+            assert_eq!(given.parse::<Span>().expect(given).to_string(), written);
+        }
+        for bad in ["", "s", "0s", "-1m", "1w", "1.5h", "99999999999d", "1m ", "é"] {
+            assert!(bad.parse::<Span>().is_err(), "{bad:?}");
+        }
+    }
+}

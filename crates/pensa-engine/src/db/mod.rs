@@ -1,0 +1,155 @@
+//! The database behind the engine: one SQL text, one transaction type, a driver for each database.
+//!
+//! Operations write `?1, ?2`, use TEXT, BIGINT and BOOLEAN columns, and never ask which driver runs them.
+
+pub(crate) mod migrations;
+mod sqlite;
+mod value;
+
+use pensa_core::event::EventType;
+use pensa_core::id::IssueId;
+use pensa_core::{Result, Timestamp};
+use serde_json::{Map, Value};
+
+use crate::store::StoreDir;
+pub(crate) use value::{Param, Row, params};
+
+/// An open database.
+#[derive(Debug)]
+pub(crate) enum Db {
+    Sqlite(sqlite::Database),
+}
+
+/// A database that was just opened.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) db: Db,
+    /// Whether it was made by opening it.
+    pub(crate) fresh: bool,
+}
+
+impl Db {
+    pub(crate) fn open(store: &StoreDir, now: Timestamp) -> Result<Opened> {
+        let (database, fresh) = sqlite::Database::open(store, now)?;
+        Ok(Opened { db: Db::Sqlite(database), fresh })
+    }
+
+    pub(crate) fn begin_read(&self) -> Result<Tx<'_>> {
+        match self {
+            Db::Sqlite(database) => Ok(Tx { driver: Driver::Sqlite(database.begin("BEGIN")?) }),
+        }
+    }
+
+    pub(crate) fn begin_write(&self) -> Result<Tx<'_>> {
+        match self {
+            Db::Sqlite(database) => Ok(Tx { driver: Driver::Sqlite(database.begin("BEGIN IMMEDIATE")?) }),
+        }
+    }
+}
+
+/// A transaction. Rolled back when dropped without a commit.
+#[derive(Debug)]
+pub struct Tx<'c> {
+    driver: Driver<'c>,
+}
+
+#[derive(Debug)]
+enum Driver<'c> {
+    Sqlite(sqlite::Transaction<'c>),
+}
+
+/// A line for the log: what happened to which subject, and which issue that concerns.
+#[derive(Debug)]
+pub(crate) struct NewEvent<'a> {
+    pub(crate) subject_kind: &'static str,
+    pub(crate) subject_id: &'a str,
+    pub(crate) issue_id: Option<&'a IssueId>,
+    pub(crate) event_type: EventType,
+    pub(crate) actor: &'a str,
+    pub(crate) detail: Map<String, Value>,
+    pub(crate) at: Timestamp,
+}
+
+impl Tx<'_> {
+    /// Runs a statement and tells how many rows it changed.
+    pub(crate) fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<usize> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.execute(sql, params),
+        }
+    }
+
+    /// Hands every row of an answer to `each`.
+    pub(crate) fn for_each(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        mut each: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.for_each(sql, params, &mut each),
+        }
+    }
+
+    /// Every row of an answer.
+    pub(crate) fn query<T>(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        mut map: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut rows = Vec::new();
+        self.for_each(sql, params, |row| {
+            rows.push(map(row)?);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// The last row of an answer that has one at most.
+    pub(crate) fn query_one<T>(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        map: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        Ok(self.query(sql, params, map)?.pop())
+    }
+
+    /// Appends a line to the log. The driver hands out the sequence number.
+    pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.append_event(event),
+        }
+    }
+
+    /// Foreign keys need to hold only at the commit, so that rows may come in any order.
+    pub(crate) fn defer_foreign_keys(&self) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.defer_foreign_keys(),
+        }
+    }
+
+    /// What the database itself says is wrong with it.
+    pub(crate) fn integrity_problems(&self) -> Result<Vec<String>> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.integrity_problems(),
+        }
+    }
+
+    /// Runs `work`; if it fails or panics, what it did is undone and the transaction goes on.
+    pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.execute("SAVEPOINT op", params![])?;
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        if !matches!(outcome, Ok(Ok(_))) {
+            self.execute("ROLLBACK TO op", params![])?;
+        }
+        self.execute("RELEASE op", params![])?;
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    pub(crate) fn commit(self) -> Result<()> {
+        match self.driver {
+            Driver::Sqlite(tx) => tx.commit(),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The SQLite driver.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pensa_core::{Code, Error, Result, Timestamp, json};
+use rusqlite::config::DbConfig;
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OpenFlags};
+
+use super::migrations;
+use super::value::{Param, Row};
+use super::{NewEvent, params};
+use crate::error;
+use crate::store::{self, StoreDir};
+use crate::ticket;
+
+/// Older ones can corrupt a write-ahead log.
+const OLDEST_SQLITE: i32 = 3_051_003;
+/// The log is folded into the database when it has this many pages. Small, because the first process to open the
+/// database after all others have left reads the whole log.
+const CHECKPOINT_PAGES: i64 = 400;
+
+#[derive(Debug)]
+pub(crate) struct Database {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Database {
+    /// Opens the database of a store; says whether it had to be made.
+    pub(crate) fn open(store: &StoreDir, now: Timestamp) -> Result<(Self, bool)> {
+        if rusqlite::version_number() < OLDEST_SQLITE {
+            return Err(Error::internal(format!("built with SQLite {}, which is too old", rusqlite::version())));
+        }
+        let path = store.database();
+        store::refuse_link(&path)?;
+        if !path.exists() {
+            // Readable by its owner only from the start; SQLite gives its log the same mode.
+            StoreDir::open_private(&path).map_err(|e| error::io("create", &path, &e))?;
+        }
+        let database = Self { connection: connect(&path)?, path };
+        let version = database.version()?;
+        if version == migrations::SCHEMA_VERSION && database.is_wal()? {
+            return Ok((database, false));
+        }
+        if version > migrations::SCHEMA_VERSION {
+            return Err(newer(&database.path, version));
+        }
+        database.bring_up_to_date(store, now)
+    }
+
+    fn bring_up_to_date(self, store: &StoreDir, now: Timestamp) -> Result<(Self, bool)> {
+        store.local_dir("")?;
+        let _ticket = ticket::take(store)?;
+        if !self.is_wal()? {
+            let mode: String = self.one("PRAGMA journal_mode = WAL").map_err(|e| self.failed(e))?;
+            if mode != "wal" {
+                return Err(Error::new(
+                    Code::Unsupported,
+                    format!("{} cannot use a write-ahead log (its journal mode stays {mode})", self.path.display()),
+                )
+                .hint("move the store to a local file system, or use pn daemon"));
+            }
+        }
+        let version = self.version()?;
+        if version > migrations::SCHEMA_VERSION {
+            return Err(newer(&self.path, version));
+        }
+        if version == 0 && self.one::<i64>("SELECT count(*) FROM sqlite_schema").map_err(|e| self.failed(e))? > 0 {
+            return Err(Error::new(Code::Corrupt, format!("{} is not a Pensa database", self.path.display()))
+                .hint("move it away; Pensa then makes its own"));
+        }
+        let tx = self.begin("BEGIN IMMEDIATE")?;
+        for migration in migrations::pending(version) {
+            tx.connection.execute_batch(migration.sql).map_err(|e| self.failed(e))?;
+            tx.execute(
+                "INSERT INTO _migrations (name, checksum, applied_at) VALUES (?1, ?2, ?3)",
+                params![migration.name, migration.checksum(), now],
+            )?;
+        }
+        tx.connection.pragma_update(None, "user_version", migrations::SCHEMA_VERSION).map_err(|e| self.failed(e))?;
+        tx.commit()?;
+        Ok((self, version == 0))
+    }
+
+    pub(crate) fn begin(&self, how: &str) -> Result<Transaction<'_>> {
+        self.connection.prepare_cached(how).and_then(|mut s| s.execute([])).map_err(|e| self.failed(e))?;
+        Ok(Transaction { connection: &self.connection, path: &self.path, open: true })
+    }
+
+    fn version(&self) -> Result<i64> {
+        self.one("PRAGMA user_version").map_err(|e| self.failed(e))
+    }
+
+    fn is_wal(&self) -> Result<bool> {
+        Ok(self.one::<String>("PRAGMA journal_mode").map_err(|e| self.failed(e))? == "wal")
+    }
+
+    fn one<T: rusqlite::types::FromSql>(&self, sql: &str) -> rusqlite::Result<T> {
+        self.connection.query_row(sql, [], |row| row.get(0))
+    }
+
+    fn failed(&self, e: rusqlite::Error) -> Error {
+        failed(&self.path, e)
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    // NOFOLLOW refuses links anywhere in the path: resolve the directory's, the file itself was checked.
+    let real = path
+        .parent()
+        .and_then(|dir| fs::canonicalize(dir).ok())
+        .and_then(|dir| Some(dir.join(path.file_name()?)))
+        .unwrap_or_else(|| path.to_owned());
+    let set_up = || {
+        let connection = Connection::open_with_flags(real, flags)?;
+        connection.busy_timeout(Duration::from_millis(5000))?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(connection)
+    };
+    set_up().map_err(|e| failed(path, e))
+}
+
+fn newer(path: &Path, version: i64) -> Error {
+    Error::new(
+        Code::NewerSchema,
+        format!(
+            "{} was written by a newer Pensa (schema {version}, this one knows {})",
+            path.display(),
+            migrations::SCHEMA_VERSION
+        ),
+    )
+    .hint("update pn; the database was not touched")
+}
+
+/// SQLite reports some failures for want of space as plain I/O errors: ask the file system.
+fn failed(path: &Path, e: rusqlite::Error) -> Error {
+    let told = error::sqlite(e);
+    let full = || rustix::fs::statvfs(path).is_ok_and(|fs| fs.f_bavail.saturating_mul(fs.f_frsize) < 64 * 1024);
+    if told.code == Code::Internal && full() {
+        return Error::new(Code::DiskFull, "no space left on the disk of the database")
+            .hint("free some space and try again; nothing was changed");
+    }
+    told
+}
+
+#[derive(Debug)]
+pub(crate) struct Transaction<'c> {
+    connection: &'c Connection,
+    path: &'c Path,
+    open: bool,
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.open && !self.connection.is_autocommit() {
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+impl Transaction<'_> {
+    pub(crate) fn commit(mut self) -> Result<()> {
+        self.execute("COMMIT", params![])?;
+        self.open = false;
+        Ok(())
+    }
+
+    pub(crate) fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<usize> {
+        let run = || self.connection.prepare_cached(sql)?.execute(rusqlite::params_from_iter(params));
+        run().map_err(|e| self.failed(e))
+    }
+
+    pub(crate) fn for_each(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(|e| self.failed(e))?;
+        let mut rows = statement.query(rusqlite::params_from_iter(params)).map_err(|e| self.failed(e))?;
+        while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
+            each(&Row::Sqlite(row))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<()> {
+        self.execute(
+            "INSERT INTO events (subject_kind, subject_id, issue_id, event_type, actor, detail, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                event.subject_kind,
+                event.subject_id,
+                event.issue_id,
+                event.event_type.as_str(),
+                event.actor,
+                json::to_line(&event.detail)?,
+                event.at,
+            ],
+        )?;
+        Ok(())
+    }
+
+    pub(crate) fn defer_foreign_keys(&self) -> Result<()> {
+        self.connection.pragma_update(None, "defer_foreign_keys", true).map_err(|e| self.failed(e))
+    }
+
+    pub(crate) fn integrity_problems(&self) -> Result<Vec<String>> {
+        let mut problems = Vec::new();
+        self.for_each("PRAGMA quick_check", params![], &mut |row| {
+            problems.push(row.text(0)?);
+            Ok(())
+        })?;
+        problems.retain(|line| line != "ok");
+        self.for_each("PRAGMA foreign_key_check", params![], &mut |row| {
+            problems.push(format!("{} has a row that refers to a missing row of {}", row.text(0)?, row.text(2)?));
+            Ok(())
+        })?;
+        Ok(problems)
+    }
+
+    fn failed(&self, e: rusqlite::Error) -> Error {
+        failed(self.path, e)
+    }
+}
+
+impl ToSql for Param<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Param::Null => ValueRef::Null,
+            Param::Int(value) => ValueRef::Integer(*value),
+            Param::Text(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}

@@ -1,0 +1,112 @@
+//! One open store: opens it, and runs operations in read or write transactions.
+
+use std::sync::Arc;
+
+use pensa_core::{Access, Result};
+
+use crate::context::{Clock, Context, Ids, RandomIds, SystemClock};
+use crate::db::{Db, Tx};
+use crate::execute::Execute;
+use crate::jsonl;
+use crate::ops::lease;
+use crate::store::StoreDir;
+use crate::ticket;
+
+/// An open store. Holds one connection: give each thread its own.
+#[derive(Debug)]
+pub struct Engine {
+    store: StoreDir,
+    db: Db,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+}
+
+impl Engine {
+    /// Opens a store, bringing its database up to date, or making it from the JSONL files beside it.
+    pub fn open(store: StoreDir) -> Result<Self> {
+        Self::open_with(store, Arc::new(SystemClock), Arc::new(RandomIds))
+    }
+
+    /// Opens a store with a clock and a source of ids of the caller's own.
+    pub fn open_with(store: StoreDir, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Result<Self> {
+        if !store.database().exists() {
+            store.complete()?;
+        }
+        let now = clock.now()?;
+        let opened = Db::open(&store, now)?;
+        let engine = Self { store, db: opened.db, clock, ids };
+        if opened.fresh && jsonl::any(&engine.store) {
+            engine.write("pensa", |cx, tx| jsonl::import(cx, tx).map(drop))?;
+        }
+        Ok(engine)
+    }
+
+    pub fn store(&self) -> &StoreDir {
+        &self.store
+    }
+
+    /// Another handle on the same store, for another thread.
+    pub fn another(&self) -> Result<Self> {
+        Self::open_with(self.store.clone(), self.clock.clone(), self.ids.clone())
+    }
+
+    /// Runs one operation as `actor`, in a transaction of its own.
+    pub fn call<O: Execute>(&self, actor: &str, op: &O) -> Result<O::Output> {
+        self.run(O::ACCESS, actor, |cx, tx| op.execute(cx, tx))
+    }
+
+    /// Runs `work` in a transaction of the kind that `access` asks for.
+    pub fn run<T>(
+        &self,
+        access: Access,
+        actor: &str,
+        work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>,
+    ) -> Result<T> {
+        match access {
+            Access::Read => self.read(actor, work),
+            Access::Write | Access::Maintain | Access::Admin => self.write(actor, work),
+        }
+    }
+
+    fn context(&self, actor: &str) -> Result<Context<'_>> {
+        Context::new(actor, &*self.clock, &*self.ids, &self.store)
+    }
+
+    fn read<T>(&self, actor: &str, work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T> {
+        let cx = self.context(actor)?;
+        let tx = self.db.begin_read()?;
+        if lease::any_due(&cx, &tx)? {
+            drop(tx);
+            self.write(lease::ACTOR, |_, _| Ok(()))?;
+            return work(&cx, &self.db.begin_read()?);
+        }
+        work(&cx, &tx)
+    }
+
+    fn write<T>(&self, actor: &str, work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T> {
+        let _ticket = ticket::take(&self.store)?;
+        let cx = self.context(actor)?;
+        let tx = self.db.begin_write()?;
+        lease::expire(&cx, &tx)?;
+        let output = work(&cx, &tx)?;
+        tx.commit()?;
+        Ok(output)
+    }
+
+    /// Runs every job that `next` hands out in one write transaction, each under a savepoint of its own, so that
+    /// one that fails leaves no trace and does not disturb the others.
+    pub(crate) fn write_group(
+        &self,
+        mut next: impl FnMut(&mut dyn FnMut(&str, crate::group::Work) -> Result<String>) -> bool,
+    ) -> Result<()> {
+        let _ticket = ticket::take(&self.store)?;
+        let tx = self.db.begin_write()?;
+        lease::expire(&self.context(lease::ACTOR)?, &tx)?;
+        let mut run = |actor: &str, work: crate::group::Work| {
+            let cx = self.context(actor)?;
+            tx.savepoint(|| work(&cx, &tx))
+        };
+        while next(&mut run) {}
+        tx.commit()
+    }
+}

@@ -1,0 +1,46 @@
+//! Turns failures of the file system and of SQLite into the product's errors.
+
+use std::io;
+use std::path::Path;
+
+use pensa_core::{Code, Error};
+
+pub(crate) fn io(what: &str, path: &Path, error: &io::Error) -> Error {
+    let code = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Code::DiskFull,
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Code::Forbidden,
+        _ => Code::Internal,
+    };
+    let message = format!("cannot {what} {}: {}", path.display(), describe(error));
+    match code {
+        Code::DiskFull => Error::new(code, message).hint("free some space and try again; nothing was changed"),
+        Code::Forbidden => Error::new(code, message).hint("check who owns the directory and whether it is read-only"),
+        _ => Error::new(code, message),
+    }
+}
+
+/// The operating system's words without Rust's "(os error 28)".
+fn describe(error: &io::Error) -> String {
+    let text = error.to_string().to_lowercase();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+pub(crate) fn sqlite(error: rusqlite::Error) -> Error {
+    use rusqlite::ErrorCode as E;
+    let Some(code) = error.sqlite_error_code() else {
+        return Error::internal(format!("database: {error}"));
+    };
+    let told = |code, text: &str| Error::new(code, format!("{text}: {error}"));
+    match code {
+        E::DatabaseBusy | E::DatabaseLocked => told(Code::Busy, "the database is busy").hint("try again"),
+        E::DiskFull => Error::new(Code::DiskFull, "no space left on the disk of the database")
+            .hint("free some space and try again; nothing was changed"),
+        E::DatabaseCorrupt | E::NotADatabase => {
+            told(Code::Corrupt, "the database is damaged").hint("run pn doctor; the JSONL files beside it are unharmed")
+        }
+        E::ReadOnly | E::CannotOpen | E::PermissionDenied => told(Code::Forbidden, "cannot write the database")
+            .hint("check who owns the directory and whether it is read-only"),
+        E::TooBig => told(Code::TooLarge, "too large for the database"),
+        _ => Error::internal(format!("database: {error}")),
+    }
+}

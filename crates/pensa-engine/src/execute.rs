@@ -1,0 +1,61 @@
+//! What it takes to run an operation, and the catalog that runs one by its name.
+
+use std::sync::LazyLock;
+
+use pensa_core::{Access, Error, Op, Result, Route, for_each_op, json};
+use schemars::{Schema, SchemaGenerator};
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::db::Tx;
+
+/// An operation that the engine can run.
+pub trait Execute: Op {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Self::Output>;
+}
+
+/// One operation of the catalog, its types erased: JSON in, JSON out.
+pub struct Entry {
+    pub name: &'static str,
+    pub route: Route,
+    pub access: Access,
+    pub run: fn(&Context<'_>, &Tx<'_>, Value) -> Result<String>,
+    pub input_schema: fn(&mut SchemaGenerator) -> Schema,
+    pub output_schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Entry({} {})", self.route.method, self.route.path)
+    }
+}
+
+impl Entry {
+    fn of<O: Execute>() -> Self {
+        Self {
+            name: O::NAME,
+            route: O::ROUTE,
+            access: O::ACCESS,
+            run: |cx, tx, input| {
+                let op: O = serde_json::from_value(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
+                json::to_line(&op.execute(cx, tx)?)
+            },
+            input_schema: |generator| generator.root_schema_for::<O>(),
+            output_schema: |generator| generator.subschema_for::<O::Output>(),
+        }
+    }
+}
+
+/// Every operation, in the catalog's order.
+pub fn catalog() -> &'static [Entry] {
+    macro_rules! entries {
+        ($($op:path,)*) => { vec![$(Entry::of::<$op>(),)*] };
+    }
+    static CATALOG: LazyLock<Vec<Entry>> = LazyLock::new(|| for_each_op!(entries));
+    &CATALOG
+}
+
+/// The operation called `name`.
+pub fn entry(name: &str) -> Option<&'static Entry> {
+    catalog().iter().find(|entry| entry.name == name)
+}

@@ -1,0 +1,51 @@
+//! Many operations in one transaction.
+
+use pensa_core::id::IssueId;
+use pensa_core::ops::batch::{Batch, MAX_OPERATIONS};
+use pensa_core::{Code, Error, Result};
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::db::Tx;
+use crate::execute::{Execute, entry};
+
+impl Execute for Batch {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Value>> {
+        if self.operations.len() > MAX_OPERATIONS {
+            return Err(Error::new(
+                Code::TooLarge,
+                format!("the batch has {} operations; the limit is {MAX_OPERATIONS}", self.operations.len()),
+            ));
+        }
+        let each = self.operations.iter().enumerate();
+        each.map(|(at, fields)| one(cx, tx, fields.clone()).map_err(|e| e.within(format!("line {}", at + 1)))).collect()
+    }
+}
+
+fn one(cx: &Context<'_>, tx: &Tx<'_>, mut fields: Map<String, Value>) -> Result<Value> {
+    let op = text_field(&mut fields, "op")?.ok_or_else(|| {
+        Error::invalid("\"op\" is missing").hint(r#"such as {"op":"issue.create","title":"…","issue_type":"task"}"#)
+    })?;
+    let name = text_field(&mut fields, "as")?;
+    let entry = entry(&op)
+        .filter(|entry| ["issue.", "dep.", "comment."].iter().any(|noun| entry.name.starts_with(noun)))
+        .ok_or_else(|| {
+            Error::invalid(format!("no operation {op:?} in a batch"))
+                .hint("operations are called issue.create, dep.add, comment.add and so on")
+        })?;
+    let result = (entry.run)(cx, tx, Value::Object(fields))?;
+    let result: Value = serde_json::from_str(&result).map_err(Error::internal)?;
+    if let Some(name) = name {
+        let id = result["id"].as_str().ok_or_else(|| Error::invalid(format!("{op} makes nothing to name {name:?}")))?;
+        cx.name(name, id.parse::<IssueId>()?);
+    }
+    Ok(result)
+}
+
+fn text_field(fields: &mut Map<String, Value>, key: &str) -> Result<Option<String>> {
+    match fields.shift_remove(key) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(Error::invalid(format!("{key:?} must be a text"))),
+    }
+}

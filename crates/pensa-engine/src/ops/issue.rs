@@ -1,0 +1,264 @@
+//! Operations on issues.
+
+use pensa_core::event::{self, EventType};
+use pensa_core::issue::{self, Created, Issue, IssueDetail, IssueType, Move, Sort, Status};
+use pensa_core::ops::issue::{
+    Blocked, Close, Count, Counted, Create, Delete, Deleted, Filter, Group, Heartbeat, History, List, Ready, Release,
+    Reopen, Search, Show, Update,
+};
+use pensa_core::{Code, Error, Result, text};
+use serde_json::{Map, json};
+
+use super::{dep, lease};
+use crate::context::Context;
+use crate::db::{Tx, params};
+use crate::execute::Execute;
+use crate::tables::{comments, deps, events, issues};
+
+impl Execute for Create {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Created> {
+        let fixes = match &self.fixes {
+            None => None,
+            Some(wanted) => Some(bug(cx, tx, wanted)?),
+        };
+        let parents = self.deps.iter().map(|wanted| issues::find(cx, tx, wanted)).collect::<Result<Vec<_>>>()?;
+        let issue = Issue {
+            title: text::line("title", &self.title)?.to_owned(),
+            description: text::optional_block("description", self.description.as_ref())?,
+            issue_type: self.issue_type,
+            status: Status::Open,
+            priority: self.priority,
+            spec: text::optional_line("spec", self.spec.as_ref())?,
+            fixes,
+            assignee: text::optional_line("assignee", self.assignee.as_ref())?,
+            lease_expires_at: None,
+            lease: None,
+            created_at: cx.now,
+            updated_at: cx.now,
+            closed_at: None,
+            close_reason: None,
+            id: issues::new_id(cx, tx)?,
+        };
+        let similar = issues::similar_to(tx, &issue.title)?;
+        issues::insert(tx, &issue)?;
+        events::log(cx, tx, &issue.id, EventType::Created, event::changes(None, &issue))?;
+        for parent in &parents {
+            dep::link(cx, tx, &issue, parent)?;
+        }
+        Ok(Created { issue, similar })
+    }
+}
+
+fn bug(cx: &Context<'_>, tx: &Tx<'_>, wanted: &pensa_core::id::IssueRef) -> Result<pensa_core::id::IssueId> {
+    let bug = issues::find(cx, tx, wanted)?;
+    if bug.issue_type != IssueType::Bug {
+        return Err(Error::invalid(format!("cannot fix {}: it is a {}, not a bug", bug.id, bug.issue_type)));
+    }
+    Ok(bug.id)
+}
+
+impl Execute for Update {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
+        let step = self.step()?;
+        if self.is_empty() {
+            return Err(Error::invalid("nothing to update").hint("give at least one field to change"));
+        }
+        let mut issue = issues::find(cx, tx, &self.id)?;
+        if let Some(step) = step {
+            issue = advance(cx, tx, issue, step)?;
+        }
+        let mut edited = issue.clone();
+        self.edit(&mut edited)?;
+        issues::save(cx, tx, &issue, edited, EventType::Updated, Map::new())
+    }
+}
+
+/// Moves an issue through its one transition function, logs it, and closes what it fixes.
+fn advance(cx: &Context<'_>, tx: &Tx<'_>, old: Issue, step: Move) -> Result<Issue> {
+    let forced = matches!(step, Move::Close { force: true, .. });
+    if !forced && !matches!(step, Move::Claim { .. }) {
+        lease::refuse_former_holder(cx, tx, &old)?;
+    }
+    let mut new = old.clone();
+    let outcome = issue::apply(&mut new, step, &cx.actor, cx.now)?;
+    let Some(event) = outcome.event else {
+        return Ok(old);
+    };
+    let new = issues::save(cx, tx, &old, new, event, outcome.note)?;
+    if event == EventType::Closed {
+        close_fixed_bug(cx, tx, &new)?;
+    }
+    Ok(new)
+}
+
+fn close_fixed_bug(cx: &Context<'_>, tx: &Tx<'_>, task: &Issue) -> Result<()> {
+    let Some(bug) = task.fixes.as_ref().map(|id| issues::get(tx, id)).transpose()?.flatten() else {
+        return Ok(());
+    };
+    if bug.status == Status::Closed {
+        return Ok(());
+    }
+    // Whoever holds the bug, it is fixed.
+    advance(cx, tx, bug, Move::Close { reason: Some(format!("fixed by {}", task.id)), force: true })?;
+    Ok(())
+}
+
+impl Execute for Close {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
+        let reason = text::optional_block("reason", self.reason.as_ref())?;
+        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Close { reason, force: self.force })
+    }
+}
+
+impl Execute for Reopen {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
+        let reason = text::optional_block("reason", self.reason.as_ref())?;
+        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Reopen { reason })
+    }
+}
+
+impl Execute for Release {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
+        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Release)
+    }
+}
+
+impl Execute for Heartbeat {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
+        let issue = issues::find(cx, tx, &self.id)?;
+        if issue.status != Status::InProgress || issue.assignee.as_ref() != Some(&cx.actor) {
+            return Err(lease::lost(&issue, &cx.actor));
+        }
+        advance(cx, tx, issue, Move::Claim { lease: self.ttl })
+    }
+}
+
+impl Execute for Delete {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Deleted> {
+        let issue = issues::find(cx, tx, &self.id)?;
+        let dependents = deps::children(tx, &issue.id)?;
+        let fixers = issues::query(tx, "WHERE i.fixes = ?1 ORDER BY i.id", params![&issue.id])?;
+        let remarks = comments::of_issue(tx, &issue.id)?;
+        let parents = deps::parents(tx, &issue.id)?;
+        if !self.force {
+            refuse_if_missed(&issue, dependents.len(), fixers.len(), remarks.len())?;
+        }
+        for child in &dependents {
+            dep::unlink(cx, tx, child, &issue)?;
+        }
+        for fixer in fixers {
+            let mut freed = fixer.clone();
+            freed.fixes = None;
+            issues::save(cx, tx, &fixer, freed, EventType::Updated, Map::new())?;
+        }
+        let whole = IssueDetail { issue, deps: parents, comments: remarks };
+        issues::delete(tx, &whole.issue)?;
+        let mut detail = Map::new();
+        detail.insert("issue".into(), event::change(&whole, json!(null)));
+        events::log(cx, tx, &whole.issue.id, EventType::Deleted, detail)?;
+        Ok(Deleted { status: "deleted".into(), id: whole.issue.id })
+    }
+}
+
+fn refuse_if_missed(issue: &Issue, dependents: usize, fixers: usize, comments: usize) -> Result<()> {
+    let counted = [(dependents, "dependent"), (fixers, "fix"), (comments, "comment")];
+    let reasons: Vec<String> = counted
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| match (count, what) {
+            (1, what) => format!("1 {what}"),
+            (count, "fix") => format!("{count} fixes"),
+            (count, what) => format!("{count} {what}s"),
+        })
+        .collect();
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    Err(Error::new(Code::Conflict, format!("cannot delete {}: it has {}", issue.id, reasons.join(", ")))
+        .hint("deleting them too needs --force"))
+}
+
+impl Execute for Show {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<IssueDetail> {
+        let issue = issues::find(cx, tx, &self.id)?;
+        let deps = deps::parents(tx, &issue.id)?;
+        let comments = comments::of_issue(tx, &issue.id)?;
+        Ok(IssueDetail { issue, deps, comments })
+    }
+}
+
+impl Execute for List {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
+        issues::list(tx, "1 = 1", &self.filter(), self.sort.unwrap_or(Sort::Priority), self.limit)
+    }
+}
+
+impl Execute for Ready {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
+        // Word for word the condition of the index issues_ready.
+        let ready = "i.status = 'open' AND i.blockers = 0 AND i.issue_type <> 'bug'";
+        let filter = Filter { status: None, ..self.filter() };
+        issues::list(tx, ready, &filter, Sort::Priority, self.limit)
+    }
+}
+
+impl Execute for Blocked {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
+        let blocked = "i.status <> 'closed' AND i.blockers > 0";
+        issues::list(tx, blocked, &Filter::default(), Sort::Priority, self.limit)
+    }
+}
+
+impl Execute for Search {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
+        if self.q.is_empty() {
+            return Err(Error::invalid("the text to search for is empty"));
+        }
+        issues::query(
+            tx,
+            &format!("WHERE instr(i.search_text, ?1) > 0 {} LIMIT ?2", issues::BY_PRIORITY),
+            &[text::fold(&self.q).into(), issues::limit_param(self.limit)],
+        )
+    }
+}
+
+impl Execute for Count {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Counted> {
+        let flags = [self.by_status, self.by_priority, self.by_issue_type, self.by_assignee];
+        let columns = ["status", "priority", "issue_type", "COALESCE(assignee, '')"];
+        let chosen: Vec<&str> =
+            columns.into_iter().zip(flags).filter_map(|(column, on)| on.then_some(column)).collect();
+        if chosen.is_empty() {
+            let count =
+                tx.query_one("SELECT COUNT(*) FROM issues WHERE status <> 'closed'", params![], |row| row.int(0))?;
+            return Ok(Counted::Plain { count: count.unwrap_or_default() });
+        }
+        let by = chosen.join(", ");
+        let sql = format!("SELECT {by}, COUNT(*) FROM issues GROUP BY {by}");
+        let mut groups = tx.query(&sql, params![], |row| {
+            let mut next = 0;
+            let mut column = |on: bool| {
+                next += usize::from(on);
+                on.then(|| next - 1)
+            };
+            Ok(Group {
+                status: column(flags[0]).map(|at| row.parse(at)).transpose()?,
+                priority: column(flags[1]).map(|at| row.parse(at)).transpose()?,
+                issue_type: column(flags[2]).map(|at| row.parse(at)).transpose()?,
+                assignee: column(flags[3]).map(|at| row.text(at)).transpose()?,
+                count: row.int(chosen.len())?,
+            })
+        })?;
+        groups.sort_by(|a, b| {
+            (a.status, a.priority, a.issue_type, &a.assignee).cmp(&(b.status, b.priority, b.issue_type, &b.assignee))
+        });
+        Ok(Counted::Grouped { total: groups.iter().map(|group| group.count).sum(), groups })
+    }
+}
+
+impl Execute for History {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<event::Event>> {
+        let issue = issues::find(cx, tx, &self.id)?;
+        events::of_issue(tx, &issue.id, self.limit.map_or(i64::MAX, i64::from))
+    }
+}

@@ -1,0 +1,55 @@
+//! Leases: a claim whose time has run out is given back before anyone looks.
+//!
+//! Expiry is a write like any other, with an event. It happens at the first transaction after the time, so every
+//! reader sees the same state and no timer is needed.
+
+use pensa_core::issue::{self, Issue, Move, Status};
+use pensa_core::{Code, Error, Result};
+
+use crate::context::Context;
+use crate::db::{Tx, params};
+use crate::tables::{events, issues};
+
+/// Under whose name expiry is logged.
+pub(crate) const ACTOR: &str = "pensa";
+
+pub(crate) fn any_due(cx: &Context<'_>, tx: &Tx<'_>) -> Result<bool> {
+    let due = tx.query_one("SELECT 1 FROM issues WHERE lease_expires_at <= ?1 LIMIT 1", params![cx.now], |_| Ok(()))?;
+    Ok(due.is_some())
+}
+
+/// Gives back every claim whose lease has run out.
+pub(crate) fn expire(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
+    if !any_due(cx, tx)? {
+        return Ok(());
+    }
+    let system = cx.acting_as(ACTOR);
+    for old in issues::query(tx, "WHERE i.lease_expires_at <= ?1 ORDER BY i.id", params![cx.now])? {
+        let mut new = old.clone();
+        let outcome = issue::apply(&mut new, Move::Expire, ACTOR, cx.now)?;
+        if let Some(event) = outcome.event {
+            issues::save(&system, tx, &old, new, event, outcome.note)?;
+        }
+    }
+    Ok(())
+}
+
+/// The error of one who acts on a claim that is no longer theirs.
+pub(crate) fn lost(issue: &Issue, actor: &str) -> Error {
+    let now = match &issue.assignee {
+        Some(holder) if issue.status == Status::InProgress => format!("{holder} holds it now"),
+        _ => format!("it is {}", issue.status),
+    };
+    Error::new(Code::LeaseLost, format!("{actor} does not hold {}: {now}", issue.id))
+        .hint("claim it again if it is free, or pick another from pn ready")
+}
+
+/// Refuses to let a former holder, whose lease ran out, end the claim of whoever took over.
+pub(crate) fn refuse_former_holder(cx: &Context<'_>, tx: &Tx<'_>, issue: &Issue) -> Result<()> {
+    let taken_over =
+        issue.status == Status::InProgress && issue.assignee.as_ref().is_some_and(|holder| *holder != cx.actor);
+    if taken_over && events::last_lapsed_holder(tx, &issue.id)?.as_ref() == Some(&cx.actor) {
+        return Err(lost(issue, &cx.actor));
+    }
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! The files of a store: where each lies, and how a store comes to be.
+//!
+//! Which store a command means is left to the client.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use pensa_core::{Code, Error, Result};
+use toml_edit::DocumentMut;
+use uuid::Uuid;
+
+use crate::error;
+
+/// The directory of a store: `.pensa` of a project, or the user's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreDir {
+    root: PathBuf,
+}
+
+const GITIGNORE: &str = "db.sqlite*\nlocal/\n";
+
+impl StoreDir {
+    /// The name of a project store's directory.
+    pub const NAME: &str = ".pensa";
+
+    /// The store in `root`, which must be a directory and not a link to one.
+    pub fn at(root: &Path) -> Result<Self> {
+        let root = std::path::absolute(root).map_err(|e| error::io("find", root, &e))?;
+        let meta = fs::symlink_metadata(&root).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => {
+                Error::new(Code::NoStore, format!("no store at {}", root.display())).hint("pn init makes one")
+            }
+            _ => error::io("open", &root, &e),
+        })?;
+        if !meta.is_dir() {
+            let what = if meta.is_symlink() { "a symbolic link" } else { "not a directory" };
+            return Err(
+                Error::invalid(format!("{} is {what}", root.display())).hint("a store must be a directory of its own")
+            );
+        }
+        refuse_network_file_system(&root)?;
+        Ok(Self { root })
+    }
+
+    /// Makes a store in `root`, or completes the one that is there. Says whether it is new.
+    pub fn create(root: &Path) -> Result<(Self, bool)> {
+        let fresh = match private_dir(root) {
+            Ok(()) => true,
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => false,
+            Err(e) => return Err(error::io("create", root, &e)),
+        };
+        let store = Self::at(root)?;
+        let fresh = fresh || !store.config().exists();
+        store.complete()?;
+        Ok((store, fresh))
+    }
+
+    /// Adds whatever a store needs and this one lacks, as a fresh clone does.
+    pub(crate) fn complete(&self) -> Result<()> {
+        self.local_dir("")?;
+        write_once(&self.root.join(".gitignore"), GITIGNORE)?;
+        let config = format!(
+            "# Settings of this project's Pensa store. Commit this file: clones know the store by its id.\n\
+             store_id = \"{}\"\n",
+            Uuid::now_v7()
+        );
+        write_once(&self.config(), &config)
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The project a store belongs to.
+    pub fn project_dir(&self) -> &Path {
+        match self.root.file_name() {
+            Some(name) if name == Self::NAME => self.root.parent().unwrap_or(&self.root),
+            _ => &self.root,
+        }
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.root.join("config.toml")
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.root.join("db.sqlite")
+    }
+
+    /// The secret that lets another user or machine talk to the daemon.
+    pub fn token(&self) -> PathBuf {
+        self.root.join("local/token")
+    }
+
+    pub(crate) fn writer_lock(&self) -> PathBuf {
+        self.root.join("local/writer.lock")
+    }
+
+    /// A directory below `local/`, made if it is not there.
+    pub(crate) fn local_dir(&self, name: &str) -> Result<PathBuf> {
+        let mut path = self.root.join("local");
+        for part in ["", name] {
+            path = if part.is_empty() { path } else { path.join(part) };
+            match private_dir(&path) {
+                Ok(()) => {}
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => refuse_link(&path)?,
+                Err(e) => return Err(error::io("create", &path, &e)),
+            }
+        }
+        Ok(path)
+    }
+
+    /// The id by which clones of a project know that they mean the same store.
+    pub fn id(&self) -> Result<String> {
+        let path = self.config();
+        let text = fs::read_to_string(&path).map_err(|e| error::io("read", &path, &e))?;
+        let doc: DocumentMut = text
+            .parse()
+            .map_err(|e| Error::invalid(format!("{}: {e}", path.display())).hint("mend the file by hand"))?;
+        match doc.get("store_id").and_then(|id| id.as_str()) {
+            Some(id) if !id.is_empty() => Ok(id.to_owned()),
+            _ => Err(Error::invalid(format!("{} has no store_id", path.display())).hint("restore the file from git")),
+        }
+    }
+
+    /// Opens (and makes, readable by its owner only) a file that holds no state worth a database.
+    pub(crate) fn open_private(path: &Path) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    }
+
+    /// The secret in [`token`](Self::token), made on first use.
+    pub fn token_secret(&self) -> Result<String> {
+        self.local_dir("")?;
+        write_once(&self.token(), &format!("{}{}\n", Uuid::new_v4().simple(), Uuid::new_v4().simple()))?;
+        let text = fs::read_to_string(self.token()).map_err(|e| error::io("read", &self.token(), &e))?;
+        Ok(text.trim().to_owned())
+    }
+}
+
+fn private_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
+}
+
+pub(crate) fn refuse_link(path: &Path) -> Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => {
+            Err(Error::invalid(format!("{} is a symbolic link", path.display()))
+                .hint("a store's files must be its own"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file unless it is there; another process never sees half of it.
+fn write_once(path: &Path, text: &str) -> Result<()> {
+    if path.exists() {
+        return refuse_link(path);
+    }
+    let failed = |e: io::Error| error::io("write", path, &e);
+    let draft = path.with_extension(format!("tmp-{}", Uuid::new_v4().simple()));
+    let written = (|| {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        match fs::hard_link(&draft, path) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
+            _ => Ok(()),
+        }
+    })();
+    let _ = fs::remove_file(&draft);
+    written.map_err(failed)
+}
+
+/// Locks and shared memory do not work across machines; a store there would be damaged sooner or later.
+#[cfg(target_os = "linux")]
+fn refuse_network_file_system(root: &Path) -> Result<()> {
+    const KINDS: [(i64, &str); 5] = [
+        (0x6969, "nfs"),
+        (0xFF53_4D42, "cifs"),
+        (0xFE53_4D42, "smb"),
+        (0x0102_1997, "9p"),
+        (0x6573_5546, "fuse or virtiofs"),
+    ];
+    let stat = rustix::fs::statfs(root).map_err(|e| error::io("inspect", root, &e.into()))?;
+    #[expect(clippy::unnecessary_cast, clippy::cast_possible_wrap, reason = "its type differs between targets")]
+    let kind = stat.f_type as i64;
+    match KINDS.iter().find(|(magic, _)| *magic == kind) {
+        None => Ok(()),
+        Some((_, name)) => Err(Error::new(
+            Code::Unsupported,
+            format!("{} is on a network or virtual file system ({name})", root.display()),
+        )
+        .hint("run pn daemon on the machine that holds the files and set PN_DAEMON to its address")),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn refuse_network_file_system(_: &Path) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,265 @@
+//! Rows of `issues`, and everything that is derived from them.
+
+use pensa_core::event::{self, EventType};
+use pensa_core::id::{IssueId, IssueRef};
+use pensa_core::issue::{Issue, Similar, Sort, Status};
+use pensa_core::ops::issue::Filter;
+use pensa_core::{Code, Error, Result, Span, similar, text};
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::db::{Param, Row, Tx, params};
+use crate::tables::{deps, events};
+
+const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
+     i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason";
+
+/// The order of every listing that names none.
+pub(crate) const BY_PRIORITY: &str = "ORDER BY i.priority, i.created_at, i.id";
+
+fn read(row: &Row<'_>) -> Result<Issue> {
+    Ok(Issue {
+        id: row.parse(0)?,
+        title: row.text(1)?,
+        description: row.text_or_null(2)?,
+        issue_type: row.parse(3)?,
+        status: row.parse(4)?,
+        priority: row.parse(5)?,
+        spec: row.text_or_null(6)?,
+        fixes: row.parse_or_null(7)?,
+        assignee: row.text_or_null(8)?,
+        lease_expires_at: row.parse_or_null(9)?,
+        lease: row.int_or_null(10)?.map(Span::from_millis),
+        created_at: row.parse(11)?,
+        updated_at: row.parse(12)?,
+        closed_at: row.parse_or_null(13)?,
+        close_reason: row.text_or_null(14)?,
+    })
+}
+
+/// The issues that `rest` (joins, conditions, order) selects from `issues i`.
+pub(crate) fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Issue>> {
+    tx.query(&format!("SELECT {COLUMNS} FROM issues i {rest}"), params, read)
+}
+
+pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&Issue) -> Result<()>) -> Result<()> {
+    tx.for_each(&format!("SELECT {COLUMNS} FROM issues i ORDER BY i.created_at, i.id"), params![], |row| {
+        each(&read(row)?)
+    })
+}
+
+pub(crate) fn get(tx: &Tx<'_>, id: &IssueId) -> Result<Option<Issue>> {
+    tx.query_one(&format!("SELECT {COLUMNS} FROM issues i WHERE i.id = ?1"), params![id], read)
+}
+
+/// The issue that a caller means: by id, by a unique prefix of it (with or without `pn-`), or by its name in a batch.
+pub(crate) fn find(cx: &Context<'_>, tx: &Tx<'_>, wanted: &IssueRef) -> Result<Issue> {
+    let unknown = || Error::not_found("issue", wanted).hint("pn list shows the ids");
+    if let Some(name) = wanted.batch_name() {
+        let id = cx
+            .named(name)
+            .ok_or_else(|| Error::not_found("name", wanted).hint("an earlier line of the batch must say \"as\""))?;
+        return get(tx, &id)?.ok_or_else(unknown);
+    }
+    let id: IssueId = wanted.as_str().parse()?;
+    if let Some(issue) = get(tx, &id)? {
+        return Ok(issue);
+    }
+    let mut matches = with_prefix(tx, wanted.as_str())?;
+    if matches.is_empty() {
+        matches = with_prefix(tx, &format!("{}{wanted}", IssueId::PREFIX))?;
+    }
+    match matches.len() {
+        0 => Err(unknown()),
+        1 => matches.pop().ok_or_else(unknown),
+        _ => {
+            let some: Vec<&str> = matches.iter().take(5).map(|issue| issue.id.as_str()).collect();
+            let more = if matches.len() > 5 { ", …" } else { "" };
+            Err(Error::new(Code::AmbiguousId, format!("ambiguous id: {wanted} could be {}{more}", some.join(", ")))
+                .hint("give more of the id"))
+        }
+    }
+}
+
+fn with_prefix(tx: &Tx<'_>, prefix: &str) -> Result<Vec<Issue>> {
+    query(tx, "WHERE i.id >= ?1 AND i.id < ?2 ORDER BY i.id LIMIT 6", params![prefix, format!("{prefix}\u{10FFFF}")])
+}
+
+pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<IssueId> {
+    loop {
+        let id = IssueId::from_uuid(cx.uuid());
+        if get(tx, &id)?.is_none() {
+            return Ok(id);
+        }
+    }
+}
+
+/// The issues that match a filter, in order.
+pub(crate) fn list(tx: &Tx<'_>, base: &str, filter: &Filter, sort: Sort, limit: Option<u32>) -> Result<Vec<Issue>> {
+    let mut conditions = vec![base.to_owned()];
+    let mut values: Vec<Param<'_>> = Vec::new();
+    let mut equal = |column: &str, value: Option<Param<'static>>| {
+        if let Some(value) = value {
+            values.push(value);
+            conditions.push(format!("i.{column} = ?{}", values.len()));
+        }
+    };
+    equal("status", filter.status.map(Param::from));
+    equal("priority", filter.priority.map(Param::from));
+    equal("issue_type", filter.issue_type.map(Param::from));
+    equal("spec", filter.spec.clone().map(Param::from));
+    equal("assignee", filter.assignee.clone().filter(|name| !name.is_empty()).map(Param::from));
+    if filter.assignee.as_deref() == Some("") {
+        conditions.push("i.assignee IS NULL".into());
+    }
+    values.push(limit_param(limit));
+    let order = match sort {
+        Sort::Priority => "i.priority, i.created_at, i.id",
+        Sort::CreatedAt => "i.created_at, i.id",
+        Sort::UpdatedAt => "i.updated_at DESC, i.created_at, i.id",
+        Sort::Status => {
+            "CASE i.status WHEN 'open' THEN 0 WHEN 'in_progress' THEN 1 ELSE 2 END, i.priority, i.created_at, i.id"
+        }
+        Sort::Title => "i.title, i.created_at, i.id",
+    };
+    let rest = format!("WHERE {} ORDER BY {order} LIMIT ?{}", conditions.join(" AND "), values.len());
+    query(tx, &rest, &values)
+}
+
+pub(crate) fn limit_param(limit: Option<u32>) -> Param<'static> {
+    Param::Int(limit.map_or(i64::MAX, i64::from))
+}
+
+/// Adds a row; its blockers are counted as its dependencies are added.
+pub(crate) fn insert(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
+    tx.execute(
+        "INSERT INTO issues (id, title, description, issue_type, status, priority, spec, fixes, assignee,
+            lease_expires_at, lease_ms, created_at, updated_at, closed_at, close_reason, search_text)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+        &row(issue),
+    )?;
+    add_title_keys(tx, issue)
+}
+
+/// Replaces a row and what is derived from it.
+pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
+    tx.execute(
+        "UPDATE issues SET title = ?2, description = ?3, issue_type = ?4, status = ?5, priority = ?6, spec = ?7,
+            fixes = ?8, assignee = ?9, lease_expires_at = ?10, lease_ms = ?11, created_at = ?12, updated_at = ?13,
+            closed_at = ?14, close_reason = ?15, search_text = ?16
+         WHERE id = ?1",
+        &row(new),
+    )?;
+    if old.title != new.title {
+        remove_title_keys(tx, old)?;
+        add_title_keys(tx, new)?;
+    }
+    let (was, is) = (old.status == Status::Closed, new.status == Status::Closed);
+    if was != is {
+        deps::parent_moved(tx, &new.id, is)?;
+    }
+    Ok(())
+}
+
+fn row(issue: &Issue) -> [Param<'_>; 16] {
+    [
+        (&issue.id).into(),
+        (&issue.title).into(),
+        issue.description.as_ref().into(),
+        issue.issue_type.into(),
+        issue.status.into(),
+        issue.priority.into(),
+        issue.spec.as_ref().into(),
+        issue.fixes.as_ref().into(),
+        issue.assignee.as_ref().into(),
+        issue.lease_expires_at.into(),
+        issue.lease.into(),
+        issue.created_at.into(),
+        issue.updated_at.into(),
+        issue.closed_at.into(),
+        issue.close_reason.as_ref().into(),
+        search_text(issue).into(),
+    ]
+}
+
+/// No search can match across the separator: stored text has no control characters.
+fn search_text(issue: &Issue) -> String {
+    let description = issue.description.as_deref().unwrap_or_default();
+    format!("{}\u{1f}{}", text::fold(&issue.title), text::fold(description))
+}
+
+fn add_title_keys(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
+    for key in similar::keys(&issue.title) {
+        tx.execute(
+            "INSERT INTO title_keys (title_key, issue_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+            params![key, &issue.id],
+        )?;
+    }
+    Ok(())
+}
+
+fn remove_title_keys(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
+    for key in similar::keys(&issue.title) {
+        tx.execute("DELETE FROM title_keys WHERE title_key = ?1 AND issue_id = ?2", params![key, &issue.id])?;
+    }
+    Ok(())
+}
+
+/// Most near-duplicates that are worth telling.
+const MAX_SIMILAR: usize = 5;
+
+/// Issues that are not closed and whose title is nearly `title`, newest first.
+pub(crate) fn similar_to(tx: &Tx<'_>, title: &str) -> Result<Vec<Similar>> {
+    let mut found: Vec<(Similar, String)> = Vec::new();
+    for key in similar::keys(title) {
+        tx.for_each(
+            "SELECT i.id, i.title, i.created_at FROM title_keys k JOIN issues i ON i.id = k.issue_id
+             WHERE k.title_key = ?1 AND i.status <> 'closed' LIMIT 50",
+            params![key],
+            |row| {
+                let (id, other): (IssueId, _) = (row.parse(0)?, row.text(1)?);
+                if !found.iter().any(|(known, _)| known.id == id) && similar::alike(title, &other) {
+                    found.push((Similar { id, title: other }, row.text(2)?));
+                }
+                Ok(())
+            },
+        )?;
+    }
+    found.sort_by(|(a, a_at), (b, b_at)| b_at.cmp(a_at).then_with(|| a.id.cmp(&b.id)));
+    found.truncate(MAX_SIMILAR);
+    Ok(found.into_iter().map(|(similar, _)| similar).collect())
+}
+
+/// Removes the row, its comments, its events and its dependencies' rows. The caller has told whom it concerns.
+pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
+    remove_title_keys(tx, issue)?;
+    for sql in [
+        "DELETE FROM deps WHERE issue_id = ?1",
+        "DELETE FROM comments WHERE issue_id = ?1",
+        "DELETE FROM events WHERE issue_id = ?1",
+        "DELETE FROM issues WHERE id = ?1",
+    ] {
+        tx.execute(sql, params![&issue.id])?;
+    }
+    Ok(())
+}
+
+/// Stores a changed issue and logs the change; leaves everything alone if nothing changed.
+pub(crate) fn save(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    old: &Issue,
+    mut new: Issue,
+    event: EventType,
+    note: Map<String, Value>,
+) -> Result<Issue> {
+    let mut detail = event::changes(Some(old), &new);
+    if detail.is_empty() {
+        return Ok(new);
+    }
+    new.updated_at = cx.now;
+    replace(tx, old, &new)?;
+    detail.extend(note);
+    events::log(cx, tx, &new.id, event, detail)?;
+    Ok(new)
+}
