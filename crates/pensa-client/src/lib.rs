@@ -1,1 +1,62 @@
-//! x
+//! One handle on a store, two transports: the engine in this process, or a daemon over HTTP.
+//!
+//! Also knows where stores are kept. How answers are shown is left to the surfaces.
+
+mod http;
+pub mod locate;
+
+use std::fmt;
+
+use pensa_core::{Access, Result};
+use pensa_engine::{Engine, Execute};
+
+pub use http::Remote;
+
+/// Who acts; asked only when something is about to change, because finding out may take a process of its own.
+pub type ActorSource = Box<dyn Fn() -> String>;
+
+/// A handle on a store.
+pub struct Client {
+    transport: Transport,
+    actor: ActorSource,
+}
+
+enum Transport {
+    Embedded(Box<Engine>),
+    Http(Remote),
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.transport {
+            Transport::Embedded(engine) => write!(f, "Client({})", engine.store().root().display()),
+            Transport::Http(remote) => write!(f, "Client({})", remote.url()),
+        }
+    }
+}
+
+impl Client {
+    /// On a store of this machine.
+    pub fn embedded(engine: Engine, actor: ActorSource) -> Self {
+        Self { transport: Transport::Embedded(Box::new(engine)), actor }
+    }
+
+    /// On whatever store a daemon serves.
+    pub fn http(remote: Remote, actor: ActorSource) -> Self {
+        Self { transport: Transport::Http(remote), actor }
+    }
+
+    /// Runs one operation.
+    pub fn call<O: Execute>(&self, op: &O) -> Result<O::Output> {
+        let actor = if O::ACCESS == Access::Read { "reader".to_owned() } else { (self.actor)() };
+        match &self.transport {
+            Transport::Embedded(engine) => engine.call(&actor, op),
+            Transport::Http(remote) => remote.call(&actor, op),
+        }
+    }
+
+    /// The name under which changes are made.
+    pub fn actor(&self) -> String {
+        (self.actor)()
+    }
+}

@@ -1,0 +1,227 @@
+//! Which store a command means.
+//!
+//! Reads directories but no environment: the caller hands in what it was told.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use pensa_core::{Code, Error, Result};
+use pensa_engine::StoreDir;
+
+/// Which stores can hold a noun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Issues, work, learnings: a project's, or an error.
+    Project,
+    /// Agents, sessions, runs, repos, kv: a project's, else the user's own.
+    ProjectElseUser,
+}
+
+/// What a search for a store starts from.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// `--store` or `PN_STORE`: a project's directory or the store's own.
+    pub explicit: Option<PathBuf>,
+    pub cwd: PathBuf,
+    /// The user's own store.
+    pub user: Option<PathBuf>,
+}
+
+/// The directory of the store that a command on `scope` means; it may not exist yet if it is the user's.
+pub fn store_root(start: &Start, scope: Scope) -> Result<PathBuf> {
+    if let Some(dir) = &start.explicit {
+        return explicit(&start.cwd.join(dir));
+    }
+    for dir in start.cwd.ancestors() {
+        if fs::symlink_metadata(dir.join(StoreDir::NAME)).is_ok() {
+            return Ok(shared_by_worktrees(dir));
+        }
+    }
+    match (&start.user, scope) {
+        (Some(user), Scope::ProjectElseUser) => Ok(user.clone()),
+        _ => Err(Error::new(Code::NoStore, format!("no store in {} or above it", start.cwd.display()))
+            .hint("pn init makes one for this project; PN_DAEMON uses a server's")),
+    }
+}
+
+fn explicit(dir: &Path) -> Result<PathBuf> {
+    let dir = tidy(dir);
+    let inside = dir.join(StoreDir::NAME);
+    if fs::symlink_metadata(&inside).is_ok() {
+        return Ok(shared_by_worktrees(&dir));
+    }
+    if dir.file_name().is_some_and(|name| name == StoreDir::NAME) && fs::symlink_metadata(&dir).is_ok() {
+        return Ok(dir.parent().map_or_else(|| dir.clone(), shared_by_worktrees));
+    }
+    if dir.join("config.toml").exists() || dir.join("db.sqlite").exists() {
+        return Ok(dir);
+    }
+    Err(Error::new(Code::NoStore, format!("no store in {}", dir.display())).hint("pn init makes one"))
+}
+
+/// The store of the project in `dir`: that of the main worktree, if it has one.
+fn shared_by_worktrees(dir: &Path) -> PathBuf {
+    main_worktree(dir)
+        .map(|main| main.join(StoreDir::NAME))
+        .filter(|store| fs::symlink_metadata(store).is_ok())
+        .unwrap_or_else(|| dir.join(StoreDir::NAME))
+}
+
+/// Where a new project store belongs: the root of the repo around `dir` (of its main worktree), else `dir` itself.
+pub fn new_store_root(dir: &Path) -> PathBuf {
+    let dir = tidy(dir);
+    let root = dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&dir);
+    main_worktree(root).unwrap_or_else(|| root.to_owned()).join(StoreDir::NAME)
+}
+
+/// The main worktree of the repo whose linked worktree `dir` is.
+fn main_worktree(dir: &Path) -> Option<PathBuf> {
+    let link = fs::read_to_string(dir.join(".git")).ok()?;
+    let git_dir = dir.join(link.strip_prefix("gitdir:")?.trim());
+    let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
+    let common = tidy(&git_dir.join(common.trim()));
+    // A bare repo has no work tree of its own.
+    (common.file_name()? == ".git").then(|| common.parent().map(Path::to_owned))?
+}
+
+/// The path without `.` and `..`, links left as they are.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                tidy.pop();
+            }
+            part => tidy.push(part),
+        }
+    }
+    tidy
+}
+
+/// The systems whose conventions for a user's state differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Platform {
+    Linux,
+    MacOs,
+    Windows,
+}
+
+impl Platform {
+    pub const HERE: Platform = if cfg!(windows) {
+        Platform::Windows
+    } else if cfg!(target_os = "macos") {
+        Platform::MacOs
+    } else {
+        Platform::Linux
+    };
+}
+
+/// The directory of the user's own store; `var` looks up an environment variable.
+pub fn user_store_root(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let dir = |name| var(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
+    match platform {
+        // Relative paths are to be ignored, says the XDG specification.
+        Platform::Linux => dir("XDG_STATE_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| Some(dir("HOME")?.join(".local/state")))
+            .map(|state| state.join("pensa")),
+        Platform::MacOs => Some(dir("HOME")?.join("Library/Application Support/Pensa")),
+        Platform::Windows => Some(dir("LOCALAPPDATA")?.join("Pensa")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(cwd: &Path) -> Start {
+        Start { explicit: None, cwd: cwd.to_owned(), user: Some("/home/u/.local/state/pensa".into()) }
+    }
+
+    fn project(dir: &Path) -> PathBuf {
+        fs::create_dir_all(dir.join(".pensa")).expect("made");
+        dir.join(".pensa")
+    }
+
+    /// What git lays out for a linked worktree.
+    fn linked_worktree(main: &Path, linked: &Path) {
+        let git_dir = main.join(".git/worktrees/w");
+        fs::create_dir_all(&git_dir).expect("made");
+        fs::create_dir_all(linked).expect("made");
+        fs::write(git_dir.join("commondir"), "../..\n").expect("written");
+        fs::write(linked.join(".git"), format!("gitdir: {}\n", git_dir.display())).expect("written");
+    }
+
+    #[test]
+    fn the_nearest_store_above_is_meant() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = project(dir.path());
+        let deep = dir.path().join("a/b/c");
+        fs::create_dir_all(&deep).expect("made");
+        assert_eq!(store_root(&start(&deep), Scope::Project).expect("found"), store);
+        let nearer = project(&dir.path().join("a"));
+        assert_eq!(store_root(&start(&deep), Scope::Project).expect("found"), nearer);
+    }
+
+    #[test]
+    fn without_a_project_some_nouns_live_with_the_user_and_others_nowhere() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let error = store_root(&start(dir.path()), Scope::Project).expect_err("nothing there");
+        assert_eq!(error.code, Code::NoStore);
+        assert!(error.hint.is_some_and(|hint| hint.contains("pn init")));
+        let user = store_root(&start(dir.path()), Scope::ProjectElseUser).expect("the user's");
+        assert_eq!(user, Path::new("/home/u/.local/state/pensa"));
+    }
+
+    #[test]
+    fn an_explicit_store_is_the_project_or_the_directory_inside_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = project(&dir.path().join("p"));
+        for given in ["p", "p/", "p/.pensa", "./p/x/.."] {
+            let at = Start { explicit: Some(given.into()), ..start(dir.path()) };
+            assert_eq!(store_root(&at, Scope::Project).expect(given), store, "{given}");
+        }
+        let at = Start { explicit: Some("elsewhere".into()), ..start(dir.path()) };
+        assert_eq!(store_root(&at, Scope::ProjectElseUser).expect_err("nothing").code, Code::NoStore);
+    }
+
+    #[test]
+    fn linked_worktrees_share_the_main_ones_store() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (main, linked) = (dir.path().join("main"), dir.path().join("linked"));
+        linked_worktree(&main, &linked);
+        assert_eq!(new_store_root(&linked), main.join(".pensa"));
+        let own = project(&linked);
+        assert_eq!(store_root(&start(&linked), Scope::Project).expect("its own"), own);
+        let shared = project(&main);
+        assert_eq!(store_root(&start(&linked), Scope::Project).expect("shared"), shared);
+        let at = Start { explicit: Some(linked.clone()), ..start(dir.path()) };
+        assert_eq!(store_root(&at, Scope::Project).expect("shared"), shared);
+    }
+
+    #[test]
+    fn a_submodule_is_a_project_of_its_own() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let module = dir.path().join("outer/module");
+        fs::create_dir_all(dir.path().join("outer/.git/modules/module")).expect("made");
+        fs::create_dir_all(&module).expect("made");
+        fs::write(module.join(".git"), "gitdir: ../.git/modules/module\n").expect("written");
+        assert_eq!(new_store_root(&module), module.join(".pensa"));
+    }
+
+    #[test]
+    fn each_platform_keeps_the_users_store_where_it_expects_it() {
+        let vars = |pairs: &'static [(&str, &str)]| {
+            move |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+        };
+        let root = |platform, pairs| user_store_root(platform, vars(pairs));
+        assert_eq!(root(Platform::Linux, &[("HOME", "/h")]), Some("/h/.local/state/pensa".into()));
+        assert_eq!(root(Platform::Linux, &[("HOME", "/h"), ("XDG_STATE_HOME", "/s")]), Some("/s/pensa".into()));
+        assert_eq!(root(Platform::Linux, &[("HOME", "/h"), ("XDG_STATE_HOME", "rel")]), Some("/h/.local/state/pensa".into()));
+        assert_eq!(root(Platform::MacOs, &[("HOME", "/h")]), Some("/h/Library/Application Support/Pensa".into()));
+        assert_eq!(root(Platform::Windows, &[("LOCALAPPDATA", "C:/L")]), Some("C:/L/Pensa".into()));
+        assert_eq!(root(Platform::Linux, &[]), None);
+    }
+}

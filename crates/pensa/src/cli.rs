@@ -1,0 +1,187 @@
+//! The command line. Flags of operations are declared with the operations themselves, in pensa-core.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use pensa_core::ops::{comment, dep, issue, store};
+
+/// Memory and state for coding agents
+///
+/// Without a command: my work, the top of the queue, and counts.
+#[derive(Debug, Parser)]
+#[command(name = "pn", version, propagate_version = true, disable_help_subcommand = false)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) options: Options,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Options {
+    /// Answer in JSON, also for errors
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print ids only
+    #[arg(short, long, global = true, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Who runs this command [default: git's user.name, then $USER]
+    #[arg(long, global = true, env = "PN_ACTOR", hide_env_values = true, value_name = "NAME")]
+    pub(crate) actor: Option<String>,
+    /// The project, or the store inside it [default: the nearest .pensa above]
+    #[arg(long, global = true, env = "PN_STORE", hide_env_values = true, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+    /// Use a daemon or server instead of the store's files
+    #[arg(long, global = true, env = "PN_DAEMON", hide_env_values = true, value_name = "URL")]
+    pub(crate) remote_server: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(Init),
+    Create(issue::Create),
+    Update(issue::Update),
+    Close(issue::Close),
+    Reopen(issue::Reopen),
+    Release(issue::Release),
+    Heartbeat(issue::Heartbeat),
+    Delete(issue::Delete),
+    Show(ShowArgs),
+    List(issue::List),
+    Ready(issue::Ready),
+    Blocked(issue::Blocked),
+    Search(issue::Search),
+    Count(issue::Count),
+    Status(store::Status),
+    History(issue::History),
+    /// Say which issue waits for which
+    #[command(subcommand)]
+    Dep(Dep),
+    /// Record and read observations
+    #[command(subcommand)]
+    Comment(Comment),
+    Batch(Batch),
+    Daemon(Daemon),
+    Export(store::Export),
+    Import(store::Import),
+    Doctor(store::Doctor),
+    Where(store::Where),
+    Demo(Demo),
+    Completions(Completions),
+    Man(Man),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Dep {
+    Add(dep::Add),
+    Remove(dep::Remove),
+    List(dep::List),
+    Tree(dep::Tree),
+    Cycles(dep::Cycles),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Comment {
+    Add(comment::Add),
+    List(comment::List),
+}
+
+/// Make a store for this project
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// A directory of the project [default: the current one]
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// Show an issue with its dependencies and comments
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) op: issue::Show,
+    /// Only the issue itself, in one line
+    #[arg(long)]
+    pub(crate) short: bool,
+}
+
+/// Run many operations in one transaction: all of them happen, or none
+///
+/// Reads one JSON object a line: the operation's name as "op", and its fields. A line may name what it makes with
+/// "as"; later lines refer to its id by "@name":
+///
+///   {"op":"issue.create","title":"log in","issue_type":"task","as":"login"}
+///   {"op":"issue.create","title":"log out","issue_type":"task","deps":["@login"]}
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Batch {
+    /// The file to read; - or nothing reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Serve the store over HTTP, in the foreground
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Daemon {
+    #[command(subcommand)]
+    pub(crate) command: Option<DaemonCommand>,
+    /// The port to listen on; 0 picks a free one
+    #[arg(long, default_value_t = 7533)]
+    pub(crate) port: u16,
+    /// The project to serve; its store is made if need be [default: the nearest store above]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project_dir: Option<PathBuf>,
+    /// The address to listen on; beyond loopback, callers need the token in .pensa/local/token
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    pub(crate) listen: std::net::IpAddr,
+    /// A host name under which clients may call, besides localhost; may be given again
+    #[arg(long = "allow-host", value_name = "HOST")]
+    pub(crate) allowed_hosts: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DaemonCommand {
+    /// Tell whether a daemon answers, and for which project
+    Status,
+}
+
+/// Play a short day of three agents in a throw-away repository
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Leave the repository for a closer look
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+/// Print a script that completes commands, flags and ids
+///
+/// For bash: source <(pn completions bash)
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// bash, elvish, fish, powershell or zsh
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: String,
+}
+
+/// Print the manual page of pn or of one of its commands
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The command, such as: dep add
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// Write every page into this directory instead
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,65 @@
+//! `pn daemon` and `pn daemon status`.
+
+use std::net::SocketAddr;
+
+use pensa_client::{Client, locate};
+use pensa_core::Result;
+use pensa_core::ops::store::Info;
+use pensa_engine::{Engine, StoreDir};
+use pensa_server::{Options as ServerOptions, Server};
+use serde::Serialize;
+
+use crate::cli::{Daemon, DaemonCommand, Options};
+use crate::connect;
+use crate::output::Output;
+use crate::render::{Render, Screen};
+
+#[derive(Debug, Serialize)]
+struct Serving {
+    url: String,
+    project_dir: String,
+    version: String,
+    store_id: String,
+}
+
+impl Render for Serving {
+    fn render(&self, screen: &mut Screen) {
+        screen.plain("daemon at ").text(&self.url).plain(" serves ").text(&self.project_dir).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.store_id.clone()]
+    }
+}
+
+pub(super) fn run(options: &Options, output: Output, args: Daemon) -> Result<()> {
+    match args.command {
+        Some(DaemonCommand::Status) => status(options, output),
+        None => serve(options, output, args),
+    }
+}
+
+fn serve(options: &Options, output: Output, args: Daemon) -> Result<()> {
+    let store = match &args.project_dir {
+        Some(dir) => StoreDir::create(&locate::new_store_root(&connect::cwd()?.join(dir)))?.0,
+        None => connect::store(options)?,
+    };
+    let engine = Engine::open(store)?;
+    let info = engine.call("daemon", &Info {})?;
+    let listen = SocketAddr::new(args.listen, args.port);
+    let server = Server::bind(engine, ServerOptions { listen, allowed_hosts: args.allowed_hosts })?;
+    output.answer(&serving(format!("http://{}", server.local_addr()), info))?;
+    server.serve()
+}
+
+fn status(options: &Options, output: Output) -> Result<()> {
+    let url = connect::server(options).unwrap_or(connect::DEFAULT_URL);
+    let remote = connect::remote(options, url)?;
+    let url = remote.url().to_owned();
+    let info = Client::http(remote, connect::actor_source(options)).call(&Info {})?;
+    output.answer(&serving(url, info))
+}
+
+fn serving(url: String, info: pensa_core::ops::store::StoreInfo) -> Serving {
+    Serving { url, project_dir: info.project_dir, version: info.version, store_id: info.store_id }
+}

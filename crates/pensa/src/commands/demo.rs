@@ -1,0 +1,131 @@
+//! `pn demo`: a short day of three agents, played with the real program in a throw-away repository.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use pensa_core::{Error, Result};
+
+use crate::cli::Demo;
+use crate::output::Output;
+
+pub(super) fn run(args: &Demo, output: Output) -> Result<()> {
+    let dir = tempfile::Builder::new().prefix("pensa-demo-").tempdir().map_err(failed)?;
+    let day = Day { dir: dir.path(), output };
+    day.play()?;
+    if args.keep {
+        output.line(&format!("\nThe repository stays in {}", dir.keep().display()))?;
+    }
+    output.line("\nIn your own repository:\n  cargo install --path crates/pensa\n  pn init\n  pn create \"my first task\" -t task\n  pn ready")
+}
+
+struct Day<'a> {
+    dir: &'a Path,
+    output: Output,
+}
+
+impl Day<'_> {
+    fn play(&self) -> Result<()> {
+        self.scene("A fresh repository gets a store")?;
+        self.git(&["init", "--quiet"])?;
+        self.pn("ana", &["init"])?;
+
+        self.scene("Ana plans: three tasks, the second waits for the first, the third for the second")?;
+        let schema = self.create("ana", &["create", "design the login schema", "-t", "task", "-p", "p1"])?;
+        let form = self.create("ana", &["create", "build the login form", "-t", "task", "-p", "p1", "--dep", &schema])?;
+        let docs = self.create("ana", &["create", "document logging in", "-t", "chore", "--dep", &form])?;
+        self.pn("ana", &["ready"])?;
+        self.pn("ana", &["blocked"])?;
+        self.pn("ana", &["dep", "tree", &schema])?;
+
+        self.scene("Ben claims the only ready one; Cleo comes too late and is told who has it")?;
+        self.pn("ben", &["update", &schema, "--claim", "--ttl", "30m"])?;
+        self.refused("cleo", &["update", &schema, "--claim"])?;
+
+        self.scene("Cleo reports a bug and plans its fix instead")?;
+        let bug = self.create("cleo", &["create", "login crash on empty password", "-t", "bug", "-p", "p0"])?;
+        let fix = self.create("cleo", &["create", "reject empty passwords", "-t", "task", "-p", "p0", "--fixes", &bug])?;
+        self.pn("cleo", &["update", &fix, "--claim"])?;
+        self.pn("cleo", &["comment", "add", &fix, "the form sends null, not an empty text"])?;
+
+        self.scene("Both finish: closing the fix closes the bug, closing the schema frees the form")?;
+        self.pn("cleo", &["close", &fix, "--reason", "validated on both sides"])?;
+        self.pn("ben", &["close", &schema, "--reason", "users and sessions tables"])?;
+        self.pn("ben", &["ready"])?;
+        self.pn("cleo", &["show", &bug])?;
+
+        self.scene("What happened to the schema, newest first; and how the project stands")?;
+        self.pn("ana", &["history", &schema])?;
+        self.pn("ana", &["dep", "tree", &docs, "--direction", "up"])?;
+        self.pn("ana", &["status"])?;
+
+        self.scene("The issues travel with the repository")?;
+        self.pn("ana", &["export"])?;
+        self.git(&["status", "--short"])
+    }
+
+    fn scene(&self, title: &str) -> Result<()> {
+        self.output.line(&format!("\n# {title}"))
+    }
+
+    /// Creates an issue and reads its id off the answer, as a person would.
+    fn create(&self, actor: &str, args: &[&str]) -> Result<String> {
+        let shown = self.pn(actor, args)?;
+        let id = shown.split_whitespace().find(|word| word.starts_with("pn-"));
+        id.map(str::to_owned).ok_or_else(|| Error::internal("the demo's create printed no id"))
+    }
+
+    fn pn(&self, actor: &str, args: &[&str]) -> Result<String> {
+        let (ok, shown) = self.show(actor, args)?;
+        if ok { Ok(shown) } else { Err(Error::internal("a command of the demo failed")) }
+    }
+
+    fn refused(&self, actor: &str, args: &[&str]) -> Result<()> {
+        let (ok, _) = self.show(actor, args)?;
+        if ok { Err(Error::internal("a command of the demo should have been refused")) } else { Ok(()) }
+    }
+
+    fn show(&self, actor: &str, args: &[&str]) -> Result<(bool, String)> {
+        let quoted: Vec<String> = args.iter().map(|arg| quote(arg)).collect();
+        self.output.line(&format!("{actor}$ pn {}", quoted.join(" ")))?;
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut command = Command::new(program);
+        for name in ["PN_STORE", "PN_DAEMON", "PN_TOKEN"] {
+            command.env_remove(name);
+        }
+        let answer = command
+            .args(args)
+            .current_dir(self.dir)
+            .env("PN_ACTOR", actor)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(failed)?;
+        let shown = String::from_utf8_lossy(&answer.stdout).into_owned();
+        let told = String::from_utf8_lossy(&answer.stderr).into_owned();
+        for line in shown.lines().chain(told.lines()) {
+            self.output.line(&format!("  {line}"))?;
+        }
+        Ok((answer.status.success(), shown))
+    }
+
+    fn git(&self, args: &[&str]) -> Result<()> {
+        self.output.line(&format!("$ git {}", args.join(" ")))?;
+        let answer = Command::new("git")
+            .args(args)
+            .current_dir(self.dir)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| Error::internal(format!("cannot run git: {e}")))?;
+        for line in String::from_utf8_lossy(&answer.stdout).lines() {
+            self.output.line(&format!("  {line}"))?;
+        }
+        if answer.status.success() { Ok(()) } else { Err(Error::internal("git failed in the demo")) }
+    }
+}
+
+fn quote(arg: &str) -> String {
+    if arg.contains(' ') { format!("\"{arg}\"") } else { arg.to_owned() }
+}
+
+fn failed(e: std::io::Error) -> Error {
+    Error::internal(format!("cannot play the demo: {e}"))
+}

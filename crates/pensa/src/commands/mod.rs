@@ -1,0 +1,91 @@
+//! What each command does between the command line and the store. Most only pass their operation on.
+
+mod batch;
+pub(crate) mod completions;
+mod daemon;
+mod demo;
+mod init;
+mod man;
+mod overview;
+mod stdin;
+
+use pensa_core::Result;
+use pensa_engine::Execute;
+
+use crate::cli::{Cli, Command, Comment, Dep, Options, ShowArgs};
+use crate::connect;
+use crate::output::Output;
+use crate::render::Render;
+
+/// One run of the program.
+pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
+    let options = &cli.options;
+    let Some(command) = cli.command else {
+        return overview::run(options, *output);
+    };
+    match command {
+        Command::Init(args) => init::run(&args, *output),
+        Command::Create(mut op) => {
+            stdin::fill(&mut op.description)?;
+            create(options, *output, &op)
+        }
+        Command::Update(mut op) => {
+            stdin::fill(&mut op.description)?;
+            pass_on(options, *output, &op)
+        }
+        Command::Close(op) => pass_on(options, *output, &op),
+        Command::Reopen(op) => pass_on(options, *output, &op),
+        Command::Release(op) => pass_on(options, *output, &op),
+        Command::Heartbeat(op) => pass_on(options, *output, &op),
+        Command::Delete(op) => pass_on(options, *output, &op),
+        Command::Show(args) => show(options, *output, &args),
+        Command::List(op) => pass_on(options, *output, &op),
+        Command::Ready(op) => pass_on(options, *output, &op),
+        Command::Blocked(op) => pass_on(options, *output, &op),
+        Command::Search(op) => pass_on(options, *output, &op),
+        Command::Count(op) => pass_on(options, *output, &op),
+        Command::Status(op) => pass_on(options, *output, &op),
+        Command::History(op) => pass_on(options, *output, &op),
+        Command::Dep(Dep::Add(op)) => pass_on(options, *output, &op),
+        Command::Dep(Dep::Remove(op)) => pass_on(options, *output, &op),
+        Command::Dep(Dep::List(op)) => pass_on(options, *output, &op),
+        Command::Dep(Dep::Tree(op)) => pass_on(options, *output, &op),
+        Command::Dep(Dep::Cycles(op)) => pass_on(options, *output, &op),
+        Command::Comment(Comment::Add(mut op)) => {
+            stdin::replace(&mut op.text)?;
+            pass_on(options, *output, &op)
+        }
+        Command::Comment(Comment::List(op)) => pass_on(options, *output, &op),
+        Command::Batch(args) => batch::run(options, *output, &args),
+        Command::Daemon(args) => daemon::run(options, *output, args),
+        Command::Export(op) => pass_on(options, *output, &op),
+        Command::Import(op) => pass_on(options, *output, &op),
+        Command::Doctor(op) => pass_on(options, *output, &op),
+        Command::Where(op) => pass_on(options, *output, &op),
+        Command::Demo(args) => demo::run(&args, *output),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args, *output),
+    }
+}
+
+fn pass_on<O: Execute>(options: &Options, output: Output, op: &O) -> Result<()>
+where
+    O::Output: Render,
+{
+    output.answer(&connect::client(options)?.call(op)?)
+}
+
+/// Agents with fresh context file the same bug again and again: say so, but never refuse.
+fn create(options: &Options, output: Output, op: &pensa_core::ops::issue::Create) -> Result<()> {
+    let created = connect::client(options)?.call(op)?;
+    output.answer(&created)?;
+    for similar in &created.similar {
+        output.note(&format!("note: similar to {} {}", similar.id, similar.title));
+    }
+    Ok(())
+}
+
+fn show(options: &Options, output: Output, args: &ShowArgs) -> Result<()> {
+    let detail = connect::client(options)?.call(&args.op)?;
+    if args.short { output.answer(&detail.issue) } else { output.answer(&detail) }
+}

@@ -1,0 +1,39 @@
+//! `-` in place of a text: read it from standard input.
+
+use std::io::Read;
+
+use pensa_core::{Code, Error, Result, text};
+
+/// Replaces a text that is `-`.
+pub(super) fn replace(text: &mut String) -> Result<()> {
+    if text == "-" {
+        *text = read()?;
+    }
+    Ok(())
+}
+
+/// Replaces a text that is `-`, if there is one.
+pub(super) fn fill(text: &mut Option<String>) -> Result<()> {
+    text.as_mut().map_or(Ok(()), replace)
+}
+
+fn read() -> Result<String> {
+    let mut bytes = Vec::new();
+    let limit = text::TEXT_BYTES as u64 + 2;
+    std::io::stdin()
+        .lock()
+        .take(limit)
+        .read_to_end(&mut bytes)
+        .map_err(|e| Error::internal(format!("cannot read standard input: {e}")))?;
+    if bytes.len() as u64 == limit {
+        return Err(Error::new(
+            Code::TooLarge,
+            format!("standard input has more than {} bytes, the limit", text::TEXT_BYTES),
+        ));
+    }
+    let mut text = String::from_utf8(bytes).map_err(|_| Error::invalid("standard input is not UTF-8"))?;
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    Ok(text)
+}

@@ -1,0 +1,289 @@
+//! How the answer of each operation looks.
+
+use pensa_core::comment::Comment;
+use pensa_core::event::Event;
+use pensa_core::id::IssueId;
+use pensa_core::issue::{Created, Issue, IssueDetail};
+use pensa_core::ops::dep::DepChange;
+use pensa_core::ops::issue::{Counted, Deleted, Group};
+use pensa_core::ops::store::{Place, Report, Severity, Summary, Tally, Transfer};
+use serde_json::{Map, Value};
+
+use super::{Render, Screen};
+
+impl Render for Issue {
+    fn render(&self, screen: &mut Screen) {
+        screen.issue(self, true).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
+impl Render for Created {
+    fn render(&self, screen: &mut Screen) {
+        self.issue.render(screen);
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.issue.ids()
+    }
+}
+
+impl Render for Vec<Issue> {
+    fn render(&self, screen: &mut Screen) {
+        for issue in self {
+            issue.render(screen);
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().map(|issue| issue.id.to_string()).collect()
+    }
+}
+
+impl Render for IssueDetail {
+    fn render(&self, screen: &mut Screen) {
+        let issue = &self.issue;
+        screen.id(&issue.id).plain(" ").heading(&issue.title).end();
+        screen.priority(issue.priority).plain(&format!(" {} ", issue.issue_type)).status(issue.status);
+        if let Some(assignee) = &issue.assignee {
+            screen.plain(" @").text(assignee);
+        }
+        if let Some(until) = issue.lease_expires_at {
+            screen.plain(&format!(" until {until}"));
+        }
+        screen.end();
+        let facts = [
+            ("spec", issue.spec.clone()),
+            ("fixes", issue.fixes.as_ref().map(ToString::to_string)),
+            ("created", Some(issue.created_at.to_string())),
+            ("updated", Some(issue.updated_at.to_string())),
+            ("closed", issue.closed_at.map(|at| at.to_string())),
+            ("reason", issue.close_reason.clone()),
+        ];
+        for (name, value) in facts {
+            if let Some(value) = value {
+                screen.faint(&format!("{name:<8}")).text(&value).end();
+            }
+        }
+        if let Some(description) = &issue.description {
+            screen.end();
+            screen.block(description);
+        }
+        if !self.deps.is_empty() {
+            screen.end();
+            screen.heading("waits for").end();
+            for dep in &self.deps {
+                screen.plain("  ").issue(dep, true).end();
+            }
+        }
+        if !self.comments.is_empty() {
+            screen.end();
+            screen.heading("comments").end();
+            self.comments.render(screen);
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.issue.ids()
+    }
+}
+
+impl Render for Deleted {
+    fn render(&self, screen: &mut Screen) {
+        screen.plain("deleted ").id(&self.id).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
+impl Render for Counted {
+    fn render(&self, screen: &mut Screen) {
+        match self {
+            Counted::Plain { count } => screen.plain(&count.to_string()).end(),
+            Counted::Grouped { total, groups } => {
+                for group in groups {
+                    screen.plain(&format!("{:>6}  ", group.count)).text(&names(group)).end();
+                }
+                screen.plain(&format!("{total:>6}  total")).end();
+            }
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+fn names(group: &Group) -> String {
+    let assignee = group.assignee.as_ref().map(|name| if name.is_empty() { "unassigned".into() } else { format!("@{name}") });
+    let parts = [
+        group.status.map(|word| word.to_string()),
+        group.priority.map(|word| word.to_string()),
+        group.issue_type.map(|word| word.to_string()),
+        assignee,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+impl Render for Summary {
+    fn render(&self, screen: &mut Screen) {
+        let mut row = |name: &str, tally: Tally| {
+            let Tally { open, in_progress, closed } = tally;
+            screen.plain(&format!("{name:<6} {open:>6} open {in_progress:>6} in progress {closed:>6} closed")).end();
+        };
+        for (name, tally) in &self.by_type {
+            row(name, *tally);
+        }
+        row("all", self.total);
+    }
+
+    fn ids(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl Render for Vec<Event> {
+    fn render(&self, screen: &mut Screen) {
+        for event in self {
+            screen.faint(&event.created_at.to_string()).plain(" ").text(&event.event_type).plain(" by ");
+            screen.text(&event.actor);
+            let changes = describe(&event.detail);
+            if !changes.is_empty() {
+                screen.plain(": ").text(&changes);
+            }
+            screen.end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().map(|event| event.id.to_string()).collect()
+    }
+}
+
+/// The changes of an event in a few words; what was unset is not worth one.
+fn describe(detail: &Map<String, Value>) -> String {
+    let word = |value: &Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(shorten(text)),
+        Value::Object(fields) => fields.get("text").and_then(Value::as_str).map(shorten),
+        other => Some(shorten(&other.to_string())),
+    };
+    let hidden = ["id", "created_at", "closed_at"];
+    let each = detail.iter().filter(|(name, _)| !hidden.contains(&name.as_str())).filter_map(|(name, change)| {
+        match (word(&change["old"]), word(&change["new"])) {
+            (Some(old), Some(new)) => Some(format!("{name} {old} → {new}")),
+            (None, Some(new)) => Some(format!("{name} {new}")),
+            (Some(old), None) => Some(format!("{name} {old} → none")),
+            (None, None) => change.as_str().map(|text| format!("{name} {}", shorten(text))),
+        }
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn shorten(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut short: String = text.chars().take(LONGEST).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+impl Render for DepChange {
+    fn render(&self, screen: &mut Screen) {
+        let relation = if self.status == "added" { "waits for" } else { "no longer waits for" };
+        screen.id(&self.issue_id).plain(&format!(" {relation} ")).id(&self.depends_on_id).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.issue_id.to_string()]
+    }
+}
+
+impl Render for Vec<Vec<IssueId>> {
+    fn render(&self, screen: &mut Screen) {
+        for cycle in self {
+            let ids: Vec<&str> = cycle.iter().chain(cycle.first()).map(IssueId::as_str).collect();
+            screen.text(&ids.join(" → ")).end();
+        }
+        if self.is_empty() {
+            screen.faint("no cycles").end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().flatten().map(ToString::to_string).collect()
+    }
+}
+
+impl Render for Comment {
+    fn render(&self, screen: &mut Screen) {
+        screen.id(&self.id).plain(" ").faint(&self.created_at.to_string()).plain(" @").text(&self.actor).end();
+        screen.block(&self.text);
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
+impl Render for Vec<Comment> {
+    fn render(&self, screen: &mut Screen) {
+        for comment in self {
+            comment.render(screen);
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().map(|comment| comment.id.to_string()).collect()
+    }
+}
+
+impl Render for Transfer {
+    fn render(&self, screen: &mut Screen) {
+        let Self { issues, deps, comments, .. } = self;
+        screen.plain(&format!("{issues} issues, {deps} dependencies, {comments} comments")).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl Render for Report {
+    fn render(&self, screen: &mut Screen) {
+        for finding in &self.findings {
+            let severity = match finding.severity {
+                Severity::Info => "info",
+                Severity::Warning => "warning",
+                Severity::Error => "error",
+            };
+            screen.plain(&format!("{severity:<8}")).text(&finding.check).plain(": ").text(&finding.message).end();
+        }
+        for fix in &self.fixes_applied {
+            screen.plain("fixed   ").text(fix).end();
+        }
+        if self.findings.is_empty() {
+            screen.plain("all is well").end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.findings.iter().filter_map(|finding| finding.issue_id.as_ref()).map(ToString::to_string).collect()
+    }
+}
+
+impl Render for Place {
+    fn render(&self, screen: &mut Screen) {
+        screen.text(&self.path).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+}

@@ -1,0 +1,16 @@
+//! How answers look to a person: dense lines, a little colour, and no character from data that a terminal obeys.
+
+mod answers;
+mod screen;
+mod tree;
+
+pub(crate) use screen::Screen;
+
+/// What can be shown.
+pub(crate) trait Render {
+    /// For a person.
+    fn render(&self, screen: &mut Screen);
+
+    /// For `-q`: the ids and nothing else.
+    fn ids(&self) -> Vec<String>;
+}
