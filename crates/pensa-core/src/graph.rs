@@ -1,10 +1,14 @@
 //! Questions about the dependency graph that need no database: reachability and cycles.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::rc::Rc;
 
 use crate::dep::Dep;
 use crate::error::Result;
 use crate::id::IssueId;
+
+/// Hands every neighbour of a node to a visitor.
+pub type Neighbours<'a> = dyn FnMut(&str, &mut dyn FnMut(&str)) -> Result<()> + 'a;
 
 /// Whether making `child` depend on `parent` would close a cycle.
 ///
@@ -14,8 +18,8 @@ use crate::id::IssueId;
 pub fn would_cycle(
     child: &IssueId,
     parent: &IssueId,
-    mut depends_on: impl FnMut(&IssueId) -> Result<Vec<IssueId>>,
-    mut dependents: impl FnMut(&IssueId) -> Result<Vec<IssueId>>,
+    depends_on: &mut Neighbours<'_>,
+    dependents: &mut Neighbours<'_>,
 ) -> Result<bool> {
     if child == parent {
         return Ok(true);
@@ -23,12 +27,9 @@ pub fn would_cycle(
     let mut above = Side::from(parent);
     let mut below = Side::from(child);
     loop {
-        match above.step(&below.seen, &mut depends_on)? {
-            Step::Met => return Ok(true),
-            Step::Exhausted => return Ok(false),
-            Step::Onward => {}
-        }
-        match below.step(&above.seen, &mut dependents)? {
+        let up = above.step(&below.seen, depends_on)?;
+        let down = if matches!(up, Step::Onward) { below.step(&above.seen, dependents)? } else { up };
+        match down {
             Step::Met => return Ok(true),
             Step::Exhausted => return Ok(false),
             Step::Onward => {}
@@ -36,9 +37,10 @@ pub fn would_cycle(
     }
 }
 
+/// What has been reached from one end. Ids are shared between the two fields, because walks can be long.
 struct Side {
-    seen: HashSet<IssueId>,
-    queue: VecDeque<IssueId>,
+    seen: HashSet<Rc<str>>,
+    queue: VecDeque<Rc<str>>,
 }
 
 enum Step {
@@ -49,26 +51,24 @@ enum Step {
 
 impl Side {
     fn from(start: &IssueId) -> Self {
-        Self { seen: HashSet::from([start.clone()]), queue: VecDeque::from([start.clone()]) }
+        let start: Rc<str> = start.as_str().into();
+        Self { seen: HashSet::from([start.clone()]), queue: VecDeque::from([start]) }
     }
 
-    fn step(
-        &mut self,
-        other: &HashSet<IssueId>,
-        next: &mut dyn FnMut(&IssueId) -> Result<Vec<IssueId>>,
-    ) -> Result<Step> {
+    fn step(&mut self, other: &HashSet<Rc<str>>, neighbours: &mut Neighbours<'_>) -> Result<Step> {
         let Some(node) = self.queue.pop_front() else {
             return Ok(Step::Exhausted);
         };
-        for neighbour in next(&node)? {
-            if other.contains(&neighbour) {
-                return Ok(Step::Met);
-            }
-            if self.seen.insert(neighbour.clone()) {
+        let mut met = false;
+        neighbours(&node, &mut |neighbour| {
+            met |= other.contains(neighbour);
+            if !self.seen.contains(neighbour) {
+                let neighbour: Rc<str> = neighbour.into();
+                self.seen.insert(neighbour.clone());
                 self.queue.push_back(neighbour);
             }
-        }
-        Ok(Step::Onward)
+        })?;
+        Ok(if met { Step::Met } else { Step::Onward })
     }
 }
 
@@ -185,8 +185,14 @@ mod tests {
         would_cycle(
             &id(child),
             &id(parent),
-            |n| Ok(edges.iter().filter(|d| d.issue_id == *n).map(|d| d.depends_on_id.clone()).collect()),
-            |n| Ok(edges.iter().filter(|d| d.depends_on_id == *n).map(|d| d.issue_id.clone()).collect()),
+            &mut |node, visit| {
+                edges.iter().filter(|d| d.issue_id.as_str() == node).for_each(|d| visit(d.depends_on_id.as_str()));
+                Ok(())
+            },
+            &mut |node, visit| {
+                edges.iter().filter(|d| d.depends_on_id.as_str() == node).for_each(|d| visit(d.issue_id.as_str()));
+                Ok(())
+            },
         )
         .expect("no I/O")
     }

@@ -1,5 +1,6 @@
 //! One open store: opens it, and runs operations in read or write transactions.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use pensa_core::{Access, Result};
@@ -19,6 +20,18 @@ pub struct Engine {
     db: Db,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
+    wrote: Cell<bool>,
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if self.wrote.get()
+            && self.db.needs_tidying()
+            && let Some(_ticket) = ticket::try_take(&self.store)
+        {
+            self.db.tidy_up();
+        }
+    }
 }
 
 impl Engine {
@@ -34,7 +47,7 @@ impl Engine {
         }
         let now = clock.now()?;
         let opened = Db::open(&store, now)?;
-        let engine = Self { store, db: opened.db, clock, ids };
+        let engine = Self { store, db: opened.db, clock, ids, wrote: Cell::new(opened.fresh) };
         if opened.fresh && jsonl::any(&engine.store) {
             engine.write("pensa", |cx, tx| jsonl::import(cx, tx).map(drop))?;
         }
@@ -90,6 +103,7 @@ impl Engine {
         lease::expire(&cx, &tx)?;
         let output = work(&cx, &tx)?;
         tx.commit()?;
+        self.wrote.set(true);
         Ok(output)
     }
 
@@ -107,6 +121,7 @@ impl Engine {
             tx.savepoint(|| work(&cx, &tx))
         };
         while next(&mut run) {}
+        self.wrote.set(true);
         tx.commit()
     }
 }

@@ -30,6 +30,12 @@ pub(crate) fn take(store: &StoreDir) -> Result<Ticket> {
     }
 }
 
+/// The ticket, if nobody else has it or waits for it.
+pub(crate) fn try_take(store: &StoreDir) -> Option<Ticket> {
+    let file = StoreDir::open_private(&store.writer_lock()).ok()?;
+    file.try_lock().ok().map(|()| Ticket(file))
+}
+
 /// Waits in the kernel's queue, on a thread of its own because that wait has no timeout. A thread left behind
 /// ends when the lock comes, and its file (opened there, so not shared with ours) gives the lock back at once.
 fn wait(path: PathBuf) -> Result<Ticket> {

@@ -42,5 +42,5 @@ mod tests {
         assert_eq!(known, RELEASED);
     }
 
-    const RELEASED: [&str; 2] = ["0000_migrations x", "0001_issues x"];
+    const RELEASED: [&str; 2] = ["0000_migrations 113adbe8c631d3d4", "0001_issues 5546ae09932dceb9"];
 }

@@ -34,6 +34,19 @@ impl Db {
         Ok(Opened { db: Db::Sqlite(database), fresh })
     }
 
+    /// Whether there is something to tidy up that is better done without a caller waiting for it.
+    pub(crate) fn needs_tidying(&self) -> bool {
+        match self {
+            Db::Sqlite(database) => database.log_is_large(),
+        }
+    }
+
+    pub(crate) fn tidy_up(&self) {
+        match self {
+            Db::Sqlite(database) => database.fold_log(),
+        }
+    }
+
     pub(crate) fn begin_read(&self) -> Result<Tx<'_>> {
         match self {
             Db::Sqlite(database) => Ok(Tx { driver: Driver::Sqlite(database.begin("BEGIN")?) }),
@@ -58,6 +71,25 @@ enum Driver<'c> {
     Sqlite(sqlite::Transaction<'c>),
 }
 
+/// A prepared statement.
+#[derive(Debug)]
+pub(crate) enum Statement<'t> {
+    Sqlite(sqlite::Statement<'t>),
+}
+
+impl Statement<'_> {
+    /// Hands every row of the answer to `each`.
+    pub(crate) fn for_each(
+        &mut self,
+        params: &[Param<'_>],
+        mut each: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Statement::Sqlite(statement) => statement.for_each(params, &mut each),
+        }
+    }
+}
+
 /// A line for the log: what happened to which subject, and which issue that concerns.
 #[derive(Debug)]
 pub(crate) struct NewEvent<'a> {
@@ -78,16 +110,21 @@ impl Tx<'_> {
         }
     }
 
+    /// A statement that will be asked many times.
+    pub(crate) fn prepare(&self, sql: &str) -> Result<Statement<'_>> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.prepare(sql).map(Statement::Sqlite),
+        }
+    }
+
     /// Hands every row of an answer to `each`.
     pub(crate) fn for_each(
         &self,
         sql: &str,
         params: &[Param<'_>],
-        mut each: impl FnMut(&Row<'_>) -> Result<()>,
+        each: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        match &self.driver {
-            Driver::Sqlite(tx) => tx.for_each(sql, params, &mut each),
-        }
+        self.prepare(sql)?.for_each(params, each)
     }
 
     /// Every row of an answer.

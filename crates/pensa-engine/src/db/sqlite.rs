@@ -7,7 +7,7 @@ use std::time::Duration;
 use pensa_core::{Code, Error, Result, Timestamp, json};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{CachedStatement, Connection, OpenFlags};
 
 use super::migrations;
 use super::value::{Param, Row};
@@ -18,9 +18,12 @@ use crate::ticket;
 
 /// Older ones can corrupt a write-ahead log.
 const OLDEST_SQLITE: i32 = 3_051_003;
-/// The log is folded into the database when it has this many pages. Small, because the first process to open the
-/// database after all others have left reads the whole log.
-const CHECKPOINT_PAGES: i64 = 400;
+const BUSY_TIMEOUT: Duration = Duration::from_millis(5000);
+/// Where a log that has grown larger is cut when it starts anew.
+const LOG_SIZE_LIMIT: i64 = 8 << 20;
+/// A log larger than this is folded into the database by the last to leave, because whoever comes next reads all
+/// of it. Smaller ones stay: folding costs two more waits for the disk.
+const LARGEST_LOG_LEFT: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Database {
@@ -90,6 +93,20 @@ impl Database {
         Ok(Transaction { connection: &self.connection, path: &self.path, open: true })
     }
 
+    /// Whether the log is so large that the next to open the database would feel it.
+    pub(crate) fn log_is_large(&self) -> bool {
+        let mut log = self.path.as_os_str().to_owned();
+        log.push("-wal");
+        fs::metadata(log).is_ok_and(|meta| meta.len() > LARGEST_LOG_LEFT)
+    }
+
+    /// Folds the log into the database, unless somebody is reading it: nothing depends on it.
+    pub(crate) fn fold_log(&self) {
+        let _ = self.connection.busy_timeout(Duration::ZERO);
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        let _ = self.connection.busy_timeout(BUSY_TIMEOUT);
+    }
+
     fn version(&self) -> Result<i64> {
         self.one("PRAGMA user_version").map_err(|e| self.failed(e))
     }
@@ -117,13 +134,15 @@ fn connect(path: &Path) -> Result<Connection> {
         .unwrap_or_else(|| path.to_owned());
     let set_up = || {
         let connection = Connection::open_with_flags(real, flags)?;
-        connection.busy_timeout(Duration::from_millis(5000))?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // Else the planner looks at bound values, and a new time or id has a cached statement prepared anew.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+        connection.pragma_update(None, "journal_size_limit", LOG_SIZE_LIMIT)?;
         connection.set_prepared_statement_cache_capacity(64);
         Ok(connection)
     };
@@ -163,7 +182,7 @@ pub(crate) struct Transaction<'c> {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.open && !self.connection.is_autocommit() {
-            let _ = self.connection.execute_batch("ROLLBACK");
+            let _ = self.connection.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.execute([]));
         }
     }
 }
@@ -180,18 +199,9 @@ impl Transaction<'_> {
         run().map_err(|e| self.failed(e))
     }
 
-    pub(crate) fn for_each(
-        &self,
-        sql: &str,
-        params: &[Param<'_>],
-        each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(|e| self.failed(e))?;
-        let mut rows = statement.query(rusqlite::params_from_iter(params)).map_err(|e| self.failed(e))?;
-        while let Some(row) = rows.next().map_err(|e| self.failed(e))? {
-            each(&Row::Sqlite(row))?;
-        }
-        Ok(())
+    pub(crate) fn prepare(&self, sql: &str) -> Result<Statement<'_>> {
+        let statement = self.connection.prepare_cached(sql).map_err(|e| self.failed(e))?;
+        Ok(Statement { statement, path: self.path })
     }
 
     pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<()> {
@@ -217,12 +227,12 @@ impl Transaction<'_> {
 
     pub(crate) fn integrity_problems(&self) -> Result<Vec<String>> {
         let mut problems = Vec::new();
-        self.for_each("PRAGMA quick_check", params![], &mut |row| {
+        self.prepare("PRAGMA quick_check")?.for_each(params![], &mut |row| {
             problems.push(row.text(0)?);
             Ok(())
         })?;
         problems.retain(|line| line != "ok");
-        self.for_each("PRAGMA foreign_key_check", params![], &mut |row| {
+        self.prepare("PRAGMA foreign_key_check")?.for_each(params![], &mut |row| {
             problems.push(format!("{} has a row that refers to a missing row of {}", row.text(0)?, row.text(2)?));
             Ok(())
         })?;
@@ -231,6 +241,32 @@ impl Transaction<'_> {
 
     fn failed(&self, e: rusqlite::Error) -> Error {
         failed(self.path, e)
+    }
+}
+
+pub(crate) struct Statement<'t> {
+    statement: CachedStatement<'t>,
+    path: &'t Path,
+}
+
+impl std::fmt::Debug for Statement<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Statement")
+    }
+}
+
+impl Statement<'_> {
+    pub(crate) fn for_each(
+        &mut self,
+        params: &[Param<'_>],
+        each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let path = self.path;
+        let mut rows = self.statement.query(rusqlite::params_from_iter(params)).map_err(|e| failed(path, e))?;
+        while let Some(row) = rows.next().map_err(|e| failed(path, e))? {
+            each(&Row::Sqlite(row))?;
+        }
+        Ok(())
     }
 }
 

@@ -136,7 +136,7 @@ impl Row<'_> {
         }
     }
 
-    fn str(&self, column: usize) -> Result<&str> {
+    pub(crate) fn str(&self, column: usize) -> Result<&str> {
         match self {
             Row::Sqlite(row) => {
                 row.get_ref(column).map_err(|e| damaged(column, &e))?.as_str().map_err(|e| damaged(column, &e))

@@ -42,9 +42,7 @@ impl Execute for Add {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<DepChange> {
         let child = issues::find(cx, tx, &self.issue_id)?;
         let parent = issues::find(cx, tx, &self.depends_on_id)?;
-        let closes =
-            graph::would_cycle(&child.id, &parent.id, |id| deps::parent_ids(tx, id), |id| deps::child_ids(tx, id))?;
-        if closes {
+        if deps::would_cycle(tx, &child.id, &parent.id)? {
             return Err(Error::new(
                 Code::CycleDetected,
                 format!("cycle detected: {} already waits for {}", parent.id, child.id),

@@ -1,9 +1,9 @@
 //! Rows of `deps`, and the count of open blockers that each issue keeps.
 
-use pensa_core::Result;
 use pensa_core::dep::Dep;
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Issue, Status};
+use pensa_core::{Result, graph};
 
 use crate::db::{Row, Tx, params};
 use crate::tables::issues;
@@ -78,12 +78,16 @@ pub(crate) fn children(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Issue>> {
     )
 }
 
-pub(crate) fn parent_ids(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<IssueId>> {
-    tx.query("SELECT depends_on_id FROM deps WHERE issue_id = ?1", params![id], |row| row.parse(0))
-}
-
-pub(crate) fn child_ids(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<IssueId>> {
-    tx.query("SELECT issue_id FROM deps WHERE depends_on_id = ?1", params![id], |row| row.parse(0))
+/// Whether making `child` wait for `parent` would close a cycle.
+pub(crate) fn would_cycle(tx: &Tx<'_>, child: &IssueId, parent: &IssueId) -> Result<bool> {
+    let mut above = tx.prepare("SELECT depends_on_id FROM deps WHERE issue_id = ?1")?;
+    let mut below = tx.prepare("SELECT issue_id FROM deps WHERE depends_on_id = ?1")?;
+    graph::would_cycle(
+        child,
+        parent,
+        &mut |node, visit| above.for_each(params![node], |row| row.str(0).map(&mut *visit)),
+        &mut |node, visit| below.for_each(params![node], |row| row.str(0).map(&mut *visit)),
+    )
 }
 
 /// Dependencies of or on an issue that is not there.

@@ -214,7 +214,7 @@ pub(crate) fn similar_to(tx: &Tx<'_>, title: &str) -> Result<Vec<Similar>> {
     for key in similar::keys(title) {
         tx.for_each(
             "SELECT i.id, i.title, i.created_at FROM title_keys k JOIN issues i ON i.id = k.issue_id
-             WHERE k.title_key = ?1 AND i.status <> 'closed' LIMIT 50",
+             WHERE k.title_key = ?1 AND i.status <> 'closed' LIMIT 20",
             params![key],
             |row| {
                 let (id, other): (IssueId, _) = (row.parse(0)?, row.text(1)?);

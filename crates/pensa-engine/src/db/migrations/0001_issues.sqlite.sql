@@ -23,8 +23,8 @@ CREATE TABLE issues (
 );
 
 -- `pn ready` reads its answer off this index, however many issues are closed or blocked.
-CREATE INDEX issues_ready ON issues(priority, created_at, id)
-    WHERE status = 'open' AND blockers = 0 AND issue_type <> 'bug';
+CREATE INDEX issues_ready ON issues(blockers, priority, created_at, id)
+    WHERE status = 'open' AND issue_type <> 'bug';
 CREATE INDEX issues_order ON issues(priority, created_at, id);
 CREATE INDEX issues_state ON issues(status, issue_type);
 CREATE INDEX issues_assignee ON issues(assignee) WHERE assignee IS NOT NULL;

@@ -1,0 +1,25 @@
+//! What every engine must do, whatever database it runs on: each test takes a [`World`] and is instantiated for
+//! every driver by [`conformance!`].
+
+mod batches;
+mod graph;
+mod leases;
+mod life;
+mod log;
+mod lookup;
+mod schema;
+mod transfer;
+mod world;
+mod writers;
+
+/// Declares tests that run once for each driver.
+#[macro_export]
+macro_rules! conformance {
+    ($($(#[$meta:meta])* fn $name:ident($world:ident: $World:ty) $body:block)*) => {
+        $($(#[$meta])* fn $name($world: $World) $body)*
+
+        mod sqlite {
+            $(#[test] fn $name() { super::$name($crate::world::World::sqlite()); })*
+        }
+    };
+}

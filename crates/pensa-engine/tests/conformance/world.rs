@@ -1,0 +1,127 @@
+//! A store with a clock and ids that the test controls.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+
+use pensa_core::issue::{Issue, IssueType, Status};
+use pensa_core::ops::{dep, issue};
+use pensa_core::{Code, Result, Timestamp};
+use pensa_engine::{Clock, Engine, Execute, Ids, StoreDir};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// 2026-02-27T14:30:00.000Z
+const START: i64 = 1_772_202_600_000;
+
+#[derive(Debug)]
+pub(crate) struct ManualClock(AtomicI64);
+
+impl Clock for ManualClock {
+    fn now(&self) -> Result<Timestamp> {
+        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Counts up, but gives out every number twice: an id that is taken must be tried again.
+#[derive(Debug)]
+struct RepeatingIds(AtomicU32);
+
+impl Ids for RepeatingIds {
+    fn next(&self) -> Uuid {
+        Uuid::from_u128(u128::from(self.0.fetch_add(1, Ordering::SeqCst) / 2 + 0xA0))
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) engine: Engine,
+    clock: Arc<ManualClock>,
+    dir: TempDir,
+}
+
+impl World {
+    pub(crate) fn sqlite() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (store, _) = StoreDir::create(&dir.path().join(".pensa")).expect("a store");
+        let clock = Arc::new(ManualClock(AtomicI64::new(START)));
+        let engine = Engine::open_with(store, clock.clone(), Arc::new(RepeatingIds(AtomicU32::new(0)))).expect("opens");
+        Self { engine, clock, dir }
+    }
+
+    pub(crate) fn store(&self) -> StoreDir {
+        self.engine.store().clone()
+    }
+
+    pub(crate) fn dir(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pass(&self, seconds: i64) {
+        self.clock.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+    }
+
+    pub(crate) fn call<O: Execute>(&self, op: &O) -> Result<O::Output> {
+        self.engine.call("alice", op)
+    }
+
+    pub(crate) fn ok<O: Execute>(&self, op: &O) -> O::Output {
+        self.call(op).expect(O::NAME)
+    }
+
+    /// Runs an operation given as JSON, as `actor`.
+    pub(crate) fn json<O: Execute>(&self, actor: &str, fields: Value) -> Result<O::Output> {
+        let op: O = serde_json::from_value(fields).expect("an operation");
+        self.engine.call(actor, &op)
+    }
+
+    pub(crate) fn refused<O: Execute>(&self, actor: &str, fields: Value) -> Code {
+        match self.json::<O>(actor, fields.clone()) {
+            Ok(_) => panic!("{} was not refused: {fields}", O::NAME),
+            Err(error) => error.code,
+        }
+    }
+
+    pub(crate) fn create(&self, fields: Value) -> Issue {
+        let mut whole = json!({"title": "a task", "issue_type": IssueType::Task});
+        for (key, value) in fields.as_object().expect("an object") {
+            whole[key] = value.clone();
+        }
+        self.json::<issue::Create>("alice", whole).expect("created").issue
+    }
+
+    pub(crate) fn task(&self, title: &str) -> Issue {
+        self.create(json!({ "title": title }))
+    }
+
+    pub(crate) fn link(&self, child: &Issue, parent: &Issue) {
+        self.ok(&dep::Add { issue_id: (&child.id).into(), depends_on_id: (&parent.id).into() });
+    }
+
+    pub(crate) fn show(&self, issue: &Issue) -> Issue {
+        self.ok(&issue::Show { id: (&issue.id).into() }).issue
+    }
+
+    pub(crate) fn status(&self, issue: &Issue) -> Status {
+        self.show(issue).status
+    }
+
+    /// The types of an issue's events, oldest first.
+    pub(crate) fn events(&self, issue: &Issue) -> Vec<String> {
+        let mut events = self.ok(&issue::History { id: (&issue.id).into(), limit: None });
+        events.reverse();
+        events.into_iter().map(|event| event.event_type).collect()
+    }
+
+    pub(crate) fn ready(&self) -> Vec<String> {
+        titles(&self.ok(&issue::Ready::default()))
+    }
+
+    pub(crate) fn blocked(&self) -> Vec<String> {
+        titles(&self.ok(&issue::Blocked::default()))
+    }
+}
+
+pub(crate) fn titles(issues: &[Issue]) -> Vec<String> {
+    issues.iter().map(|issue| issue.title.clone()).collect()
+}

@@ -1,0 +1,71 @@
+//! Many writers: threads, and the group that shares a commit.
+
+use std::sync::mpsc;
+use std::thread;
+
+use pensa_core::ops::issue;
+use pensa_core::{Code, Error};
+use pensa_engine::{GroupWriter, entry};
+use serde_json::{Value, json};
+
+use crate::conformance;
+use crate::world::World;
+
+/// Queues an operation by its name; the receiver gets the answer.
+fn submit(writer: &GroupWriter, name: &str, input: Value) -> mpsc::Receiver<pensa_core::Result<String>> {
+    let run = entry(name).expect("an operation").run;
+    let (send, receive) = mpsc::channel();
+    writer.submit("alice", move |cx, tx| run(cx, tx, input), move |result| send.send(result).expect("awaited"));
+    receive
+}
+
+conformance! {
+    fn one_failure_in_a_group_leaves_the_others_alone(world: World) {
+        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+        let answers: Vec<_> = (0..40).map(|n| {
+            let title = if n % 4 == 0 { String::new() } else { format!("t{n}") };
+            (n, submit(&writer, "issue.create", json!({"title": title, "issue_type": "task"})))
+        }).collect();
+        for (n, answer) in answers {
+            let answer = answer.recv().expect("an answer");
+            assert_eq!(answer.is_err(), n % 4 == 0, "{n}");
+        }
+        assert_eq!(world.ok(&issue::List::default()).len(), 30);
+    }
+
+    fn a_panic_in_a_group_is_one_error_and_no_more(world: World) {
+        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+        let (send, receive) = mpsc::channel();
+        writer.submit("alice", |_, _| panic!("a bug"), move |result| send.send(result).expect("awaited"));
+        let bad: Result<String, Error> = receive.recv().expect("an answer");
+        assert_eq!(bad.expect_err("it panicked").code, Code::Internal);
+        let good = submit(&writer, "issue.create", json!({"title": "a", "issue_type": "task"}));
+        good.recv().expect("an answer").expect("created");
+        assert_eq!(world.ready(), ["a"]);
+    }
+
+    fn what_was_queued_is_written_before_the_writer_ends(world: World) {
+        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+        let answers: Vec<_> =
+            (0..200).map(|n| submit(&writer, "issue.create", json!({"title": format!("t{n}"), "issue_type": "task"}))).collect();
+        drop(writer);
+        for answer in answers {
+            answer.recv().expect("an answer").expect("created");
+        }
+        assert_eq!(world.ok(&issue::List::default()).len(), 200);
+    }
+
+    fn of_many_claims_at_once_exactly_one_succeeds(world: World) {
+        let task = world.task("wanted");
+        let threads: Vec<_> = (0..16).map(|n| {
+            let engine = world.engine.another().expect("another handle");
+            let op: issue::Update = serde_json::from_value(json!({"id": task.id, "claim": true})).expect("an operation");
+            thread::spawn(move || engine.call(&format!("agent{n}"), &op).map(|issue| issue.assignee))
+        }).collect();
+        let results: Vec<_> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
+        let winners: Vec<_> = results.iter().flatten().collect();
+        assert_eq!(winners.len(), 1, "{results:?}");
+        assert!(results.iter().filter_map(|r| r.as_ref().err()).all(|e| e.code == Code::AlreadyClaimed));
+        assert_eq!(&world.show(&task).assignee, winners[0]);
+    }
+}
