@@ -184,7 +184,6 @@ fn refuse_network_file_system(root: &Path) -> Result<()> {
         (0x6573_5546, "fuse or virtiofs"),
     ];
     let stat = rustix::fs::statfs(root).map_err(|e| error::io("inspect", root, &e.into()))?;
-    #[expect(clippy::unnecessary_cast, clippy::cast_possible_wrap, reason = "its type differs between targets")]
     let kind = stat.f_type as i64;
     match KINDS.iter().find(|(magic, _)| *magic == kind) {
         None => Ok(()),

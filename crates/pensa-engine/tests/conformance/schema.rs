@@ -59,24 +59,22 @@ fn a_database_of_a_newer_pensa_is_refused_untouched() {
     let world = World::sqlite();
     let store = world.store();
     raw(&world).pragma_update(None, "user_version", 999).expect("set");
-    let dir = world.dir().to_owned();
     raw(&world).query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("folded");
     let before = fs::read(store.database()).expect("a file");
     let error = Engine::open(store.clone()).expect_err("too new");
     assert_eq!(error.code, Code::NewerSchema);
     assert_eq!(fs::read(store.database()).expect("a file"), before);
-    drop(dir);
 }
 
 #[test]
 fn a_file_that_is_no_pensa_database_is_refused_untouched() {
-    for (content, code) in [("just text, long enough to be a header of SQLite, or not", Code::Corrupt)] {
-        let dir = tempfile::tempdir().expect("a directory");
-        let (store, _) = StoreDir::create(&dir.path().join(".pensa")).expect("a store");
-        fs::write(store.database(), content.repeat(100)).expect("written");
-        assert_eq!(Engine::open(store.clone()).expect_err("no database").code, code);
-        assert_eq!(fs::read_to_string(store.database()).expect("a file"), content.repeat(100));
-    }
+    let content = "just text, long enough to be a header of SQLite, or not".repeat(100);
+    let dir = tempfile::tempdir().expect("a directory");
+    let (store, _) = StoreDir::create(&dir.path().join(".pensa")).expect("a store");
+    fs::write(store.database(), &content).expect("written");
+    assert_eq!(Engine::open(store.clone()).expect_err("no database").code, Code::Corrupt);
+    assert_eq!(fs::read_to_string(store.database()).expect("a file"), content);
+
     let dir = tempfile::tempdir().expect("a directory");
     let (store, _) = StoreDir::create(&dir.path().join(".pensa")).expect("a store");
     Connection::open(store.database()).expect("opens").execute_batch("CREATE TABLE theirs (x)").expect("made");

@@ -36,7 +36,8 @@ impl Ids for RepeatingIds {
 pub(crate) struct World {
     pub(crate) engine: Engine,
     clock: Arc<ManualClock>,
-    dir: TempDir,
+    /// Keeps the files until the test ends.
+    _dir: TempDir,
 }
 
 impl World {
@@ -45,15 +46,11 @@ impl World {
         let (store, _) = StoreDir::create(&dir.path().join(".pensa")).expect("a store");
         let clock = Arc::new(ManualClock(AtomicI64::new(START)));
         let engine = Engine::open_with(store, clock.clone(), Arc::new(RepeatingIds(AtomicU32::new(0)))).expect("opens");
-        Self { engine, clock, dir }
+        Self { engine, clock, _dir: dir }
     }
 
     pub(crate) fn store(&self) -> StoreDir {
         self.engine.store().clone()
-    }
-
-    pub(crate) fn dir(&self) -> &std::path::Path {
-        self.dir.path()
     }
 
     /// Lets time pass.
