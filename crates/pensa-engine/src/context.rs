@@ -11,6 +11,9 @@ use uuid::Uuid;
 
 use crate::store::StoreDir;
 
+/// The actor of what happens by itself: leases that run out, a fresh clone that imports.
+pub(crate) const SYSTEM: &str = "pensa";
+
 /// Tells the time.
 pub trait Clock: Debug + Send + Sync {
     fn now(&self) -> Result<Timestamp>;

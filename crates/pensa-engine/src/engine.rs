@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pensa_core::{Access, Result};
 
-use crate::context::{Clock, Context, Ids, RandomIds, SystemClock};
+use crate::context::{Clock, Context, Ids, RandomIds, SYSTEM, SystemClock};
 use crate::db::{Db, Tx};
 use crate::execute::Execute;
 use crate::jsonl;
@@ -45,13 +45,15 @@ impl Engine {
         if !store.database().exists() {
             store.complete()?;
         }
-        let now = clock.now()?;
-        let opened = Db::open(&store, now)?;
-        let engine = Self { store, db: opened.db, clock, ids, wrote: Cell::new(opened.fresh) };
-        if opened.fresh && jsonl::any(&engine.store) {
-            engine.write("pensa", |cx, tx| jsonl::import(cx, tx).map(drop))?;
-        }
-        Ok(engine)
+        let mut fresh = false;
+        let db = Db::open(&store, clock.now()?, |tx| {
+            fresh = true;
+            if !jsonl::any(&store) {
+                return Ok(());
+            }
+            jsonl::import(&Context::new(SYSTEM, &*clock, &*ids, &store)?, tx).map(drop)
+        })?;
+        Ok(Self { store, db, clock, ids, wrote: Cell::new(fresh) })
     }
 
     pub fn store(&self) -> &StoreDir {
@@ -90,7 +92,7 @@ impl Engine {
         let tx = self.db.begin_read()?;
         if lease::any_due(&cx, &tx)? {
             drop(tx);
-            self.write(lease::ACTOR, |_, _| Ok(()))?;
+            self.write(SYSTEM, |_, _| Ok(()))?;
             return work(&cx, &self.db.begin_read()?);
         }
         work(&cx, &tx)
@@ -115,7 +117,7 @@ impl Engine {
     ) -> Result<()> {
         let _ticket = ticket::take(&self.store)?;
         let tx = self.db.begin_write()?;
-        lease::expire(&self.context(lease::ACTOR)?, &tx)?;
+        lease::expire(&self.context(SYSTEM)?, &tx)?;
         let mut run = |actor: &str, work: crate::group::Work| {
             let cx = self.context(actor)?;
             tx.savepoint(|| work(&cx, &tx))

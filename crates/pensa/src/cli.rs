@@ -24,8 +24,8 @@ pub(crate) struct Options {
     /// Answer in JSON, also for errors
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Print ids only
-    #[arg(short, long, global = true, conflicts_with = "json")]
+    /// Print ids only (JSON, if that is asked for too)
+    #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     /// Who runs this command [default: git's user.name, then $USER]
     #[arg(long, global = true, env = "PN_ACTOR", hide_env_values = true, value_name = "NAME")]

@@ -20,18 +20,16 @@ pub(crate) enum Db {
     Sqlite(sqlite::Database),
 }
 
-/// A database that was just opened.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    pub(crate) db: Db,
-    /// Whether it was made by opening it.
-    pub(crate) fresh: bool,
-}
-
 impl Db {
-    pub(crate) fn open(store: &StoreDir, now: Timestamp) -> Result<Opened> {
-        let (database, fresh) = sqlite::Database::open(store, now)?;
-        Ok(Opened { db: Db::Sqlite(database), fresh })
+    /// Opens the database of a store. One that had to be made is filled by `seed` in the transaction that makes it,
+    /// so that nobody ever sees it empty.
+    pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: impl FnOnce(&Tx<'_>) -> Result<()>) -> Result<Self> {
+        let seed = |tx| {
+            let tx = Tx { driver: Driver::Sqlite(tx) };
+            seed(&tx)?;
+            tx.commit()
+        };
+        sqlite::Database::open(store, now, seed).map(Db::Sqlite)
     }
 
     /// Whether there is something to tidy up that is better done without a caller waiting for it.

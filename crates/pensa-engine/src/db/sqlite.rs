@@ -32,8 +32,12 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens the database of a store; says whether it had to be made.
-    pub(crate) fn open(store: &StoreDir, now: Timestamp) -> Result<(Self, bool)> {
+    /// Opens the database of a store; `seed` fills and commits one that had to be made.
+    pub(crate) fn open(
+        store: &StoreDir,
+        now: Timestamp,
+        seed: impl FnOnce(Transaction<'_>) -> Result<()>,
+    ) -> Result<Self> {
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(Error::internal(format!("built with SQLite {}, which is too old", rusqlite::version())));
         }
@@ -46,15 +50,21 @@ impl Database {
         let database = Self { connection: connect(&path)?, path };
         let version = database.version()?;
         if version == migrations::SCHEMA_VERSION && database.is_wal()? {
-            return Ok((database, false));
+            return Ok(database);
         }
         if version > migrations::SCHEMA_VERSION {
             return Err(newer(&database.path, version));
         }
-        database.bring_up_to_date(store, now)
+        database.bring_up_to_date(store, now, seed)?;
+        Ok(database)
     }
 
-    fn bring_up_to_date(self, store: &StoreDir, now: Timestamp) -> Result<(Self, bool)> {
+    fn bring_up_to_date(
+        &self,
+        store: &StoreDir,
+        now: Timestamp,
+        seed: impl FnOnce(Transaction<'_>) -> Result<()>,
+    ) -> Result<()> {
         store.local_dir("")?;
         let _ticket = ticket::take(store)?;
         if !self.is_wal()? {
@@ -84,8 +94,7 @@ impl Database {
             )?;
         }
         tx.connection.pragma_update(None, "user_version", migrations::SCHEMA_VERSION).map_err(|e| self.failed(e))?;
-        tx.commit()?;
-        Ok((self, version == 0))
+        if version == 0 { seed(tx) } else { tx.commit() }
     }
 
     pub(crate) fn begin(&self, how: &str) -> Result<Transaction<'_>> {

@@ -6,12 +6,9 @@
 use pensa_core::issue::{self, Issue, Move, Status};
 use pensa_core::{Code, Error, Result};
 
-use crate::context::Context;
+use crate::context::{Context, SYSTEM};
 use crate::db::{Tx, params};
 use crate::tables::{events, issues};
-
-/// Under whose name expiry is logged.
-pub(crate) const ACTOR: &str = "pensa";
 
 pub(crate) fn any_due(cx: &Context<'_>, tx: &Tx<'_>) -> Result<bool> {
     let due = tx.query_one("SELECT 1 FROM issues WHERE lease_expires_at <= ?1 LIMIT 1", params![cx.now], |_| Ok(()))?;
@@ -23,10 +20,10 @@ pub(crate) fn expire(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
     if !any_due(cx, tx)? {
         return Ok(());
     }
-    let system = cx.acting_as(ACTOR);
+    let system = cx.acting_as(SYSTEM);
     for old in issues::query(tx, "WHERE i.lease_expires_at <= ?1 ORDER BY i.id", params![cx.now])? {
         let mut new = old.clone();
-        let outcome = issue::apply(&mut new, Move::Expire, ACTOR, cx.now)?;
+        let outcome = issue::apply(&mut new, Move::Expire, SYSTEM, cx.now)?;
         if let Some(event) = outcome.event {
             issues::save(&system, tx, &old, new, event, outcome.note)?;
         }

@@ -31,7 +31,8 @@ impl Day<'_> {
 
         self.scene("Ana plans: three tasks, the second waits for the first, the third for the second")?;
         let schema = self.create("ana", &["create", "design the login schema", "-t", "task", "-p", "p1"])?;
-        let form = self.create("ana", &["create", "build the login form", "-t", "task", "-p", "p1", "--dep", &schema])?;
+        let form =
+            self.create("ana", &["create", "build the login form", "-t", "task", "-p", "p1", "--dep", &schema])?;
         let docs = self.create("ana", &["create", "document logging in", "-t", "chore", "--dep", &form])?;
         self.pn("ana", &["ready"])?;
         self.pn("ana", &["blocked"])?;
@@ -43,7 +44,8 @@ impl Day<'_> {
 
         self.scene("Cleo reports a bug and plans its fix instead")?;
         let bug = self.create("cleo", &["create", "login crash on empty password", "-t", "bug", "-p", "p0"])?;
-        let fix = self.create("cleo", &["create", "reject empty passwords", "-t", "task", "-p", "p0", "--fixes", &bug])?;
+        let fix =
+            self.create("cleo", &["create", "reject empty passwords", "-t", "task", "-p", "p0", "--fixes", &bug])?;
         self.pn("cleo", &["update", &fix, "--claim"])?;
         self.pn("cleo", &["comment", "add", &fix, "the form sends null, not an empty text"])?;
 

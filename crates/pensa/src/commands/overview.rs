@@ -25,12 +25,8 @@ struct Overview {
 pub(super) fn run(options: &Options, output: Output) -> Result<()> {
     let client = connect::client(options)?;
     let actor = client.actor();
-    let mine = List {
-        status: Some(Status::InProgress),
-        assignee: Some(actor.clone()),
-        limit: Some(20),
-        ..List::default()
-    };
+    let mine =
+        List { status: Some(Status::InProgress), assignee: Some(actor.clone()), limit: Some(20), ..List::default() };
     output.answer(&Overview {
         mine: client.call(&mine)?,
         ready: client.call(&Ready { limit: Some(TOP), ..Ready::default() })?,
@@ -44,9 +40,7 @@ impl Render for Overview {
         section(screen, &format!("{} is on", self.actor), "nothing", &self.mine);
         section(screen, "ready", "nothing", &self.ready);
         let total = self.status.total;
-        screen
-            .plain(&format!("{} open, {} in progress, {} closed", total.open, total.in_progress, total.closed))
-            .end();
+        screen.plain(&format!("{} open, {} in progress, {} closed", total.open, total.in_progress, total.closed)).end();
     }
 
     fn ids(&self) -> Vec<String> {

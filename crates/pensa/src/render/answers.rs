@@ -120,7 +120,8 @@ impl Render for Counted {
 }
 
 fn names(group: &Group) -> String {
-    let assignee = group.assignee.as_ref().map(|name| if name.is_empty() { "unassigned".into() } else { format!("@{name}") });
+    let assignee =
+        group.assignee.as_ref().map(|name| if name.is_empty() { "unassigned".into() } else { format!("@{name}") });
     let parts = [
         group.status.map(|word| word.to_string()),
         group.priority.map(|word| word.to_string()),
