@@ -24,7 +24,7 @@ impl Db {
     /// Opens the database of a store. One that had to be made is filled by `seed` in the transaction that makes it,
     /// so that nobody ever sees it empty.
     pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: impl FnOnce(&Tx<'_>) -> Result<()>) -> Result<Self> {
-        let seed = |tx| {
+        let seed = |tx: sqlite::Transaction<'_>| {
             let tx = Tx { driver: Driver::Sqlite(tx) };
             seed(&tx)?;
             tx.commit()
