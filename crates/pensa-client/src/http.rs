@@ -1,5 +1,6 @@
 //! Operations over HTTP: the reverse of what the server does with its catalog.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use pensa_core::{Code, Error, Method, Op, Result, Route, VERSION};
@@ -29,8 +30,9 @@ impl Remote {
         let url = url.trim().trim_end_matches('/').to_owned();
         let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
         if rest.is_none_or(|rest| rest.is_empty() || rest.contains(['?', '#', '@', ' '])) {
-            return Err(Error::invalid(format!("not the address of a server: {url:?}"))
-                .hint("such as http://localhost:7533"));
+            return Err(
+                Error::invalid(format!("not the address of a server: {url:?}")).hint("such as http://localhost:7533")
+            );
         }
         let agent = Agent::config_builder()
             .timeout_connect(Some(CONNECT_TIMEOUT))
@@ -84,12 +86,8 @@ impl Remote {
 
     fn read<O: Op>(&self, mut answer: Response<ureq::Body>) -> Result<O::Output> {
         let status = answer.status();
-        let text = answer
-            .body_mut()
-            .with_config()
-            .limit(MAX_ANSWER)
-            .read_to_string()
-            .map_err(|e| self.unreachable(e))?;
+        let text =
+            answer.body_mut().with_config().limit(MAX_ANSWER).read_to_string().map_err(|e| self.unreachable(e))?;
         let not_pensa = || {
             Error::new(Code::Unreachable, format!("{} does not answer like Pensa (HTTP {})", self.url, status.as_u16()))
                 .hint("check the address")
@@ -100,7 +98,12 @@ impl Remote {
         Err(serde_json::from_str::<Error>(&text).unwrap_or_else(|_| not_pensa()))
     }
 
-    fn unreachable(&self, why: impl std::fmt::Display) -> Error {
+    fn unreachable(&self, why: ureq::Error) -> Error {
+        let why = match why {
+            ureq::Error::Io(e) if e.kind() == ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
+            ureq::Error::Timeout(_) => "it did not answer in time".to_owned(),
+            other => other.to_string(),
+        };
         Error::new(Code::Unreachable, format!("cannot reach {}: {why}", self.url))
             .hint("start it with pn daemon, or unset PN_DAEMON to work on the store itself")
     }

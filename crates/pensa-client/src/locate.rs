@@ -219,7 +219,10 @@ mod tests {
         let root = |platform, pairs| user_store_root(platform, vars(pairs));
         assert_eq!(root(Platform::Linux, &[("HOME", "/h")]), Some("/h/.local/state/pensa".into()));
         assert_eq!(root(Platform::Linux, &[("HOME", "/h"), ("XDG_STATE_HOME", "/s")]), Some("/s/pensa".into()));
-        assert_eq!(root(Platform::Linux, &[("HOME", "/h"), ("XDG_STATE_HOME", "rel")]), Some("/h/.local/state/pensa".into()));
+        assert_eq!(
+            root(Platform::Linux, &[("HOME", "/h"), ("XDG_STATE_HOME", "rel")]),
+            Some("/h/.local/state/pensa".into())
+        );
         assert_eq!(root(Platform::MacOs, &[("HOME", "/h")]), Some("/h/Library/Application Support/Pensa".into()));
         assert_eq!(root(Platform::Windows, &[("LOCALAPPDATA", "C:/L")]), Some("C:/L/Pensa".into()));
         assert_eq!(root(Platform::Linux, &[]), None);

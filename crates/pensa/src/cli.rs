@@ -9,7 +9,7 @@ use pensa_core::ops::{comment, dep, issue, store};
 ///
 /// Without a command: my work, the top of the queue, and counts.
 #[derive(Debug, Parser)]
-#[command(name = "pn", version, propagate_version = true, disable_help_subcommand = false)]
+#[command(name = "pn", version)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) options: Options,

@@ -30,10 +30,6 @@ impl Output {
         Self { form }
     }
 
-    pub(crate) fn is_json(self) -> bool {
-        self.form == Form::Json
-    }
-
     /// Shows an answer.
     pub(crate) fn answer<T: Serialize + Render>(self, answer: &T) -> Result<()> {
         match self.form {
