@@ -1,1 +1,45 @@
-fn main() {}
+//! Tasks of this repository: `cargo xtask` lists them.
+//!
+//! Only picks the task; each has a module of its own.
+
+mod bench;
+mod repo;
+mod test;
+mod tidy;
+mod tools;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+
+const USAGE: &str = "\
+Tasks of this repository.
+
+Usage: cargo xtask <TASK>
+
+  test                       everything that decides whether work lands; installs missing tools first
+  tidy                       only the checks of the repository's own shape
+  bench [--quick] [--write]  measure against sqlite3 and a bare HTTP server; --write updates docs/benchmarks.md";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match args.as_slice() {
+        [] | ["help" | "-h" | "--help", ..] | [_, "-h" | "--help"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        ["test"] => test::run(),
+        ["tidy"] => tidy::run(),
+        ["bench", flags @ ..] => bench::run(flags),
+        _ => Err(format!("no such task: {}\n\n{USAGE}", args.join(" ")).into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("xtask: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}

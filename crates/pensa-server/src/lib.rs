@@ -1,1 +1,95 @@
-//! x
+//! Serves the operations of one store over HTTP, to whoever may use it.
+//!
+//! What an operation does is the engine's job; what it is called and where it lives is in the catalog. Nothing
+//! here is written for one operation.
+
+mod answer;
+mod dispatch;
+mod fields;
+mod guard;
+mod headers;
+mod listen;
+mod openapi;
+mod peer;
+mod percent;
+mod request;
+mod router;
+mod service;
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use pensa_core::{Error, Result};
+use pensa_engine::Engine;
+use tokio::sync::watch;
+
+pub use openapi::openapi;
+
+use crate::dispatch::Dispatch;
+use crate::guard::Guard;
+use crate::service::Service;
+
+/// Where to listen, and under which names.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub listen: SocketAddr,
+    /// Names besides the usual ones by which clients may call this server, with or without a port.
+    pub allowed_hosts: Vec<String>,
+}
+
+/// A server whose socket is open and whose store is ready.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    service: Service,
+    stop: Arc<watch::Sender<bool>>,
+}
+
+impl Server {
+    /// Opens the socket, then the store's connections and its writing thread.
+    pub fn bind(engine: Engine, options: Options) -> Result<Self> {
+        let (listener, address) = listen::bind(options.listen)?;
+        let store = engine.store();
+        let guard = Guard::new(address, &options.allowed_hosts, store.token_secret()?, store.id()?)?;
+        let router = router::of_catalog(Dispatch::start(engine)?)?;
+        Ok(Self { listener, address, service: Service::new(guard, router), stop: Arc::new(watch::Sender::new(false)) })
+    }
+
+    /// The address in use, with the port that the system chose if none was asked for.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A handle that stops the server as SIGTERM does.
+    pub fn handle(&self) -> ShutdownHandle {
+        ShutdownHandle(Arc::clone(&self.stop))
+    }
+
+    /// Serves until SIGTERM, SIGINT or the handle says to stop. What is in flight by then is answered, and what
+    /// was accepted for writing is written.
+    pub fn serve(self) -> Result<()> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(dispatch::workers())
+            .max_blocking_threads(dispatch::SLOW_READERS)
+            .thread_name("pensa-http")
+            .enable_all()
+            .build()
+            .map_err(Error::internal)?;
+        let Self { listener, service, stop, .. } = self;
+        let served = runtime.block_on(listen::serve(listener, service, stop.subscribe()));
+        // Ends the tasks that hold the writer; the last of them waits for its queue to be empty.
+        runtime.shutdown_timeout(listen::GRACE);
+        served
+    }
+}
+
+/// Stops the server that gave it away.
+#[derive(Debug, Clone)]
+pub struct ShutdownHandle(Arc<watch::Sender<bool>>);
+
+impl ShutdownHandle {
+    pub fn shutdown(&self) {
+        self.0.send_replace(true);
+    }
+}

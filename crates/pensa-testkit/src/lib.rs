@@ -1,1 +1,31 @@
-//! x
+//! Hermetic surroundings for tests that run the real `pn`: a machine of its own, its daemon, its disks.
+//!
+//! Knows processes and directories only; what `pn` should answer is left to the tests.
+
+mod daemon;
+mod disk;
+mod run;
+mod sandbox;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub use daemon::{Daemon, reap};
+pub use disk::Disk;
+pub use run::{Answer, Run};
+pub use sandbox::{Mode, Sandbox};
+
+/// Longest wait for anything that is bound to happen.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks again and again until there is an answer; panics, naming `what`, when there never is one.
+pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "waited {PATIENCE:?} in vain: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,218 @@
+//! Runs operations: reads on a few connections of their own, everything else through the one writing thread.
+//!
+//! A read that is known to be quick runs on the thread that serves its connection, because waking another thread
+//! costs more than the query. How long each operation takes is measured all the time; those that take long go to
+//! threads that may block, so that one large listing does not hold up every connection.
+
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pensa_core::{Access, Code, Error, Result};
+use pensa_engine::{Engine, Entry, GroupWriter};
+use serde_json::Value;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task;
+use tokio::time::timeout;
+
+/// Connections, and threads, for reads that take long.
+pub(crate) const SLOW_READERS: usize = 2;
+/// Reads that take less on average run where they are.
+const QUICK: Duration = Duration::from_millis(1);
+/// Longest wait for an operation. Longer than the engine waits for another process's transaction.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Threads that serve connections.
+pub(crate) fn workers() -> usize {
+    thread::available_parallelism().map_or(2, usize::from).clamp(2, 4)
+}
+
+/// An operation of the catalog, with what is known of how long it takes.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub(crate) entry: &'static Entry,
+    average_nanos: AtomicU64,
+}
+
+impl Operation {
+    pub(crate) fn new(entry: &'static Entry) -> Self {
+        // Taken for slow until measured.
+        Self { entry, average_nanos: AtomicU64::new(nanos(QUICK)) }
+    }
+
+    fn is_quick(&self) -> bool {
+        self.average_nanos.load(Ordering::Relaxed) < nanos(QUICK)
+    }
+
+    /// A moving average, in which no single time counts for much: a thread that the system puts aside for a while
+    /// does not make its operation slow. Updates that collide may be lost, which an average survives.
+    fn took(&self, time: Duration) {
+        let average = self.average_nanos.load(Ordering::Relaxed);
+        self.average_nanos.store(average - average / 8 + nanos(time.min(4 * QUICK)) / 8, Ordering::Relaxed);
+    }
+
+    fn read(&self, engine: &Engine, actor: &str, input: Value) -> Result<String> {
+        let start = Instant::now();
+        let run = || engine.run(Access::Read, actor, |cx, tx| (self.entry.run)(cx, tx, input));
+        // Unwinding rolls the transaction back; the connection stays good.
+        let answer = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(unexpected()));
+        self.took(start.elapsed());
+        answer
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// What a client learns of a bug; the rest is on standard error.
+pub(crate) fn unexpected() -> Error {
+    Error::internal("the operation failed unexpectedly").hint("the daemon's standard error says where")
+}
+
+/// The connections to one store.
+pub(crate) struct Dispatch {
+    quick: Vec<Mutex<Engine>>,
+    slow: Arc<Mutex<Vec<Engine>>>,
+    slow_free: Arc<Semaphore>,
+    writer: GroupWriter,
+}
+
+impl fmt::Debug for Dispatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Dispatch")
+    }
+}
+
+impl Dispatch {
+    pub(crate) fn start(engine: Engine) -> Result<Self> {
+        let quick = (0..workers()).map(|_| engine.another().map(Mutex::new)).collect::<Result<_>>()?;
+        let slow = (0..SLOW_READERS).map(|_| engine.another()).collect::<Result<_>>()?;
+        Ok(Self {
+            quick,
+            slow: Arc::new(Mutex::new(slow)),
+            slow_free: Arc::new(Semaphore::new(SLOW_READERS)),
+            writer: GroupWriter::start(engine)?,
+        })
+    }
+
+    /// Runs an operation and gives its answer as JSON text.
+    pub(crate) async fn run(&self, operation: &Arc<Operation>, actor: String, input: Value) -> Result<String> {
+        if operation.entry.access != Access::Read {
+            return self.write(operation, &actor, input).await;
+        }
+        if operation.is_quick()
+            && let Some(engine) = self.quick.iter().find_map(|engine| match engine.try_lock() {
+                Ok(engine) => Some(engine),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            })
+        {
+            return operation.read(&engine, &actor, input);
+        }
+        self.read_elsewhere(operation, actor, input).await
+    }
+
+    async fn read_elsewhere(&self, operation: &Arc<Operation>, actor: String, input: Value) -> Result<String> {
+        let busy = |_| Error::new(Code::Busy, "too many long reads are waiting").hint("try again in a moment");
+        let free = timeout(PATIENCE, Arc::clone(&self.slow_free).acquire_owned()).await.map_err(busy)?;
+        let permit = free.map_err(Error::internal)?;
+        let (operation, engines) = (Arc::clone(operation), Arc::clone(&self.slow));
+        let reading = task::spawn_blocking(move || {
+            let engine = lock(&engines).pop().ok_or_else(unexpected)?;
+            let answer = operation.read(&engine, &actor, input);
+            lock(&engines).push(engine);
+            drop(permit);
+            answer
+        });
+        match timeout(PATIENCE, reading).await {
+            Ok(answer) => answer.map_err(|_| unexpected())?,
+            Err(_) => Err(too_long()),
+        }
+    }
+
+    async fn write(&self, operation: &Operation, actor: &str, input: Value) -> Result<String> {
+        let (reply, answer) = oneshot::channel();
+        let run = operation.entry.run;
+        self.writer.submit(
+            actor,
+            move |cx, tx| run(cx, tx, input),
+            // A client that has left needs no answer.
+            move |result| drop(reply.send(result)),
+        );
+        match timeout(PATIENCE, answer).await {
+            Ok(answer) => answer.map_err(|_| unexpected())?,
+            Err(_) => Err(too_long().hint("it may still be done: look before trying again")),
+        }
+    }
+}
+
+fn too_long() -> Error {
+    Error::new(Code::Timeout, format!("the operation took longer than {} s", PATIENCE.as_secs()))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pensa_core::Route;
+    use pensa_engine::StoreDir;
+    use schemars::Schema;
+    use serde_json::json;
+
+    const fn panicking(access: Access) -> Entry {
+        Entry {
+            name: "test.panic",
+            route: Route::post("/panic"),
+            access,
+            run: |_, _, _| panic!("on purpose"),
+            input_schema: |_| Schema::default(),
+            output_schema: |_| Schema::default(),
+        }
+    }
+
+    static READ: Entry = panicking(Access::Read);
+    static WRITE: Entry = panicking(Access::Write);
+
+    #[tokio::test]
+    async fn operations_that_panic_are_answered_and_do_no_harm() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
+        let dispatch = Dispatch::start(Engine::open(store).expect("an engine")).expect("threads");
+        let run = async |operation: &Arc<Operation>, input| dispatch.run(operation, "test".into(), input).await;
+        let (read, write) = (Arc::new(Operation::new(&READ)), Arc::new(Operation::new(&WRITE)));
+        for round in 0..4 {
+            for operation in [&read, &write] {
+                let error = run(operation, json!({})).await.expect_err("it panics");
+                assert_eq!(error.code, Code::Internal);
+            }
+            // Both ways of reading: on a thread that may block, and here.
+            (0..round * 100).for_each(|_| read.took(Duration::ZERO));
+        }
+        let create = Arc::new(Operation::new(pensa_engine::entry("issue.create").expect("in the catalog")));
+        run(&create, json!({"title": "t", "issue_type": "task"})).await.expect("writes go on");
+        let list = Arc::new(Operation::new(pensa_engine::entry("issue.list").expect("in the catalog")));
+        for _ in 0..10 {
+            assert!(run(&list, json!({})).await.expect("reads go on").starts_with("[{"));
+        }
+    }
+
+    #[test]
+    fn an_operation_is_quick_once_it_was_and_slow_once_it_often_was() {
+        let operation = Operation::new(&READ);
+        assert!(!operation.is_quick(), "nothing is known yet");
+        operation.took(Duration::from_micros(10));
+        assert!(operation.is_quick());
+        (0..50).for_each(|_| operation.took(Duration::from_micros(10)));
+        operation.took(Duration::from_secs(9));
+        assert!(operation.is_quick(), "one hiccup");
+        (0..9).for_each(|_| operation.took(Duration::from_millis(20)));
+        assert!(!operation.is_quick());
+    }
+}

@@ -1,0 +1,185 @@
+//! Looks at every request before anything else does: called by a name of ours, from a page of ours or none, by
+//! somebody who may, with JSON if with anything.
+//!
+//! What is in a request, and how much, is left to the modules that read it.
+
+use std::net::SocketAddr;
+
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use hyper::body::Body;
+use pensa_core::{Code, Error, Result};
+
+use crate::answer::Refusal;
+use crate::headers::Identity;
+use crate::peer::Peer;
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const OUR_NAMES: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "host.docker.internal"];
+
+/// What a request must show to be let in.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    hosts: Vec<String>,
+    token: String,
+    pub(crate) identity: Identity,
+}
+
+impl Guard {
+    pub(crate) fn new(listen: SocketAddr, extra: &[String], token: String, store_id: String) -> Result<Self> {
+        Ok(Self { hosts: hosts(listen, extra), token, identity: Identity::new(&store_id)? })
+    }
+
+    pub(crate) fn admit<B: Body>(&self, request: &Request<B>, peer: &Peer) -> Result<(), Refusal> {
+        let headers = request.headers();
+        self.check_host(request)?;
+        self.check_origin(headers)?;
+        self.check_right(headers, peer)?;
+        check_content_type(request)?;
+        Ok(self.identity.check(headers)?)
+    }
+
+    /// A page on the internet can make its name point to this machine, but cannot make a browser send our name.
+    fn check_host<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
+        let mut given = request.headers().get_all(HOST).iter();
+        let (first, second) = (given.next(), given.next());
+        let target = request.uri().authority().is_none_or(|authority| self.is_ours(authority.as_str().as_bytes()));
+        match first {
+            Some(host) if second.is_none() && target && self.is_ours(host.as_bytes()) => Ok(()),
+            _ => Err(forbidden("host", first).error.hint("a name is allowed by the daemon's --allowed-host").into()),
+        }
+    }
+
+    /// Browsers name the page that makes them ask. Only our own may.
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let strange = headers
+            .get_all(ORIGIN)
+            .iter()
+            .find(|origin| !origin.as_bytes().strip_prefix(b"http://").is_some_and(|host| self.is_ours(host)));
+        if strange.is_some() {
+            return Err(forbidden("origin", strange));
+        }
+        match headers.get(SEC_FETCH_SITE) {
+            Some(site) if site.as_bytes().eq_ignore_ascii_case(b"cross-site") => {
+                Err(Refusal::forbidden("requests from other sites are refused"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_ours(&self, host: &[u8]) -> bool {
+        self.hosts.iter().any(|ours| ours.as_bytes().eq_ignore_ascii_case(host))
+    }
+
+    fn check_right(&self, headers: &HeaderMap, peer: &Peer) -> Result<(), Refusal> {
+        let shown = headers.get(AUTHORIZATION).map(|value| bearer(value.as_bytes()));
+        let wrong = match shown {
+            Some(Some(token)) if same_secret(token, self.token.as_bytes()) => return Ok(()),
+            _ if peer.is_same_user() => return Ok(()),
+            None => "a token is required",
+            Some(_) => "the token is wrong",
+        };
+        Err(Error::new(Code::Unauthorized, wrong)
+            .hint("send \"Authorization: Bearer TOKEN\"; the token is in the store's file local/token")
+            .into())
+    }
+}
+
+fn forbidden(what: &str, value: Option<&HeaderValue>) -> Refusal {
+    let shown = value.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    Refusal::forbidden(format!("{what} not allowed: {}", shown.as_deref().unwrap_or("none given")))
+}
+
+/// Forms of other sites cannot send JSON without asking first.
+fn check_content_type<B: Body>(request: &Request<B>) -> Result<(), Refusal> {
+    if matches!(*request.method(), Method::GET | Method::HEAD) || request.body().is_end_stream() {
+        return Ok(());
+    }
+    let given = request.headers().get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    let kind = given.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    if kind.eq_ignore_ascii_case(b"application/json") {
+        return Ok(());
+    }
+    let error = Error::new(Code::Unsupported, "the body of a request must be JSON")
+        .hint("send \"Content-Type: application/json\"");
+    Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error))
+}
+
+/// The token in an `Authorization` header.
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, token) = value.split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+}
+
+/// Takes as long whichever byte differs, so that a secret cannot be found byte by byte.
+fn same_secret(given: &[u8], secret: &[u8]) -> bool {
+    let differing = given.iter().zip(secret).fold(0, |differing, (a, b)| std::hint::black_box(differing | (a ^ b)));
+    given.len() == secret.len() && !secret.is_empty() && differing == 0
+}
+
+/// Every `Host` by which clients may call a server that listens there.
+fn hosts(listen: SocketAddr, extra: &[String]) -> Vec<String> {
+    let port = listen.port();
+    let mut names: Vec<String> = OUR_NAMES.map(str::to_owned).into();
+    if !listen.ip().is_unspecified() {
+        names.push(match listen {
+            SocketAddr::V4(v4) => v4.ip().to_string(),
+            SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
+        });
+    }
+    let mut hosts: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
+    if port == 80 {
+        hosts.append(&mut names);
+    }
+    for name in extra.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        hosts.push(name.to_owned());
+        if !has_port(name) {
+            hosts.push(format!("{name}:{port}"));
+        }
+    }
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
+}
+
+fn has_port(name: &str) -> bool {
+    name.rsplit_once(':').is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()))
+        && (!name.starts_with('[') || name.contains("]:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(listen: &str, extra: &[&str]) -> Vec<String> {
+        let extra: Vec<String> = extra.iter().map(|name| (*name).to_owned()).collect();
+        hosts(listen.parse().expect("an address"), &extra)
+    }
+
+    #[test]
+    fn hosts_carry_the_port_unless_it_is_the_default_one() {
+        let plain = at("127.0.0.1:7533", &[]);
+        assert!(plain.contains(&"localhost:7533".to_owned()) && !plain.contains(&"localhost".to_owned()), "{plain:?}");
+        assert!(at("127.0.0.1:80", &[]).contains(&"localhost".to_owned()));
+    }
+
+    #[test]
+    fn a_specific_address_and_extra_names_are_hosts() {
+        let hosts = at("192.0.2.7:7533", &["box.lan", "proxy.lan:8443", "[fd00::1]", ""]);
+        for name in ["192.0.2.7:7533", "box.lan", "box.lan:7533", "proxy.lan:8443", "[fd00::1]", "[fd00::1]:7533"] {
+            assert!(hosts.contains(&name.to_owned()), "{name} in {hosts:?}");
+        }
+        assert!(!hosts.contains(&"proxy.lan:7533".to_owned()) && !hosts.contains(&String::new()));
+        assert!(!at("0.0.0.0:7533", &[]).contains(&"0.0.0.0:7533".to_owned()));
+        assert!(at("[fd00::2]:7533", &[]).contains(&"[fd00::2]:7533".to_owned()));
+    }
+
+    #[test]
+    fn only_the_whole_secret_is_the_secret() {
+        assert!(same_secret(b"abc", b"abc"));
+        for bad in [&b""[..], b"ab", b"abd", b"abcd"] {
+            assert!(!same_secret(bad, b"abc"), "{bad:?}");
+        }
+        assert!(!same_secret(b"", b""), "an empty secret protects nothing");
+    }
+}

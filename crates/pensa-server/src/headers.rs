@@ -1,0 +1,91 @@
+//! The headers of Pensa's own: who asks, which version, which store.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use pensa_core::{Code, Error, Result, VERSION};
+
+use crate::percent;
+
+const ACTOR: HeaderName = HeaderName::from_static("pensa-actor");
+const VERSION_NAME: HeaderName = HeaderName::from_static("pensa-version");
+const STORE: HeaderName = HeaderName::from_static("pensa-store");
+const VERSION_VALUE: HeaderValue = HeaderValue::from_static(VERSION);
+const NOBODY_SAID: &str = "unknown";
+
+/// The name under which a request runs; percent-encoded, so that any name can travel.
+pub(crate) fn actor(headers: &HeaderMap) -> Result<String> {
+    match headers.get(&ACTOR) {
+        None => Ok(NOBODY_SAID.to_owned()),
+        Some(value) => {
+            percent::decode(value.as_bytes()).ok_or_else(|| Error::invalid("Pensa-Actor is not percent-encoded UTF-8"))
+        }
+    }
+}
+
+/// Which store is served, as the answers tell it and requests may ask for it.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    store: HeaderValue,
+}
+
+impl Identity {
+    pub(crate) fn new(store_id: &str) -> Result<Self> {
+        let store = HeaderValue::from_str(store_id)
+            .map_err(|_| Error::invalid("the store_id in config.toml is not plain text"))?;
+        Ok(Self { store })
+    }
+
+    /// Refuses a client that means another store, or whose version does not go with this one.
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<()> {
+        if let Some(wanted) = headers.get(&STORE).filter(|wanted| *wanted != self.store) {
+            let wanted = String::from_utf8_lossy(wanted.as_bytes());
+            let served = String::from_utf8_lossy(self.store.as_bytes());
+            return Err(Error::new(Code::WrongStore, format!("this server serves store {served}, not {wanted}"))
+                .hint("check PN_DAEMON, --remote-server or the config key remote-server"));
+        }
+        match headers.get(&VERSION_NAME) {
+            Some(version) if !goes_with(version.as_bytes()) => {
+                let theirs = String::from_utf8_lossy(version.as_bytes());
+                Err(Error::new(Code::Conflict, format!("the client is version {theirs}, this server is {VERSION}"))
+                    .hint("update the older of the two and restart the daemon"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells on an answer which version and store gave it.
+    pub(crate) fn stamp(&self, headers: &mut HeaderMap) {
+        headers.insert(VERSION_NAME, VERSION_VALUE);
+        headers.insert(STORE, self.store.clone());
+    }
+}
+
+/// Same major version; before 1.0, where every minor version may break, same minor version too.
+fn goes_with(theirs: &[u8]) -> bool {
+    let line = |version: &str| {
+        let mut numbers = version.split('.').map(str::parse::<u64>);
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(0)), Some(Ok(minor))) => Some((0, minor)),
+            (Some(Ok(major)), Some(Ok(_))) if major > 0 => Some((major, 0)),
+            _ => None,
+        }
+    };
+    theirs == VERSION.as_bytes()
+        || str::from_utf8(theirs).ok().and_then(line).is_some_and(|theirs| line(VERSION) == Some(theirs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_versions_of_the_same_line_go_together() {
+        let mut parts = VERSION.split('.').map(|part| part.parse::<u64>().expect("a number"));
+        let (major, minor) = (parts.next().expect("major"), parts.next().expect("minor"));
+        assert!(goes_with(VERSION.as_bytes()));
+        assert!(goes_with(format!("{major}.{minor}.999").as_bytes()));
+        assert_eq!(goes_with(format!("{major}.{}.0", minor + 1).as_bytes()), major > 0);
+        for other in [&format!("{}.{minor}.0", major + 1), "", "x", "0", "1.x", "-1.0"] {
+            assert!(!goes_with(other.as_bytes()), "{other}");
+        }
+    }
+}

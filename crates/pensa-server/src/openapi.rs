@@ -1,0 +1,138 @@
+//! Writes the OpenAPI document of the catalog.
+
+use pensa_core::{Error, Method, VERSION};
+use pensa_engine::{Entry, catalog};
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+/// Where the document is served.
+pub(crate) const PATH: &str = "/openapi.json";
+const DEFINITIONS: &str = "/components/schemas";
+
+/// The OpenAPI 3.1 document of every operation.
+pub fn openapi() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = DEFINITIONS.into();
+        settings.meta_schema = None;
+    });
+    let mut generator = SchemaGenerator::new(settings);
+    let error = generator.subschema_for::<Error>();
+    let mut paths = Map::new();
+    for entry in catalog() {
+        let path = paths.entry(entry.route.path).or_insert_with(|| json!({}));
+        path[entry.route.method.as_str().to_ascii_lowercase()] = operation(entry, &mut generator);
+    }
+    paths.insert(PATH.to_owned(), json!({"get": document()}));
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Pensa",
+            "summary": "Memory and state engine for coding agents",
+            "version": VERSION,
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "security": [{}, {"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": generator.take_definitions(true),
+            "responses": {"Error": answer("Why it was not done", &error.to_value())},
+            "parameters": {"Actor": {
+                "name": "Pensa-Actor",
+                "in": "header",
+                "description": "The name under which the request runs, percent-encoded",
+                "schema": {"type": "string", "default": "unknown"},
+            }},
+            "securitySchemes": {"token": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "Needed by everyone but the user who runs the daemon, on the same machine",
+            }},
+        },
+    })
+}
+
+fn operation(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
+    let mut input = (entry.input_schema)(generator).to_value();
+    if let Some(input) = input.as_object_mut() {
+        input.remove("components");
+        input.remove("title");
+    }
+    let help = input.as_object_mut().and_then(|input| input.remove("description"));
+    let help = help.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let (summary, description) = help.split_once("\n\n").unwrap_or((help, ""));
+    let output = (entry.output_schema)(generator).to_value();
+
+    let mut operation = json!({
+        "operationId": entry.name,
+        "tags": [entry.name.split('.').next().unwrap_or_default()],
+        "summary": summary,
+        "parameters": parameters(entry, &mut input),
+        "responses": {
+            entry.route.success.to_string(): answer("Done", &output),
+            "default": {"$ref": "#/components/responses/Error"},
+        },
+    });
+    if !description.is_empty() {
+        operation["description"] = json!(description);
+    }
+    if !entry.route.method.fields_in_query() {
+        let required = input.get("required").is_some();
+        operation["requestBody"] = json!({"required": required, "content": {"application/json": {"schema": input}}});
+    }
+    operation
+}
+
+/// The fields that travel in the path or in the query; they are taken out of `input`.
+fn parameters(entry: &Entry, input: &mut Value) -> Vec<Value> {
+    let in_path: Vec<&str> = entry.route.path_fields().collect();
+    let names: Vec<String> = match input.get("properties").and_then(Value::as_object) {
+        Some(properties) => properties.keys().cloned().collect(),
+        None => Vec::new(),
+    };
+    let mut parameters = vec![json!({"$ref": "#/components/parameters/Actor"})];
+    for name in names {
+        let place = match entry.route.method {
+            _ if in_path.contains(&name.as_str()) => "path",
+            Method::Get | Method::Delete => "query",
+            Method::Post | Method::Patch => continue,
+        };
+        let (mut schema, required) = take(input, &name);
+        let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+        let mut parameter = json!({"name": name, "in": place, "required": required, "schema": schema});
+        if let Some(description) = description {
+            parameter["description"] = description;
+        }
+        parameters.push(parameter);
+    }
+    parameters
+}
+
+/// Takes a field out of an object's schema; tells whether it was required.
+fn take(object: &mut Value, name: &str) -> (Value, bool) {
+    let schema = object["properties"].as_object_mut().and_then(|properties| properties.shift_remove(name));
+    let Some(required) = object.get_mut("required").and_then(Value::as_array_mut) else {
+        return (schema.unwrap_or_default(), false);
+    };
+    let before = required.len();
+    required.retain(|other| other != name);
+    let (was_required, none_left) = (required.len() < before, required.is_empty());
+    if none_left && let Some(object) = object.as_object_mut() {
+        object.shift_remove("required");
+    }
+    (schema.unwrap_or_default(), was_required)
+}
+
+fn answer(description: &str, schema: &Value) -> Value {
+    json!({"description": description, "content": {"application/json": {"schema": schema}}})
+}
+
+/// The description of this document itself.
+fn document() -> Value {
+    json!({
+        "operationId": "openapi",
+        "tags": ["openapi"],
+        "summary": "Describe every operation, as this document does",
+        "responses": {"200": answer("This document", &json!({"type": "object"}))},
+    })
+}

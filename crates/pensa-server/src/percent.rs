@@ -1,0 +1,61 @@
+//! Undoes percent-encoding, strictly: what is not UTF-8 afterwards is nobody's name.
+
+/// The text that `encoded` stands for; nothing if it is not well-formed.
+pub(crate) fn decode(encoded: &[u8]) -> Option<String> {
+    let mut decoded = Vec::with_capacity(encoded.len());
+    let mut rest = encoded;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            decoded.push(byte);
+            continue;
+        }
+        let (digits, after) = rest.split_first_chunk::<2>()?;
+        decoded.push(nibble(digits[0])? << 4 | nibble(digits[1])?);
+        rest = after;
+    }
+    String::from_utf8(decoded).ok()
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+/// The names and values of a query string.
+pub(crate) fn query(query: &str) -> impl Iterator<Item = Option<(String, String)>> {
+    let part = |text: &str| match text.contains('+') {
+        true => decode(text.replace('+', " ").as_bytes()),
+        false => decode(text.as_bytes()),
+    };
+    query.split('&').filter(|pair| !pair.is_empty()).map(move |pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Some((part(name)?, part(value)?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn well_formed_text_is_decoded() {
+        for (encoded, text) in [("plain", "plain"), ("a%20b", "a b"), ("%E2%82%AC", "€"), ("€", "€"), ("", "")] {
+            assert_eq!(decode(encoded.as_bytes()).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn malformed_text_is_refused() {
+        for bad in [&b"%"[..], b"%4", b"%zz", b"%ff", b"\xff", b"%+1"] {
+            assert_eq!(decode(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_query_keeps_order_repetition_and_blanks() {
+        let pairs: Option<Vec<_>> = query("a=1&b=x+y&a=2%2B2&&c").collect();
+        let pairs = pairs.expect("well-formed");
+        let expected = [("a", "1"), ("b", "x y"), ("a", "2+2"), ("c", "")];
+        assert!(pairs.iter().map(|(k, v)| (k.as_str(), v.as_str())).eq(expected), "{pairs:?}");
+    }
+}

@@ -1,0 +1,111 @@
+//! Folds what a request says, in its path, query and body, into the one JSON object that an operation reads.
+//!
+//! Where the operation then runs is left to the dispatch.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::http::{HeaderMap, header};
+use http_body_util::BodyExt;
+use hyper::body::Body as _;
+use pensa_core::{Code, Error, Method, Result};
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+
+use crate::fields::{self, Fields};
+use crate::percent;
+
+/// Largest body.
+const MAX_BODY: usize = 16 << 20;
+/// Longest time for a body to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
+/// How long the rest of a body that is too large is still taken in, so that its sender comes to read the answer.
+const DRAIN_TIME: Duration = Duration::from_secs(5);
+
+/// The input of an operation with these fields.
+pub(crate) async fn input(request: Request, method: Method, fields: &Fields) -> Result<Value> {
+    let (mut parts, body) = request.into_parts();
+    let mut input = Map::new();
+    let path = RawPathParams::from_request_parts(&mut parts, &())
+        .await
+        .map_err(|_| Error::invalid("the path is not percent-encoded UTF-8"))?;
+    for (name, text) in &path {
+        fields.add_text(&mut input, name, text.to_owned())?;
+    }
+    for pair in parts.uri.query().into_iter().flat_map(percent::query) {
+        let (name, text) = pair.ok_or_else(|| Error::invalid("the query is not percent-encoded UTF-8"))?;
+        fields.add_text(&mut input, &name, text)?;
+    }
+    if body.is_end_stream() {
+        return Ok(Value::Object(input));
+    }
+    if method == Method::Get {
+        return Err(Error::invalid("a GET request has no body").hint("put the fields into the query"));
+    }
+    for (name, value) in object(&read(body, &parts.headers).await?)? {
+        fields::add(&mut input, &name, value)?;
+    }
+    Ok(Value::Object(input))
+}
+
+fn object(body: &[u8]) -> Result<Map<String, Value>> {
+    if body.is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(Error::invalid("the body must be a JSON object")),
+        Err(e) => Err(Error::invalid(format!("the body is not JSON: {e}"))),
+    }
+}
+
+/// The whole body, unless it is too large or too slow.
+async fn read(mut body: Body, headers: &HeaderMap) -> Result<Vec<u8>> {
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > MAX_BODY as u64) {
+        drain(body);
+        return Err(too_large());
+    }
+    let late = || Error::new(Code::Timeout, format!("the body did not arrive within {} s", BODY_TIME.as_secs()));
+    match timeout(BODY_TIME, collect(&mut body)).await.map_err(|_| late())?? {
+        Some(bytes) => Ok(bytes),
+        None => {
+            drain(body);
+            Err(too_large())
+        }
+    }
+}
+
+/// The whole body, or nothing as soon as it is larger than allowed.
+async fn collect(body: &mut Body) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|e| Error::invalid(format!("the body broke off: {e}")))?;
+        let Some(data) = frame.data_ref() else { continue };
+        if bytes.len() + data.len() > MAX_BODY {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(data);
+    }
+    Ok(Some(bytes))
+}
+
+fn too_large() -> Error {
+    Error::new(Code::TooLarge, format!("the body is larger than {} MiB", MAX_BODY >> 20))
+        .hint("send several smaller requests")
+}
+
+/// Takes in and forgets a bounded part of what a client still sends. A connection closed while its client is
+/// writing shows the client a broken pipe instead of our answer.
+fn drain(mut body: Body) {
+    tokio::spawn(timeout(DRAIN_TIME, async move {
+        let mut left = MAX_BODY;
+        while let Some(Ok(frame)) = body.frame().await {
+            left = left.saturating_sub(frame.data_ref().map_or(0, |data| data.len()));
+            if left == 0 {
+                break;
+            }
+        }
+    }));
+}

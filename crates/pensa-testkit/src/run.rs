@@ -1,0 +1,193 @@
+//! One run of `pn`, and what a test may expect of it.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use serde_json::Value;
+
+use crate::disk::Disk;
+
+/// A run that is being put together.
+#[derive(Debug)]
+pub struct Run {
+    command: Command,
+    args: Vec<OsString>,
+    stdin: Vec<u8>,
+}
+
+/// What a run said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Run {
+    pub(crate) fn new<S: AsRef<OsStr>>(command: Command, args: impl IntoIterator<Item = S>) -> Self {
+        Self { command, args: args.into_iter().map(|arg| arg.as_ref().to_owned()).collect(), stdin: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn actor(self, name: &str) -> Self {
+        self.env("PN_ACTOR", name)
+    }
+
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    #[must_use]
+    pub fn without_env(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    #[must_use]
+    pub fn dir(mut self, dir: impl AsRef<Path>) -> Self {
+        self.command.current_dir(dir);
+        self
+    }
+
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// The run as the processes see the file system that have `disk` mounted.
+    #[must_use]
+    pub fn on(mut self, disk: &Disk) -> Self {
+        self.command = disk.enter(&self.command);
+        self
+    }
+
+    /// The run under another program, which takes the command line at the end of its own: `strace`, `timeout`.
+    #[must_use]
+    pub fn under<S: AsRef<OsStr>>(mut self, program: &str, args: impl IntoIterator<Item = S>) -> Self {
+        let mut outer = copy_surroundings(&self.command, program);
+        outer.args(args).arg(self.command.get_program()).args(self.command.get_args());
+        self.command = outer;
+        self
+    }
+
+    #[must_use]
+    pub fn json(mut self) -> Self {
+        self.args.insert(0, "--json".into());
+        self
+    }
+
+    /// Starts it and leaves it to the caller, standard output and error on pipes.
+    pub fn spawn(self) -> Child {
+        let (child, feeding) = self.start();
+        drop(feeding);
+        child
+    }
+
+    fn start(mut self) -> (Child, thread::JoinHandle<io::Result<()>>) {
+        let piped = || Stdio::piped();
+        self.command.args(&self.args).stdin(piped()).stdout(piped()).stderr(piped());
+        let program = self.command.get_program().to_owned();
+        let mut child = self.command.spawn().unwrap_or_else(|e| panic!("these tests need {program:?}: {e}"));
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let bytes = self.stdin;
+        // A program that does not read its input must not stop the test.
+        let feeding = thread::spawn(move || stdin.write_all(&bytes));
+        (child, feeding)
+    }
+
+    pub fn answer(self) -> Answer {
+        let (child, feeding) = self.start();
+        let output = child.wait_with_output().expect("an answer");
+        let _ = feeding.join();
+        let text = |bytes| String::from_utf8(bytes).expect("pn prints UTF-8");
+        Answer { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// It succeeds; what it printed.
+    #[track_caller]
+    pub fn ok(self) -> String {
+        let told = self.told();
+        let answer = self.answer();
+        assert_eq!(answer.code, Some(0), "{told}: {answer:?}");
+        answer.stdout
+    }
+
+    /// It succeeds and prints one line of JSON.
+    #[track_caller]
+    pub fn ok_json(self) -> Value {
+        let told = self.told();
+        let lines = self.ok_json_lines();
+        assert_eq!(lines.len(), 1, "{told}: {lines:?}");
+        lines.into_iter().next().expect("one line")
+    }
+
+    /// It succeeds and prints lines of JSON.
+    #[track_caller]
+    pub fn ok_json_lines(self) -> Vec<Value> {
+        let told = self.told();
+        let shown = self.json().ok();
+        assert!(shown.is_empty() || shown.ends_with('\n'), "{told}: the last line has no end");
+        let parse = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{told}: {e}: {line}"));
+        shown.lines().map(parse).collect()
+    }
+
+    /// It fails with this code: exit 1, nothing on standard output, one line of JSON on standard error.
+    #[track_caller]
+    pub fn fails(self, code: &str) -> Value {
+        let told = self.told();
+        let answer = self.json().answer();
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(1), ""), "{told}: {answer:?}");
+        let error = answer.error();
+        assert_eq!(error["code"], code, "{told}: {error}");
+        assert!(error["error"].as_str().is_some_and(|message| !message.is_empty()), "{told}: {error}");
+        error
+    }
+
+    /// The command line is refused: exit 2, and one line of JSON on standard error.
+    #[track_caller]
+    pub fn misused(self) -> Value {
+        let told = self.told();
+        let answer = self.json().answer();
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""), "{told}: {answer:?}");
+        answer.error()
+    }
+
+    fn told(&self) -> String {
+        let mut told = format!("pn {}", self.args.join(OsStr::new(" ")).to_string_lossy());
+        if told.len() > 300 {
+            told = told.chars().take(300).chain("…".chars()).collect();
+        }
+        told
+    }
+}
+
+impl Answer {
+    /// The one line of JSON on standard error.
+    #[track_caller]
+    pub fn error(&self) -> Value {
+        assert_eq!(self.stderr.lines().count(), 1, "one line of JSON on standard error: {self:?}");
+        serde_json::from_str(&self.stderr).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+}
+
+/// Another program in the same directory and environment.
+pub(crate) fn copy_surroundings(of: &Command, program: impl AsRef<OsStr>) -> Command {
+    let mut copy = Command::new(program);
+    copy.env_clear();
+    for (name, value) in of.get_envs() {
+        if let Some(value) = value {
+            copy.env(name, value);
+        }
+    }
+    if let Some(dir) = of.get_current_dir() {
+        copy.current_dir(dir);
+    }
+    copy
+}

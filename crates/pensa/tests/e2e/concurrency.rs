@@ -1,0 +1,136 @@
+//! Many agents at once on one store.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::thread;
+
+use pensa_testkit::{Answer, Sandbox, reap};
+use serde_json::{Value, json};
+
+use crate::steps::{elements, event_types, ids, task, text};
+
+const AGENTS: usize = 64;
+const ROUNDS: usize = 50;
+/// One agent in so many goes through the daemon.
+const SERVED: usize = 10;
+
+/// What one agent was told.
+#[derive(Default)]
+struct Log {
+    created: Vec<String>,
+    won: Vec<String>,
+}
+
+/// How an agent runs `pn`: under its own name, on the files or through the daemon.
+struct Agent<'a> {
+    pn: &'a Sandbox,
+    url: Option<&'a str>,
+    name: String,
+}
+
+impl Agent<'_> {
+    fn run(&self, args: &[&str], stdin: &str) -> Answer {
+        let run = self.pn.pn(args).actor(&self.name).stdin(stdin).json();
+        match self.url {
+            Some(url) => run.env("PN_DAEMON", url).dir(self.pn.path("elsewhere")).answer(),
+            None => run.answer(),
+        }
+    }
+
+    /// Creates issues of its own and tries to claim the ones that all others want too.
+    fn work(&self, wanted: &[String]) -> Log {
+        let mut log = Log::default();
+        for (round, id) in wanted.iter().enumerate() {
+            log.created.extend(self.create(round));
+            let claim = self.run(&["update", id, "--claim"], "");
+            if claim.code == Some(0) {
+                log.won.push(id.clone());
+            } else {
+                assert_eq!(claim.error()["code"], "already_claimed", "{}: {claim:?}", self.name);
+            }
+        }
+        log
+    }
+
+    /// One issue in each of the first rounds; later, to save time, five at once in every fifth.
+    fn create(&self, round: usize) -> Vec<String> {
+        let title = format!("{} in round {round}", self.name);
+        let line = json!({"op": "issue.create", "title": title, "issue_type": "chore"}).to_string() + "\n";
+        let made = match round {
+            0..10 => self.run(&["create", &title, "-t", "chore"], ""),
+            _ if round.is_multiple_of(5) => self.run(&["batch"], &line.repeat(5)),
+            _ => return Vec::new(),
+        };
+        assert_eq!(made.code, Some(0), "{}: {made:?}", self.name);
+        let parse = |line| serde_json::from_str::<Value>(line).expect("an issue");
+        made.stdout.lines().map(parse).map(|issue| text(&issue["id"])).collect()
+    }
+}
+
+#[test]
+fn sixty_four_agents_lose_nothing_and_never_share_a_claim() {
+    let pn = crate::sandbox();
+    let daemon = pn.daemon();
+    let line = |round: usize| json!({"op": "issue.create", "title": format!("wanted {round}"), "issue_type": "task"});
+    let lines: String = (0..ROUNDS).map(|round| format!("{}\n", line(round))).collect();
+    let wanted: Vec<String> =
+        pn.pn(["batch"]).stdin(lines).ok_json_lines().iter().map(|made| text(&made["id"])).collect();
+
+    let logs: Vec<Log> = thread::scope(|scope| {
+        let agents: Vec<_> = (0..AGENTS)
+            .map(|agent| {
+                let url = (agent % SERVED == 0).then_some(daemon.url.as_str());
+                let (pn, wanted) = (&pn, &wanted);
+                scope.spawn(move || Agent { pn, url, name: format!("agent-{agent}") }.work(wanted))
+            })
+            .collect();
+        agents.into_iter().map(|agent| agent.join().expect("an agent that meets no failure")).collect()
+    });
+
+    let listed = elements(&pn.pn(["list"]).ok_json());
+    let holders: HashMap<String, Value> =
+        listed.iter().map(|issue| (text(&issue["id"]), issue["assignee"].clone())).collect();
+    let created: HashSet<&String> = logs.iter().flat_map(|log| &log.created).collect();
+    assert_eq!(created.len(), AGENTS * ROUNDS, "no id was given twice");
+    assert!(created.iter().all(|id| holders.contains_key(*id)), "every acknowledged issue is there");
+    assert_eq!(holders.len(), AGENTS * ROUNDS + ROUNDS, "and no other");
+    let mut winners: HashMap<&String, usize> = HashMap::new();
+    for (agent, log) in logs.iter().enumerate() {
+        for id in &log.won {
+            assert_eq!(winners.insert(id, agent), None, "{id} was claimed twice");
+            assert_eq!(holders[id], format!("agent-{agent}"));
+        }
+    }
+    assert_eq!(winners.len(), ROUNDS, "every wanted issue was claimed");
+    for id in &wanted {
+        assert_eq!(event_types(&pn, id), ["created", "claimed"]);
+    }
+    let report = pn.pn(["doctor"]).ok_json();
+    assert!(elements(&report["findings"]).iter().all(|finding| finding["severity"] != "error"), "{report}");
+}
+
+#[test]
+fn many_first_commands_at_once_make_one_store() {
+    let pn = Sandbox::bare(crate::PN);
+    let inits: Vec<Value> = thread::scope(|scope| {
+        let runs: Vec<_> = (0..16).map(|_| scope.spawn(|| pn.pn(["init"]).ok_json())).collect();
+        runs.into_iter().map(|run| run.join().expect("an init")).collect()
+    });
+    let ids: HashSet<String> = inits.iter().map(|init| text(&init["store_id"])).collect();
+    assert_eq!(ids.len(), 1, "{inits:?}");
+}
+
+#[test]
+fn while_one_writes_readers_read_and_writers_wait_their_turn() {
+    let pn = crate::sandbox();
+    let id = task(&pn, "one");
+    let ticket = File::open(pn.store().join("local/writer.lock")).expect("the writers' lock");
+    ticket.lock().expect("locked");
+    assert_eq!(ids(&pn, &["list"]), [id.as_str()]);
+    let mut writer = pn.pn(["create", "two", "-t", "task"]).spawn();
+    assert_eq!(ids(&pn, &["list"]), [id]);
+    assert!(writer.try_wait().expect("a child").is_none(), "the writer waits");
+    drop(ticket);
+    assert!(reap(&mut writer).success(), "and gets its turn");
+    assert_eq!(ids(&pn, &["list"]).len(), 2);
+}

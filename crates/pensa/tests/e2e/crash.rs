@@ -1,0 +1,277 @@
+//! `kill -9` at any moment: what was acknowledged is there, and nothing is there by half.
+
+use std::collections::HashSet;
+use std::fs;
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pensa_testkit::{Run, Sandbox};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::steps::{elements, event_types, ids, task, text};
+
+/// Random numbers from a seed that a failure prints; PENSA_TEST_SEED repeats a run.
+struct Dice(u64);
+
+impl Dice {
+    fn new() -> Self {
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
+        let seed = std::env::var("PENSA_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(now);
+        println!("PENSA_TEST_SEED={seed}");
+        Self(seed | 1)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+/// Kills a process after `delay`, if it still runs; what it had acknowledged by then.
+fn kill_after(mut child: Child, delay: Duration) -> Vec<Value> {
+    thread::sleep(delay);
+    let _ = child.kill();
+    let output = child.wait_with_output().expect("a process that ended");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    // A line without its end was not acknowledged.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+/// The store opens and is healthy.
+#[track_caller]
+fn assert_sound(pn: &Sandbox) {
+    let report = pn.pn(["doctor"]).ok_json();
+    assert!(elements(&report["findings"]).iter().all(|finding| finding["severity"] != "error"), "{report}");
+}
+
+/// The issues of a store that opens and is healthy.
+#[track_caller]
+fn sound_issues(pn: &Sandbox) -> Vec<Value> {
+    assert_sound(pn);
+    elements(&pn.pn(["list"]).ok_json())
+}
+
+#[track_caller]
+fn assert_no_half_issue(pn: &Sandbox, issues: &[Value]) {
+    for issue in issues {
+        assert_eq!(event_types(pn, &text(&issue["id"])), ["created"], "{issue}");
+    }
+}
+
+fn titled<'a>(issues: &'a [Value], title: &str) -> Vec<&'a Value> {
+    issues.iter().filter(|issue| issue["title"] == title).collect()
+}
+
+#[test]
+fn a_writer_killed_at_a_random_moment_leaves_whole_operations_only() {
+    const BATCH: usize = 30;
+    let pn = crate::sandbox();
+    let mut dice = Dice::new();
+    let free = task(&pn, "to claim");
+    for round in 0..60 {
+        let title = format!("round {round}");
+        let delay = Duration::from_micros(dice.below(25_000));
+        match round % 3 {
+            0 => {
+                let run = pn.pn(["create", &title, "-t", "task"]).json();
+                let told = kill_after(run.spawn(), delay);
+                let there = titled(&sound_issues(&pn), &title).len();
+                assert!(there == 1 || told.is_empty(), "{title}: {told:?}");
+            }
+            1 => {
+                let line = json!({"op": "issue.create", "title": title, "issue_type": "task"}).to_string() + "\n";
+                let told = kill_after(pn.pn(["batch"]).stdin(line.repeat(BATCH)).json().spawn(), delay * 2);
+                let there = titled(&sound_issues(&pn), &title).len();
+                assert!(there == BATCH || (there == 0 && told.is_empty()), "{title}: {there} of {BATCH}, {told:?}");
+            }
+            _ => {
+                let told = kill_after(pn.pn(["update", &free, "--claim"]).actor("ana").json().spawn(), delay);
+                let issues = sound_issues(&pn);
+                let issue = titled(&issues, "to claim")[0];
+                assert!(issue["assignee"] == "ana" || told.is_empty(), "{issue}: {told:?}");
+                let last = event_types(&pn, &free).pop();
+                assert_eq!(issue["status"] == "in_progress", last.is_some_and(|kind| kind == "claimed"), "{issue}");
+                pn.pn(["release", &free]).ok_json();
+            }
+        }
+    }
+    let issues = sound_issues(&pn);
+    let created: Vec<Value> = issues.into_iter().filter(|issue| issue["title"] != "to claim").collect();
+    assert_no_half_issue(&pn, &created[..created.len().min(150)]);
+}
+
+#[test]
+fn a_daemon_killed_at_a_random_moment_keeps_what_it_acknowledged() {
+    let pn = crate::sandbox();
+    let mut dice = Dice::new();
+    let mut acknowledged: HashSet<String> = HashSet::new();
+    for _ in 0..5 {
+        let daemon = pn.daemon();
+        let delay = Duration::from_millis(20 + dice.below(200));
+        let told: Vec<String> = thread::scope(|scope| {
+            let agents: Vec<_> = (0..8).map(|_| scope.spawn(|| create_until_refused(&pn, &daemon.url))).collect();
+            thread::sleep(delay);
+            daemon.signal(Signal::KILL);
+            agents.into_iter().flat_map(|agent| agent.join().expect("an agent")).collect()
+        });
+        acknowledged.extend(told);
+        let issues = sound_issues(&pn);
+        let there: HashSet<String> = issues.iter().map(|issue| text(&issue["id"])).collect();
+        assert!(acknowledged.is_subset(&there), "{:?}", acknowledged.difference(&there));
+    }
+    assert!(!acknowledged.is_empty());
+}
+
+fn create_until_refused(pn: &Sandbox, url: &str) -> Vec<String> {
+    let mut acknowledged = Vec::new();
+    loop {
+        let run = pn.pn(["create", "one", "-t", "task"]).env("PN_DAEMON", url).dir(pn.path("elsewhere"));
+        let answer = run.json().answer();
+        if answer.code != Some(0) {
+            assert_eq!(answer.error()["code"], "unreachable");
+            return acknowledged;
+        }
+        let made: Value = serde_json::from_str(&answer.stdout).expect("an issue");
+        acknowledged.push(text(&made["id"]));
+    }
+}
+
+/// The system calls by which files change or an answer is given.
+const CALLS: [&str; 12] = [
+    "pwrite64",
+    "write",
+    "fsync",
+    "fdatasync",
+    "rename",
+    "renameat2",
+    "ftruncate",
+    "unlink",
+    "linkat",
+    "mkdir",
+    "flock",
+    "openat",
+];
+
+/// Runs what `run` makes, killed at its first system call of this kind, then `stride` calls later, and so on until
+/// it gets through. Tells how often it was killed.
+fn sweep(call: &str, stride: usize, mut run: impl FnMut(&str) -> Run, mut check: impl FnMut(&str, bool)) -> usize {
+    let mut kills = 0;
+    loop {
+        let nth = 1 + kills * stride;
+        assert!(nth < 10_000, "{call} never ends");
+        let point = format!("{call} {nth}");
+        let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=SIGKILL:when={nth}"));
+        let strace = ["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+        let answer = run(&point).under("strace", strace).answer();
+        check(&point, answer.code == Some(0));
+        if answer.code == Some(0) {
+            return kills;
+        }
+        assert_eq!(answer.code, None, "these tests need strace and the right to use it: {point}: {answer:?}");
+        kills += 1;
+    }
+}
+
+/// The same for every kind of system call, and every single one.
+fn sweep_all(mut run: impl FnMut(&str) -> Run, mut check: impl FnMut(&str, bool)) {
+    let kills: usize = CALLS.iter().map(|call| sweep(call, 1, &mut run, &mut check)).sum();
+    assert!(kills > 10, "only {kills} kills: strace does not inject");
+}
+
+#[test]
+fn create_killed_at_any_system_call_happened_or_did_not() {
+    let pn = crate::sandbox();
+    let parent = task(&pn, "parent");
+    let run = |title: &str| pn.pn(["create", title, "-t", "task", "--dep", &parent]).json();
+    sweep_all(run, |title, done| {
+        let issues = sound_issues(&pn);
+        let there = titled(&issues, title);
+        assert!(there.len() == 1 || (there.is_empty() && !done), "{title}: {there:?}");
+        for issue in there {
+            let id = text(&issue["id"]);
+            assert_eq!(event_types(&pn, &id), ["created", "dep_added"], "{title}");
+            assert_eq!(ids(&pn, &["dep", "list", &id]), [parent.as_str()], "{title}");
+        }
+    });
+}
+
+#[test]
+fn init_killed_at_any_system_call_can_be_repeated() {
+    let pn = Sandbox::bare(crate::PN);
+    sweep_all(
+        |_| pn.pn(["init"]),
+        |point, _| {
+            let first = pn.pn(["init"]).ok_json();
+            assert_eq!(pn.pn(["init"]).ok_json()["store_id"], first["store_id"], "{point}");
+            assert!(sound_issues(&pn).is_empty(), "{point}");
+            fs::remove_dir_all(pn.store()).expect("removed");
+        },
+    );
+}
+
+#[test]
+fn a_fresh_clone_killed_at_any_system_call_of_its_first_command_imports_the_next_time() {
+    let pn = crate::sandbox();
+    let id = task(&pn, "one");
+    pn.pn(["export"]).ok();
+    let run = |_: &str| {
+        for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+            let _ = fs::remove_file(pn.store().join(name));
+        }
+        pn.pn(["list"])
+    };
+    sweep_all(run, |point, _| {
+        assert_eq!(ids(&pn, &["list"]), [id.as_str()], "{point}");
+        assert_eq!(event_types(&pn, &id), ["created"], "{point}");
+    });
+}
+
+#[test]
+fn a_batch_that_checkpoints_killed_on_the_way_happened_or_did_not() {
+    const BATCH: usize = 30;
+    let pn = crate::sandbox();
+    let large =
+        json!({"op": "issue.create", "title": "large", "issue_type": "task", "description": "x".repeat(60_000)});
+    let lines = format!("{large}\n").repeat(BATCH);
+    let run = |_: &str| {
+        fs::remove_dir_all(pn.store()).expect("removed");
+        pn.pn(["init"]).ok();
+        pn.pn(["batch"]).stdin(lines.clone()).json()
+    };
+    let check = |point: &str, done: bool| {
+        assert_sound(&pn);
+        let there = pn.pn(["count"]).ok_json()["count"].clone();
+        assert!(there == BATCH || (there == 0 && !done), "{point}: {there} of {BATCH}");
+    };
+    let kills = sweep("pwrite64", 501, run, check) + sweep("fsync", 1, run, check);
+    assert!(kills > 10, "only {kills} kills");
+}
+
+#[test]
+fn export_killed_at_any_system_call_leaves_whole_files() {
+    let pn = crate::sandbox();
+    let parent = task(&pn, "parent");
+    let run = |title: &str| {
+        pn.pn(["create", title, "-t", "task", "--dep", &parent]).ok_json();
+        pn.pn(["export"])
+    };
+    sweep_all(run, |point, _| {
+        for name in ["issues.jsonl", "deps.jsonl", "comments.jsonl"] {
+            let text = fs::read_to_string(pn.store().join(name)).unwrap_or_default();
+            assert!(text.is_empty() || text.ends_with('\n'), "{point}: {name}");
+            assert!(text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{point}: {name}");
+        }
+        assert_sound(&pn);
+    });
+    let left: Vec<String> = fs::read_dir(pn.store())
+        .expect("a store")
+        .map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned())
+        .filter(|name| name.contains("tmp"))
+        .collect();
+    assert!(left.len() < 100, "drafts of killed exports: {left:?}");
+}

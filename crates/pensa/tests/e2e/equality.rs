@@ -1,0 +1,150 @@
+//! The same commands give the same answers embedded and through the daemon, but for ids and times.
+
+use std::collections::HashMap;
+
+use pensa_testkit::{Mode, Sandbox};
+
+use crate::steps::create;
+
+/// What a script of commands said, with ids and times replaced by the order of their appearance.
+#[derive(Default)]
+struct Transcript {
+    lines: Vec<String>,
+    known: HashMap<String, usize>,
+}
+
+impl Transcript {
+    fn record(&mut self, pn: &Sandbox, actor: &str, args: &[&str], stdin: &str) {
+        for form in [&["--json"][..], &[], &["-q"]] {
+            // A command that changes something runs once only.
+            let read = matches!(args.first(), Some(&("list" | "ready" | "blocked" | "show" | "search" | "count")))
+                || matches!(args, ["status" | "history" | "where", ..] | ["dep", "tree" | "list" | "cycles", ..]);
+            if form == ["--json"] || read {
+                let answer = pn.pn([form, args].concat()).actor(actor).stdin(stdin).answer();
+                let said = format!("{:?} {} | {}", answer.code, answer.stdout, answer.stderr);
+                self.lines.push(format!("{args:?}: {said}"));
+            }
+        }
+    }
+
+    fn normal(mut self, pn: &Sandbox) -> Vec<String> {
+        let home = pn.path("").to_string_lossy().trim_end_matches('/').to_owned();
+        let lines = std::mem::take(&mut self.lines);
+        lines.iter().map(|line| self.normal_line(&line.replace(&home, "HOME"))).collect()
+    }
+
+    fn normal_line(&mut self, line: &str) -> String {
+        let mut normal = String::new();
+        for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
+            let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            let is_id =
+                kept.strip_prefix("pn-").is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
+            let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
+            if is_id {
+                let next = self.known.len();
+                let number = *self.known.entry(kept.to_owned()).or_insert(next);
+                normal.push_str(&format!("<id {number}>{}", &word[kept.len()..]));
+            } else if is_time {
+                normal.push_str(&format!("<time>{}", &word[kept.len()..]));
+            } else {
+                normal.push_str(word);
+            }
+        }
+        normal
+    }
+}
+
+/// Every command, every filter, every kind of failure.
+fn script(pn: &Sandbox) -> Vec<String> {
+    let mut said = Transcript::default();
+    let bug = create(pn, &["login crash on empty password", "-t", "bug", "-p", "p0"]);
+    let fix = create(pn, &["reject empty passwords", "-t", "task", "-p", "p1", "--fixes", &bug, "--spec", "auth"]);
+    let docs = create(pn, &["document it", "-t", "chore", "--dep", &fix, "-a", "Zoë & co", "--description", "α\n\tβ"]);
+    let commands: Vec<(&str, Vec<&str>, &str)> = vec![
+        ("ana", vec!["create", "login crashes on empty password", "-t", "bug"], ""),
+        ("ana", vec!["create", "from a pipe", "-t", "test", "--description", "-"], "piped\ntext"),
+        ("ana", vec!["create", "", "-t", "task"], ""),
+        ("ana", vec!["create", "x", "-t", "nonsense"], ""),
+        ("ana", vec!["create", "x", "-t", "task", "--dep", "pn-zzz"], ""),
+        ("ana", vec!["create", "x", "-t", "task", "--fixes", &docs], ""),
+        ("ana", vec!["update", &fix, "--claim", "--ttl", "1h"], ""),
+        ("ben", vec!["update", &fix, "--claim"], ""),
+        ("ben", vec!["heartbeat", &fix], ""),
+        ("ana", vec!["heartbeat", &fix], ""),
+        ("ana", vec!["update", &fix, "--title", "reject them", "--description", ""], ""),
+        ("ana", vec!["update", &fix], ""),
+        ("Zoë & co", vec!["comment", "add", &fix, "the form sends null\nnot an empty text"], ""),
+        ("ana", vec!["comment", "add", &fix, "-"], "said\n"),
+        ("ana", vec!["comment", "add", &fix, " "], ""),
+        ("ana", vec!["comment", "list", &fix], ""),
+        ("ana", vec!["dep", "add", &docs, &bug], ""),
+        ("ana", vec!["dep", "add", &bug, &docs], ""),
+        ("ana", vec!["dep", "remove", &fix, &docs], ""),
+        ("ana", vec!["dep", "list", &docs], ""),
+        ("ana", vec!["dep", "tree", &bug], ""),
+        ("ana", vec!["dep", "tree", &docs, "--direction", "up"], ""),
+        ("ana", vec!["dep", "cycles"], ""),
+        ("ana", vec!["ready"], ""),
+        ("ana", vec!["ready", "-n", "1", "-p", "p2", "-t", "test"], ""),
+        ("ana", vec!["ready", "-a", ""], ""),
+        ("ana", vec!["blocked"], ""),
+        ("ana", vec!["list"], ""),
+        ("ana", vec!["list", "-a", "Zoë & co", "--status", "open", "--sort", "title", "-n", "5"], ""),
+        ("ana", vec!["list", "-t", "bug", "-p", "p0", "--sort", "status"], ""),
+        ("ana", vec!["search", "EMPTY"], ""),
+        ("ana", vec!["search", "Β"], ""),
+        ("ana", vec!["search", "100% a&b=c+d/e?f#g"], ""),
+        ("ana", vec!["search", ""], ""),
+        ("ana", vec!["count"], ""),
+        ("ana", vec!["count", "--by-status", "--by-assignee", "--by-priority", "--by-issue-type"], ""),
+        ("ana", vec!["delete", &bug], ""),
+        ("ana", vec!["close", &fix, "--reason", "validated\non both sides"], ""),
+        ("ana", vec!["close", &fix], ""),
+        ("ana", vec!["release", &fix], ""),
+        ("ana", vec!["reopen", &bug, "--reason", "again"], ""),
+        ("ana", vec!["update", &bug, "--status", "closed"], ""),
+        ("ana", vec!["show", &fix], ""),
+        ("ana", vec!["show", &bug, "--short"], ""),
+        ("ana", vec!["show", "nothing here"], ""),
+        ("ana", vec!["show", "a/b?c=d#e"], ""),
+        ("ana", vec!["show", "ready"], ""),
+        ("ana", vec!["close", "count"], ""),
+        ("ana", vec!["delete", "search"], ""),
+        ("ana", vec!["update", "blocked", "-p", "p1"], ""),
+        ("ana", vec!["history", &fix], ""),
+        ("ana", vec!["history", &bug], ""),
+        ("ana", vec!["status"], ""),
+        ("ana", vec!["doctor"], ""),
+        ("ana", vec!["export"], ""),
+        ("ana", vec!["import"], ""),
+        ("ana", vec!["where"], ""),
+        (
+            "ana",
+            vec!["batch"],
+            "{\"op\":\"issue.create\",\"title\":\"b\",\"issue_type\":\"task\",\"as\":\"b\"}\n{\"op\":\"issue.close\",\"id\":\"@b\"}\n",
+        ),
+        ("ana", vec!["batch"], "{\"op\":\"issue.close\",\"id\":\"@b\"}\n"),
+        ("bad\u{1b}actor", vec!["create", "x", "-t", "task"], ""),
+        ("ana", vec!["delete", &bug, "--force"], ""),
+        ("ana", vec!["doctor", "--fix"], ""),
+        ("ana", vec![], ""),
+    ];
+    for (actor, args, stdin) in commands {
+        said.record(pn, actor, &args, stdin);
+    }
+    said.normal(pn)
+}
+
+#[test]
+fn every_command_says_the_same_embedded_and_through_the_daemon() {
+    let embedded = script(&Sandbox::in_mode(crate::PN, Mode::Embedded));
+    let served = script(&Sandbox::in_mode(crate::PN, Mode::Daemon));
+    assert_eq!(embedded.len(), served.len());
+    let differing: Vec<String> = embedded
+        .iter()
+        .zip(&served)
+        .filter(|(one, other)| one != other)
+        .map(|(one, other)| format!("embedded: {one}\ndaemon:   {other}"))
+        .collect();
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}

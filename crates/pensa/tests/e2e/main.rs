@@ -1,0 +1,46 @@
+//! The product as its users meet it: real processes, real files, embedded and through the daemon.
+
+mod beyond;
+mod completion;
+mod concurrency;
+mod crash;
+mod daemon;
+mod equality;
+mod errors;
+mod hostile;
+mod leases;
+mod scenarios;
+mod shapes;
+mod steps;
+mod store;
+mod terminal;
+mod views;
+
+use pensa_testkit::Sandbox;
+
+const PN: &str = env!("CARGO_BIN_EXE_pn");
+
+/// A machine whose project has a store.
+fn sandbox() -> Sandbox {
+    Sandbox::with_store(PN)
+}
+
+/// Makes of each function that takes a machine two tests: `pn` on the store's files, and through a daemon.
+macro_rules! in_both_modes {
+    ($($test:ident,)*) => {$(
+        mod $test {
+            use pensa_testkit::{Mode, Sandbox};
+
+            #[test]
+            fn embedded() {
+                super::$test(&Sandbox::in_mode(crate::PN, Mode::Embedded));
+            }
+
+            #[test]
+            fn through_the_daemon() {
+                super::$test(&Sandbox::in_mode(crate::PN, Mode::Daemon));
+            }
+        }
+    )*};
+}
+use in_both_modes;

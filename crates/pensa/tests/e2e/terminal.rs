@@ -1,0 +1,133 @@
+//! Nothing from an issue's text can colour, move or erase a terminal.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use pensa_core::text::is_unsafe_to_print;
+use pensa_testkit::{Answer, Sandbox};
+use serde_json::json;
+
+use crate::steps::everything;
+
+crate::in_both_modes! {
+    no_command_prints_what_could_harm_a_terminal,
+    an_imported_id_that_could_harm_is_refused_and_nothing_changes,
+}
+
+/// Colours, a link, the clipboard, a cleared screen, C1 controls, reordering, hidden characters.
+const EVIL: &str = "e\u{1b}[31mvil\u{1b}]8;;http://evil.test\u{7}link\u{1b}]52;c;ZXZpbA==\u{1b}\\\u{9b}2J\u{9d}0;t\u{9c}\
+    \u{90}q\u{202e}live\u{2066}\u{200b}\u{feff}\u{2028}\u{7f}\u{8}\r\0\u{e0041}end";
+
+#[track_caller]
+fn assert_harmless(what: &str, answer: &Answer) {
+    for (stream, text) in [("stdout", &answer.stdout), ("stderr", &answer.stderr)] {
+        let bad = text.chars().find(|c| is_unsafe_to_print(*c) && !matches!(c, '\n' | '\t'));
+        assert_eq!(bad, None, "{what}: {stream}: {text:?}");
+    }
+}
+
+/// Writes a store's JSONL by hand, every text in it hostile.
+fn import_evil(pn: &Sandbox) {
+    let at = "2026-01-02T03:04:05Z";
+    let issue = |id: &str, status: &str| {
+        json!({"id": id, "title": format!("{EVIL} login crash on empty password"), "description": format!("{EVIL}\n{EVIL}"),
+            "issue_type": "task", "status": status, "priority": "p1", "spec": EVIL, "assignee": EVIL,
+            "created_at": at, "updated_at": at})
+    };
+    let mut closed = issue("pn-evil3", "closed");
+    closed["closed_at"] = json!(at);
+    closed["close_reason"] = json!(EVIL);
+    let issues = [issue("pn-evil1", "open"), issue("pn-evil2", "in_progress"), closed];
+    let lines = |records: &[serde_json::Value]| records.iter().map(|record| format!("{record}\n")).collect::<String>();
+    let deps = [
+        json!({"issue_id": "pn-evil1", "depends_on_id": "pn-evil2"}),
+        json!({"issue_id": "pn-evil2", "depends_on_id": "pn-evil1"}),
+    ];
+    let comment = json!({"id": "pn-evilc", "issue_id": "pn-evil2", "actor": EVIL, "text": EVIL, "created_at": at});
+    for (name, text) in [("issues", lines(&issues)), ("deps", lines(&deps)), ("comments", lines(&[comment]))] {
+        fs::write(pn.store().join(format!("{name}.jsonl")), text).expect("written");
+    }
+    pn.pn(["import"]).ok_json();
+}
+
+fn no_command_prints_what_could_harm_a_terminal(pn: &Sandbox) {
+    import_evil(pn);
+    let id = "pn-evil2";
+    let commands: Vec<Vec<&str>> = vec![
+        vec![],
+        vec!["list"],
+        vec!["list", "--sort", "title"],
+        vec!["ready"],
+        vec!["blocked"],
+        vec!["search", "vil"],
+        vec!["search", EVIL.split('\0').next().unwrap_or_default()],
+        vec!["show", id],
+        vec!["show", "pn-evil3"],
+        vec!["show", id, "--short"],
+        vec!["history", id],
+        vec!["history", "pn-evil3"],
+        vec!["dep", "list", id],
+        vec!["dep", "tree", id],
+        vec!["dep", "tree", id, "--direction", "up"],
+        vec!["dep", "cycles"],
+        vec!["comment", "list", id],
+        vec!["count", "--by-assignee", "--by-status"],
+        vec!["status"],
+        vec!["doctor"],
+        vec!["create", "login crash on empty password", "-t", "task"],
+        vec!["show", "pn-evil"],
+        vec!["show", "\u{1b}[31mnowhere"],
+        vec!["show", "\u{202e}nowhere"],
+        vec!["update", id, "--claim"],
+        vec!["heartbeat", id],
+        vec!["update", id, "-p", "p0"],
+        vec!["delete", id],
+        vec!["release", id],
+        vec!["update", id, "--claim"],
+        vec!["close", id],
+        vec!["reopen", "pn-evil3"],
+        vec!["export"],
+        vec!["import"],
+        vec!["doctor", "--fix"],
+        vec!["delete", id, "--force"],
+        vec!["history", "pn-evil1"],
+    ];
+    for args in &commands {
+        for form in [&[][..], &["--json"], &["-q"]] {
+            let all = [form, args].concat();
+            assert_harmless(&format!("{all:?}"), &pn.pn(&all).answer());
+        }
+    }
+}
+
+fn an_imported_id_that_could_harm_is_refused_and_nothing_changes(pn: &Sandbox) {
+    crate::steps::task(pn, "one");
+    let before = everything(pn);
+    let at = "2026-01-02T03:04:05Z";
+    for id in [EVIL, "", "a b", "a\nb", &"x".repeat(1000)] {
+        let issue = json!({"id": id, "title": "x", "issue_type": "task", "status": "open", "priority": "p1",
+            "created_at": at, "updated_at": at});
+        fs::write(pn.store().join("issues.jsonl"), format!("{issue}\n")).expect("written");
+        let answer = pn.pn(["import"]).json().answer();
+        assert_harmless(id, &answer);
+        assert_eq!(answer.code, Some(1), "{id:?}: {answer:?}");
+        assert_eq!(everything(pn), before, "{id:?}");
+    }
+}
+
+#[test]
+fn wrong_command_lines_and_strange_places_are_told_without_harm() {
+    let pn = Sandbox::bare(crate::PN);
+    let dir = pn.path(std::ffi::OsStr::from_bytes(b"e\x1b[31mvil\xe2\x80\xae"));
+    fs::create_dir(&dir).expect("made");
+    let run = |args: &[&str]| pn.pn(args).dir(&dir).answer();
+    for args in
+        [&["list"][..], &["--json", "list"], &["init"], &["where"], &["--json", "where"], &["-q", "where"], &["doctor"]]
+    {
+        assert_harmless(&format!("{args:?}"), &run(args));
+    }
+    let evil = "\u{1b}[31m\u{9b}2J\u{202e}";
+    for args in [&["list", "--status", evil][..], &[evil], &["list", evil], &["--json", "list", "--status", evil]] {
+        assert_harmless(&format!("{args:?}"), &run(args));
+    }
+}

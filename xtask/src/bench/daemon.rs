@@ -1,0 +1,181 @@
+//! The daemon under 32 connections, against embedded processes and against a bare HTTP handler.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::data::{self, Dice};
+use super::lab::{Lab, Project, output};
+use super::load::{self, CONNECTIONS, Connection};
+use super::report::{Row, Target, grouped};
+use super::samples::median;
+use super::{Plan, machine};
+use crate::Result;
+
+/// Most memory that the daemon may keep resident, in MB.
+const MOST_MEMORY: f64 = 64.0;
+/// Creations of each connection before it repeats itself; more than it gets through in a round.
+const DIFFERENT: usize = 1_000;
+
+pub(super) fn rows(lab: &Lab, plan: &Plan, store: &Project) -> Result<Vec<Row>> {
+    let (served, embedded) = (lab.copy(store, "served")?, lab.copy(store, "embedded")?);
+    let dir = served.dir.display().to_string();
+    let daemon = Server::start(&mut lab.pn(&served, &["daemon", "--port", "0", "--json", "--project-dir", &dir]))?;
+    let rows = vec![
+        creates(lab, plan, &daemon, &embedded)?,
+        reads(lab, plan, &daemon, store.size)?,
+        memory(&daemon, store.size)?,
+    ];
+    daemon.stop()?;
+    for copy in [served, embedded] {
+        lab.discard(&copy)?;
+    }
+    Ok(rows)
+}
+
+fn creates(lab: &Lab, plan: &Plan, daemon: &Server, embedded: &Project) -> Result<Row> {
+    let mut dice = Dice::new(19);
+    let (mut ours, mut reference) = (Vec::new(), Vec::new());
+    for _ in 0..plan.rounds {
+        reference.push(embedded_creates(lab, plan, embedded, &mut dice)?);
+        let requests = load::requests(DIFFERENT, |_| post(daemon.address, &mut dice));
+        ours.push(load::rate(daemon.address, plan.round, &requests)?);
+    }
+    Ok(rate_row(
+        format!("daemon: creates at {}", grouped(embedded.size)),
+        &ours,
+        &reference,
+        Target::AtLeast(10.0),
+        "`POST /issues` over 32 kept-alive connections against `pn create` processes one after another on a copy of \
+         the store; every answer on either side means that the issue is on the disk",
+    ))
+}
+
+/// How many `pn create` processes, one after another, finish in a second.
+fn embedded_creates(lab: &Lab, plan: &Plan, store: &Project, dice: &mut Dice) -> Result<f64> {
+    let (start, mut done) = (Instant::now(), 0);
+    while start.elapsed() < plan.round {
+        let (title, description) = (dice.title(), dice.description());
+        output(&mut lab.pn(store, &["create", &title, "-t", "task", "--description", &description, "--json"]))?;
+        done += 1;
+    }
+    Ok(f64::from(done) / start.elapsed().as_secs_f64())
+}
+
+fn post(address: SocketAddr, dice: &mut Dice) -> Vec<u8> {
+    let body = json!({"title": dice.title(), "description": dice.description(), "issue_type": "task"}).to_string();
+    format!(
+        "POST /issues HTTP/1.1\r\nHost: {address}\r\nPensa-Actor: bench\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+fn get(address: SocketAddr, id: &str) -> Vec<u8> {
+    format!("GET /issues/{id} HTTP/1.1\r\nHost: {address}\r\nPensa-Actor: bench\r\n\r\n").into_bytes()
+}
+
+fn reads(lab: &Lab, plan: &Plan, daemon: &Server, size: usize) -> Result<Row> {
+    let mut dice = Dice::new(13);
+    let ids: Vec<String> = (0..CONNECTIONS).map(|_| data::id(dice.below(size))).collect();
+    let answer = lab.dir().join("answer.json");
+    fs::write(&answer, typical_answer(daemon, &ids)?)?;
+    let bare = Server::start(&mut lab.bare(&answer))?;
+    let of_bare = load::requests(1, |connection| get(bare.address, &ids[connection]));
+    let of_daemon = load::requests(1, |connection| get(daemon.address, &ids[connection]));
+    let (mut ours, mut reference) = (Vec::new(), Vec::new());
+    for _ in 0..plan.rounds {
+        reference.push(load::rate(bare.address, plan.round, &of_bare)?);
+        ours.push(load::rate(daemon.address, plan.round, &of_daemon)?);
+    }
+    bare.stop()?;
+    Ok(rate_row(
+        format!("daemon: reads at {}", grouped(size)),
+        &ours,
+        &reference,
+        Target::AtLeast(0.5),
+        "`GET /issues/ID` over 32 kept-alive connections, another issue on each, against a bare axum handler that \
+         returns the bytes of one such answer from memory; the load generator shares the cores with either server",
+    ))
+}
+
+/// The answer of middle length.
+fn typical_answer(daemon: &Server, ids: &[String]) -> Result<Vec<u8>> {
+    let mut connection = Connection::open(daemon.address)?;
+    let mut answers = Vec::new();
+    for id in ids {
+        answers.push(connection.ask(&get(daemon.address, id))?.to_vec());
+    }
+    answers.sort_by_key(Vec::len);
+    Ok(answers.swap_remove(answers.len() / 2))
+}
+
+fn rate_row(name: String, ours: &[f64], reference: &[f64], target: Target, about: &str) -> Row {
+    let (ours, reference) = (median(ours), median(reference));
+    Row::new(name, format!("{ours:.0} /s"), format!("{reference:.0} /s"), ours / reference, target, about)
+}
+
+fn memory(daemon: &Server, size: usize) -> Result<Row> {
+    let status = format!("/proc/{}/status", daemon.child.id());
+    let megabytes = |name: &str| -> Result<f64> {
+        let text = machine::field(&status, name).ok_or_else(|| format!("{status} has no {name}"))?;
+        Ok(text.trim_end_matches(" kB").parse::<f64>()? * 1024.0 / 1e6)
+    };
+    let (now, peak) = (megabytes("VmRSS")?, megabytes("VmHWM")?);
+    Ok(Row::new(
+        format!("daemon: memory at {}", grouped(size)),
+        format!("{peak:.1} MB (now {now:.1})"),
+        format!("{MOST_MEMORY} MB"),
+        peak / MOST_MEMORY,
+        Target::AtMost(1.0),
+        "The most memory that the daemon ever had resident (and what it has now), after the two loads above, against \
+         the limit of 64 MB",
+    ))
+}
+
+/// A server that runs until it is stopped, or dropped.
+struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts a server whose first line is JSON with its `url`.
+    fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        let told: Value = serde_json::from_str(&line).map_err(|e| format!("{command:?} said {line:?}: {e}"))?;
+        let url = told["url"].as_str().unwrap_or_default();
+        let address = url.trim_start_matches("http://").trim_end_matches('/').parse();
+        let address = address.map_err(|e| format!("{command:?} is at {url:?}: {e}"))?;
+        Ok(Self { child, address })
+    }
+
+    /// Asks it to end, and waits until it has.
+    fn stop(mut self) -> Result {
+        output(Command::new("kill").arg(self.child.id().to_string()))?;
+        for _ in 0..500 {
+            if self.child.try_wait()?.is_some() {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Err("a server did not stop within 10 s of SIGTERM".into())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

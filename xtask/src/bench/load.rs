@@ -1,0 +1,99 @@
+//! Many connections at once, each asking again as soon as it is answered.
+//!
+//! Does as little as it can between two requests, because it shares the machine's cores with what it measures.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Result;
+
+pub(super) const CONNECTIONS: usize = 32;
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// What each connection asks, over and over. Made beforehand, so that making it costs the measured nothing.
+pub(super) type Requests = Vec<Vec<Vec<u8>>>;
+
+/// Makes `each` requests for every connection.
+pub(super) fn requests(each: usize, mut request: impl FnMut(usize) -> Vec<u8>) -> Requests {
+    (0..CONNECTIONS).map(|connection| (0..each).map(|_| request(connection)).collect()).collect()
+}
+
+/// Requests per second that `address` answers.
+pub(super) fn rate(address: SocketAddr, lasting: Duration, requests: &Requests) -> Result<f64> {
+    let start = Instant::now();
+    let answered: std::result::Result<usize, String> = thread::scope(|scope| {
+        let ask = |own| move || ask_until(start + lasting, address, own).map_err(|e| e.to_string());
+        let workers: Vec<_> = requests.iter().map(|own| scope.spawn(ask(own))).collect();
+        workers.into_iter().map(|worker| worker.join().map_err(|_| "a connection's thread panicked")?).sum()
+    });
+    Ok(answered? as f64 / start.elapsed().as_secs_f64())
+}
+
+fn ask_until(end: Instant, address: SocketAddr, requests: &[Vec<u8>]) -> Result<usize> {
+    let mut connection = Connection::open(address)?;
+    let mut answered = 0;
+    while Instant::now() < end {
+        connection.ask(&requests[answered % requests.len()])?;
+        answered += 1;
+    }
+    Ok(answered)
+}
+
+/// A kept-alive connection.
+pub(super) struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    /// The head of the last answer, and the length of the body it announced: the next is most likely the same.
+    last: (Vec<u8>, usize),
+}
+
+impl Connection {
+    pub(super) fn open(address: SocketAddr) -> Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        Ok(Self { stream, buffer: vec![0; 64 * 1024], last: (Vec::new(), 0) })
+    }
+
+    /// Sends a request and returns the body of its answer; anything but success is an error.
+    pub(super) fn ask(&mut self, request: &[u8]) -> Result<&[u8]> {
+        self.stream.write_all(request)?;
+        let mut filled = 0;
+        loop {
+            let more = self.stream.read(&mut self.buffer[filled..])?;
+            if more == 0 {
+                return Err("the server closed the connection, or its answer is too long".into());
+            }
+            filled += more;
+            let got = &self.buffer[..filled];
+            if !got.starts_with(&self.last.0) || self.last.0.is_empty() {
+                match head(got)? {
+                    Some(head) => self.last = head,
+                    None => continue,
+                }
+            }
+            let (start, length) = (self.last.0.len(), self.last.1);
+            if filled >= start + length {
+                return Ok(&self.buffer[start..start + length]);
+            }
+        }
+    }
+}
+
+/// The head of an answer and the length of its body, once all of the head is there.
+fn head(got: &[u8]) -> Result<Option<(Vec<u8>, usize)>> {
+    let Some(end) = got.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4) else {
+        return Ok(None);
+    };
+    let text = std::str::from_utf8(&got[..end])?;
+    if !text.starts_with("HTTP/1.1 20") {
+        return Err(format!("the server refused: {}", String::from_utf8_lossy(got)).into());
+    }
+    let length = text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+    });
+    Ok(Some((got[..end].to_vec(), length.ok_or("the answer does not tell its length")?)))
+}

@@ -1,0 +1,150 @@
+//! One `pn` process against one `sqlite3` process, from start to end.
+
+use super::Plan;
+use super::data::{self, Dice};
+use super::lab::{Lab, Project, output};
+use super::report::{Row, Target, grouped};
+use super::samples::{Contender, Samples, alternate};
+use crate::Result;
+
+const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
+     i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason";
+
+/// Without this, `sqlite3` folds the log and removes it as it leaves, and `pn` would have to make a new one.
+const LEAVE_LOG: [&str; 2] = ["-cmd", ".dbconfig no_ckpt_on_close on"];
+const READING: [&str; 3] = ["-json", LEAVE_LOG[0], LEAVE_LOG[1]];
+const AT_MOST: Target = Target::AtMost(1.5);
+
+fn row(name: String, ours: &Samples, reference: &Samples, target: Target, about: &str) -> Row {
+    let ratio = ours.median() / reference.median();
+    Row::new(name, ours.describe(), reference.describe(), ratio, target, about)
+}
+
+pub(super) fn show(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
+    let mut dice = Dice::new(7);
+    let ids: Vec<String> = (0..plan.runs + 3).map(|_| data::id(dice.below(store.size))).collect();
+    let ours = |run: usize| lab.pn(store, &["show", &ids[run], "--json"]);
+    let reference = |run: usize| lab.sqlite3(store, &READING, &show_sql(&ids[run]));
+    same_ids(&output(&mut ours(0))?, &output(&mut reference(0))?)?;
+    let [ours, reference] =
+        alternate(plan.runs, [Contender::new(|run| Ok(ours(run))), Contender::new(|run| Ok(reference(run)))])?;
+    Ok(row(
+        format!("`pn show` at {}", grouped(store.size)),
+        &ours,
+        &reference,
+        AT_MOST,
+        "`pn show ID --json` against `sqlite3 -json` selecting the same issue, the issues it depends on and its \
+         comments from the same file; another issue every time, and `sqlite3` is told to leave the log as it is",
+    ))
+}
+
+fn show_sql(id: &str) -> String {
+    format!(
+        "SELECT {COLUMNS} FROM issues i WHERE i.id = '{id}';
+         SELECT {COLUMNS} FROM issues i JOIN deps d ON d.depends_on_id = i.id WHERE d.issue_id = '{id}'
+            ORDER BY i.priority, i.created_at, i.id;
+         SELECT id, issue_id, actor, text, created_at FROM comments WHERE issue_id = '{id}' ORDER BY created_at, id;"
+    )
+}
+
+const READY: [&str; 4] = ["ready", "-n", "10", "--json"];
+
+pub(super) fn ready(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM issues i WHERE i.status = 'open' AND i.blockers = 0 AND i.issue_type <> 'bug'
+         ORDER BY i.priority, i.created_at, i.id LIMIT 10"
+    );
+    let (ours, reference) = (|| lab.pn(store, &READY), || lab.sqlite3(store, &READING, &sql));
+    same_ids(&output(&mut ours())?, &output(&mut reference())?)?;
+    let [ours, reference] =
+        alternate(plan.runs, [Contender::new(|_| Ok(ours())), Contender::new(|_| Ok(reference()))])?;
+    Ok(row(
+        format!("`pn ready -n 10` at {}", grouped(store.size)),
+        &ours,
+        &reference,
+        AT_MOST,
+        "`pn ready -n 10 --json` against `sqlite3 -json` selecting the same ten issues by the same index of the same \
+         file",
+    ))
+}
+
+pub(super) fn ready_by_size(lab: &Lab, plan: &Plan, large: &Project, small: &Project) -> Result<Row> {
+    let of = |store| Contender::new(move |_| Ok(lab.pn(store, &READY)));
+    let [ours, reference] = alternate(plan.runs, [of(large), of(small)])?;
+    Ok(row(
+        format!("`pn ready -n 10` at {}, by {}", grouped(large.size), grouped(small.size)),
+        &ours,
+        &reference,
+        Target::AtMost(2.0),
+        "The same command in a large store and in a small one",
+    ))
+}
+
+/// Both must have done the same work, or the times mean nothing.
+fn same_ids(ours: &str, reference: &str) -> Result {
+    let (ours, reference) = (ids_in(ours), ids_in(reference));
+    if ours.is_empty() || ours != reference {
+        return Err(format!("pn and sqlite3 do not agree: {ours:?} and {reference:?}").into());
+    }
+    Ok(())
+}
+
+/// The ids of things in a text of JSON, in order.
+fn ids_in(text: &str) -> Vec<&str> {
+    text.split("\"id\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+pub(super) fn create(lab: &Lab, plan: &Plan, store: &Project) -> Result<[Row; 2]> {
+    let copies = [lab.copy(store, "create")?, lab.copy(store, "insert")?, lab.copy(store, "insert-only")?];
+    let [ours, folding, leaving] = &copies;
+    let mut dice = Dice::new(11);
+    let texts: Vec<(String, String)> = (0..plan.runs + 3).map(|_| (dice.title(), dice.description())).collect();
+    let insert = |to, options: &[&str], run: usize| {
+        let (title, description) = &texts[run];
+        lab.sqlite3(to, options, &insert_sql(run, title, description))
+    };
+    let [ours, folding, leaving] = alternate(
+        plan.runs,
+        [
+            Contender::new(|run: usize| {
+                let (title, description) = &texts[run];
+                Ok(lab.pn(ours, &["create", title, "-t", "task", "--description", description, "--json"]))
+            }),
+            Contender::new(|run| Ok(insert(folding, &[], run))),
+            Contender::new(|run| Ok(insert(leaving, &LEAVE_LOG, run))),
+        ],
+    )?;
+    for copy in &copies {
+        lab.discard(copy)?;
+    }
+    let name = format!("`pn create` at {}", grouped(store.size));
+    Ok([
+        row(
+            name.clone(),
+            &ours,
+            &folding,
+            AT_MOST,
+            "`pn create` (an issue, its event, its keys for near-duplicates and the look for some) against one \
+             `sqlite3` process with the same pragmas that inserts one full row into `issues` of a copy of the \
+             database, and on leaving folds the log into it as `sqlite3` always does",
+        ),
+        row(
+            format!("{name}, log left"),
+            &ours,
+            &leaving,
+            AT_MOST,
+            "The same against a `sqlite3` that is told not to fold the log on leaving, as `pn` does not either while \
+             the log is small: the least that a durable insert can cost",
+        ),
+    ])
+}
+
+fn insert_sql(run: usize, title: &str, description: &str) -> String {
+    let at = data::time(run);
+    let folded = format!("{title} {description}").to_lowercase();
+    format!(
+        "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+         INSERT INTO issues (id, title, description, issue_type, status, priority, created_at, updated_at, search_text)
+         VALUES ('pn-new{run}', '{title}', '{description}', 'task', 'open', 'p2', '{at}', '{at}', '{folded}')"
+    )
+}

@@ -1,0 +1,124 @@
+//! The results as a table, for the terminal and for `docs/benchmarks.md`.
+
+use std::fmt::{self, Write};
+
+#[derive(Clone, Copy)]
+pub(super) enum Target {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+impl Target {
+    fn is_met(self, ratio: f64) -> bool {
+        match self {
+            Target::AtMost(most) => ratio <= most,
+            Target::AtLeast(least) => ratio >= least,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::AtMost(most) => write!(f, "≤ {most}×"),
+            Target::AtLeast(least) => write!(f, "≥ {least}×"),
+        }
+    }
+}
+
+/// One comparison.
+pub(super) struct Row {
+    name: String,
+    ours: String,
+    reference: String,
+    ratio: f64,
+    target: Target,
+    /// What is compared, in one sentence without its full stop.
+    about: String,
+}
+
+const TITLES: [&str; 6] = ["measured", "ours", "reference", "ratio", "target", ""];
+
+impl Row {
+    pub(super) fn new(
+        name: String,
+        ours: String,
+        reference: String,
+        ratio: f64,
+        target: Target,
+        about: impl Into<String>,
+    ) -> Self {
+        let row = Self { name, ours, reference, ratio, target, about: about.into() };
+        println!("{}", row.cells()[..5].join("  "));
+        row
+    }
+
+    fn cells(&self) -> [String; 6] {
+        let verdict = if self.target.is_met(self.ratio) { "met" } else { "**not met**" };
+        [
+            self.name.clone(),
+            self.ours.clone(),
+            self.reference.clone(),
+            format!("{:.2}×", self.ratio),
+            self.target.to_string(),
+            verdict.to_owned(),
+        ]
+    }
+}
+
+/// A Markdown table whose columns also line up on a terminal.
+pub(super) fn table(rows: &[Row]) -> String {
+    let mut lines = vec![TITLES.map(str::to_owned)];
+    lines.extend(rows.iter().map(Row::cells));
+    let widths: Vec<usize> =
+        (0..TITLES.len()).map(|at| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0)).collect();
+    let rule = widths.iter().map(|width| "-".repeat((*width).max(3))).collect::<Vec<_>>().join(" | ");
+    let mut text = String::new();
+    for (number, line) in lines.iter().enumerate() {
+        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+        if number == 0 {
+            let _ = writeln!(text, "| {rule} |");
+        }
+    }
+    text
+}
+
+pub(super) fn document(rows: &[Row], command: &str, machine: &str) -> String {
+    let about: String = rows.iter().map(|row| format!("- {}: {}.\n", row.name, row.about)).collect();
+    format!(
+        "# Benchmarks\n\n\
+         One run of `{command}`, which wrote this file, on: {machine}.\n\n\
+         Times are medians of whole processes, start to end, with the 10th and 90th percentile in brackets; rates are \
+         medians of rounds. Both sides of a row take turns, so that what else the machine does disturbs both alike: \
+         compare the ratios, not the times, with those of another machine. The issues have 2 dependencies each on \
+         average; half of them are closed.\n\n\
+         {}\n\
+         What is compared:\n\n\
+         {about}",
+        table(rows)
+    )
+}
+
+/// `100,000`
+pub(super) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!([7, 999, 1_000, 100_000, 1_234_567].map(grouped).join(" "), "7 999 1,000 100,000 1,234,567");
+    }
+}

@@ -1,0 +1,88 @@
+//! Times processes in alternation, and what a set of times comes to.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Result;
+
+/// What a process should do when it is done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Success,
+    Refusal,
+}
+
+/// One side of a comparison. `prepare` does what is not timed, and hands out the process that is.
+pub(super) struct Contender<'a> {
+    end: End,
+    prepare: Box<dyn FnMut(usize) -> Result<Command> + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    pub(super) fn new(prepare: impl FnMut(usize) -> Result<Command> + 'a) -> Self {
+        Self { end: End::Success, prepare: Box::new(prepare) }
+    }
+
+    pub(super) fn refused(prepare: impl FnMut(usize) -> Result<Command> + 'a) -> Self {
+        Self { end: End::Refusal, ..Self::new(prepare) }
+    }
+
+    fn time(&mut self, run: usize) -> Result<Duration> {
+        let mut command = (self.prepare)(run)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let start = Instant::now();
+        let status = command.status()?;
+        let took = start.elapsed();
+        if status.success() != (self.end == End::Success) {
+            return Err(format!("{command:?} ended unexpectedly: {status}").into());
+        }
+        Ok(took)
+    }
+}
+
+/// Runs every contender `runs` times, in turn; who goes first changes, because the first one warms the caches.
+pub(super) fn alternate<const N: usize>(runs: usize, mut contenders: [Contender<'_>; N]) -> Result<[Samples; N]> {
+    let mut times = [const { Vec::new() }; N];
+    let warm_up = 3;
+    for run in 0..runs + warm_up {
+        for turn in 0..N {
+            let which = (run + turn) % N;
+            let took = contenders[which].time(run)?;
+            if run >= warm_up {
+                times[which].push(took);
+            }
+        }
+    }
+    Ok(times.map(Samples::new))
+}
+
+/// Times, shortest first.
+pub(super) struct Samples(Vec<Duration>);
+
+impl Samples {
+    fn new(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self(times)
+    }
+
+    fn percentile(&self, percent: usize) -> f64 {
+        let at = self.0.len().saturating_sub(1) * percent / 100;
+        self.0.get(at).map_or(f64::NAN, |time| time.as_secs_f64() * 1000.0)
+    }
+
+    pub(super) fn median(&self) -> f64 {
+        self.percentile(50)
+    }
+
+    /// `2.31 ms (2.10–2.92)`
+    pub(super) fn describe(&self) -> String {
+        format!("{:.2} ms ({:.2}–{:.2})", self.median(), self.percentile(10), self.percentile(90))
+    }
+}
+
+/// The middle one of a few numbers.
+pub(super) fn median(numbers: &[f64]) -> f64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}

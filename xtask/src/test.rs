@@ -1,0 +1,49 @@
+//! `cargo xtask test`: everything that decides whether work lands, stopping at the first failure.
+
+use std::process::Stdio;
+use std::time::Instant;
+
+use crate::repo::cargo;
+use crate::{Result, tidy, tools};
+
+pub(crate) fn run() -> Result {
+    let start = Instant::now();
+    step("tools", tools::install_missing)?;
+    cargo_step(&["fmt", "--all", "--check"])?;
+    cargo_step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    step("cargo xtask tidy", tidy::run)?;
+    if has("nextest") {
+        cargo_step(&["nextest", "run", "--workspace"])?;
+    } else {
+        cargo_step(&["test", "--workspace"])?;
+    }
+    cargo_step(&["test", "--doc", "--workspace"])?;
+    if has("deny") {
+        cargo_step(&["deny", "check", "bans", "licenses", "sources"])?;
+    } else {
+        println!("== skipped: cargo deny is not installed (cargo install cargo-deny --locked)");
+    }
+    println!("== all passed in {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Whether cargo knows this subcommand.
+fn has(subcommand: &str) -> bool {
+    let mut ask = cargo(&[subcommand, "--version"]);
+    ask.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+fn cargo_step(args: &[&str]) -> Result {
+    step(&format!("cargo {}", args.join(" ")), || {
+        let status = cargo(args).status()?;
+        if status.success() { Ok(()) } else { Err(status.to_string().into()) }
+    })
+}
+
+fn step(name: &str, work: impl FnOnce() -> Result) -> Result {
+    println!("== {name}");
+    let start = Instant::now();
+    work().map_err(|e| format!("{name} failed: {e}"))?;
+    println!("== {name}: {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}

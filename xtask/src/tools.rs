@@ -1,0 +1,57 @@
+//! The programs that the tests drive, and how to get them on Debian.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::Result;
+
+/// A program and the Debian package it comes in.
+const NEEDED: [(&str, &str); 6] = [
+    ("git", "git"),
+    ("sqlite3", "sqlite3"),
+    ("strace", "strace"),
+    ("curl", "curl"),
+    ("unshare", "util-linux"),
+    ("runuser", "util-linux"),
+];
+
+/// Whether a program can be started by its name. Some lie where only root's PATH looks.
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let sbin = ["/usr/sbin", "/sbin"].map(Path::new);
+    std::env::split_paths(&path).chain(sbin.map(Path::to_owned)).any(|dir| dir.join(program).is_file())
+}
+
+/// Installs what is missing if that is possible, and otherwise says what to do.
+pub(crate) fn install_missing() -> Result {
+    let missing: Vec<(&str, &str)> = NEEDED.into_iter().filter(|(program, _)| !is_there(program)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    packages.dedup();
+    let programs: Vec<&str> = missing.iter().map(|(program, _)| *program).collect();
+    let advice = format!("install {} (Debian: apt-get install {})", programs.join(", "), packages.join(" "));
+    if !is_there("apt-get") || !is_root() {
+        return Err(format!("the tests need programs that are not here: {advice}").into());
+    }
+    println!("installing {}", packages.join(", "));
+    // A fresh machine has no package lists; an old one has stale ones, so fetch them only when they are needed.
+    let mut install = vec!["install", "--yes", "--no-install-recommends"];
+    install.extend(packages);
+    if apt(&install) || (apt(&["update"]) && apt(&install)) {
+        return Ok(());
+    }
+    Err(format!("apt-get failed: {advice}").into())
+}
+
+fn apt(args: &[&str]) -> bool {
+    let mut command = Command::new("apt-get");
+    command.arg("-qq").args(args).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").stdin(Stdio::null()).output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
