@@ -13,9 +13,9 @@ pub(crate) fn run() -> Result {
     cargo_step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     step("cargo xtask tidy", tidy::run)?;
     if has("nextest") {
-        cargo_step(&["nextest", "run", "--workspace"])?;
+        cargo_step(&["nextest", "run", "--workspace", "--no-fail-fast"])?;
     } else {
-        cargo_step(&["test", "--workspace"])?;
+        cargo_step(&["test", "--workspace", "--no-fail-fast"])?;
     }
     cargo_step(&["test", "--doc", "--workspace"])?;
     if has("deny") {

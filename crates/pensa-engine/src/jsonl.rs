@@ -92,7 +92,7 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
     let all_deps: Vec<(usize, Dep)> = parse(&dep_file)?;
     let all_comments: Vec<(usize, Comment)> = parse(&comment_file)?;
 
-    tx.defer_foreign_keys()?;
+    tx.expect_many_rows()?;
     for (_, issue) in &all_issues {
         take_issue(cx, tx, issue)?;
     }

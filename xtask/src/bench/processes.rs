@@ -72,7 +72,7 @@ pub(super) fn ready_by_size(lab: &Lab, plan: &Plan, large: &Project, small: &Pro
     let of = |store| Contender::new(move |_| Ok(lab.pn(store, &READY)));
     let [ours, reference] = alternate(plan.runs, [of(large), of(small)])?;
     Ok(row(
-        format!("`pn ready -n 10` at {}, by {}", grouped(large.size), grouped(small.size)),
+        format!("`pn ready -n 10` at {} against {}", grouped(large.size), grouped(small.size)),
         &ours,
         &reference,
         Target::AtMost(2.0),
@@ -126,7 +126,7 @@ pub(super) fn create(lab: &Lab, plan: &Plan, store: &Project) -> Result<[Row; 2]
             AT_MOST,
             "`pn create` (an issue, its event, its keys for near-duplicates and the look for some) against one \
              `sqlite3` process with the same pragmas that inserts one full row into `issues` of a copy of the \
-             database, and on leaving folds the log into it as `sqlite3` always does",
+             database, and on leaving folds the log into it as `sqlite3` does by itself",
         ),
         row(
             format!("{name}, log left"),
@@ -134,7 +134,7 @@ pub(super) fn create(lab: &Lab, plan: &Plan, store: &Project) -> Result<[Row; 2]
             &leaving,
             AT_MOST,
             "The same against a `sqlite3` that is told not to fold the log on leaving, as `pn` does not either while \
-             the log is small: the least that a durable insert can cost",
+             the log is small; that saves it waits for the disk, and has it read a longer log on starting",
         ),
     ])
 }

@@ -85,7 +85,8 @@ pub(super) fn table(rows: &[Row]) -> String {
 }
 
 pub(super) fn document(rows: &[Row], command: &str, machine: &str) -> String {
-    let about: String = rows.iter().map(|row| format!("- {}: {}.\n", row.name, row.about)).collect();
+    let about: String =
+        topics(rows).iter().map(|(names, about)| format!("- {}: {about}.\n", names.join("; "))).collect();
     format!(
         "# Benchmarks\n\n\
          One run of `{command}`, which wrote this file, on: {machine}.\n\n\
@@ -98,6 +99,18 @@ pub(super) fn document(rows: &[Row], command: &str, machine: &str) -> String {
          {about}",
         table(rows)
     )
+}
+
+/// What is compared, with the rows that compare just that.
+fn topics(rows: &[Row]) -> Vec<(Vec<&str>, &str)> {
+    let mut topics: Vec<(Vec<&str>, &str)> = Vec::new();
+    for row in rows {
+        match topics.iter_mut().find(|(_, about)| *about == row.about) {
+            Some((names, _)) => names.push(&row.name),
+            None => topics.push((vec![&row.name], &row.about)),
+        }
+    }
+    topics
 }
 
 /// `100,000`

@@ -157,10 +157,10 @@ impl Tx<'_> {
         }
     }
 
-    /// Foreign keys need to hold only at the commit, so that rows may come in any order.
-    pub(crate) fn defer_foreign_keys(&self) -> Result<()> {
+    /// Prepares for many rows in any order: foreign keys need to hold only at the commit.
+    pub(crate) fn expect_many_rows(&self) -> Result<()> {
         match &self.driver {
-            Driver::Sqlite(tx) => tx.defer_foreign_keys(),
+            Driver::Sqlite(tx) => tx.expect_many_rows(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The SQLite driver.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,6 +19,10 @@ use crate::ticket;
 
 /// Older ones can corrupt a write-ahead log.
 const OLDEST_SQLITE: i32 = 3_051_003;
+/// How much of the database a connection keeps in memory (negative: in KiB, says SQLite).
+const CACHE_KIB: i64 = -2_000;
+/// The same during an import, whose pages would otherwise be written again and again.
+const LARGE_CACHE_KIB: i64 = -128_000;
 const BUSY_TIMEOUT: Duration = Duration::from_millis(5000);
 /// Where a log that has grown larger is cut when it starts anew.
 const LOG_SIZE_LIMIT: i64 = 8 << 20;
@@ -99,7 +104,7 @@ impl Database {
 
     pub(crate) fn begin(&self, how: &str) -> Result<Transaction<'_>> {
         self.connection.prepare_cached(how).and_then(|mut s| s.execute([])).map_err(|e| self.failed(e))?;
-        Ok(Transaction { connection: &self.connection, path: &self.path, open: true })
+        Ok(Transaction { connection: &self.connection, path: &self.path, open: true, bulky: Cell::new(false) })
     }
 
     /// Whether the log is so large that the next to open the database would feel it.
@@ -186,10 +191,14 @@ pub(crate) struct Transaction<'c> {
     connection: &'c Connection,
     path: &'c Path,
     open: bool,
+    bulky: Cell<bool>,
 }
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
+        if self.bulky.get() {
+            let _ = self.connection.pragma_update(None, "cache_size", CACHE_KIB);
+        }
         if self.open && !self.connection.is_autocommit() {
             let _ = self.connection.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.execute([]));
         }
@@ -230,8 +239,10 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    pub(crate) fn defer_foreign_keys(&self) -> Result<()> {
-        self.connection.pragma_update(None, "defer_foreign_keys", true).map_err(|e| self.failed(e))
+    pub(crate) fn expect_many_rows(&self) -> Result<()> {
+        self.connection.pragma_update(None, "defer_foreign_keys", true).map_err(|e| self.failed(e))?;
+        self.bulky.set(true);
+        self.connection.pragma_update(None, "cache_size", LARGE_CACHE_KIB).map_err(|e| self.failed(e))
     }
 
     pub(crate) fn integrity_problems(&self) -> Result<Vec<String>> {
