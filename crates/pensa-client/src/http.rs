@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use pensa_core::{Code, Error, Method, Op, Result, Route, VERSION};
+use pensa_core::{Code, Error, Method, Op, Result, Route, VERSION, id};
 use serde_json::{Map, Value};
 use ureq::Agent;
 use ureq::http::{Request, Response};
@@ -72,9 +72,9 @@ impl Remote {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
         let answer = if O::ROUTE.method == Method::Get || body.is_empty() {
-            request.body(()).map_err(Error::internal).and_then(|request| self.sent(self.agent.run(request)))
+            request.body(()).map_err(unsendable).and_then(|request| self.sent(self.agent.run(request)))
         } else {
-            let request = request.header("Content-Type", "application/json").body(body).map_err(Error::internal);
+            let request = request.header("Content-Type", "application/json").body(body).map_err(unsendable);
             request.and_then(|request| self.sent(self.agent.run(request)))
         }?;
         self.read::<O>(answer)
@@ -109,18 +109,30 @@ impl Remote {
     }
 }
 
+/// What HTTP has no room for, such as a query of a hundred kilobytes.
+fn unsendable(why: ureq::http::Error) -> Error {
+    Error::new(Code::TooLarge, format!("the request cannot be sent: {why}"))
+}
+
 /// Puts the fields a path names into it; gives back the others.
 fn fill_path(route: Route, mut fields: Map<String, Value>) -> Result<(String, Map<String, Value>)> {
     let mut path = route.path.to_owned();
     for name in route.path_fields() {
         let value = fields.shift_remove(name);
         let text = value.as_ref().and_then(Value::as_str).unwrap_or_default();
-        if text.is_empty() {
-            return Err(Error::invalid(format!("{name} is empty")));
-        }
-        path = path.replace(&format!("{{{name}}}"), &percent_encode(text));
+        id::check(text)?;
+        path = path.replace(&format!("{{{name}}}"), &segment(text));
     }
     Ok((path, fields))
+}
+
+/// A value as a segment of a path. A plain word could be one of the API's own (`/issues/ready`): its first letter is
+/// written as a code, which only a value can be.
+fn segment(text: &str) -> String {
+    match text.bytes().next() {
+        Some(first) if text.bytes().all(|byte| byte.is_ascii_lowercase()) => format!("%{first:02X}{}", &text[1..]),
+        _ => percent_encode(text),
+    }
 }
 
 fn query_string(fields: &Map<String, Value>) -> String {
@@ -164,14 +176,15 @@ mod tests {
 
     #[test]
     fn fields_go_into_the_path_then_the_query() {
-        let op = dep::Tree { id: "pn-1/../x y".parse().expect("a ref"), direction: dep::Direction::Up };
+        let op = dep::Tree { id: "pn-1/../é".parse().expect("a ref"), direction: dep::Direction::Up };
         let (path, rest) = fill_path(dep::Tree::ROUTE, fields(&op)).expect("an id");
-        assert_eq!(path, "/issues/pn-1%2F..%2Fx%20y/deps/tree");
+        assert_eq!(path, "/issues/pn-1%2F..%2F%C3%A9/deps/tree");
         assert_eq!(query_string(&rest), "?direction=up");
     }
 
     #[test]
     fn lists_and_numbers_have_a_query_form() {
+        assert_eq!(segment("ready"), "%72eady");
         let op = issue::List { limit: Some(5), assignee: Some("Zoë & co".into()), ..Default::default() };
         assert_eq!(query_string(&fields(&op)), "?assignee=Zo%C3%AB%20%26%20co&limit=5");
     }

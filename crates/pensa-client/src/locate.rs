@@ -34,8 +34,9 @@ pub fn store_root(start: &Start, scope: Scope) -> Result<PathBuf> {
         return explicit(&start.cwd.join(dir));
     }
     for dir in start.cwd.ancestors() {
-        if fs::symlink_metadata(dir.join(StoreDir::NAME)).is_ok() {
-            return Ok(shared_by_worktrees(dir));
+        let store = shared_by_worktrees(dir);
+        if fs::symlink_metadata(&store).is_ok() {
+            return Ok(store);
         }
     }
     match (&start.user, scope) {
@@ -47,9 +48,9 @@ pub fn store_root(start: &Start, scope: Scope) -> Result<PathBuf> {
 
 fn explicit(dir: &Path) -> Result<PathBuf> {
     let dir = tidy(dir);
-    let inside = dir.join(StoreDir::NAME);
+    let inside = shared_by_worktrees(&dir);
     if fs::symlink_metadata(&inside).is_ok() {
-        return Ok(shared_by_worktrees(&dir));
+        return Ok(inside);
     }
     if dir.file_name().is_some_and(|name| name == StoreDir::NAME) && fs::symlink_metadata(&dir).is_ok() {
         return Ok(dir.parent().map_or_else(|| dir.clone(), shared_by_worktrees));
@@ -196,6 +197,9 @@ mod tests {
         let own = project(&linked);
         assert_eq!(store_root(&start(&linked), Scope::Project).expect("its own"), own);
         let shared = project(&main);
+        fs::remove_dir(&own).expect("removed");
+        assert_eq!(store_root(&start(&linked), Scope::Project).expect("shared"), shared);
+        project(&linked);
         assert_eq!(store_root(&start(&linked), Scope::Project).expect("shared"), shared);
         let at = Start { explicit: Some(linked.clone()), ..start(dir.path()) };
         assert_eq!(store_root(&at, Scope::Project).expect("shared"), shared);

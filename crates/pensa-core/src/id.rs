@@ -15,9 +15,17 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident $prefix:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        #[serde(transparent)]
-        #[schemars(inline)]
+        #[serde(try_from = "String")]
+        #[schemars(inline, with = "String")]
         pub struct $name(String);
+
+        impl TryFrom<String> for $name {
+            type Error = Error;
+            fn try_from(text: String) -> Result<Self> {
+                check(&text)?;
+                Ok(Self(text))
+            }
+        }
 
         impl $name {
             pub const PREFIX: &str = $prefix;
@@ -37,8 +45,7 @@ macro_rules! ids {
         impl FromStr for $name {
             type Err = Error;
             fn from_str(text: &str) -> Result<Self> {
-                check(text)?;
-                Ok(Self(text.to_owned()))
+                text.to_owned().try_into()
             }
         }
 
@@ -60,7 +67,8 @@ ids! {
 /// Longest id that is accepted, so that a mistake does not become a key.
 const MAX_BYTES: usize = 200;
 
-fn check(text: &str) -> Result<()> {
+/// Whether a text can be an id at all.
+pub fn check(text: &str) -> Result<()> {
     if text.is_empty() {
         return Err(Error::invalid("id is empty"));
     }

@@ -88,7 +88,10 @@ fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Reads every file before anything is changed, then adds what is missing and takes over what is newer.
 pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
     let [issue_file, dep_file, comment_file] = NAMES.map(|name| cx.store.root().join(name));
-    let all_issues: Vec<(usize, Issue)> = parse(&issue_file)?;
+    let all_issues: Vec<(usize, Issue)> = parse::<Issue>(&issue_file)?
+        .into_iter()
+        .map(|(line, issue)| Ok((line, issue.adopt().map_err(|e| bad_line(&issue_file, line, e))?)))
+        .collect::<Result<_>>()?;
     let all_deps: Vec<(usize, Dep)> = parse(&dep_file)?;
     let all_comments: Vec<(usize, Comment)> = parse(&comment_file)?;
 

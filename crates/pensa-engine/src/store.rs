@@ -19,7 +19,7 @@ pub struct StoreDir {
     root: PathBuf,
 }
 
-const GITIGNORE: &str = "db.sqlite*\nlocal/\n";
+const GITIGNORE: &str = "db.sqlite*\nlocal\n";
 
 impl StoreDir {
     /// The name of a project store's directory.
@@ -40,25 +40,24 @@ impl StoreDir {
                 Error::invalid(format!("{} is {what}", root.display())).hint("a store must be a directory of its own")
             );
         }
+        refuse_link(&root.join("local"))?;
         refuse_network_file_system(&root)?;
         Ok(Self { root })
     }
 
     /// Makes a store in `root`, or completes the one that is there. Says whether it is new.
     pub fn create(root: &Path) -> Result<(Self, bool)> {
-        let fresh = match private_dir(root) {
-            Ok(()) => true,
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => false,
-            Err(e) => return Err(error::io("create", root, &e)),
-        };
+        match private_dir(root) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(error::io("create", root, &e)),
+            _ => {}
+        }
         let store = Self::at(root)?;
-        let fresh = fresh || !store.config().exists();
-        store.complete()?;
-        Ok((store, fresh))
+        let created = store.complete()?;
+        Ok((store, created))
     }
 
-    /// Adds whatever a store needs and this one lacks, as a fresh clone does.
-    pub(crate) fn complete(&self) -> Result<()> {
+    /// Adds whatever a store needs and this one lacks, as a fresh clone does. Says whether it got its id just now.
+    pub(crate) fn complete(&self) -> Result<bool> {
         self.local_dir("")?;
         write_once(&self.root.join(".gitignore"), GITIGNORE)?;
         let config = format!(
@@ -115,6 +114,7 @@ impl StoreDir {
     /// The id by which clones of a project know that they mean the same store.
     pub fn id(&self) -> Result<String> {
         let path = self.config();
+        refuse_link(&path)?;
         let text = fs::read_to_string(&path).map_err(|e| error::io("read", &path, &e))?;
         let doc: DocumentMut = text
             .parse()
@@ -153,10 +153,10 @@ pub(crate) fn refuse_link(path: &Path) -> Result<()> {
     }
 }
 
-/// Writes a file unless it is there; another process never sees half of it.
-fn write_once(path: &Path, text: &str) -> Result<()> {
-    if path.exists() {
-        return refuse_link(path);
+/// Writes a file unless it is there, and says whether it did; another process never sees half of it.
+fn write_once(path: &Path, text: &str) -> Result<bool> {
+    if fs::symlink_metadata(path).is_ok() {
+        return refuse_link(path).map(|()| false);
     }
     let failed = |e: io::Error| error::io("write", path, &e);
     let draft = path.with_extension(format!("tmp-{}", Uuid::new_v4().simple()));
@@ -165,8 +165,8 @@ fn write_once(path: &Path, text: &str) -> Result<()> {
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         match fs::hard_link(&draft, path) {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
-            _ => Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            linked => linked.map(|()| true),
         }
     })();
     let _ = fs::remove_file(&draft);

@@ -28,14 +28,10 @@ pub(crate) fn server(options: &Options) -> Option<&str> {
 
 /// A server at `url`, told which store this project believes it serves.
 pub(crate) fn remote(options: &Options, url: &str) -> Result<Remote> {
-    let local = store(options).ok();
-    let store_id = local.as_ref().and_then(|store| store.id().ok());
-    let token = std::env::var("PN_TOKEN").ok().or_else(|| {
-        // The daemon on this machine may not be able to tell that we are its own user.
-        let ours = ["http://localhost", "http://127.0.0.1", "http://[::1]"].iter().any(|host| url.starts_with(host));
-        local.filter(|_| ours).and_then(|store| std::fs::read_to_string(store.token()).ok())
-    });
-    Remote::new(url, token.map(|token| token.trim().to_owned()), store_id)
+    let store_id = store(options).ok().and_then(|store| store.id().ok());
+    // Only what the user hands over: whoever listens at a local port may be somebody else.
+    let token = std::env::var("PN_TOKEN").ok().map(|token| token.trim().to_owned());
+    Remote::new(url, token.filter(|token| !token.is_empty()), store_id)
 }
 
 /// The store on this machine that a command on a project's state means.

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
-use pensa_core::Error;
+use pensa_core::{Error, text};
 
 use cli::Cli;
 use output::Output;
@@ -41,6 +41,9 @@ fn explain_usage(usage: &clap::Error) -> ExitCode {
         let first = text.lines().next().unwrap_or_default();
         let message = first.strip_prefix("error: ").unwrap_or(first);
         Output::new(true, false).error(&Error::invalid(message).hint("pn help tells how it is called"));
+    } else if usage.use_stderr() {
+        // clap repeats what was typed, and that may come from anywhere.
+        eprint!("{}", text::printable_block(&usage.to_string()));
     } else {
         let _ = usage.print();
     }

@@ -141,6 +141,30 @@ pub struct Issue {
 }
 
 impl Issue {
+    /// An issue that comes from a file, with its fields in step with each other; or why it can't be one.
+    pub fn adopt(mut self) -> Result<Self> {
+        if self.title.trim().is_empty() {
+            return Err(Error::invalid("title is empty"));
+        }
+        if self.fixes.as_ref() == Some(&self.id) {
+            return Err(Error::invalid("an issue cannot fix itself"));
+        }
+        let absent_if_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+        self.description = absent_if_empty(self.description);
+        self.spec = absent_if_empty(self.spec);
+        self.assignee = absent_if_empty(self.assignee);
+        if self.status == Status::Closed {
+            self.closed_at = self.closed_at.or(Some(self.updated_at));
+        } else {
+            self.closed_at = None;
+            self.close_reason = None;
+        }
+        if self.status != Status::InProgress || self.assignee.is_none() {
+            self.lease_expires_at = None;
+        }
+        Ok(self)
+    }
+
     /// Gives the issue to somebody else, or to nobody. A lease was its former holder's, so it ends.
     pub fn reassign(&mut self, assignee: Option<String>) {
         if self.assignee != assignee {

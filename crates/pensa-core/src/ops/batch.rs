@@ -9,18 +9,19 @@ use crate::op::{Access, Op, Route};
 /// Run many operations in one transaction: all of them happen, or none
 ///
 /// Each operation is a JSON object with `op`, the operation's name, and its fields. A line may name what it makes
-/// with `"as":"login"`; a later line refers to its id by `"@login"`.
+/// with `"as":"login"`; a later line refers to its id by `"@login"`. A null stands for a blank line: it does
+/// nothing and has no result, but counts when an error names a line.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Batch {
-    pub operations: Vec<Map<String, Value>>,
+    pub operations: Vec<Option<Map<String, Value>>>,
 }
 
 /// Most operations that one batch may hold.
 pub const MAX_OPERATIONS: usize = 10_000;
 
 impl Op for Batch {
-    /// One result for each operation, in order.
+    /// One result for each operation, in order; none for a blank line.
     type Output = Vec<Value>;
     const NAME: &'static str = "batch";
     const ROUTE: Route = Route::post("/batch");

@@ -16,6 +16,7 @@ pub struct Add {
     #[arg(value_name = "ID")]
     pub id: IssueRef,
     /// What to say; - reads it from standard input
+    #[arg(allow_hyphen_values = true)]
     pub text: String,
 }
 

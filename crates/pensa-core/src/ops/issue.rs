@@ -39,7 +39,7 @@ pub struct Create {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixes: Option<IssueRef>,
     /// Details; - reads them from standard input
-    #[arg(short, long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// An issue that must be closed first; may be given again
@@ -79,7 +79,7 @@ pub struct Update {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     /// A new description; - reads it from standard input, an empty one clears it
-    #[arg(short, long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Claim it: fails if another holds it
@@ -157,7 +157,7 @@ pub struct Close {
     #[arg(value_name = "ID")]
     pub id: IssueRef,
     /// Why, or how it was done
-    #[arg(short, long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Close it whatever its status and whoever holds it
@@ -181,7 +181,7 @@ pub struct Reopen {
     #[arg(value_name = "ID")]
     pub id: IssueRef,
     /// Why
-    #[arg(short, long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

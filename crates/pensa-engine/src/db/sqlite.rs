@@ -72,6 +72,14 @@ impl Database {
     ) -> Result<()> {
         store.local_dir("")?;
         let _ticket = ticket::take(store)?;
+        let version = self.version()?;
+        if version > migrations::SCHEMA_VERSION {
+            return Err(newer(&self.path, version));
+        }
+        if version == 0 && self.one::<i64>("SELECT count(*) FROM sqlite_schema").map_err(|e| self.failed(e))? > 0 {
+            return Err(Error::new(Code::Corrupt, format!("{} is not a Pensa database", self.path.display()))
+                .hint("move it away; Pensa then makes its own"));
+        }
         if !self.is_wal()? {
             let mode: String = self.one("PRAGMA journal_mode = WAL").map_err(|e| self.failed(e))?;
             if mode != "wal" {
@@ -81,14 +89,6 @@ impl Database {
                 )
                 .hint("move the store to a local file system, or use pn daemon"));
             }
-        }
-        let version = self.version()?;
-        if version > migrations::SCHEMA_VERSION {
-            return Err(newer(&self.path, version));
-        }
-        if version == 0 && self.one::<i64>("SELECT count(*) FROM sqlite_schema").map_err(|e| self.failed(e))? > 0 {
-            return Err(Error::new(Code::Corrupt, format!("{} is not a Pensa database", self.path.display()))
-                .hint("move it away; Pensa then makes its own"));
         }
         let tx = self.begin("BEGIN IMMEDIATE")?;
         for migration in migrations::pending(version) {

@@ -17,8 +17,9 @@ impl Execute for Batch {
                 format!("the batch has {} operations; the limit is {MAX_OPERATIONS}", self.operations.len()),
             ));
         }
-        let each = self.operations.iter().enumerate();
-        each.map(|(at, fields)| one(cx, tx, fields.clone()).map_err(|e| e.within(format!("line {}", at + 1)))).collect()
+        let lines = self.operations.iter().enumerate();
+        let each = lines.filter_map(|(at, fields)| Some((at + 1, fields.clone()?)));
+        each.map(|(line, fields)| one(cx, tx, fields).map_err(|e| e.within(format!("line {line}")))).collect()
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn lost(issue: &Issue, actor: &str) -> Error {
 pub(crate) fn refuse_former_holder(cx: &Context<'_>, tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     let taken_over =
         issue.status == Status::InProgress && issue.assignee.as_ref().is_some_and(|holder| *holder != cx.actor);
-    if taken_over && events::last_lapsed_holder(tx, &issue.id)?.as_ref() == Some(&cx.actor) {
+    if taken_over && events::lost_lease(tx, &issue.id, &cx.actor)? {
         return Err(lost(issue, &cx.actor));
     }
     Ok(())

@@ -50,16 +50,23 @@ pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId, limit: i64) -> Result<Vec<Even
     )
 }
 
-/// Who lost the issue's last lease that ran out.
-pub(crate) fn last_lapsed_holder(tx: &Tx<'_>, id: &IssueId) -> Result<Option<String>> {
-    let detail = tx.query_one(
-        "SELECT detail FROM events WHERE issue_id = ?1 AND event_type = 'lease_expired' ORDER BY id DESC LIMIT 1",
+/// Whether the last that `actor` had to do with the claim of an issue was to lose it with its lease.
+pub(crate) fn lost_lease(tx: &Tx<'_>, id: &IssueId, actor: &str) -> Result<bool> {
+    let claims = tx.query(
+        "SELECT event_type, actor, detail FROM events
+         WHERE issue_id = ?1 AND event_type IN ('claimed', 'released', 'lease_expired') ORDER BY id DESC",
         params![id],
-        |row| row.text(0),
+        |row| Ok((row.text(0)?, row.text(1)?, row.text(2)?)),
     )?;
-    let Some(detail) = detail else {
-        return Ok(None);
-    };
-    let detail: Value = serde_json::from_str(&detail).map_err(Error::internal)?;
-    Ok(detail["assignee"]["old"].as_str().map(str::to_owned))
+    for (event_type, by, detail) in claims {
+        let detail: Value = serde_json::from_str(&detail).map_err(Error::internal)?;
+        let former = detail["assignee"]["old"].as_str();
+        if (event_type == "claimed" && by == actor) || (event_type == "released" && former == Some(actor)) {
+            return Ok(false);
+        }
+        if event_type == "lease_expired" && former == Some(actor) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

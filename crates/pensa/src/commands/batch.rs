@@ -25,12 +25,14 @@ pub(super) fn run(options: &Options, output: Output, args: &Batch) -> Result<()>
     Ok(())
 }
 
-fn parse(lines: impl BufRead) -> Result<Vec<Map<String, Value>>> {
+fn parse(lines: impl BufRead) -> Result<Vec<Option<Map<String, Value>>>> {
     let mut operations = Vec::new();
     for (at, line) in lines.lines().enumerate() {
         let bad = |why: &dyn std::fmt::Display| Error::invalid(format!("line {}: {why}", at + 1));
         let line = line.map_err(|e| bad(&e))?;
-        operations.push(serde_json::from_str(&line).map_err(|e| bad(&e).hint("each line is one JSON object"))?);
+        let blank = line.trim().is_empty();
+        let operation = || serde_json::from_str(&line).map_err(|e| bad(&e).hint("each line is one JSON object"));
+        operations.push(if blank { None } else { Some(operation()?) });
     }
     Ok(operations)
 }

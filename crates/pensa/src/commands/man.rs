@@ -10,7 +10,7 @@ use crate::cli::{Cli, Man};
 use crate::output::Output;
 
 pub(super) fn run(args: &Man, output: Output) -> Result<()> {
-    let mut command = Cli::command();
+    let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     if let Some(dir) = &args.dir {
         std::fs::create_dir_all(dir).map_err(failed)?;
