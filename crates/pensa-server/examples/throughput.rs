@@ -13,7 +13,8 @@ use std::thread;
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
-use pensa_core::ops::{comment, issue};
+use pensa_core::ops::batch::Batch;
+use pensa_core::ops::comment;
 use pensa_engine::{Engine, StoreDir};
 use pensa_server::{Options, Server};
 use serde_json::json;
@@ -42,18 +43,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn fill(engine: &Engine, issues: usize) -> Result<String, Box<dyn std::error::Error>> {
     let mut id = String::new();
     for start in (0..issues).step_by(10_000) {
-        let operations = (start..issues.min(start + 10_000)).map(|n| {
-            let object = json!({"op": "issue.create", "title": format!("issue number {n}"), "issue_type": "task",
-                "description": "What is to be done, in a few words of ordinary length."});
-            object.as_object().cloned().unwrap_or_default()
-        });
-        let made = engine.call("bench", &pensa_core::ops::batch::Batch { operations: operations.collect() })?;
+        let operations: Vec<_> = (start..issues.min(start + 10_000))
+            .map(|n| {
+                json!({"op": "issue.create", "title": format!("issue number {n}"), "issue_type": "task",
+                    "description": "What is to be done, in a few words of ordinary length."})
+            })
+            .collect();
+        let batch: Batch = serde_json::from_value(json!({"operations": operations}))?;
+        let made = engine.call("bench", &batch)?;
         id = made.last().and_then(|made| made["id"].as_str()).unwrap_or_default().to_owned();
     }
     let add: comment::Add = serde_json::from_value(json!({"id": id, "text": "seen, and reproduced"}))?;
     engine.call("bench", &add)?;
-    let list: issue::List = serde_json::from_value(json!({"limit": 1}))?;
-    engine.call("bench", &list)?;
     Ok(id)
 }
 

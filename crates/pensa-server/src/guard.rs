@@ -46,7 +46,7 @@ impl Guard {
         let target = request.uri().authority().is_none_or(|authority| self.is_ours(authority.as_str().as_bytes()));
         match first {
             Some(host) if second.is_none() && target && self.is_ours(host.as_bytes()) => Ok(()),
-            _ => Err(forbidden("host", first).error.hint("a name is allowed by the daemon's --allowed-host").into()),
+            _ => Err(forbidden("host", first).error.hint("a name is allowed by the daemon's --allow-host").into()),
         }
     }
 
