@@ -36,6 +36,31 @@ pub fn write_line<T: Serialize + ?Sized>(to: &mut Vec<u8>, value: &T) -> Result<
     value.serialize(&mut serde_json::Serializer::with_formatter(to, Harmless)).map_err(Error::internal)
 }
 
+/// Writes a list as JSON, an item at a time, so that no list needs to be in memory as a whole.
+#[derive(Debug)]
+pub struct ListWriter<'a> {
+    to: &'a mut Vec<u8>,
+    empty: bool,
+}
+
+impl<'a> ListWriter<'a> {
+    pub fn new(to: &'a mut Vec<u8>) -> Self {
+        to.push(b'[');
+        Self { to, empty: true }
+    }
+
+    pub fn item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
+        if !std::mem::take(&mut self.empty) {
+            self.to.push(b',');
+        }
+        write_line(self.to, item)
+    }
+
+    pub fn end(self) {
+        self.to.push(b']');
+    }
+}
+
 /// `value` as one line of JSON, without the line end.
 pub fn to_line<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     let mut bytes = Vec::with_capacity(256);

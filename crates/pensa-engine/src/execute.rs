@@ -12,6 +12,11 @@ use crate::db::Tx;
 /// An operation that the engine can run.
 pub trait Execute: Op {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Self::Output>;
+
+    /// Appends the answer to `to` as JSON. Operations whose answer may be long write it row by row.
+    fn write_json(&self, cx: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
+        json::write_line(to, &self.execute(cx, tx)?)
+    }
 }
 
 /// One operation of the catalog, its types erased: JSON in, JSON out.
@@ -38,7 +43,9 @@ impl Entry {
             access: O::ACCESS,
             run: |cx, tx, input| {
                 let op: O = serde_json::from_value(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
-                json::to_line(&op.execute(cx, tx)?)
+                let mut answer = Vec::with_capacity(512);
+                op.write_json(cx, tx, &mut answer)?;
+                String::from_utf8(answer).map_err(Error::internal)
             },
             input_schema: |generator| generator.root_schema_for::<O>(),
             output_schema: |generator| generator.subschema_for::<O::Output>(),

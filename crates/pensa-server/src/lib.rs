@@ -21,12 +21,14 @@ use std::sync::Arc;
 
 use pensa_core::{Error, Result};
 use pensa_engine::Engine;
+use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 pub use openapi::openapi;
 
 use crate::dispatch::Dispatch;
 use crate::guard::Guard;
+use crate::listen::Signals;
 use crate::service::Service;
 
 /// Where to listen, and under which names.
@@ -43,17 +45,26 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     service: Service,
+    runtime: Runtime,
+    signals: Signals,
     stop: Arc<watch::Sender<bool>>,
 }
 
 impl Server {
-    /// Opens the socket, then the store's connections and its writing thread.
+    /// Opens the socket, then the store's connections and its writing thread. From here on signals stop the server
+    /// cleanly, also before it serves.
     pub fn bind(engine: Engine, options: Options) -> Result<Self> {
+        let runtime = runtime()?;
+        let signals = {
+            let _inside = runtime.enter();
+            Signals::watch()?
+        };
         let (listener, address) = listen::bind(options.listen)?;
         let store = engine.store();
         let guard = Guard::new(address, &options.allowed_hosts, store.token_secret()?, store.id()?)?;
         let router = router::of_catalog(Dispatch::start(engine)?)?;
-        Ok(Self { listener, address, service: Service::new(guard, router), stop: Arc::new(watch::Sender::new(false)) })
+        let (service, stop) = (Service::new(guard, router), Arc::new(watch::Sender::new(false)));
+        Ok(Self { listener, address, service, runtime, signals, stop })
     }
 
     /// The address in use, with the port that the system chose if none was asked for.
@@ -69,19 +80,22 @@ impl Server {
     /// Serves until SIGTERM, SIGINT or the handle says to stop. What is in flight by then is answered, and what
     /// was accepted for writing is written.
     pub fn serve(self) -> Result<()> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(dispatch::workers())
-            .max_blocking_threads(dispatch::SLOW_READERS)
-            .thread_name("pensa-http")
-            .enable_all()
-            .build()
-            .map_err(Error::internal)?;
-        let Self { listener, service, stop, .. } = self;
-        let served = runtime.block_on(listen::serve(listener, service, stop.subscribe()));
+        let Self { listener, service, runtime, signals, stop, .. } = self;
+        let served = runtime.block_on(listen::serve(listener, service, signals, stop.subscribe()));
         // Ends the tasks that hold the writer; the last of them waits for its queue to be empty.
         runtime.shutdown_timeout(listen::GRACE);
         served
     }
+}
+
+fn runtime() -> Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(dispatch::workers())
+        .max_blocking_threads(dispatch::SLOW_READERS)
+        .thread_name("pensa-http")
+        .enable_all()
+        .build()
+        .map_err(Error::internal)
 }
 
 /// Stops the server that gave it away.

@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use pensa_core::{Code, Error, Result};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
@@ -52,11 +52,16 @@ pub(crate) fn bind(address: SocketAddr) -> Result<(Socket, SocketAddr)> {
 }
 
 /// Takes and serves connections until it is told to stop.
-pub(crate) async fn serve(socket: Socket, service: Service, stop: watch::Receiver<bool>) -> Result<()> {
+pub(crate) async fn serve(
+    socket: Socket,
+    service: Service,
+    signals: Signals,
+    stop: watch::Receiver<bool>,
+) -> Result<()> {
     let listener = TcpListener::from_std(socket).map_err(Error::internal)?;
     let connections = GracefulShutdown::new();
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let mut stopped = pin!(stopped(stop)?);
+    let mut stopped = pin!(signals.or(stop));
     loop {
         let (stream, peer, slot) = tokio::select! {
             biased;
@@ -107,15 +112,25 @@ async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, P
     }
 }
 
-/// Ready when the server is to stop: by a signal, or by its handle.
-fn stopped(mut handle: watch::Receiver<bool>) -> Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;
-    Ok(async move {
+/// The signals that stop the server; watched from the moment it is made.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    pub(crate) fn watch() -> Result<Self> {
+        let watch = |kind| signal(kind).map_err(Error::internal);
+        Ok(Self { terminate: watch(SignalKind::terminate())?, interrupt: watch(SignalKind::interrupt())? })
+    }
+
+    /// Ready when the server is to stop: by a signal, or by its handle.
+    async fn or(mut self, mut handle: watch::Receiver<bool>) {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
             _ = handle.wait_for(|stop| *stop) => {}
         }
-    })
+    }
 }

@@ -365,7 +365,7 @@ pub struct Ready {
 impl Ready {
     pub fn filter(&self) -> Filter {
         Filter {
-            status: Some(Status::Open),
+            status: None,
             priority: self.priority,
             assignee: self.assignee.clone(),
             issue_type: self.issue_type,

@@ -24,8 +24,11 @@ const CACHE_KIB: i64 = -2_000;
 /// The same during an import, whose pages would otherwise be written again and again.
 const LARGE_CACHE_KIB: i64 = -128_000;
 const BUSY_TIMEOUT: Duration = Duration::from_millis(5000);
+/// Pages in the log before a process that stays folds them into the database. Each commit of a busy daemon changes
+/// hundreds, many of them again and again, so folding often would cost more than the commits.
+const FOLD_AFTER_PAGES: i64 = 4_000;
 /// Where a log that has grown larger is cut when it starts anew.
-const LOG_SIZE_LIMIT: i64 = 8 << 20;
+const LOG_SIZE_LIMIT: i64 = 32 << 20;
 /// A log larger than this is folded into the database by the last to leave, because whoever comes next reads all
 /// of it. Smaller ones stay: folding costs two more waits for the disk.
 const LARGEST_LOG_LEFT: u64 = 1 << 20;
@@ -156,6 +159,7 @@ fn connect(path: &Path) -> Result<Connection> {
         // Else the planner looks at bound values, and a new time or id has a cached statement prepared anew.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "wal_autocheckpoint", FOLD_AFTER_PAGES)?;
         connection.pragma_update(None, "journal_size_limit", LOG_SIZE_LIMIT)?;
         connection.set_prepared_statement_cache_capacity(64);
         Ok(connection)

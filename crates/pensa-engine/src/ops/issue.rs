@@ -13,6 +13,7 @@ use super::{dep, lease};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
+use crate::tables::issues::Listing;
 use crate::tables::{comments, deps, events, issues};
 
 impl Execute for Create {
@@ -187,38 +188,55 @@ impl Execute for Show {
     }
 }
 
-impl Execute for List {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
-        issues::list(tx, "1 = 1", &self.filter(), self.sort.unwrap_or(Sort::Priority), self.limit)
+/// An operation whose answer is a listing of issues.
+trait Lists {
+    fn listing(&self) -> Result<Listing>;
+}
+
+/// Runs an operation that lists, collected for a caller in this process, row by row for one that reads JSON.
+macro_rules! execute_listing {
+    ($($op:ty)*) => {$(
+        impl Execute for $op {
+            fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
+                self.listing()?.collect(tx)
+            }
+
+            fn write_json(&self, _: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
+                self.listing()?.write_json(tx, to)
+            }
+        }
+    )*};
+}
+
+execute_listing! { List Ready Blocked Search }
+
+impl Lists for List {
+    fn listing(&self) -> Result<Listing> {
+        Ok(Listing::new("1 = 1", &self.filter(), self.sort.unwrap_or(Sort::Priority), self.limit))
     }
 }
 
-impl Execute for Ready {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
-        // Word for word the condition of the index issues_ready.
+impl Lists for Ready {
+    fn listing(&self) -> Result<Listing> {
+        // The terms of the index issues_ready, word for word.
         let ready = "i.status = 'open' AND i.blockers = 0 AND i.issue_type <> 'bug'";
-        let filter = Filter { status: None, ..self.filter() };
-        issues::list(tx, ready, &filter, Sort::Priority, self.limit)
+        Ok(Listing::new(ready, &self.filter(), Sort::Priority, self.limit))
     }
 }
 
-impl Execute for Blocked {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
+impl Lists for Blocked {
+    fn listing(&self) -> Result<Listing> {
         let blocked = "i.status <> 'closed' AND i.blockers > 0";
-        issues::list(tx, blocked, &Filter::default(), Sort::Priority, self.limit)
+        Ok(Listing::new(blocked, &Filter::default(), Sort::Priority, self.limit))
     }
 }
 
-impl Execute for Search {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
+impl Lists for Search {
+    fn listing(&self) -> Result<Listing> {
         if self.q.is_empty() {
             return Err(Error::invalid("the text to search for is empty"));
         }
-        issues::query(
-            tx,
-            &format!("WHERE instr(i.search_text, ?1) > 0 {} LIMIT ?2", issues::BY_PRIORITY),
-            &[text::fold(&self.q).into(), issues::limit_param(self.limit)],
-        )
+        Ok(Listing::containing(&self.q, self.limit))
     }
 }
 

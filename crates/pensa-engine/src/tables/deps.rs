@@ -1,9 +1,9 @@
 //! Rows of `deps`, and the count of open blockers that each issue keeps.
 
+use pensa_core::Result;
 use pensa_core::dep::Dep;
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Issue, Status};
-use pensa_core::{Result, graph};
 
 use crate::db::{Row, Tx, params};
 use crate::tables::issues;
@@ -75,18 +75,6 @@ pub(crate) fn children(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Issue>> {
         tx,
         "JOIN deps d ON d.issue_id = i.id WHERE d.depends_on_id = ?1 ORDER BY i.priority, i.created_at, i.id",
         params![id],
-    )
-}
-
-/// Whether making `child` wait for `parent` would close a cycle.
-pub(crate) fn would_cycle(tx: &Tx<'_>, child: &IssueId, parent: &IssueId) -> Result<bool> {
-    let mut above = tx.prepare("SELECT depends_on_id FROM deps WHERE issue_id = ?1")?;
-    let mut below = tx.prepare("SELECT issue_id FROM deps WHERE depends_on_id = ?1")?;
-    graph::would_cycle(
-        child,
-        parent,
-        &mut |node, visit| above.for_each(params![node], |row| row.str(0).map(&mut *visit)),
-        &mut |node, visit| below.for_each(params![node], |row| row.str(0).map(&mut *visit)),
     )
 }
 

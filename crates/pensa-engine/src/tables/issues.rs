@@ -3,6 +3,7 @@
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{IssueId, IssueRef};
 use pensa_core::issue::{Issue, Similar, Sort, Status};
+use pensa_core::json::ListWriter;
 use pensa_core::ops::issue::Filter;
 use pensa_core::{Code, Error, Result, Span, similar, text};
 use serde_json::{Map, Value};
@@ -13,9 +14,6 @@ use crate::tables::{deps, events};
 
 const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
      i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason";
-
-/// The order of every listing that names none.
-pub(crate) const BY_PRIORITY: &str = "ORDER BY i.priority, i.created_at, i.id";
 
 fn read(row: &Row<'_>) -> Result<Issue> {
     Ok(Issue {
@@ -94,40 +92,68 @@ pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<IssueId> {
     }
 }
 
-/// The issues that match a filter, in order.
-pub(crate) fn list(tx: &Tx<'_>, base: &str, filter: &Filter, sort: Sort, limit: Option<u32>) -> Result<Vec<Issue>> {
-    let mut conditions = vec![base.to_owned()];
-    let mut values: Vec<Param<'_>> = Vec::new();
-    let mut equal = |column: &str, value: Option<Param<'static>>| {
-        if let Some(value) = value {
-            values.push(value);
-            conditions.push(format!("i.{column} = ?{}", values.len()));
-        }
-    };
-    equal("status", filter.status.map(Param::from));
-    equal("priority", filter.priority.map(Param::from));
-    equal("issue_type", filter.issue_type.map(Param::from));
-    equal("spec", filter.spec.clone().map(Param::from));
-    equal("assignee", filter.assignee.clone().filter(|name| !name.is_empty()).map(Param::from));
-    if filter.assignee.as_deref() == Some("") {
-        conditions.push("i.assignee IS NULL".into());
-    }
-    values.push(limit_param(limit));
-    let order = match sort {
-        Sort::Priority => "i.priority, i.created_at, i.id",
-        Sort::CreatedAt => "i.created_at, i.id",
-        Sort::UpdatedAt => "i.updated_at DESC, i.created_at, i.id",
-        Sort::Status => {
-            "CASE i.status WHEN 'open' THEN 0 WHEN 'in_progress' THEN 1 ELSE 2 END, i.priority, i.created_at, i.id"
-        }
-        Sort::Title => "i.title, i.created_at, i.id",
-    };
-    let rest = format!("WHERE {} ORDER BY {order} LIMIT ?{}", conditions.join(" AND "), values.len());
-    query(tx, &rest, &values)
+/// A listing: which issues, in which order, how many.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    rest: String,
+    values: Vec<Param<'static>>,
 }
 
-pub(crate) fn limit_param(limit: Option<u32>) -> Param<'static> {
-    Param::Int(limit.map_or(i64::MAX, i64::from))
+impl Listing {
+    /// The issues for which `base` holds and that match `filter`.
+    pub(crate) fn new(base: &str, filter: &Filter, sort: Sort, limit: Option<u32>) -> Self {
+        let mut conditions = vec![base.to_owned()];
+        let mut values = Vec::new();
+        let mut equal = |column: &str, value: Option<Param<'static>>| {
+            if let Some(value) = value {
+                values.push(value);
+                conditions.push(format!("i.{column} = ?{}", values.len()));
+            }
+        };
+        equal("status", filter.status.map(Param::from));
+        equal("priority", filter.priority.map(Param::from));
+        equal("issue_type", filter.issue_type.map(Param::from));
+        equal("spec", filter.spec.clone().map(Param::from));
+        equal("assignee", filter.assignee.clone().filter(|name| !name.is_empty()).map(Param::from));
+        if filter.assignee.as_deref() == Some("") {
+            conditions.push("i.assignee IS NULL".into());
+        }
+        Self::ordered(&conditions.join(" AND "), values, sort, limit)
+    }
+
+    /// The issues in whose folded title or description `text` stands.
+    pub(crate) fn containing(text: &str, limit: Option<u32>) -> Self {
+        let values = vec![text::fold(text).into()];
+        Self::ordered("instr(i.search_text, ?1) > 0", values, Sort::Priority, limit)
+    }
+
+    fn ordered(conditions: &str, mut values: Vec<Param<'static>>, sort: Sort, limit: Option<u32>) -> Self {
+        let order = match sort {
+            Sort::Priority => "i.priority, i.created_at, i.id",
+            Sort::CreatedAt => "i.created_at, i.id",
+            Sort::UpdatedAt => "i.updated_at DESC, i.created_at, i.id",
+            Sort::Status => {
+                "CASE i.status WHEN 'open' THEN 0 WHEN 'in_progress' THEN 1 ELSE 2 END, i.priority, i.created_at, i.id"
+            }
+            Sort::Title => "i.title, i.created_at, i.id",
+        };
+        values.push(Param::Int(limit.map_or(i64::MAX, i64::from)));
+        Self { rest: format!("WHERE {conditions} ORDER BY {order} LIMIT ?{}", values.len()), values }
+    }
+
+    pub(crate) fn collect(&self, tx: &Tx<'_>) -> Result<Vec<Issue>> {
+        query(tx, &self.rest, &self.values)
+    }
+
+    /// The same as JSON, without ever holding all of it as issues.
+    pub(crate) fn write_json(&self, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
+        let mut list = ListWriter::new(to);
+        tx.for_each(&format!("SELECT {COLUMNS} FROM issues i {}", self.rest), &self.values, |row| {
+            list.item(&read(row)?)
+        })?;
+        list.end();
+        Ok(())
+    }
 }
 
 /// Adds a row; its blockers are counted as its dependencies are added.

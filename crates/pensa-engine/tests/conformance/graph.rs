@@ -51,6 +51,23 @@ conformance! {
         assert!(world.ok(&dep::Cycles {}).is_empty());
     }
 
+    fn a_cycle_is_refused_in_a_chain_too_long_to_walk_row_by_row(world: World) {
+        let lines: Vec<_> = (0..1500).map(|n| {
+            let deps = if n == 0 { json!([]) } else { json!([format!("@{}", n - 1)]) };
+            json!({"op": "issue.create", "title": "t", "issue_type": "task", "deps": deps, "as": n.to_string()})
+        }).collect();
+        let made = world.json::<pensa_core::ops::batch::Batch>("alice", json!({"operations": lines})).expect("made");
+        let add = |child: usize, parent: usize| {
+            world.json::<dep::Add>("alice", json!({"issue_id": made[child]["id"], "depends_on_id": made[parent]["id"]}))
+        };
+        for (child, parent) in [(0, 1499), (700, 800), (1, 1498)] {
+            assert_eq!(add(child, parent).expect_err("a cycle").code, Code::CycleDetected);
+        }
+        for (child, parent) in [(1499, 0), (760, 740), (1498, 1)] {
+            add(child, parent).expect("no cycle");
+        }
+    }
+
     fn adding_a_dependency_twice_changes_nothing(world: World) {
         let (a, b) = (world.task("a"), world.task("b"));
         world.link(&b, &a);
