@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use pensa_core::{Access, Result};
+use pensa_core::{Access, Result, Timestamp};
 
 use crate::context::{Clock, Context, Ids, RandomIds, SYSTEM, SystemClock};
 use crate::db::{Db, Tx};
@@ -20,12 +20,20 @@ pub struct Engine {
     db: Db,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
-    wrote: Cell<bool>,
+    /// How many transactions this handle has committed.
+    writes: Cell<u64>,
+}
+
+/// What a store looked like to one handle: while its mark stays the same, nobody has changed anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    seen: i64,
+    writes: u64,
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if self.wrote.get()
+        if self.writes.get() > 0
             && self.db.needs_tidying()
             && let Some(_ticket) = ticket::try_take(&self.store)
         {
@@ -53,11 +61,25 @@ impl Engine {
             }
             jsonl::import(&Context::new(SYSTEM, &*clock, &*ids, &store)?, tx).map(drop)
         })?;
-        Ok(Self { store, db, clock, ids, wrote: Cell::new(fresh) })
+        Ok(Self { store, db, clock, ids, writes: Cell::new(u64::from(fresh)) })
     }
 
     pub fn store(&self) -> &StoreDir {
         &self.store
+    }
+
+    /// The store's mark as of now. Much cheaper than any question to the store.
+    pub fn mark(&self) -> Result<Mark> {
+        Ok(Mark { seen: self.db.changes_seen()?, writes: self.writes.get() })
+    }
+
+    /// How long answers stay right if nobody changes anything: until the next lease runs out.
+    pub fn right_until(&self) -> Result<Option<Timestamp>> {
+        lease::next_expiry(&self.db.begin_read()?)
+    }
+
+    pub fn now(&self) -> Result<Timestamp> {
+        self.clock.now()
     }
 
     /// Another handle on the same store, for another thread.
@@ -105,7 +127,7 @@ impl Engine {
         lease::expire(&cx, &tx)?;
         let output = work(&cx, &tx)?;
         tx.commit()?;
-        self.wrote.set(true);
+        self.writes.set(self.writes.get() + 1);
         Ok(output)
     }
 
@@ -123,7 +145,7 @@ impl Engine {
             tx.savepoint(|| work(&cx, &tx))
         };
         while next(&mut run) {}
-        self.wrote.set(true);
+        self.writes.set(self.writes.get() + 1);
         tx.commit()
     }
 }

@@ -17,7 +17,7 @@ mod ticket;
 
 pub use context::{Clock, Context, Ids, RandomIds, SystemClock};
 pub use db::migrations::SCHEMA_VERSION;
-pub use engine::Engine;
+pub use engine::{Engine, Mark};
 pub use execute::{Entry, Execute, catalog, entry};
 pub use group::GroupWriter;
 pub use store::StoreDir;

@@ -7,16 +7,19 @@
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use axum::body::Bytes;
 use pensa_core::{Access, Code, Error, Result};
 use pensa_engine::{Engine, Entry, GroupWriter};
 use serde_json::Value;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task;
 use tokio::time::timeout;
+
+use crate::reader::Reader;
 
 /// Connections, and threads, for reads that take long.
 pub(crate) const SLOW_READERS: usize = 2;
@@ -75,7 +78,7 @@ pub(crate) fn unexpected() -> Error {
 
 /// The connections to one store.
 pub(crate) struct Dispatch {
-    quick: Vec<Mutex<Engine>>,
+    quick: Vec<Mutex<Reader>>,
     slow: Arc<Mutex<Vec<Engine>>>,
     slow_free: Arc<Semaphore>,
     writer: GroupWriter,
@@ -89,7 +92,7 @@ impl fmt::Debug for Dispatch {
 
 impl Dispatch {
     pub(crate) fn start(engine: Engine) -> Result<Self> {
-        let quick = (0..workers()).map(|_| engine.another().map(Mutex::new)).collect::<Result<_>>()?;
+        let quick = (0..workers()).map(|_| engine.another().map(Reader::new).map(Mutex::new)).collect::<Result<_>>()?;
         let slow = (0..SLOW_READERS).map(|_| engine.another()).collect::<Result<_>>()?;
         Ok(Self {
             quick,
@@ -99,21 +102,46 @@ impl Dispatch {
         })
     }
 
-    /// Runs an operation and gives its answer as JSON text.
-    pub(crate) async fn run(&self, operation: &Arc<Operation>, actor: String, input: Value) -> Result<String> {
+    /// The answer to this question, if it was asked before and nothing has changed since.
+    pub(crate) fn known(&self, question: &str) -> Option<Bytes> {
+        // What goes wrong here goes wrong again, and is told, when the operation runs.
+        self.free_reader()?.known(question).ok().flatten()
+    }
+
+    /// Runs an operation and gives its answer as JSON text. An answer to a question is remembered.
+    pub(crate) async fn run(
+        &self,
+        operation: &Arc<Operation>,
+        actor: String,
+        input: Value,
+        question: Option<&str>,
+    ) -> Result<Bytes> {
         if operation.entry.access != Access::Read {
-            return self.write(operation, &actor, input).await;
+            return self.write(operation, &actor, input).await.map(Bytes::from);
         }
         if operation.is_quick()
-            && let Some(engine) = self.quick.iter().find_map(|engine| match engine.try_lock() {
-                Ok(engine) => Some(engine),
-                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => None,
-            })
+            && let Some(mut reader) = self.free_reader()
         {
-            return operation.read(&engine, &actor, input);
+            if let Some(question) = question
+                && let Some(answer) = reader.known(question)?
+            {
+                return Ok(answer);
+            }
+            let answer = Bytes::from(operation.read(&reader.engine, &actor, input)?);
+            if let Some(question) = question {
+                reader.keep(question, &answer);
+            }
+            return Ok(answer);
         }
-        self.read_elsewhere(operation, actor, input).await
+        self.read_elsewhere(operation, actor, input).await.map(Bytes::from)
+    }
+
+    fn free_reader(&self) -> Option<MutexGuard<'_, Reader>> {
+        self.quick.iter().find_map(|reader| match reader.try_lock() {
+            Ok(reader) => Some(reader),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        })
     }
 
     async fn read_elsewhere(&self, operation: &Arc<Operation>, actor: String, input: Value) -> Result<String> {
@@ -154,7 +182,7 @@ fn too_long() -> Error {
     Error::new(Code::Timeout, format!("the operation took longer than {} s", PATIENCE.as_secs()))
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -185,7 +213,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
         let dispatch = Dispatch::start(Engine::open(store).expect("an engine")).expect("threads");
-        let run = async |operation: &Arc<Operation>, input| dispatch.run(operation, "test".into(), input).await;
+        let run = async |operation: &Arc<Operation>, input| dispatch.run(operation, "test".into(), input, None).await;
         let (read, write) = (Arc::new(Operation::new(&READ)), Arc::new(Operation::new(&WRITE)));
         for round in 0..4 {
             for operation in [&read, &write] {
@@ -199,7 +227,7 @@ mod tests {
         run(&create, json!({"title": "t", "issue_type": "task"})).await.expect("writes go on");
         let list = Arc::new(Operation::new(pensa_engine::entry("issue.list").expect("in the catalog")));
         for _ in 0..10 {
-            assert!(run(&list, json!({})).await.expect("reads go on").starts_with("[{"));
+            assert!(run(&list, json!({})).await.expect("reads go on").starts_with(b"[{"));
         }
     }
 

@@ -12,6 +12,7 @@ mod listen;
 mod openapi;
 mod peer;
 mod percent;
+mod reader;
 mod request;
 mod router;
 mod service;

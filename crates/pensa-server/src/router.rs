@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::Request;
+use axum::http::uri::PathAndQuery;
 use axum::http::{Method as HttpMethod, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{self, MethodFilter};
@@ -39,8 +40,13 @@ impl Place {
 
     async fn answer(&self, dispatch: &Dispatch, request: Request) -> Result<Response, Refusal> {
         let actor = headers::actor(request.headers())?;
+        let question = (self.method == Method::Get).then(|| request.uri().clone());
+        let question = question.as_ref().and_then(Uri::path_and_query).map(PathAndQuery::as_str);
+        if let Some(answer) = question.and_then(|question| dispatch.known(question)) {
+            return Ok(answer::ok(self.success, answer));
+        }
         let input = request::input(request, self.method, &self.fields).await?;
-        let text = dispatch.run(&self.operation, actor, input).await?;
+        let text = dispatch.run(&self.operation, actor, input, question).await?;
         Ok(answer::ok(self.success, text))
     }
 }

@@ -45,6 +45,13 @@ impl Db {
         }
     }
 
+    /// A number that changes when another connection commits.
+    pub(crate) fn changes_seen(&self) -> Result<i64> {
+        match self {
+            Db::Sqlite(database) => database.changes_seen(),
+        }
+    }
+
     pub(crate) fn begin_read(&self) -> Result<Tx<'_>> {
         match self {
             Db::Sqlite(database) => Ok(Tx { driver: Driver::Sqlite(database.begin("BEGIN")?) }),

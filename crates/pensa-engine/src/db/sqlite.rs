@@ -124,6 +124,11 @@ impl Database {
         let _ = self.connection.busy_timeout(BUSY_TIMEOUT);
     }
 
+    pub(crate) fn changes_seen(&self) -> Result<i64> {
+        let ask = || self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0));
+        ask().map_err(|e| self.failed(e))
+    }
+
     fn version(&self) -> Result<i64> {
         self.one("PRAGMA user_version").map_err(|e| self.failed(e))
     }

@@ -4,7 +4,7 @@
 //! reader sees the same state and no timer is needed.
 
 use pensa_core::issue::{self, Issue, Move, Status};
-use pensa_core::{Code, Error, Result};
+use pensa_core::{Code, Error, Result, Timestamp};
 
 use crate::context::{Context, SYSTEM};
 use crate::db::{Tx, params};
@@ -13,6 +13,15 @@ use crate::tables::{events, issues};
 pub(crate) fn any_due(cx: &Context<'_>, tx: &Tx<'_>) -> Result<bool> {
     let due = tx.query_one("SELECT 1 FROM issues WHERE lease_expires_at <= ?1 LIMIT 1", params![cx.now], |_| Ok(()))?;
     Ok(due.is_some())
+}
+
+/// When the next lease runs out.
+pub(crate) fn next_expiry(tx: &Tx<'_>) -> Result<Option<Timestamp>> {
+    tx.query_one(
+        "SELECT lease_expires_at FROM issues WHERE lease_expires_at IS NOT NULL ORDER BY lease_expires_at LIMIT 1",
+        params![],
+        |row| row.parse(0),
+    )
 }
 
 /// Gives back every claim whose lease has run out.
