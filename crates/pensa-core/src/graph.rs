@@ -10,7 +10,7 @@ use crate::id::IssueId;
 /// Hands every neighbour of a node to a visitor.
 pub type Neighbours<'a> = dyn FnMut(&str, &mut dyn FnMut(&str)) -> Result<()> + 'a;
 
-/// Whether making `child` depend on `parent` would close a cycle.
+/// Whether making `child` depend on `parent` would close a cycle; nothing if `budget` steps do not suffice to tell.
 ///
 /// Walks from both ends at once, a node at a time on each side, and stops as soon as one side is exhausted: the
 /// cost is bounded by the smaller of what `parent` depends on and what depends on `child`, so adding to the end
@@ -20,20 +20,70 @@ pub fn would_cycle(
     parent: &IssueId,
     depends_on: &mut Neighbours<'_>,
     dependents: &mut Neighbours<'_>,
-) -> Result<bool> {
+    budget: usize,
+) -> Result<Option<bool>> {
     if child == parent {
-        return Ok(true);
+        return Ok(Some(true));
     }
     let mut above = Side::from(parent);
     let mut below = Side::from(child);
-    loop {
+    for _ in 0..budget.div_ceil(2) {
         let up = above.step(&below.seen, depends_on)?;
         let down = if matches!(up, Step::Onward) { below.step(&above.seen, dependents)? } else { up };
         match down {
-            Step::Met => return Ok(true),
-            Step::Exhausted => return Ok(false),
+            Step::Met => return Ok(Some(true)),
+            Step::Exhausted => return Ok(Some(false)),
             Step::Onward => {}
         }
+    }
+    Ok(None)
+}
+
+/// The whole graph in memory, for a walk that is too long to ask a database at every step.
+#[derive(Debug, Default)]
+pub struct Graph {
+    nodes: HashMap<Box<str>, usize>,
+    /// Pairs of a node and one that it depends on.
+    edges: Vec<(usize, usize)>,
+}
+
+impl Graph {
+    pub fn add(&mut self, issue: &str, depends_on: &str) {
+        let edge = (self.node(issue), self.node(depends_on));
+        self.edges.push(edge);
+    }
+
+    fn node(&mut self, id: &str) -> usize {
+        match self.nodes.get(id) {
+            Some(node) => *node,
+            None => {
+                let node = self.nodes.len();
+                self.nodes.insert(id.into(), node);
+                node
+            }
+        }
+    }
+
+    /// Whether `issue` depends on `other`, directly or by way of others.
+    pub fn depends(mut self, issue: &IssueId, other: &IssueId) -> bool {
+        let (Some(&start), Some(&goal)) = (self.nodes.get(issue.as_str()), self.nodes.get(other.as_str())) else {
+            return false;
+        };
+        self.edges.sort_unstable();
+        let mut seen = vec![false; self.nodes.len()];
+        let mut stack = vec![start];
+        while let Some(node) = stack.pop() {
+            let first = self.edges.partition_point(|(from, _)| *from < node);
+            for &(_, next) in self.edges[first..].iter().take_while(|(from, _)| *from == node) {
+                if next == goal {
+                    return true;
+                }
+                if !std::mem::replace(&mut seen[next], true) {
+                    stack.push(next);
+                }
+            }
+        }
+        false
     }
 }
 
@@ -193,8 +243,10 @@ mod tests {
                 edges.iter().filter(|d| d.depends_on_id.as_str() == node).for_each(|d| visit(d.issue_id.as_str()));
                 Ok(())
             },
+            1000,
         )
         .expect("no I/O")
+        .expect("enough steps")
     }
 
     #[test]
@@ -226,6 +278,9 @@ mod tests {
             let mut edges: Vec<Dep> = Vec::new();
             for (child, parent) in pairs {
                 let refused = closes_cycle(&edges, child, parent);
+                let mut graph = Graph::default();
+                edges.iter().for_each(|d| graph.add(d.issue_id.as_str(), d.depends_on_id.as_str()));
+                prop_assert_eq!(refused, child == parent || graph.depends(&id(parent), &id(child)));
                 let mut with = edges.clone();
                 with.push(Dep { issue_id: id(child), depends_on_id: id(parent) });
                 prop_assert_eq!(refused, !cycles(&with).is_empty());
