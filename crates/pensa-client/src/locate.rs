@@ -55,10 +55,14 @@ fn explicit(dir: &Path) -> Result<PathBuf> {
     if dir.file_name().is_some_and(|name| name == StoreDir::NAME) && fs::symlink_metadata(&dir).is_ok() {
         return Ok(dir.parent().map_or_else(|| dir.clone(), shared_by_worktrees));
     }
-    if dir.join("config.toml").exists() || dir.join("db.sqlite").exists() {
+    if dir.join("db.sqlite").exists() || fs::read_to_string(dir.join("config.toml")).is_ok_and(names_a_store) {
         return Ok(dir);
     }
     Err(Error::new(Code::NoStore, format!("no store in {}", dir.display())).hint("pn init makes one"))
+}
+
+fn names_a_store(config: String) -> bool {
+    config.lines().any(|line| line.trim_start().starts_with("store_id"))
 }
 
 /// The store of the project in `dir`: that of the main worktree, if it has one.
@@ -69,9 +73,14 @@ fn shared_by_worktrees(dir: &Path) -> PathBuf {
         .unwrap_or_else(|| dir.join(StoreDir::NAME))
 }
 
-/// Where a new project store belongs: the root of the repo around `dir` (of its main worktree), else `dir` itself.
+/// Where the store of the project in `dir` is or belongs: its own if it has one, else at the root of the repo around
+/// it (of the main worktree), else in `dir` itself.
 pub fn new_store_root(dir: &Path) -> PathBuf {
     let dir = tidy(dir);
+    let own = shared_by_worktrees(&dir);
+    if fs::symlink_metadata(&own).is_ok() {
+        return own;
+    }
     let root = dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&dir);
     main_worktree(root).unwrap_or_else(|| root.to_owned()).join(StoreDir::NAME)
 }
@@ -203,6 +212,18 @@ mod tests {
         assert_eq!(store_root(&start(&linked), Scope::Project).expect("shared"), shared);
         let at = Start { explicit: Some(linked.clone()), ..start(dir.path()) };
         assert_eq!(store_root(&at, Scope::Project).expect("shared"), shared);
+    }
+
+    #[test]
+    fn a_store_inside_a_repository_is_found_before_a_new_one_is_thought_of() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let inner = dir.path().join("inner");
+        fs::create_dir_all(dir.path().join(".git")).expect("made");
+        fs::create_dir_all(&inner).expect("made");
+        assert_eq!(new_store_root(&inner), dir.path().join(".pensa"));
+        assert_eq!(new_store_root(&inner), dir.path().join(".pensa"));
+        let own = project(&inner);
+        assert_eq!(new_store_root(&inner), own);
     }
 
     #[test]

@@ -13,20 +13,32 @@ pub fn line<'a>(what: &str, text: &'a str) -> Result<&'a str> {
     if text.is_empty() {
         return Err(Error::invalid(format!("{what} is empty")));
     }
-    let length = text.chars().count();
-    if length > LINE_CHARS {
-        return Err(Error::new(Code::TooLarge, format!("{what} has {length} characters; the limit is {LINE_CHARS}"))
-            .hint("put the details into the description"));
-    }
+    fits_line(what, text)?;
     refuse_controls(what, text, &[])?;
     Ok(text)
 }
 
+/// Checks that a text is no longer than one line may be.
+pub fn fits_line(what: &str, text: &str) -> Result<()> {
+    let length = text.chars().count();
+    if length <= LINE_CHARS {
+        return Ok(());
+    }
+    Err(Error::new(Code::TooLarge, format!("{what} has {length} characters; the limit is {LINE_CHARS}"))
+        .hint("put the details into the description"))
+}
+
+/// Checks that a text is no longer than many lines may be.
+pub fn fits_block(what: &str, text: &str) -> Result<()> {
+    if text.len() <= TEXT_BYTES {
+        return Ok(());
+    }
+    Err(Error::new(Code::TooLarge, format!("{what} has {} bytes; the limit is {TEXT_BYTES}", text.len())))
+}
+
 /// Checks a text of many lines (description, comment) and gives it back with LF line ends.
 pub fn block(what: &str, text: &str) -> Result<String> {
-    if text.len() > TEXT_BYTES {
-        return Err(Error::new(Code::TooLarge, format!("{what} has {} bytes; the limit is {TEXT_BYTES}", text.len())));
-    }
+    fits_block(what, text)?;
     let text = text.replace("\r\n", "\n");
     refuse_controls(what, &text, &['\n', '\t'])?;
     Ok(text)

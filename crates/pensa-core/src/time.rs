@@ -32,6 +32,12 @@ impl Timestamp {
         self.0.as_millisecond()
     }
 
+    /// How long after `earlier` this is, if it is after it.
+    pub fn since(self, earlier: Self) -> Option<Span> {
+        let millis = self.as_millis() - earlier.as_millis();
+        (millis > 0).then_some(Span { millis })
+    }
+
     /// This moment and then `span`; the far end of time if that is out of range.
     #[must_use]
     pub fn plus(self, span: Span) -> Self {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use pensa_core::{Access, Result, Timestamp};
+use pensa_core::{Access, Error, Result, Timestamp};
 
 use crate::context::{Clock, Context, Ids, RandomIds, SYSTEM, SystemClock};
 use crate::db::{Db, Tx};
@@ -51,6 +51,7 @@ impl Engine {
     /// Opens a store with a clock and a source of ids of the caller's own.
     pub fn open_with(store: StoreDir, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Result<Self> {
         if !store.database().exists() {
+            store.refuse_empty()?;
             store.complete()?;
         }
         let mut fresh = false;
@@ -76,6 +77,11 @@ impl Engine {
     /// How long answers stay right if nobody changes anything: until the next lease runs out.
     pub fn right_until(&self) -> Result<Option<Timestamp>> {
         lease::next_expiry(&self.db.begin_read()?)
+    }
+
+    /// Whether the database was deleted or replaced behind this handle's back: then another one must be opened.
+    pub fn is_orphaned(&self) -> bool {
+        self.db.is_orphaned()
     }
 
     pub fn now(&self) -> Result<Timestamp> {
@@ -131,6 +137,10 @@ impl Engine {
         Ok(output)
     }
 
+    pub(crate) fn expect_many_writes(&self) -> Result<()> {
+        self.db.expect_many_writes()
+    }
+
     /// Runs every job that `next` hands out in one write transaction, each under a savepoint of its own, so that
     /// one that fails leaves no trace and does not disturb the others.
     pub(crate) fn write_group(
@@ -140,11 +150,20 @@ impl Engine {
         let _ticket = ticket::take(&self.store)?;
         let tx = self.db.begin_write()?;
         lease::expire(&self.context(SYSTEM)?, &tx)?;
+        let mut lost = None;
         let mut run = |actor: &str, work: crate::group::Work| {
             let cx = self.context(actor)?;
-            tx.savepoint(|| work(&cx, &tx))
+            let outcome = tx.savepoint(|| work(&cx, &tx));
+            if !tx.is_alive() {
+                lost =
+                    Some(outcome.as_ref().err().cloned().unwrap_or_else(|| Error::internal("the transaction is lost")));
+            }
+            outcome
         };
-        while next(&mut run) {}
+        while next(&mut run) && tx.is_alive() {}
+        if let Some(error) = lost {
+            return Err(error);
+        }
         self.writes.set(self.writes.get() + 1);
         tx.commit()
     }

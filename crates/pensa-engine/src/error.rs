@@ -35,9 +35,8 @@ pub(crate) fn sqlite(error: rusqlite::Error) -> Error {
         E::DatabaseBusy | E::DatabaseLocked => told(Code::Busy, "the database is busy").hint("try again"),
         E::DiskFull => Error::new(Code::DiskFull, "no space left on the disk of the database")
             .hint("free some space and try again; nothing was changed"),
-        E::DatabaseCorrupt | E::NotADatabase => {
-            told(Code::Corrupt, "the database is damaged").hint("run pn doctor; the JSONL files beside it are unharmed")
-        }
+        E::DatabaseCorrupt | E::NotADatabase => told(Code::Corrupt, "the database is damaged")
+            .hint("the JSONL files beside it hold what was last exported; with db.sqlite moved away they are imported"),
         E::ReadOnly | E::CannotOpen | E::PermissionDenied => told(Code::Forbidden, "cannot write the database")
             .hint("check who owns the directory and whether it is read-only"),
         E::TooBig => told(Code::TooLarge, "too large for the database"),

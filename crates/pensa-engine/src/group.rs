@@ -39,10 +39,11 @@ impl fmt::Debug for GroupWriter {
 
 impl GroupWriter {
     pub fn start(engine: Engine) -> Result<Self> {
+        engine.expect_many_writes()?;
         let (queue, jobs) = mpsc::sync_channel(MAX_QUEUE);
         let thread = thread::Builder::new()
             .name("pensa-writer".into())
-            .spawn(move || write_all(&engine, &jobs))
+            .spawn(move || write_all(engine, &jobs))
             .map_err(Error::internal)?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
@@ -75,8 +76,13 @@ impl Drop for GroupWriter {
     }
 }
 
-fn write_all(engine: &Engine, jobs: &Receiver<Job>) {
+fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
     while let Ok(first) = jobs.recv() {
+        if engine.is_orphaned()
+            && let Ok(reopened) = engine.another()
+        {
+            engine = reopened;
+        }
         let mut done: Vec<(Reply, Result<String>)> = Vec::new();
         let mut upcoming = Some(first);
         let committed = engine.write_group(|run| {
@@ -100,5 +106,48 @@ fn write_all(engine: &Engine, jobs: &Receiver<Job>) {
                 Err(error) => reply(Err(error.clone())),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::db::params;
+    use crate::execute::entry;
+    use crate::store::StoreDir;
+    use pensa_core::ops::issue::List;
+
+    /// A full disk can end the whole transaction in the middle of a group.
+    #[test]
+    fn nothing_of_a_group_is_stored_once_its_transaction_is_lost() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
+        let engine = Engine::open(store).expect("an engine");
+        let create = |cx: &Context<'_>, tx: &Tx<'_>| {
+            let input = serde_json::json!({"title": "t", "issue_type": "task"});
+            (entry("issue.create").expect("in the catalog").run)(cx, tx, input)
+        };
+        let mut jobs: Vec<Work> = vec![
+            Box::new(create),
+            Box::new(|_, tx| tx.execute("ROLLBACK", params![]).map(|_| String::new())),
+            Box::new(create),
+        ];
+        jobs.reverse();
+        let mut ran = 0;
+        let committed = engine.write_group(|run| {
+            let Some(work) = jobs.pop() else { return false };
+            ran += 1;
+            let _ = run("alice", work);
+            true
+        });
+        assert!(committed.is_err());
+        assert_eq!(ran, 2, "the third never ran");
+        assert!(engine.call("alice", &List::default()).expect("a list").is_empty());
+        let (send, receive) = mpsc::channel();
+        let writer = GroupWriter::start(engine).expect("starts");
+        writer.submit("alice", create, move |result| send.send(result).expect("awaited"));
+        receive.recv().expect("an answer").expect("the next group is fine");
     }
 }

@@ -9,16 +9,16 @@ use pensa_core::dep::Dep;
 use pensa_core::event::{self, EventType};
 use pensa_core::issue::Issue;
 use pensa_core::ops::store::Transfer;
-use pensa_core::{Error, Result, json};
+use pensa_core::{Error, Result, json, text};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, json};
+use uuid::Uuid;
 
 use crate::context::Context;
 use crate::db::Tx;
-use crate::error;
 use crate::store::StoreDir;
 use crate::tables::{comments, deps, events, issues};
+use crate::{error, ops};
 
 const NAMES: [&str; 3] = ["issues.jsonl", "deps.jsonl", "comments.jsonl"];
 
@@ -50,9 +50,10 @@ fn add_line<T: Serialize>((bytes, count): &mut (Vec<u8>, i64), record: &T) -> Re
 
 pub(crate) fn export(store: &StoreDir, tx: &Tx<'_>) -> Result<Transfer> {
     let parts = render(tx)?;
+    let drafts = store.local_dir("")?;
     for (path, (bytes, _)) in files(store).iter().zip(&parts) {
         if fs::read(path).ok().as_ref() != Some(bytes) {
-            write_atomically(path, bytes).map_err(|e| error::io("write", path, &e))?;
+            write_atomically(&drafts, path, bytes).map_err(|e| error::io("write", path, &e))?;
         }
     }
     let [issues, deps, comments] = parts.map(|(_, count)| count);
@@ -70,10 +71,11 @@ pub(crate) fn drifted(store: &StoreDir, tx: &Tx<'_>) -> Result<Vec<&'static str>
     Ok(each.filter(|((_, path), (bytes, _))| differs(path, bytes)).map(|((name, _), _)| name).collect())
 }
 
-fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = path.with_extension(format!("jsonl.tmp-{}", std::process::id()));
+/// The draft lies in `drafts`, where git does not look, under a name that nobody can have taken.
+fn write_atomically(drafts: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = drafts.join(format!("export-{}.tmp", Uuid::new_v4().simple()));
     let written = (|| {
-        let mut file = File::create(&draft)?;
+        let mut file = File::create_new(&draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&draft, path)?;
@@ -109,20 +111,14 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
             return Err(bad_line(&dep_file, *line, "an issue cannot wait for itself"));
         }
         let parent = require(tx, &dep.depends_on_id, &dep_file, *line)?;
-        require(tx, &dep.issue_id, &dep_file, *line)?;
-        if deps::insert(tx, &dep.issue_id, &parent)? {
-            let mut detail = Map::new();
-            detail.insert("depends_on_id".into(), event::change(json!(null), &parent.id));
-            events::log(cx, tx, &dep.issue_id, EventType::DepAdded, detail)?;
-        }
+        let child = require(tx, &dep.issue_id, &dep_file, *line)?;
+        ops::dep::link(cx, tx, &child, &parent)?;
     }
     for (line, comment) in &all_comments {
         require(tx, &comment.issue_id, &comment_file, *line)?;
+        text::fits_block("comment", &comment.text).map_err(|e| bad_line(&comment_file, *line, e))?;
         if !comments::exists(tx, &comment.id)? {
-            comments::insert(tx, comment)?;
-            let mut detail = Map::new();
-            detail.insert("comment".into(), event::change(json!(null), comment));
-            events::log(cx, tx, &comment.issue_id, EventType::Commented, detail)?;
+            ops::comment::record(cx, tx, comment)?;
         }
     }
     let count = |length: usize| i64::try_from(length).unwrap_or(i64::MAX);

@@ -4,14 +4,14 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use pensa_core::{Code, Error, Result};
 use toml_edit::DocumentMut;
 use uuid::Uuid;
 
-use crate::error;
+use crate::{error, git, jsonl};
 
 /// The directory of a store: `.pensa` of a project, or the user's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +68,14 @@ impl StoreDir {
         write_once(&self.config(), &config)
     }
 
+    /// Refuses a directory that only has the name of a store: nobody asked to make one there.
+    pub(crate) fn refuse_empty(&self) -> Result<()> {
+        if self.config().exists() || jsonl::any(self) {
+            return Ok(());
+        }
+        Err(Error::new(Code::NoStore, format!("{} is not a store", self.root.display())).hint("pn init makes it one"))
+    }
+
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -104,7 +112,10 @@ impl StoreDir {
             path = if part.is_empty() { path } else { path.join(part) };
             match private_dir(&path) {
                 Ok(()) => {}
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => refuse_link(&path)?,
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                    refuse_link(&path)?;
+                    make_private(&path)?;
+                }
                 Err(e) => return Err(error::io("create", &path, &e)),
             }
         }
@@ -127,12 +138,23 @@ impl StoreDir {
 
     /// Opens (and makes, readable by its owner only) a file that holds no state worth a database.
     pub(crate) fn open_private(path: &Path) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            .open(path)
     }
 
-    /// The secret in [`token`](Self::token), made on first use.
+    /// The secret in [`token`](Self::token), made on first use. One that came with the repository is no secret.
     pub fn token_secret(&self) -> Result<String> {
         self.local_dir("")?;
+        if git::is_tracked(self.project_dir(), &self.token()) {
+            return Err(Error::new(Code::Forbidden, format!("{} is tracked by git", self.token().display()))
+                .hint("remove it from the repository: whoever can read it could use this daemon"));
+        }
         write_once(&self.token(), &format!("{}{}\n", Uuid::new_v4().simple(), Uuid::new_v4().simple()))?;
         let text = fs::read_to_string(self.token()).map_err(|e| error::io("read", &self.token(), &e))?;
         Ok(text.trim().to_owned())
@@ -141,6 +163,16 @@ impl StoreDir {
 
 fn private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
+}
+
+/// Takes away what others may do; a clone's directories come with the usual permissions.
+fn make_private(path: &Path) -> Result<()> {
+    let inspect = |e: io::Error| error::io("inspect", path, &e);
+    let mode = fs::metadata(path).map_err(inspect)?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(|e| error::io("protect", path, &e))
 }
 
 pub(crate) fn refuse_link(path: &Path) -> Result<()> {

@@ -1,8 +1,9 @@
-//! The writer's ticket: a file lock taken before a write transaction, so that writers queue up in order.
+//! The writer's ticket: a file lock taken before a write transaction, so that writers wait in the kernel's queue.
 //!
 //! SQLite's own busy handler polls, and past thirty-odd writers some starve beyond any timeout.
 
 use std::fs::{File, TryLockError};
+use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
@@ -22,7 +23,14 @@ pub(crate) struct Ticket(#[expect(dead_code, reason = "the lock lives as long as
 
 pub(crate) fn take(store: &StoreDir) -> Result<Ticket> {
     let path = store.writer_lock();
-    let file = StoreDir::open_private(&path).map_err(|e| error::io("open", &path, &e))?;
+    let file = match StoreDir::open_private(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            store.local_dir("")?;
+            StoreDir::open_private(&path)
+        }
+        opened => opened,
+    };
+    let file = file.map_err(|e| error::io("open", &path, &e))?;
     match file.try_lock() {
         Ok(()) => Ok(Ticket(file)),
         Err(TryLockError::WouldBlock) => wait(path),

@@ -122,16 +122,18 @@ impl Dispatch {
         if operation.is_quick()
             && let Some(mut reader) = self.free_reader()
         {
-            if let Some(question) = question
-                && let Some(answer) = reader.known(question)?
-            {
+            let known = question.map(|question| reader.known(question)).transpose()?.flatten();
+            if let Some(answer) = known {
                 return Ok(answer);
             }
-            let answer = Bytes::from(operation.read(&reader.engine, &actor, input)?);
-            if let Some(question) = question {
-                reader.keep(question, &answer);
+            // What has to write first may have to wait for other processes: not here.
+            if !reader.is_overdue()? {
+                let answer = Bytes::from(operation.read(&reader.engine, &actor, input)?);
+                if let Some(question) = question {
+                    reader.keep(question, &answer);
+                }
+                return Ok(answer);
             }
-            return Ok(answer);
         }
         self.read_elsewhere(operation, actor, input).await.map(Bytes::from)
     }
@@ -150,7 +152,12 @@ impl Dispatch {
         let permit = free.map_err(Error::internal)?;
         let (operation, engines) = (Arc::clone(operation), Arc::clone(&self.slow));
         let reading = task::spawn_blocking(move || {
-            let engine = lock(&engines).pop().ok_or_else(unexpected)?;
+            let mut engine = lock(&engines).pop().ok_or_else(unexpected)?;
+            if engine.is_orphaned()
+                && let Ok(reopened) = engine.another()
+            {
+                engine = reopened;
+            }
             let answer = operation.read(&engine, &actor, input);
             lock(&engines).push(engine);
             drop(permit);

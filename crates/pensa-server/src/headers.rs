@@ -40,7 +40,7 @@ impl Identity {
             let wanted = String::from_utf8_lossy(wanted.as_bytes());
             let served = String::from_utf8_lossy(self.store.as_bytes());
             return Err(Error::new(Code::WrongStore, format!("this server serves store {served}, not {wanted}"))
-                .hint("check PN_DAEMON, --remote-server or the config key remote-server"));
+                .hint("check PN_DAEMON or --remote-server"));
         }
         match headers.get(&VERSION_NAME) {
             Some(version) if !goes_with(version.as_bytes()) => {

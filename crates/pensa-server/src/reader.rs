@@ -30,15 +30,23 @@ impl Reader {
 
     /// The answer that was given to this question, if it is still right.
     pub(crate) fn known(&mut self, question: &str) -> Result<Option<Bytes>> {
+        if self.engine.is_orphaned() {
+            *self = Self::new(self.engine.another()?);
+        }
         let mark = self.engine.mark()?;
         if self.mark != Some(mark) {
             self.forget();
             self.right_until = self.engine.right_until()?;
             self.mark = Some(mark);
         }
+        if self.is_overdue()? { Ok(None) } else { Ok(self.answers.get(question).cloned()) }
+    }
+
+    /// Whether a lease has run out since the last look, so that the next read has to write first.
+    pub(crate) fn is_overdue(&self) -> Result<bool> {
         match self.right_until {
-            Some(end) if self.engine.now()? >= end => Ok(None),
-            _ => Ok(self.answers.get(question).cloned()),
+            Some(end) => Ok(self.engine.now()? >= end),
+            None => Ok(false),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use pensa_core::ops::{comment, dep, issue, store};
 
@@ -31,7 +32,8 @@ pub(crate) struct Options {
     #[arg(long, global = true, env = "PN_ACTOR", hide_env_values = true, value_name = "NAME")]
     pub(crate) actor: Option<String>,
     /// The project, or the store inside it [default: the nearest .pensa above]
-    #[arg(long, global = true, env = "PN_STORE", hide_env_values = true, value_name = "DIR")]
+    #[arg(long, global = true, env = "PN_STORE", hide_env_values = true, value_name = "DIR",
+        value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) store: Option<PathBuf>,
     /// Use a daemon or server instead of the store's files
     #[arg(long, global = true, env = "PN_DAEMON", hide_env_values = true, value_name = "URL")]

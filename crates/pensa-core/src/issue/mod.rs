@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::comment::Comment;
 use crate::error::{Error, Result};
 use crate::id::IssueId;
+use crate::text;
 use crate::time::{Span, Timestamp};
 
 pub use transition::{Move, Outcome, apply};
@@ -146,6 +147,8 @@ impl Issue {
         if self.title.trim().is_empty() {
             return Err(Error::invalid("title is empty"));
         }
+        text::fits_line("title", &self.title)?;
+        text::fits_block("description", self.description.as_deref().unwrap_or_default())?;
         if self.fixes.as_ref() == Some(&self.id) {
             return Err(Error::invalid("an issue cannot fix itself"));
         }
@@ -162,6 +165,7 @@ impl Issue {
         if self.status != Status::InProgress || self.assignee.is_none() {
             self.lease_expires_at = None;
         }
+        self.lease = self.lease_expires_at.and_then(|end| end.since(self.updated_at));
         Ok(self)
     }
 

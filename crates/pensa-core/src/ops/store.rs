@@ -76,7 +76,7 @@ pub struct Transfer {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Doctor {
-    /// Release every claim and repair what can be repaired
+    /// Release every claim without a lease and repair what can be repaired
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fix: bool,

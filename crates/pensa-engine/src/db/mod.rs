@@ -45,6 +45,19 @@ impl Db {
         }
     }
 
+    pub(crate) fn is_orphaned(&self) -> bool {
+        match self {
+            Db::Sqlite(database) => database.is_orphaned(),
+        }
+    }
+
+    /// Prepares for a life of writing.
+    pub(crate) fn expect_many_writes(&self) -> Result<()> {
+        match self {
+            Db::Sqlite(database) => database.expect_many_writes(),
+        }
+    }
+
     /// A number that changes when another connection commits.
     pub(crate) fn changes_seen(&self) -> Result<i64> {
         match self {
@@ -182,11 +195,20 @@ impl Tx<'_> {
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.execute("SAVEPOINT op", params![])?;
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-        if !matches!(outcome, Ok(Ok(_))) {
-            self.execute("ROLLBACK TO op", params![])?;
+        if self.is_alive() {
+            if !matches!(outcome, Ok(Ok(_))) {
+                self.execute("ROLLBACK TO op", params![])?;
+            }
+            self.execute("RELEASE op", params![])?;
         }
-        self.execute("RELEASE op", params![])?;
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// Whether the transaction is still there. Some failures, such as a full disk, end all of it at once.
+    pub(crate) fn is_alive(&self) -> bool {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.is_alive(),
+        }
     }
 
     pub(crate) fn commit(self) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,14 +20,15 @@ use crate::ticket;
 
 /// Older ones can corrupt a write-ahead log.
 const OLDEST_SQLITE: i32 = 3_051_003;
-/// How much of the database a connection keeps in memory (negative: in KiB, says SQLite).
-const CACHE_KIB: i64 = -2_000;
+/// How much of the database a connection that writes all the time keeps in memory (negative: in KiB, says SQLite):
+/// what a group of operations changes must fit.
+const WRITER_CACHE_KIB: i64 = -16_000;
 /// The same during an import, whose pages would otherwise be written again and again.
 const LARGE_CACHE_KIB: i64 = -128_000;
 const BUSY_TIMEOUT: Duration = Duration::from_millis(5000);
 /// Pages in the log before a process that stays folds them into the database. Each commit of a busy daemon changes
 /// hundreds, many of them again and again, so folding often would cost more than the commits.
-const FOLD_AFTER_PAGES: i64 = 4_000;
+const FOLD_AFTER_PAGES: i64 = 8_000;
 /// Where a log that has grown larger is cut when it starts anew.
 const LOG_SIZE_LIMIT: i64 = 32 << 20;
 /// A log larger than this is folded into the database by the last to leave, because whoever comes next reads all
@@ -37,6 +39,8 @@ const LARGEST_LOG_LEFT: u64 = 1 << 20;
 pub(crate) struct Database {
     connection: Connection,
     path: PathBuf,
+    /// Which file it was, by device and number, when it was opened.
+    file: Option<(u64, u64)>,
 }
 
 impl Database {
@@ -55,7 +59,7 @@ impl Database {
             // Readable by its owner only from the start; SQLite gives its log the same mode.
             StoreDir::open_private(&path).map_err(|e| error::io("create", &path, &e))?;
         }
-        let database = Self { connection: connect(&path)?, path };
+        let database = Self { connection: connect(&path)?, file: identity(&path), path };
         let version = database.version()?;
         if version == migrations::SCHEMA_VERSION && database.is_wal()? {
             return Ok(database);
@@ -107,7 +111,7 @@ impl Database {
 
     pub(crate) fn begin(&self, how: &str) -> Result<Transaction<'_>> {
         self.connection.prepare_cached(how).and_then(|mut s| s.execute([])).map_err(|e| self.failed(e))?;
-        Ok(Transaction { connection: &self.connection, path: &self.path, open: true, bulky: Cell::new(false) })
+        Ok(Transaction { connection: &self.connection, path: &self.path, open: true, usual_cache: Cell::new(None) })
     }
 
     /// Whether the log is so large that the next to open the database would feel it.
@@ -122,6 +126,14 @@ impl Database {
         let _ = self.connection.busy_timeout(Duration::ZERO);
         let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         let _ = self.connection.busy_timeout(BUSY_TIMEOUT);
+    }
+
+    pub(crate) fn is_orphaned(&self) -> bool {
+        identity(&self.path) != self.file
+    }
+
+    pub(crate) fn expect_many_writes(&self) -> Result<()> {
+        self.connection.pragma_update(None, "cache_size", WRITER_CACHE_KIB).map_err(|e| self.failed(e))
     }
 
     pub(crate) fn changes_seen(&self) -> Result<i64> {
@@ -144,6 +156,10 @@ impl Database {
     fn failed(&self, e: rusqlite::Error) -> Error {
         failed(&self.path, e)
     }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
 fn connect(path: &Path) -> Result<Connection> {
@@ -200,13 +216,14 @@ pub(crate) struct Transaction<'c> {
     connection: &'c Connection,
     path: &'c Path,
     open: bool,
-    bulky: Cell<bool>,
+    /// The size of the cache to go back to after many rows.
+    usual_cache: Cell<Option<i64>>,
 }
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        if self.bulky.get() {
-            let _ = self.connection.pragma_update(None, "cache_size", CACHE_KIB);
+        if let Some(usual) = self.usual_cache.get() {
+            let _ = self.connection.pragma_update(None, "cache_size", usual);
         }
         if self.open && !self.connection.is_autocommit() {
             let _ = self.connection.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.execute([]));
@@ -219,6 +236,10 @@ impl Transaction<'_> {
         self.execute("COMMIT", params![])?;
         self.open = false;
         Ok(())
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        !self.connection.is_autocommit()
     }
 
     pub(crate) fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<usize> {
@@ -250,7 +271,8 @@ impl Transaction<'_> {
 
     pub(crate) fn expect_many_rows(&self) -> Result<()> {
         self.connection.pragma_update(None, "defer_foreign_keys", true).map_err(|e| self.failed(e))?;
-        self.bulky.set(true);
+        let usual = self.connection.query_row("PRAGMA cache_size", [], |row| row.get(0)).map_err(|e| self.failed(e))?;
+        self.usual_cache.set(Some(usual));
         self.connection.pragma_update(None, "cache_size", LARGE_CACHE_KIB).map_err(|e| self.failed(e))
     }
 

@@ -11,6 +11,14 @@ use crate::db::Tx;
 use crate::execute::Execute;
 use crate::tables::{comments, events, issues};
 
+/// Stores a comment and logs it.
+pub(crate) fn record(cx: &Context<'_>, tx: &Tx<'_>, comment: &Comment) -> Result<()> {
+    comments::insert(tx, comment)?;
+    let mut detail = Map::new();
+    detail.insert("comment".into(), event::change(json!(null), comment));
+    events::log(cx, tx, &comment.issue_id, EventType::Commented, detail)
+}
+
 impl Execute for Add {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Comment> {
         let issue = issues::find(cx, tx, &self.id)?;
@@ -25,10 +33,7 @@ impl Execute for Add {
             text,
             created_at: cx.now,
         };
-        comments::insert(tx, &comment)?;
-        let mut detail = Map::new();
-        detail.insert("comment".into(), event::change(json!(null), &comment));
-        events::log(cx, tx, &comment.issue_id, EventType::Commented, detail)?;
+        record(cx, tx, &comment)?;
         Ok(comment)
     }
 }

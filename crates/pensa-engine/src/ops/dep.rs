@@ -16,7 +16,7 @@ use crate::execute::Execute;
 use crate::tables::{cycle, deps, events, issues};
 
 /// Makes `child` wait for `parent` and logs it; nothing happens if it does already.
-pub(super) fn link(cx: &Context<'_>, tx: &Tx<'_>, child: &Issue, parent: &Issue) -> Result<()> {
+pub(crate) fn link(cx: &Context<'_>, tx: &Tx<'_>, child: &Issue, parent: &Issue) -> Result<()> {
     if deps::insert(tx, &child.id, parent)? {
         events::log(cx, tx, &child.id, EventType::DepAdded, detail(json!(null), json!(parent.id)))?;
     }
@@ -42,7 +42,7 @@ impl Execute for Add {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<DepChange> {
         let child = issues::find(cx, tx, &self.issue_id)?;
         let parent = issues::find(cx, tx, &self.depends_on_id)?;
-        if cycle::would_close(tx, &child.id, &parent.id)? {
+        if !deps::exists(tx, &child.id, &parent.id)? && cycle::would_close(tx, &child.id, &parent.id)? {
             return Err(Error::new(
                 Code::CycleDetected,
                 format!("cycle detected: {} already waits for {}", parent.id, child.id),

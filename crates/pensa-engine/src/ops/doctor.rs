@@ -3,7 +3,7 @@
 use pensa_core::id::IssueId;
 use pensa_core::issue::{self, Issue, Move};
 use pensa_core::ops::store::{Doctor, Finding, Report, Severity};
-use pensa_core::{Result, Span};
+use pensa_core::{Result, Span, graph};
 
 use crate::context::Context;
 use crate::db::{Tx, params};
@@ -21,6 +21,7 @@ impl Execute for Doctor {
         claims(cx, tx, self.fix, &mut report)?;
         orphans(tx, self.fix, &mut report)?;
         blockers(tx, self.fix, &mut report)?;
+        cycles(tx, &mut report)?;
         drift(cx, tx, &mut report)?;
         Ok(report)
     }
@@ -99,6 +100,16 @@ fn blockers(tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {
         if mended > 0 {
             report.fixes_applied.push(format!("recounted the blockers of {mended} issues"));
         }
+    }
+    Ok(())
+}
+
+/// No command closes a cycle, but two branches of a repository can each bring half of one.
+fn cycles(tx: &Tx<'_>, report: &mut Report) -> Result<()> {
+    for cycle in graph::cycles(&deps::all(tx)?) {
+        let ids: Vec<&str> = cycle.iter().map(IssueId::as_str).collect();
+        let message = format!("these wait for each other: {}", ids.join(", "));
+        found(report, "cycle", Severity::Error, message, cycle.first(), false);
     }
     Ok(())
 }

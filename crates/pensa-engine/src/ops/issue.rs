@@ -68,6 +68,9 @@ impl Execute for Update {
         if let Some(step) = step {
             issue = advance(cx, tx, issue, step)?;
         }
+        if self.assignee.is_some() {
+            lease::refuse_former_holder(cx, tx, &issue)?;
+        }
         let mut edited = issue.clone();
         self.edit(&mut edited)?;
         issues::save(cx, tx, &issue, edited, EventType::Updated, Map::new())
@@ -176,7 +179,7 @@ fn refuse_if_missed(issue: &Issue, dependents: usize, fixers: usize, comments: u
         return Ok(());
     }
     Err(Error::new(Code::Conflict, format!("cannot delete {}: it has {}", issue.id, reasons.join(", ")))
-        .hint("deleting them too needs --force"))
+        .hint("--force deletes it with its comments and takes it out of the others"))
 }
 
 impl Execute for Show {
@@ -236,7 +239,7 @@ impl Lists for Search {
         if self.q.is_empty() {
             return Err(Error::invalid("the text to search for is empty"));
         }
-        Ok(Listing::containing(&self.q, self.limit))
+        Ok(Listing::containing(&text::block("the text to search for", &self.q)?, self.limit))
     }
 }
 

@@ -1,8 +1,8 @@
 //! How each operation is carried out, by noun.
 
 mod batch;
-mod comment;
-mod dep;
+pub(crate) mod comment;
+pub(crate) mod dep;
 mod doctor;
 mod issue;
 pub(crate) mod lease;

@@ -12,6 +12,11 @@ fn read(row: &Row<'_>) -> Result<Dep> {
     Ok(Dep { issue_id: row.parse(0)?, depends_on_id: row.parse(1)? })
 }
 
+pub(crate) fn exists(tx: &Tx<'_>, child: &IssueId, parent: &IssueId) -> Result<bool> {
+    let sql = "SELECT 1 FROM deps WHERE issue_id = ?1 AND depends_on_id = ?2";
+    Ok(tx.query_one(sql, params![child, parent], |_| Ok(()))?.is_some())
+}
+
 /// Makes `child` wait for `parent`; false if it does already.
 pub(crate) fn insert(tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<bool> {
     let added = tx.execute(

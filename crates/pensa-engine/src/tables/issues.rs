@@ -1,7 +1,7 @@
 //! Rows of `issues`, and everything that is derived from them.
 
 use pensa_core::event::{self, EventType};
-use pensa_core::id::{IssueId, IssueRef};
+use pensa_core::id::{self, IssueId, IssueRef};
 use pensa_core::issue::{Issue, Similar, Sort, Status};
 use pensa_core::json::ListWriter;
 use pensa_core::ops::issue::Filter;
@@ -58,6 +58,10 @@ pub(crate) fn find(cx: &Context<'_>, tx: &Tx<'_>, wanted: &IssueRef) -> Result<I
             .named(name)
             .ok_or_else(|| Error::not_found("name", wanted).hint("an earlier line of the batch must say \"as\""))?;
         return get(tx, &id)?.ok_or_else(unknown);
+    }
+    id::check(wanted.as_str())?;
+    if !id::is_possible(wanted.as_str()) {
+        return Err(unknown());
     }
     let id: IssueId = wanted.as_str().parse()?;
     if let Some(issue) = get(tx, &id)? {
@@ -176,11 +180,11 @@ pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
          WHERE id = ?1",
         &row(new),
     )?;
-    if old.title != new.title {
+    let (was, is) = (old.status == Status::Closed, new.status == Status::Closed);
+    if old.title != new.title || was != is {
         remove_title_keys(tx, old)?;
         add_title_keys(tx, new)?;
     }
-    let (was, is) = (old.status == Status::Closed, new.status == Status::Closed);
     if was != is {
         deps::parent_moved(tx, &new.id, is)?;
     }
@@ -214,7 +218,11 @@ fn search_text(issue: &Issue) -> String {
     format!("{}\u{1f}{}", text::fold(&issue.title), text::fold(description))
 }
 
+/// Only issues that are not closed are ever looked for.
 fn add_title_keys(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
+    if issue.status == Status::Closed {
+        return Ok(());
+    }
     for key in similar::keys(&issue.title) {
         tx.execute(
             "INSERT INTO title_keys (title_key, issue_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
@@ -240,7 +248,7 @@ pub(crate) fn similar_to(tx: &Tx<'_>, title: &str) -> Result<Vec<Similar>> {
     for key in similar::keys(title) {
         tx.for_each(
             "SELECT i.id, i.title, i.created_at FROM title_keys k JOIN issues i ON i.id = k.issue_id
-             WHERE k.title_key = ?1 AND i.status <> 'closed' LIMIT 20",
+             WHERE k.title_key = ?1 LIMIT 20",
             params![key],
             |row| {
                 let (id, other): (IssueId, _) = (row.parse(0)?, row.text(1)?);

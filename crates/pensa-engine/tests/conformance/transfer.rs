@@ -44,6 +44,34 @@ conformance! {
         assert_eq!(again.call("a", &issue::Ready::default()).expect("a list").len(), 0);
     }
 
+    fn a_lease_that_was_imported_is_renewed_as_before(world: World) {
+        let task = world.task("a");
+        world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true, "ttl": "1h"})).expect("claimed");
+        world.ok(&store::Export {});
+        let store = world.store();
+        for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+            let _ = fs::remove_file(store.root().join(file));
+        }
+        let again = world.engine.another().expect("imported");
+        world.pass(1800);
+        let op: issue::Heartbeat = serde_json::from_value(json!({"id": task.id})).expect("an operation");
+        let renewed = again.call("bob", &op).expect("still bob's");
+        assert_eq!(renewed.lease_expires_at, Some("2026-02-27T16:00:00Z".parse().expect("a time")));
+    }
+
+    fn half_a_cycle_from_each_branch_is_imported_and_reported(world: World) {
+        let (a, b) = (world.task("a"), world.task("b"));
+        world.link(&a, &b);
+        world.ok(&store::Export {});
+        let path = world.store().root().join("deps.jsonl");
+        let other = json!({"issue_id": b.id, "depends_on_id": a.id});
+        fs::write(&path, format!("{}{other}\n", fs::read_to_string(&path).expect("a file"))).expect("written");
+        world.ok(&store::Import {});
+        let report = world.ok(&store::Doctor { fix: false });
+        assert!(report.findings.iter().any(|finding| finding.check == "cycle"), "{:?}", report.findings);
+        world.link(&a, &b);
+    }
+
     fn exports_are_sorted_and_the_same_every_time(world: World) {
         rich(&world);
         world.ok(&store::Export {});

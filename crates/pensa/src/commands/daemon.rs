@@ -48,8 +48,16 @@ fn serve(options: &Options, output: Output, args: Daemon) -> Result<()> {
     let info = engine.call("daemon", &Info {})?;
     let listen = SocketAddr::new(args.listen, args.port);
     let server = Server::bind(engine, ServerOptions { listen, allowed_hosts: args.allowed_hosts })?;
-    output.answer(&serving(format!("http://{}", server.local_addr()), info))?;
+    output.answer(&serving(url_of(server.local_addr()), info))?;
     server.serve()
+}
+
+/// The address to call; one that means every network of this machine is called by this machine's name.
+fn url_of(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        return format!("http://localhost:{}", address.port());
+    }
+    format!("http://{address}")
 }
 
 fn status(options: &Options, output: Output) -> Result<()> {

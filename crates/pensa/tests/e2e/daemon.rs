@@ -212,3 +212,47 @@ fn daemons_and_direct_writers_see_each_others_writes() {
         assert_eq!(show(&pn, &id)["status"], "closed");
     }
 }
+
+#[test]
+fn a_daemon_whose_database_is_deleted_goes_on_with_the_one_that_others_see() {
+    let pn = crate::sandbox();
+    let kept = task(&pn, "exported");
+    pn.pn(["export"]).ok();
+    let daemon = pn.daemon();
+    let through = |args: &[&str]| pn.pn(args).env("PN_DAEMON", &daemon.url).dir(pn.path("elsewhere"));
+    assert_eq!(through(&["list", "-q"]).ok().trim(), kept);
+    for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+        let _ = std::fs::remove_file(pn.store().join(file));
+    }
+    let made = text(&through(&["create", "made after", "-t", "task"]).ok_json()["id"]);
+    let both = |listed: String| listed.contains(&kept) && listed.contains(&made) && listed.lines().count() == 2;
+    assert!(both(through(&["list", "-q"]).ok()));
+    assert!(both(pn.pn(["list", "-q"]).ok()));
+}
+
+#[test]
+fn a_token_that_came_with_the_repository_is_refused() {
+    let pn = crate::sandbox();
+    pn.git_init();
+    std::fs::write(pn.store().join("local/token"), "known to everybody\n").expect("a token");
+    pn.git(["add", "--force", ".pensa/local/token"]);
+    let told = pn.pn(["daemon", "--port", "0"]).fails("forbidden");
+    assert!(text(&told["error"]).contains("tracked by git"), "{told}");
+}
+
+#[test]
+fn the_project_that_is_named_is_served_even_inside_a_repository() {
+    let pn = crate::sandbox();
+    pn.git_init();
+    let inner = pn.project().join("inner");
+    std::fs::create_dir(&inner).expect("a directory");
+    std::fs::rename(pn.store(), inner.join(".pensa")).expect("a store inside");
+    let mut daemon = pn.pn(["daemon", "--port", "0", "--project-dir", "inner"]).json().spawn();
+    let mut line = String::new();
+    BufReader::new(daemon.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let ready: Value = serde_json::from_str(&line).expect("JSON");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&daemon), Signal::TERM).expect("signalled");
+    pensa_testkit::reap(&mut daemon);
+    assert!(text(&ready["project_dir"]).ends_with("/inner"), "{ready}");
+    assert!(!pn.store().exists(), "no second store at the root");
+}

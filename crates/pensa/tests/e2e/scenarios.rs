@@ -15,7 +15,7 @@ crate::in_both_modes! {
     closing_a_task_closes_the_bug_it_fixes,
     ready_never_lists_bugs,
     everything_survives_export_loss_of_the_database_and_import,
-    doctor_fix_releases_every_claim,
+    doctor_fix_releases_every_claim_without_a_lease,
     of_two_rapid_claims_exactly_one_succeeds,
     every_command_answers_in_its_documented_shape,
 }
@@ -116,7 +116,7 @@ fn everything_survives_export_loss_of_the_database_and_import(pn: &Sandbox) {
     assert_eq!(views().map(|view| pn.pn(view).ok_json()), before);
 }
 
-fn doctor_fix_releases_every_claim(pn: &Sandbox) {
+fn doctor_fix_releases_every_claim_without_a_lease(pn: &Sandbox) {
     let held: Vec<String> = ["alpha", "beta"].iter().map(|title| task(pn, title)).collect();
     pn.pn(["update", &held[0], "--claim"]).actor("ana").ok_json();
     pn.pn(["update", &held[1], "--status", "in_progress"]).ok_json();

@@ -353,3 +353,24 @@ fn an_import_with_a_bad_line_names_it_and_changes_nothing() {
         assert_eq!(crate::steps::everything(&pn), before, "{bad}");
     }
 }
+
+#[test]
+fn a_directory_that_only_has_the_name_of_a_store_is_not_made_one() {
+    let pn = bare();
+    let other = pn.path("elsewhere");
+    fs::create_dir(pn.store()).expect("an empty directory");
+    fs::write(other.join("config.toml"), "name = 'somebody else'\n").expect("a config");
+    pn.pn(["list"]).fails("no_store");
+    pn.pn(["list"]).env("PN_STORE", &other).fails("no_store");
+    assert_eq!(fs::read_dir(pn.store()).expect("a directory").count(), 0);
+    assert_eq!(fs::read_dir(&other).expect("a directory").count(), 1);
+    pn.pn(["init"]).ok();
+    pn.pn(["list"]).env("PN_STORE", "").ok();
+}
+
+#[test]
+fn a_store_without_its_local_directory_makes_it_again() {
+    let pn = crate::sandbox();
+    fs::remove_dir_all(pn.store().join("local")).expect("removed");
+    pn.pn(["create", "a", "-t", "task"]).ok();
+}
