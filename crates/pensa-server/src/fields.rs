@@ -78,7 +78,8 @@ fn convert(kind: Kind, name: &str, text: String) -> Result<Value> {
     match kind {
         Kind::Integer => text.parse::<i64>().map(Value::from).map_err(|_| refuse("a whole number")),
         Kind::Boolean => match text.as_str() {
-            "true" | "1" => Ok(Value::Bool(true)),
+            // A name alone, as in `?by_status`, says yes.
+            "true" | "1" | "" => Ok(Value::Bool(true)),
             "false" | "0" => Ok(Value::Bool(false)),
             _ => Err(refuse("true or false")),
         },

@@ -1,7 +1,7 @@
 //! The headers of Pensa's own: who asks, which version, which store.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use pensa_core::{Code, Error, Result, VERSION};
+use pensa_core::{Code, Error, Result, VERSION, text};
 
 use crate::percent;
 
@@ -16,7 +16,9 @@ pub(crate) fn actor(headers: &HeaderMap) -> Result<String> {
     match headers.get(&ACTOR) {
         None => Ok(NOBODY_SAID.to_owned()),
         Some(value) => {
-            percent::decode(value.as_bytes()).ok_or_else(|| Error::invalid("Pensa-Actor is not percent-encoded UTF-8"))
+            let bad = || Error::invalid("Pensa-Actor is not percent-encoded UTF-8");
+            let name = percent::decode(value.as_bytes()).ok_or_else(bad)?;
+            text::line("actor", &name).map(str::to_owned)
         }
     }
 }

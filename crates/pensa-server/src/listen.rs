@@ -25,6 +25,8 @@ use crate::service::Service;
 const MAX_CONNECTIONS: usize = 512;
 /// Longest time for the head of a request to arrive, and so also for a connection to stay idle.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+/// Longest time that a client may leave an answer unread.
+const UNREAD_TIME: Duration = Duration::from_secs(30);
 const MAX_HEADERS: usize = 64;
 /// Largest head of a request, in bytes.
 const MAX_HEAD: usize = 64 << 10;
@@ -102,6 +104,7 @@ async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, P
         match listener.accept().await {
             Ok((stream, theirs)) => {
                 let _ = stream.set_nodelay(true);
+                give_up_on_silence(&stream);
                 if let Ok(ours) = stream.local_addr() {
                     return (stream, Peer::new(theirs, ours), slot);
                 }
@@ -111,6 +114,16 @@ async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, P
         }
     }
 }
+
+/// A client that does not read must not keep its answer in memory for good.
+#[cfg(target_os = "linux")]
+fn give_up_on_silence(stream: &TcpStream) {
+    let millis = u32::try_from(UNREAD_TIME.as_millis()).unwrap_or(u32::MAX);
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, millis);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_up_on_silence(_: &TcpStream) {}
 
 /// The signals that stop the server; watched from the moment it is made.
 #[derive(Debug)]

@@ -100,7 +100,7 @@ fn too_large() -> Error {
 /// writing shows the client a broken pipe instead of our answer.
 fn drain(mut body: Body) {
     tokio::spawn(timeout(DRAIN_TIME, async move {
-        let mut left = MAX_BODY;
+        let mut left = 2 * MAX_BODY;
         while let Some(Ok(frame)) = body.frame().await {
             left = left.saturating_sub(frame.data_ref().map_or(0, |data| data.len()));
             if left == 0 {
