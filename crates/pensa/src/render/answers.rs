@@ -247,8 +247,13 @@ impl Render for Vec<Comment> {
 
 impl Render for Transfer {
     fn render(&self, screen: &mut Screen) {
-        let Self { issues, deps, comments, .. } = self;
-        screen.plain(&format!("{issues} issues, {deps} dependencies, {comments} comments")).end();
+        let counted = |count: i64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+        let parts = [
+            counted(self.issues, "issue", "issues"),
+            counted(self.deps, "dependency", "dependencies"),
+            counted(self.comments, "comment", "comments"),
+        ];
+        screen.plain(&parts.join(", ")).end();
     }
 
     fn ids(&self) -> Vec<String> {
