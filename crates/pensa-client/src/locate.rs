@@ -221,7 +221,6 @@ mod tests {
         fs::create_dir_all(dir.path().join(".git")).expect("made");
         fs::create_dir_all(&inner).expect("made");
         assert_eq!(new_store_root(&inner), dir.path().join(".pensa"));
-        assert_eq!(new_store_root(&inner), dir.path().join(".pensa"));
         let own = project(&inner);
         assert_eq!(new_store_root(&inner), own);
     }

@@ -8,6 +8,7 @@ use std::thread;
 
 use serde_json::Value;
 
+use crate::daemon::Daemon;
 use crate::disk::Disk;
 
 /// A run that is being put together.
@@ -81,6 +82,12 @@ impl Run {
     pub fn json(mut self) -> Self {
         self.args.insert(0, "--json".into());
         self
+    }
+
+    /// Starts it as a daemon: it serves until its guard is dropped.
+    pub fn serve(mut self) -> Daemon {
+        self.command.args(&self.args);
+        Daemon::start(&mut self.command)
     }
 
     /// Starts it and leaves it to the caller, standard output and error on pipes.

@@ -94,6 +94,7 @@ fn what_is_in_flight_is_answered_when_the_server_stops() {
     connection.write(body.as_bytes()).expect("sent");
     let made = connection.answer().expect("an answer");
     assert_eq!(made.status, 201, "{made:?}");
+    assert!(connection.answer().is_none(), "the connection ends with its answer");
     daemon.stopped().expect("a clean stop");
 }
 

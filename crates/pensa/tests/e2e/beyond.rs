@@ -234,3 +234,33 @@ fn git_is_not_started_when_the_actor_is_given() {
     pn.pn(["create", "one", "-t", "task"]).env("PATH", &path).without_env("PN_ACTOR").ok_json();
     assert!(pn.path("home/git-started").exists(), "the trap works");
 }
+
+/// A directory to put first on the path, whose `git` leaves a mark when it is started.
+fn marking_git(pn: &Sandbox) -> (std::ffi::OsString, std::path::PathBuf) {
+    let (dir, mark) = (pn.path("bin"), pn.path("git-was-started"));
+    fs::create_dir(&dir).expect("a directory");
+    let script = format!("#!/bin/sh\ntouch '{}'\n[ \"$1\" = config ] && echo 'Gitta Name'\n", mark.display());
+    fs::write(dir.join("git"), script).expect("a program");
+    fs::set_permissions(dir.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("runnable");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    (std::env::join_paths(std::iter::once(dir).chain(std::env::split_paths(&path))).expect("a path"), mark)
+}
+
+#[test]
+fn the_actor_is_told_first_then_git_s_then_the_user_and_git_is_not_started_in_vain() {
+    let pn = crate::sandbox();
+    let (path, mark) = marking_git(&pn);
+    let created_by = |run: pensa_testkit::Run| {
+        let id = text(&run.ok_json()["id"]);
+        let history = pn.pn(["history", &id]).env("PATH", &path).without_env("PN_ACTOR").ok_json();
+        text(&history[0]["actor"])
+    };
+    let create = |more: &[&str]| pn.pn([&["create", "who am I", "-t", "task"], more].concat()).env("PATH", &path);
+    assert_eq!(created_by(create(&["--actor", "flag"]).env("PN_ACTOR", "variable")), "flag");
+    assert_eq!(created_by(create(&[]).env("PN_ACTOR", "variable")), "variable");
+    assert!(!mark.exists(), "neither a known actor nor a read starts git");
+    assert_eq!(created_by(create(&[]).without_env("PN_ACTOR")), "Gitta Name");
+    assert!(mark.exists());
+    let nowhere = create(&[]).without_env("PN_ACTOR").env("PATH", "/nowhere").env("USER", "ursula");
+    assert_eq!(created_by(nowhere), "ursula");
+}

@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::thread;
 
-use pensa_testkit::{Daemon, PATIENCE, Sandbox};
+use pensa_testkit::{Daemon, Disk, PATIENCE, Sandbox};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -142,7 +143,7 @@ fn something_else_on_the_port_is_not_taken_for_a_daemon() {
     let pn = crate::sandbox();
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let other = std::thread::spawn(move || {
+    let other = thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a caller");
         let mut head = [0u8; 1024];
         let _ = stream.read(&mut head);
@@ -159,7 +160,7 @@ fn the_token_is_not_sent_to_a_host_whose_name_only_begins_like_ours() {
     assert!(pn.store().join("local/token").exists(), "the daemon has made its token");
     let listener = TcpListener::bind(("127.0.0.10", 0)).expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let other = std::thread::spawn(move || {
+    let other = thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a caller");
         let mut head = [0u8; 4096];
         let length = stream.read(&mut head).expect("a request");
@@ -247,12 +248,46 @@ fn the_project_that_is_named_is_served_even_inside_a_repository() {
     let inner = pn.project().join("inner");
     std::fs::create_dir(&inner).expect("a directory");
     std::fs::rename(pn.store(), inner.join(".pensa")).expect("a store inside");
-    let mut daemon = pn.pn(["daemon", "--port", "0", "--project-dir", "inner"]).json().spawn();
-    let mut line = String::new();
-    BufReader::new(daemon.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
-    let ready: Value = serde_json::from_str(&line).expect("JSON");
-    rustix::process::kill_process(rustix::process::Pid::from_child(&daemon), Signal::TERM).expect("signalled");
-    pensa_testkit::reap(&mut daemon);
-    assert!(text(&ready["project_dir"]).ends_with("/inner"), "{ready}");
+    let daemon = pn.pn(["daemon", "--port", "0", "--project-dir", "inner"]).json().serve();
+    assert!(text(&daemon.ready["project_dir"]).ends_with("/inner"), "{}", daemon.ready);
     assert!(!pn.store().exists(), "no second store at the root");
+}
+
+/// Creates issues through a daemon until one is refused; the acknowledged ones, and why it stopped.
+fn create_until_refused(pn: &Sandbox, url: &str) -> (Vec<String>, Value) {
+    let mut acknowledged = Vec::new();
+    for _ in 0..200 {
+        let run = pn.pn(["create", "a task", "-t", "task", "--description", "-"]).stdin("x".repeat(9000)).json();
+        let answer = run.env("PN_DAEMON", url).dir(pn.path("elsewhere")).answer();
+        if answer.code != Some(0) {
+            return (acknowledged, answer.error());
+        }
+        acknowledged.push(text(&serde_json::from_str::<Value>(&answer.stdout).expect("an issue")["id"]));
+    }
+    panic!("the disk never fills up");
+}
+
+#[test]
+fn a_full_disk_behind_a_daemon_is_told_to_every_caller_and_loses_nothing_acknowledged() {
+    let pn = Sandbox::bare(crate::PN);
+    let disk = Disk::small(&pn, &pn.project(), "1500k");
+    pn.pn(["init"]).on(&disk).ok();
+    std::fs::write(disk.file("ballast"), vec![1u8; 400 * 1024]).expect("room for the ballast");
+    let daemon = pn.pn(["daemon", "--port", "0"]).json().on(&disk).serve();
+    let told: Vec<(Vec<String>, Value)> = thread::scope(|scope| {
+        let callers: Vec<_> = (0..8).map(|_| scope.spawn(|| create_until_refused(&pn, &daemon.url))).collect();
+        callers.into_iter().map(|caller| caller.join().expect("a caller")).collect()
+    });
+    for (_, error) in &told {
+        assert_eq!(error["code"], "disk_full", "{error}");
+    }
+    std::fs::remove_file(disk.file("ballast")).expect("removed");
+    let through = |args: &[&str]| pn.pn(args).env("PN_DAEMON", &daemon.url).dir(pn.path("elsewhere"));
+    let mut acknowledged: Vec<String> = told.into_iter().flat_map(|(made, _)| made).collect();
+    assert!(!acknowledged.is_empty(), "some fitted");
+    acknowledged.push(text(&through(&["create", "fits again", "-t", "task"]).ok_json()["id"]));
+    acknowledged.sort();
+    let mut there: Vec<String> = through(&["list", "-q"]).ok().lines().map(str::to_owned).collect();
+    there.sort();
+    assert_eq!(there, acknowledged, "what was acknowledged, and nothing else");
 }
