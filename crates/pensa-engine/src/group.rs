@@ -81,6 +81,8 @@ fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
         if engine.is_orphaned()
             && let Ok(reopened) = engine.another()
         {
+            // Without the larger cache it is only slower.
+            let _ = reopened.expect_many_writes();
             engine = reopened;
         }
         let mut done: Vec<(Reply, Result<String>)> = Vec::new();
