@@ -12,12 +12,12 @@ pub(crate) fn run() -> Result {
     cargo_step(&["fmt", "--all", "--check"])?;
     cargo_step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     step("cargo xtask tidy", tidy::run)?;
+    cargo_step(&["test", "--doc", "--workspace"])?;
     if has("nextest") {
         cargo_step(&["nextest", "run", "--workspace", "--no-fail-fast"])?;
     } else {
         cargo_step(&["test", "--workspace", "--no-fail-fast"])?;
     }
-    cargo_step(&["test", "--doc", "--workspace"])?;
     if has("deny") {
         cargo_step(&["deny", "check", "bans", "licenses", "sources"])?;
     } else {
