@@ -8,6 +8,8 @@ mod dispatch;
 mod fields;
 mod guard;
 mod headers;
+#[cfg_attr(not(test), expect(dead_code, reason = "for the team server"))]
+mod limit;
 mod listen;
 mod openapi;
 mod peer;
