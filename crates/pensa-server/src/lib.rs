@@ -11,6 +11,8 @@ mod headers;
 #[cfg_attr(not(test), expect(dead_code, reason = "for the team server"))]
 mod limit;
 mod listen;
+#[cfg_attr(not(test), expect(dead_code, reason = "for the team server"))]
+mod logs;
 mod openapi;
 mod peer;
 mod percent;
