@@ -13,6 +13,8 @@ mod limit;
 mod listen;
 #[cfg_attr(not(test), expect(dead_code, reason = "for the team server"))]
 mod logs;
+#[cfg_attr(not(test), expect(dead_code, reason = "for the team server"))]
+mod metrics;
 mod openapi;
 mod peer;
 mod percent;
