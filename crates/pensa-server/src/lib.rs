@@ -22,6 +22,8 @@ mod reader;
 mod request;
 mod router;
 mod service;
+#[cfg_attr(not(test), expect(dead_code, reason = "for the team server"))]
+mod tls;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -35,7 +37,7 @@ pub use openapi::openapi;
 
 use crate::dispatch::Dispatch;
 use crate::guard::Guard;
-use crate::listen::Signals;
+use crate::listen::{Limits, Signals};
 use crate::service::Service;
 
 /// Where to listen, and under which names.
@@ -88,7 +90,8 @@ impl Server {
     /// was accepted for writing is written.
     pub fn serve(self) -> Result<()> {
         let Self { listener, service, runtime, signals, stop, .. } = self;
-        let served = runtime.block_on(listen::serve(listener, service, signals, stop.subscribe()));
+        let served =
+            runtime.block_on(listen::serve(listener, service, signals, stop.subscribe(), Limits::DAEMON, None));
         // Ends the tasks that hold the writer; the last of them waits for its queue to be empty.
         runtime.shutdown_timeout(listen::GRACE);
         served

@@ -11,18 +11,19 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use pensa_core::{Code, Error, Result};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
+use tokio_rustls::server::TlsStream;
 
 use crate::peer::Peer;
 use crate::service::Service;
+use crate::tls::Tls;
 
-/// Connections at a time; the next one waits in the kernel's queue.
-const MAX_CONNECTIONS: usize = 512;
 /// Longest time for the head of a request to arrive, and so also for a connection to stay idle.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// Longest time that a client may leave an answer unread.
@@ -34,6 +35,18 @@ const MAX_HEAD: usize = 64 << 10;
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
 /// Pause after the system refuses a connection, usually for want of file descriptors.
 const BREATH: Duration = Duration::from_millis(100);
+
+/// What a server takes on at a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Connections; the next one waits in the kernel's queue.
+    pub(crate) connections: usize,
+}
+
+impl Limits {
+    /// Enough for the agents of one machine.
+    pub(crate) const DAEMON: Self = Self { connections: 512 };
+}
 
 pub(crate) fn bind(address: SocketAddr) -> Result<(Socket, SocketAddr)> {
     let open = || {
@@ -53,16 +66,20 @@ pub(crate) fn bind(address: SocketAddr) -> Result<(Socket, SocketAddr)> {
     })
 }
 
-/// Takes and serves connections until it is told to stop.
+/// Takes and serves connections, encrypted ones if `tls` is given, until it is told to stop.
 pub(crate) async fn serve(
     socket: Socket,
     service: Service,
     signals: Signals,
     stop: watch::Receiver<bool>,
+    limits: Limits,
+    tls: Option<Tls>,
 ) -> Result<()> {
     let listener = TcpListener::from_std(socket).map_err(Error::internal)?;
     let connections = GracefulShutdown::new();
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let slots = Arc::new(Semaphore::new(limits.connections));
+    // What waits for `closed` to change wakes up when `closing` is dropped.
+    let (closing, closed) = watch::channel(());
     let mut stopped = pin!(signals.or(stop));
     loop {
         let (stream, peer, slot) = tokio::select! {
@@ -70,23 +87,54 @@ pub(crate) async fn serve(
             () = &mut stopped => break,
             accepted = accept(&listener, &slots) => accepted,
         };
-        let (service, watcher) = (service.clone(), connections.watcher());
+        let connection = Connection { service: service.clone(), peer: Arc::new(peer), watcher: connections.watcher() };
+        let (tls, closed) = (tls.clone(), closed.clone());
         tokio::spawn(async move {
-            let peer = Arc::new(peer);
-            let answer = service_fn(move |request| {
-                let (service, peer) = (service.clone(), Arc::clone(&peer));
-                async move { service.answer(request, &peer).await }
-            });
-            let connection = protocol().serve_connection(TokioIo::new(stream), answer);
-            // A connection that breaks is its client's business.
-            let _ = watcher.watch(connection).await;
+            match tls {
+                None => connection.serve(stream).await,
+                Some(tls) => {
+                    if let Some(stream) = encrypted(&tls, stream, closed).await {
+                        connection.serve(stream).await;
+                    }
+                }
+            }
             drop(slot);
         });
     }
-    drop(listener);
+    drop((listener, closing));
     // What is not done by then is cut off with the runtime.
     let _ = timeout(GRACE, connections.shutdown()).await;
     Ok(())
+}
+
+/// The stream after its handshake. A client that has not come that far has asked nothing, so a stop does not wait
+/// for it.
+async fn encrypted(tls: &Tls, stream: TcpStream, mut closed: watch::Receiver<()>) -> Option<TlsStream<TcpStream>> {
+    tokio::select! {
+        // A handshake that fails is its client's business.
+        stream = tls.accept(stream) => stream.ok(),
+        _ = closed.changed() => None,
+    }
+}
+
+/// All that one connection needs besides its stream.
+struct Connection {
+    service: Service,
+    peer: Arc<Peer>,
+    watcher: Watcher,
+}
+
+impl Connection {
+    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
+        let Self { service, peer, watcher } = self;
+        let answer = service_fn(move |request| {
+            let (service, peer) = (service.clone(), Arc::clone(&peer));
+            async move { service.answer(request, &peer).await }
+        });
+        let connection = protocol().serve_connection(TokioIo::new(stream), answer);
+        // A connection that breaks is its client's business.
+        let _ = watcher.watch(connection).await;
+    }
 }
 
 fn protocol() -> http1::Builder {
@@ -145,5 +193,124 @@ impl Signals {
             _ = self.interrupt.recv() => {}
             _ = handle.wait_for(|stop| *stop) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::Guard;
+    use crate::tls::certificates::{Authority, Client};
+    use axum::Router;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::task::JoinHandle;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+    const TOKEN: &str = "secret";
+
+    struct Running {
+        address: SocketAddr,
+        stop: watch::Sender<bool>,
+        done: JoinHandle<Result<()>>,
+    }
+
+    impl Running {
+        fn start(connections: usize, tls: Option<Tls>) -> Self {
+            let (socket, address) = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+            let guard = Guard::new(address, &[], TOKEN.into(), "store".into()).expect("a guard");
+            let service = Service::new(guard, Router::new().route("/", get(async || "here")));
+            let (stop, stopped) = watch::channel(false);
+            let signals = Signals::watch().expect("signals");
+            let done = tokio::spawn(serve(socket, service, signals, stopped, Limits { connections }, tls));
+            Self { address, stop, done }
+        }
+
+        async fn connect(&self) -> TcpStream {
+            timeout(PATIENCE, TcpStream::connect(self.address)).await.expect("in time").expect("connects")
+        }
+
+        async fn stop(self) {
+            self.stop.send_replace(true);
+            timeout(PATIENCE, self.done).await.expect("in time").expect("no panic").expect("a clean end");
+        }
+
+        /// What the server answers to one request.
+        async fn ask(&self, mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
+            let (port, mut answer) = (self.address.port(), String::new());
+            let head = format!("Host: localhost:{port}\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close");
+            stream.write_all(format!("GET / HTTP/1.1\r\n{head}\r\n\r\n").as_bytes()).await.expect("written");
+            timeout(PATIENCE, stream.read_to_string(&mut answer)).await.expect("in time").expect("a clean end");
+            answer
+        }
+
+        async fn is_there(&self, client: &Client) -> bool {
+            let stream = timeout(PATIENCE, client.connect(self.connect().await)).await.expect("in time");
+            self.ask(stream.expect("a handshake")).await.ends_with("here")
+        }
+    }
+
+    fn encrypted_server(authority: &Authority, handshake: Duration, connections: usize) -> Running {
+        Running::start(connections, Some(authority.tls(handshake)))
+    }
+
+    #[tokio::test]
+    async fn without_a_certificate_requests_are_answered_in_the_clear() {
+        let server = Running::start(1, None);
+        assert!(server.ask(server.connect().await).await.ends_with("here"));
+        assert!(server.ask(server.connect().await).await.ends_with("here"));
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn with_a_certificate_requests_are_answered_encrypted() {
+        let authority = Authority::new();
+        let server = encrypted_server(&authority, PATIENCE, 4);
+        assert!(server.is_there(&authority.client()).await);
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn plain_http_to_an_encrypted_port_is_refused_without_harm() {
+        let authority = Authority::new();
+        let server = encrypted_server(&authority, PATIENCE, 1);
+        let mut stream = server.connect().await;
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("written");
+        let mut answer = Vec::new();
+        let _ = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("in time");
+        assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+        assert!(server.is_there(&authority.client()).await);
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn silent_clients_do_not_keep_their_slots() {
+        let authority = Authority::new();
+        let server = encrypted_server(&authority, Duration::from_millis(50), 1);
+        // There is one slot: the second is let go only because the first was.
+        for mut silent in [server.connect().await, server.connect().await] {
+            assert_eq!(timeout(PATIENCE, silent.read(&mut [0])).await.expect("in time").expect("a clean end"), 0);
+        }
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_slow_handshake_does_not_hold_up_the_next_client() {
+        let authority = Authority::new();
+        let server = encrypted_server(&authority, PATIENCE, 2);
+        let _silent = server.connect().await;
+        assert!(server.is_there(&authority.client()).await);
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_stop_does_not_wait_for_a_handshake() {
+        let authority = Authority::new();
+        // Longer than the time that a stop waits for requests.
+        let server = encrypted_server(&authority, 10 * PATIENCE, 2);
+        let mut silent = server.connect().await;
+        assert!(server.is_there(&authority.client()).await, "so the silent client was accepted before");
+        server.stop().await;
+        let _ = timeout(PATIENCE, silent.read(&mut [0])).await.expect("the silent client was left in time");
     }
 }

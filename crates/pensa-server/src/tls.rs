@@ -1,0 +1,493 @@
+//! Encrypts connections: loads a certificate with its key, and loads it again when its files change.
+//!
+//! How many connections there may be, and what is said over them, is left to the listener and the service.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use pensa_core::{Code, Error, Result};
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::logs::{Level, Log};
+
+/// Largest certificate or key file, in bytes.
+const MAX_FILE: u64 = 1 << 20;
+const PROTOCOL: &[u8] = b"http/1.1";
+
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    /// Longest time for a handshake.
+    handshake: Duration,
+    /// How long the files are taken to be unchanged after a look at them.
+    trust: Duration,
+}
+
+const TIMES: Times = Times { handshake: Duration::from_secs(10), trust: Duration::from_secs(10) };
+
+/// What a connection needs to be encrypted; clones share one certificate.
+#[derive(Debug, Clone)]
+pub(crate) struct Tls {
+    shared: Arc<Shared>,
+    log: Log,
+}
+
+#[derive(Debug)]
+struct Shared {
+    files: Files,
+    times: Times,
+    in_use: RwLock<Arc<ServerConfig>>,
+    watch: Mutex<Watch>,
+}
+
+/// What is known of the files.
+#[derive(Debug)]
+struct Watch {
+    looked: Instant,
+    /// What the files looked like when the certificate in use was loaded from them.
+    loaded: Looks,
+    /// What they looked like when it was last told that they are broken.
+    told: Option<Looks>,
+}
+
+impl Tls {
+    /// Loads the chain of certificates, the server's own first, and the key that belongs to it.
+    pub(crate) fn load(cert: &Path, key: &Path) -> Result<Self> {
+        Self::with_times(cert, key, TIMES)
+    }
+
+    /// The same, telling `log` of every renewal.
+    #[must_use]
+    pub(crate) fn telling(self, log: Log) -> Self {
+        Self { log, ..self }
+    }
+
+    fn with_times(cert: &Path, key: &Path, times: Times) -> Result<Self> {
+        let files = Files { cert: cert.to_owned(), key: key.to_owned() };
+        // Looked at before they are read: what changes in between is then seen as a change.
+        let watch = Watch { looked: Instant::now(), loaded: files.looks(), told: None };
+        let in_use = RwLock::new(files.load()?);
+        let shared = Shared { files, times, in_use, watch: Mutex::new(watch) };
+        Ok(Self { shared: Arc::new(shared), log: Log::off() })
+    }
+
+    /// The stream, encrypted, once the client has shaken hands.
+    pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        self.renew();
+        let config = Arc::clone(&self.shared.in_use.read().unwrap_or_else(PoisonError::into_inner));
+        let handshake = TlsAcceptor::from(config).accept(stream);
+        timeout(self.shared.times.handshake, handshake).await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+    }
+
+    /// Takes up the files' certificate if they have changed. While they are broken the old one stays in use: a
+    /// renewal writes one file after the other, and one that went wrong must not take the server down.
+    fn renew(&self) {
+        let Shared { files, times, in_use, watch } = &*self.shared;
+        // Whoever finds another connection looking goes on with what there is.
+        let Ok(mut watch) = watch.try_lock() else {
+            return;
+        };
+        if watch.looked.elapsed() < times.trust {
+            return;
+        }
+        watch.looked = Instant::now();
+        let looks = files.looks();
+        if looks == watch.loaded {
+            watch.told = None;
+            return;
+        }
+        match files.load() {
+            Ok(config) => {
+                *in_use.write().unwrap_or_else(PoisonError::into_inner) = config;
+                *watch = Watch { looked: watch.looked, loaded: looks, told: None };
+                self.log.note(Level::Info, "certificate renewed", &[("file", &files.cert.to_string_lossy())]);
+            }
+            // Loaded again at the next look, as it may be for want of file descriptors, but told once.
+            Err(error) if watch.told != Some(looks) => {
+                watch.told = Some(looks);
+                self.log.note(Level::Error, "certificate not renewed", &[("error", &error.message)]);
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// A file as far as its directory tells: another after every change of the file or of the rights to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Look {
+    place: (u64, u64),
+    length: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// Of the certificate and of the key; none of one that is not there.
+type Looks = [Option<Look>; 2];
+
+#[derive(Debug)]
+struct Files {
+    cert: PathBuf,
+    key: PathBuf,
+}
+
+impl Files {
+    fn looks(&self) -> Looks {
+        [&self.cert, &self.key].map(|path| {
+            let seen = fs::metadata(path).ok()?;
+            Some(Look {
+                place: (seen.dev(), seen.ino()),
+                length: seen.len(),
+                modified: (seen.mtime(), seen.mtime_nsec()),
+                changed: (seen.ctime(), seen.ctime_nsec()),
+            })
+        })
+    }
+
+    fn load(&self) -> Result<Arc<ServerConfig>> {
+        let Self { cert, key } = self;
+        // Named here, so that it does not depend on what else is linked into the program.
+        let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(Error::internal)?
+            .with_no_client_auth();
+        let mut config = builder.with_single_cert(chain(cert)?, secret(key)?).map_err(|error| self.unusable(&error))?;
+        config.alpn_protocols = vec![PROTOCOL.to_vec()];
+        Ok(Arc::new(config))
+    }
+
+    fn unusable(&self, error: &rustls::Error) -> Error {
+        let (cert, key) = (self.cert.display(), self.key.display());
+        match error {
+            rustls::Error::InconsistentKeys(_) => {
+                Error::invalid(format!("the key in {key} does not belong to the certificate in {cert}"))
+                    .hint("the server's own certificate must be the first in its file")
+            }
+            rustls::Error::InvalidCertificate(_) => {
+                Error::invalid(format!("the certificate in {cert} cannot be used: {error}"))
+            }
+            _ => Error::invalid(format!("the key in {key} cannot be used: {error}"))
+                .hint("keys of RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, and Ed25519 can be used"),
+        }
+    }
+}
+
+fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let text = read(path, "certificate")?;
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    match chain {
+        Ok(chain) if chain.is_empty() => Err(Error::invalid(format!("no certificate in {}", path.display()))
+            .hint("the file must be PEM, with -----BEGIN CERTIFICATE-----")),
+        Ok(chain) => Ok(chain),
+        Err(error) => Err(broken("certificate", path, &error)),
+    }
+}
+
+fn secret(path: &Path) -> Result<PrivateKeyDer<'static>> {
+    let text = read(path, "key")?;
+    PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
+        pem::Error::NoItemsFound => Error::invalid(format!("no private key in {}", path.display()))
+            .hint("the file must be PEM, and its key not encrypted: openssl pkey -in FILE decrypts it"),
+        _ => broken("private key", path, &error),
+    })
+}
+
+/// Says it in words of its own: the error's quote the file, which may be a key.
+fn broken(what: &str, path: &Path, error: &pem::Error) -> Error {
+    let flaw = match error {
+        pem::Error::MissingSectionEnd { .. } => "its -----END line is missing",
+        pem::Error::IllegalSectionStart { .. } => "its -----BEGIN line is malformed",
+        _ => "it is not Base64",
+    };
+    Error::invalid(format!("the {what} in {} is broken: {flaw}", path.display()))
+}
+
+fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut text));
+    let path = path.display();
+    match read {
+        Ok(_) if text.len() as u64 > MAX_FILE => {
+            Err(Error::invalid(format!("the {what} file {path} is too large")).hint("at most 1 MiB"))
+        }
+        Ok(_) => Ok(text),
+        Err(e) if e.kind() == ErrorKind::NotFound => Err(Error::not_found(&format!("{what} file"), path)),
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+            Err(Error::new(Code::Forbidden, format!("not permitted to read the {what} file {path}")))
+        }
+        Err(e) => Err(Error::invalid(format!("cannot read the {what} file {path}: {e}"))),
+    }
+}
+
+/// Certificates for tests, made by openssl, and clients that trust them.
+#[cfg(test)]
+pub(crate) mod certificates {
+    use super::*;
+    use std::process::Command;
+
+    use rustls::pki_types::ServerName;
+    use rustls::{ClientConfig, RootCertStore};
+    use tempfile::TempDir;
+    use tokio_rustls::{TlsConnector, client};
+
+    const REQUEST: &str = "[req]\nprompt = no\ndistinguished_name = name\nx509_extensions = extensions\n\
+        [name]\nCN = localhost\n[extensions]\nsubjectAltName = DNS:localhost\nbasicConstraints = critical,CA:FALSE\n";
+
+    /// A directory with a certificate that vouches for itself, and its key.
+    #[derive(Debug)]
+    pub(crate) struct Authority {
+        directory: TempDir,
+    }
+
+    impl Authority {
+        pub(crate) fn new() -> Self {
+            Self::of_kind(&["ec", "-pkeyopt", "ec_paramgen_curve:P-256"])
+        }
+
+        /// With a key as `openssl req -newkey` makes it.
+        pub(super) fn of_kind(kind: &[&str]) -> Self {
+            let directory = TempDir::new().expect("a directory");
+            fs::write(directory.path().join("request"), REQUEST).expect("written");
+            let made = Self { directory };
+            let rest = ["-nodes", "-days", "2", "-config", "request", "-keyout", "key.pem", "-out", "cert.pem"];
+            made.openssl(&[&["req", "-x509", "-newkey"], kind, &rest].concat());
+            made
+        }
+
+        pub(super) fn openssl(&self, arguments: &[&str]) {
+            let run = Command::new("openssl").args(arguments).current_dir(&self.directory).output().expect("openssl");
+            assert!(run.status.success(), "openssl {arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+        }
+
+        pub(super) fn cert(&self) -> PathBuf {
+            self.directory.path().join("cert.pem")
+        }
+
+        pub(super) fn key(&self) -> PathBuf {
+            self.directory.path().join("key.pem")
+        }
+
+        /// Looks at the files for every connection.
+        pub(crate) fn tls(&self, handshake: Duration) -> Tls {
+            Tls::with_times(&self.cert(), &self.key(), Times { handshake, trust: Duration::ZERO }).expect("usable")
+        }
+
+        /// A client that trusts nothing but this certificate.
+        pub(crate) fn client(&self) -> Client {
+            let mut roots = RootCertStore::empty();
+            let own = CertificateDer::from_pem_file(self.cert()).expect("a certificate");
+            roots.add(own).expect("trusted");
+            let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+                .with_safe_default_protocol_versions()
+                .expect("versions")
+                .with_root_certificates(roots)
+                .with_no_client_auth();
+            config.alpn_protocols = vec![b"h2".to_vec(), PROTOCOL.to_vec()];
+            Client(TlsConnector::from(Arc::new(config)))
+        }
+    }
+
+    pub(crate) struct Client(TlsConnector);
+
+    impl Client {
+        pub(crate) async fn connect(&self, stream: TcpStream) -> io::Result<client::TlsStream<TcpStream>> {
+            self.0.connect(ServerName::try_from("localhost").expect("a name"), stream).await
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::certificates::{Authority, Client};
+    use super::*;
+    use std::io::Write;
+    use std::sync::mpsc;
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    struct Told(mpsc::Sender<Vec<u8>>);
+
+    impl Write for Told {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.send(bytes.to_owned()).map(|()| bytes.len()).map_err(io::Error::other)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Both ends of a connection.
+    async fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+        let theirs = TcpStream::connect(listener.local_addr().expect("an address")).await.expect("connects");
+        (theirs, listener.accept().await.expect("a connection").0)
+    }
+
+    /// Whether client and server agree, and on which protocol.
+    async fn handshake(tls: &Tls, client: &Client) -> io::Result<Option<Vec<u8>>> {
+        let (theirs, ours) = pair().await;
+        let (theirs, ours) = tokio::join!(client.connect(theirs), tls.accept(ours));
+        let agreed = theirs?.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
+        ours.map(|_| agreed)
+    }
+
+    async fn trusts(client: &Client, tls: &Tls) -> bool {
+        handshake(tls, client).await.is_ok()
+    }
+
+    fn refusal(cert: &Path, key: &Path) -> Error {
+        Tls::load(cert, key).expect_err("not usable")
+    }
+
+    #[tokio::test]
+    async fn clients_that_trust_the_certificate_shake_hands_and_others_do_not() {
+        let (authority, other) = (Authority::new(), Authority::new());
+        let tls = Tls::load(&authority.cert(), &authority.key()).expect("usable");
+        assert_eq!(handshake(&tls, &authority.client()).await.expect("agreed").as_deref(), Some(PROTOCOL));
+        assert!(!trusts(&other.client(), &tls).await);
+        assert!(trusts(&authority.client(), &tls).await);
+    }
+
+    #[tokio::test]
+    async fn keys_of_every_usual_form_are_read() {
+        let forms: [(&[&str], &[&str], &str); 4] = [
+            (&["ec", "-pkeyopt", "ec_paramgen_curve:P-384"], &["pkey"], "BEGIN PRIVATE KEY"),
+            (&["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], &["ec"], "BEGIN EC PRIVATE KEY"),
+            (&["rsa:2048"], &["rsa", "-traditional"], "BEGIN RSA PRIVATE KEY"),
+            (&["ed25519"], &["pkey"], "BEGIN PRIVATE KEY"),
+        ];
+        for (kind, convert, title) in forms {
+            let authority = Authority::of_kind(kind);
+            authority.openssl(&[convert, &["-in", "key.pem", "-out", "key.pem.new"]].concat());
+            fs::rename(authority.key().with_extension("pem.new"), authority.key()).expect("renamed");
+            let text = fs::read_to_string(authority.key()).expect("a key");
+            assert!(text.contains(title), "{kind:?}: {:?}", text.lines().next());
+            assert!(trusts(&authority.client(), &authority.tls(PATIENCE)).await, "{title}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named() {
+        let (authority, other) = (Authority::new(), Authority::new());
+        let (cert, key) = (authority.cert(), authority.key());
+        let nothing = authority.cert().with_file_name("nothing");
+        assert_eq!(refusal(&nothing, &key), Error::not_found("certificate file", nothing.display()));
+        assert_eq!(refusal(&cert, &nothing), Error::not_found("key file", nothing.display()));
+        let message = |cert: &Path, key: &Path| refusal(cert, key).message;
+        assert_eq!(message(&key, &key), format!("no certificate in {}", key.display()));
+        assert_eq!(message(&cert, &cert), format!("no private key in {}", cert.display()));
+        let theirs = other.cert();
+        let misfit = format!("the key in {} does not belong to the certificate in {}", key.display(), theirs.display());
+        assert_eq!(message(&theirs, &key), misfit);
+        let directory = cert.parent().expect("a directory");
+        assert!(message(directory, &key).starts_with("cannot read the certificate file"));
+    }
+
+    #[test]
+    fn broken_files_are_told_without_what_is_in_them() {
+        let authority = Authority::new();
+        let (cert, key) = (authority.cert(), authority.key());
+        let broken = cert.with_file_name("broken");
+        let cases = [
+            ("-----BEGIN #-----\nAAAA\n-----END #-----\n", ["the certificate in", "the key in"], "cannot be used: "),
+            ("-----BEGIN #-----\nc2Vjcm%0\n-----END #-----\n", ["the certificate in", "the private key in"], "Base64"),
+            ("-----BEGIN #-----\nc2Vjcm\n", ["the certificate in", "the private key in"], "-----END line"),
+            ("-----BEGIN #-----c2Vjcm-----END #", ["the certificate in", "the private key in"], "-----BEGIN line"),
+        ];
+        for (text, [of_cert, of_key], flaw) in cases {
+            fs::write(&broken, text.replace('#', "CERTIFICATE")).expect("written");
+            let with_cert = refusal(&broken, &key).message;
+            fs::write(&broken, text.replace('#', "PRIVATE KEY")).expect("written");
+            let with_key = refusal(&cert, &broken).message;
+            for (message, opening) in [(with_cert, of_cert), (with_key, of_key)] {
+                assert!(message.starts_with(&format!("{opening} {}", broken.display())), "{message}");
+                assert!(message.contains(flaw) && !message.contains("c2Vj") && !message.contains('['), "{message}");
+            }
+        }
+        fs::write(&broken, vec![b'\n'; 2 << 20]).expect("written");
+        assert!(refusal(&broken, &key).message.ends_with("is too large"));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_speak_is_left_after_a_while() {
+        let authority = Authority::new();
+        let tls = authority.tls(Duration::from_millis(20));
+        let (_silent, ours) = pair().await;
+        let accepted = timeout(PATIENCE, tls.accept(ours)).await.expect("in time");
+        assert_eq!(accepted.expect_err("silent").kind(), ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn plain_http_is_no_handshake() {
+        let authority = Authority::new();
+        let (mut theirs, ours) = pair().await;
+        theirs.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("written");
+        let accepted = timeout(PATIENCE, authority.tls(PATIENCE).accept(ours)).await.expect("in time");
+        assert_eq!(accepted.expect_err("plain").kind(), ErrorKind::InvalidData);
+    }
+
+    #[tokio::test]
+    async fn a_renewed_certificate_is_used_by_the_next_connection() {
+        let (authority, next) = (Authority::new(), Authority::new());
+        let (before, tls) = (authority.client(), authority.tls(PATIENCE));
+        assert!(trusts(&before, &tls).await);
+        fs::copy(next.cert(), authority.cert()).expect("copied");
+        assert!(trusts(&before, &tls).await, "until the key is there too");
+        fs::copy(next.key(), authority.key()).expect("copied");
+        assert!(trusts(&next.client(), &tls).await);
+        assert!(!trusts(&before, &tls).await);
+    }
+
+    #[tokio::test]
+    async fn a_broken_renewal_keeps_the_certificate_in_use() {
+        let (authority, next) = (Authority::new(), Authority::new());
+        let (client, tls) = (authority.client(), authority.tls(PATIENCE));
+        fs::write(authority.cert(), "not a certificate").expect("written");
+        assert!(trusts(&client, &tls).await);
+        fs::remove_file(authority.cert()).expect("removed");
+        assert!(trusts(&client, &tls).await);
+        fs::copy(next.cert(), authority.cert()).expect("copied");
+        fs::copy(next.key(), authority.key()).expect("copied");
+        assert!(trusts(&next.client(), &tls).await, "mended");
+    }
+
+    #[tokio::test]
+    async fn a_broken_renewal_is_told_once_and_a_mended_one_too() {
+        let (authority, next) = (Authority::new(), Authority::new());
+        let (told, lines) = mpsc::channel();
+        let log = Log::to(Level::Info, Told(told)).expect("starts");
+        let (client, tls) = (authority.client(), authority.tls(PATIENCE).telling(log));
+        fs::copy(next.cert(), authority.cert()).expect("copied");
+        for _ in 0..3 {
+            assert!(trusts(&client, &tls).await);
+        }
+        fs::copy(next.key(), authority.key()).expect("copied");
+        assert!(trusts(&next.client(), &tls).await);
+        drop(tls);
+        let text = String::from_utf8(lines.iter().flatten().collect()).expect("UTF-8");
+        let messages: Vec<_> = text.lines().map(|line| line.split('"').nth(11).expect(line)).collect();
+        assert_eq!(messages, ["certificate not renewed", "certificate renewed"], "{text}");
+    }
+
+    #[tokio::test]
+    async fn files_are_not_looked_at_for_every_connection() {
+        let (authority, next) = (Authority::new(), Authority::new());
+        let (client, times) = (authority.client(), Times { handshake: PATIENCE, trust: Duration::MAX });
+        let tls = Tls::with_times(&authority.cert(), &authority.key(), times).expect("usable");
+        fs::copy(next.cert(), authority.cert()).expect("copied");
+        fs::copy(next.key(), authority.key()).expect("copied");
+        assert!(trusts(&client, &tls).await);
+    }
+}
