@@ -1,17 +1,26 @@
 //! Operations over HTTP: the reverse of what the server does with its catalog.
 
 use std::io::ErrorKind;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use pensa_core::{Code, Error, Method, Op, Result, Route, VERSION, id};
+use pensa_core::{Access, Code, Error, Op, Result, Route, VERSION, id};
 use serde_json::{Map, Value};
 use ureq::Agent;
-use ureq::http::{Request, Response};
+use ureq::http::{HeaderMap, Request, header};
+use uuid::Uuid;
 
-/// Longest wait for a connection.
+use crate::retry::{Answer, Outcome, again};
+use crate::tls;
+use crate::token::Token;
+
+/// Longest wait for a host's address, and then for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest wait for a whole answer; an export or import may take a while.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
+/// Longest a call may take with all its tries.
+const CALL_TIMEOUT: Duration = Duration::from_secs(180);
 /// Largest answer that is read.
 const MAX_ANSWER: u64 = 1 << 30;
 
@@ -19,94 +28,162 @@ const MAX_ANSWER: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct Remote {
     url: String,
-    token: Option<String>,
+    token: Option<Token>,
     store_id: Option<String>,
     agent: Agent,
 }
 
+/// Which server to talk to, and as whom.
+#[derive(Debug, Clone, Default)]
+pub struct RemoteOptions {
+    pub url: String,
+    pub token: Option<Token>,
+    /// The store the caller believes to talk to, if it knows: another one refuses to answer.
+    pub store_id: Option<String>,
+    /// A PEM file of the authorities to trust instead of the usual ones; read for `https` only.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// A request that can be sent again.
+struct Sendable {
+    head: Request<()>,
+    body: Option<String>,
+}
+
 impl Remote {
-    /// `store_id` is the store the caller believes to talk to, if it knows: another one refuses to answer.
-    pub fn new(url: &str, token: Option<String>, store_id: Option<String>) -> Result<Self> {
-        let url = url.trim().trim_end_matches('/').to_owned();
-        let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-        if rest.is_none_or(|rest| rest.is_empty() || rest.contains(['?', '#', '@', ' '])) {
-            return Err(
-                Error::invalid(format!("not the address of a server: {url:?}")).hint("such as http://localhost:7533")
-            );
-        }
-        let agent = Agent::config_builder()
+    pub fn new(options: RemoteOptions) -> Result<Self> {
+        let RemoteOptions { url, token, store_id, ca_file } = options;
+        let url = server_address(&url)?;
+        let mut config = Agent::config_builder()
+            .timeout_resolve(Some(CONNECT_TIMEOUT))
             .timeout_connect(Some(CONNECT_TIMEOUT))
-            .timeout_global(Some(ANSWER_TIMEOUT))
             .http_status_as_error(false)
             // A redirect could carry the token somewhere else.
             .max_redirects(0)
-            .proxy(None)
-            .build()
-            .new_agent();
-        Ok(Self { url, token, store_id, agent })
+            .proxy(None);
+        if url.starts_with("https:") {
+            config = config.tls_config(tls::config(ca_file.as_deref())?);
+        }
+        Ok(Self { url, token, store_id, agent: config.build().new_agent() })
     }
 
     pub fn url(&self) -> &str {
         &self.url
     }
 
+    /// Runs one operation. What may be lost on the way is sent again, a few times; a change has a key by which the
+    /// server knows that it is the same one.
     pub fn call<O: Op>(&self, actor: &str, op: &O) -> Result<O::Output> {
+        let request = self.request(actor, op)?;
+        let deadline = Instant::now() + CALL_TIMEOUT;
+        let mut attempt = 1;
+        loop {
+            let tried = self.send(&request, deadline);
+            let wait = again(attempt, Outcome::of(&tried)).filter(|wait| Instant::now() + *wait < deadline);
+            let Some(wait) = wait else {
+                return self.understand::<O>(tried);
+            };
+            thread::sleep(wait);
+            attempt += 1;
+        }
+    }
+
+    fn request<O: Op>(&self, actor: &str, op: &O) -> Result<Sendable> {
         let Value::Object(fields) = serde_json::to_value(op).map_err(Error::internal)? else {
             return Err(Error::internal(format!("{} is not an object", O::NAME)));
         };
         let (path, rest) = fill_path(O::ROUTE, fields)?;
         let (query, body) = if O::ROUTE.method.fields_in_query() {
-            (query_string(&rest), String::new())
+            (query_string(&rest), None)
         } else {
-            (String::new(), Value::Object(rest).to_string())
+            (String::new(), Some(Value::Object(rest).to_string()))
         };
-        let mut request = Request::builder()
+        let mut head = Request::builder()
             .method(O::ROUTE.method.as_str())
             .uri(format!("{}{path}{query}", self.url))
             .header("Pensa-Version", VERSION)
             .header("Pensa-Actor", percent_encode(actor));
+        if O::ACCESS != Access::Read {
+            head = head.header("Idempotency-Key", Uuid::new_v4().to_string());
+        }
         if let Some(id) = &self.store_id {
-            request = request.header("Pensa-Store", id);
+            head = head.header("Pensa-Store", id);
         }
         if let Some(token) = &self.token {
-            request = request.header("Authorization", format!("Bearer {token}"));
+            head = head.header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()));
         }
-        let answer = if O::ROUTE.method == Method::Get || body.is_empty() {
-            request.body(()).map_err(unsendable).and_then(|request| self.sent(self.agent.run(request)))
-        } else {
-            let request = request.header("Content-Type", "application/json").body(body).map_err(unsendable);
-            request.and_then(|request| self.sent(self.agent.run(request)))
+        if body.is_some() {
+            head = head.header(header::CONTENT_TYPE, "application/json");
+        }
+        Ok(Sendable { head: head.body(()).map_err(unsendable)?, body })
+    }
+
+    /// One try: the request out, the whole answer in.
+    fn send(&self, request: &Sendable, deadline: Instant) -> Result<Answer, ureq::Error> {
+        let left = deadline.saturating_duration_since(Instant::now()).min(ANSWER_TIMEOUT);
+        let head = self.agent.configure_request(request.head.clone()).timeout_global(Some(left)).build();
+        let mut answer = match &request.body {
+            Some(body) => self.agent.run(head.map(|()| body.as_str())),
+            None => self.agent.run(head),
         }?;
-        self.read::<O>(answer)
+        let text = answer.body_mut().with_config().limit(MAX_ANSWER).read_to_string()?;
+        Ok(Answer { status: answer.status().as_u16(), retry_after: retry_after(answer.headers()), text })
     }
 
-    fn sent(&self, sent: Result<Response<ureq::Body>, ureq::Error>) -> Result<Response<ureq::Body>> {
-        sent.map_err(|e| self.unreachable(e))
-    }
-
-    fn read<O: Op>(&self, mut answer: Response<ureq::Body>) -> Result<O::Output> {
-        let status = answer.status();
-        let text =
-            answer.body_mut().with_config().limit(MAX_ANSWER).read_to_string().map_err(|e| self.unreachable(e))?;
+    fn understand<O: Op>(&self, tried: Result<Answer, ureq::Error>) -> Result<O::Output> {
+        let Answer { status, text, .. } = tried.map_err(|e| self.unreachable(&e))?;
         let not_pensa = || {
-            Error::new(Code::Unreachable, format!("{} does not answer like Pensa (HTTP {})", self.url, status.as_u16()))
+            Error::new(Code::Unreachable, format!("{} does not answer like Pensa (HTTP {status})", self.url))
                 .hint("check the address")
         };
-        if status.is_success() {
+        if (200..300).contains(&status) {
             return serde_json::from_str(&text).map_err(|_| not_pensa());
         }
         Err(serde_json::from_str::<Error>(&text).unwrap_or_else(|_| not_pensa()))
     }
 
-    fn unreachable(&self, why: ureq::Error) -> Error {
+    fn unreachable(&self, why: &ureq::Error) -> Error {
+        if let Some(rustls::Error::InvalidCertificate(why)) = tls::objection(why) {
+            let message = format!("cannot trust {}: {}", self.url, tls::distrust(why));
+            return Error::new(Code::Unreachable, message)
+                .hint("a private authority is named by SSL_CERT_FILE, or by pn remote add --ca-cert");
+        }
         let why = match why {
             ureq::Error::Io(e) if e.kind() == ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
+            ureq::Error::Io(e) => e.to_string(),
             ureq::Error::Timeout(_) => "it did not answer in time".to_owned(),
             other => other.to_string(),
         };
-        Error::new(Code::Unreachable, format!("cannot reach {}: {why}", self.url))
-            .hint("start it with pn daemon, or unset PN_DAEMON to work on the store itself")
+        let hint = if self.url.starts_with("https:") || self.url.contains("/p/") {
+            "is the server up? ask whoever runs it"
+        } else {
+            "start it with pn daemon, or unset PN_DAEMON to work on the store itself"
+        };
+        Error::new(Code::Unreachable, format!("cannot reach {}: {why}", self.url)).hint(hint)
     }
+}
+
+/// An address as it is used, if it is one that a server can have.
+pub(crate) fn server_address(url: &str) -> Result<String> {
+    let url = url.trim().trim_end_matches('/');
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    if url.contains('@') {
+        // Not repeated: what stands before the @ may be a secret.
+        return Err(Error::invalid("the address of a server must not hold a name or password")
+            .hint("hand the token over in PN_TOKEN, or keep it with pn remote add"));
+    }
+    if rest.is_none_or(|rest| rest.is_empty() || rest.contains(['?', '#', ' '])) {
+        return Err(
+            Error::invalid(format!("not the address of a server: {url:?}")).hint("such as http://localhost:7533")
+        );
+    }
+    Ok(url.to_owned())
+}
+
+/// How long the server asks to wait, in seconds; the other form, a date, is not worth a calendar.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
 }
 
 /// What HTTP has no room for, such as a query of a hundred kilobytes.
@@ -189,11 +266,41 @@ mod tests {
         assert_eq!(query_string(&fields(&op)), "?assignee=Zo%C3%AB%20%26%20co&limit=5");
     }
 
+    fn at(url: &str) -> Result<Remote> {
+        Remote::new(RemoteOptions { url: url.to_owned(), ..RemoteOptions::default() })
+    }
+
     #[test]
     fn what_is_no_server_address_is_refused() {
         for bad in ["", "localhost:7533", "ftp://x", "http://", "http://a@b", "http://a?b"] {
-            assert!(Remote::new(bad, None, None).is_err(), "{bad:?}");
+            assert!(at(bad).is_err(), "{bad:?}");
         }
-        assert_eq!(Remote::new("http://x:1/", None, None).expect("fine").url(), "http://x:1");
+        assert_eq!(at("http://x:1/").expect("fine").url(), "http://x:1");
+        assert_eq!(at("https://x/p/web/").expect("fine").url(), "https://x/p/web");
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_refused_and_not_repeated() {
+        let error = at("https://ana:s3cret@host/p/web").expect_err("credentials");
+        assert!(!format!("{error:?}").contains("s3cret"), "{error:?}");
+    }
+
+    #[test]
+    fn who_can_help_with_a_server_depends_on_whose_it_is() {
+        let hint = |url| at(url).expect("fine").unreachable(&ureq::Error::ConnectionFailed).hint.expect("a hint");
+        assert!(hint("http://localhost:7533").contains("pn daemon"));
+        assert!(hint("https://host").contains("whoever runs it"));
+        assert!(hint("http://host/p/web").contains("whoever runs it"));
+    }
+
+    #[test]
+    fn certificates_do_not_matter_without_tls() {
+        let options = |url: &str| RemoteOptions {
+            url: url.to_owned(),
+            ca_file: Some("/nonexistent/ca.pem".into()),
+            ..RemoteOptions::default()
+        };
+        assert!(Remote::new(options("http://x")).is_ok());
+        assert_eq!(Remote::new(options("https://x")).expect_err("not there").code, Code::InvalidInput);
     }
 }

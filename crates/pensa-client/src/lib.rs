@@ -1,16 +1,23 @@
 //! One handle on a store, two transports: the engine in this process, or a daemon over HTTP.
 //!
-//! Also knows where stores are kept. How answers are shown is left to the surfaces.
+//! Also knows where stores are kept, and the servers to which the user has given names. How answers are shown is left to the surfaces.
 
 mod http;
 pub mod locate;
+mod remotes;
+mod retry;
+mod tls;
+mod token;
 
 use std::fmt;
 
 use pensa_core::{Access, Result};
 use pensa_engine::{Engine, Execute};
 
-pub use http::Remote;
+pub use http::{Remote, RemoteOptions};
+pub use remotes::{RemoteEntry, RemoteName, Remotes};
+pub use tls::check_authorities;
+pub use token::Token;
 
 /// Who acts; asked only when something is about to change, because finding out may take a process of its own.
 pub type ActorSource = Box<dyn Fn() -> String>;

@@ -142,6 +142,19 @@ pub fn user_store_root(platform: Platform, var: impl Fn(&str) -> Option<OsString
     }
 }
 
+/// The directory of the user's settings, for what must not lie in a repository; `var` looks up an environment variable.
+pub fn user_config_dir(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let dir = |name| var(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
+    match platform {
+        Platform::Linux => dir("XDG_CONFIG_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| Some(dir("HOME")?.join(".config")))
+            .map(|config| config.join("pensa")),
+        Platform::MacOs => Some(dir("HOME")?.join("Library/Application Support/Pensa")),
+        Platform::Windows => Some(dir("APPDATA")?.join("Pensa")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,11 +248,32 @@ mod tests {
         assert_eq!(new_store_root(&module), module.join(".pensa"));
     }
 
+    type Vars = &'static [(&'static str, &'static str)];
+
+    fn vars(pairs: Vars) -> impl Fn(&str) -> Option<OsString> {
+        move |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+    }
+
+    #[test]
+    fn each_platform_keeps_the_users_settings_where_it_expects_them() {
+        let table: [(Platform, Vars, Option<&str>); 9] = [
+            (Platform::Linux, &[("HOME", "/h")], Some("/h/.config/pensa")),
+            (Platform::Linux, &[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c")], Some("/c/pensa")),
+            (Platform::Linux, &[("HOME", "/h"), ("XDG_CONFIG_HOME", "rel")], Some("/h/.config/pensa")),
+            (Platform::Linux, &[("HOME", "/h"), ("XDG_CONFIG_HOME", "")], Some("/h/.config/pensa")),
+            (Platform::Linux, &[("HOME", "")], None),
+            (Platform::MacOs, &[("HOME", "/h")], Some("/h/Library/Application Support/Pensa")),
+            (Platform::MacOs, &[("XDG_CONFIG_HOME", "/c")], None),
+            (Platform::Windows, &[("APPDATA", "C:/R")], Some("C:/R/Pensa")),
+            (Platform::Windows, &[("LOCALAPPDATA", "C:/L")], None),
+        ];
+        for (platform, pairs, expected) in table {
+            assert_eq!(user_config_dir(platform, vars(pairs)), expected.map(PathBuf::from), "{platform:?} {pairs:?}");
+        }
+    }
+
     #[test]
     fn each_platform_keeps_the_users_store_where_it_expects_it() {
-        let vars = |pairs: &'static [(&str, &str)]| {
-            move |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
-        };
         let root = |platform, pairs| user_store_root(platform, vars(pairs));
         assert_eq!(root(Platform::Linux, &[("HOME", "/h")]), Some("/h/.local/state/pensa".into()));
         assert_eq!(root(Platform::Linux, &[("HOME", "/h"), ("XDG_STATE_HOME", "/s")]), Some("/s/pensa".into()));

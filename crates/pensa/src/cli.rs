@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use pensa_client::RemoteName;
 use pensa_core::ops::{comment, dep, issue, store};
 
 /// Memory and state for coding agents
@@ -35,8 +36,8 @@ pub(crate) struct Options {
     #[arg(long, global = true, env = "PN_STORE", hide_env_values = true, value_name = "DIR",
         value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) store: Option<PathBuf>,
-    /// Use a daemon or server instead of the store's files
-    #[arg(long, global = true, env = "PN_DAEMON", hide_env_values = true, value_name = "URL")]
+    /// Use a daemon or server instead of the store's files: its address, or its name in pn remote list
+    #[arg(long, global = true, env = "PN_DAEMON", hide_env_values = true, value_name = "SERVER")]
     pub(crate) remote_server: Option<String>,
 }
 
@@ -66,6 +67,9 @@ pub(crate) enum Command {
     Comment(Comment),
     Batch(Batch),
     Daemon(Daemon),
+    /// Give servers names and keep their tokens
+    #[command(subcommand)]
+    Remote(Remote),
     Export(store::Export),
     Import(store::Import),
     Doctor(store::Doctor),
@@ -147,6 +151,42 @@ pub(crate) struct Daemon {
 pub(crate) enum DaemonCommand {
     /// Tell whether a daemon answers, and for which project
     Status,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Remote {
+    Add(RemoteAdd),
+    /// List the servers that have names
+    List,
+    /// Forget a server and its token
+    Remove {
+        /// What the server is called
+        #[arg(value_name = "NAME")]
+        name: RemoteName,
+    },
+}
+
+/// Give a server a name, for PN_DAEMON and --remote-server
+///
+/// Asks for the token of the server without showing what is typed. Name and token are kept in a file of your own,
+/// outside any repository.
+#[derive(Debug, Args)]
+pub(crate) struct RemoteAdd {
+    /// What to call the server: letters, digits, - and _
+    #[arg(value_name = "NAME")]
+    pub(crate) name: RemoteName,
+    /// Its address, such as https://pensa.example.com/p/web
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Read the token from standard input instead of asking for it
+    #[arg(long)]
+    pub(crate) token_stdin: bool,
+    /// The server wants no token
+    #[arg(long, conflicts_with = "token_stdin")]
+    pub(crate) no_token: bool,
+    /// A PEM file of the authorities to trust for this server, instead of the usual ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_cert: Option<PathBuf>,
 }
 
 /// Play a short day of three agents in a throw-away repository

@@ -1,10 +1,11 @@
 //! From flags and environment to a handle on the store that is meant.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use pensa_client::locate::{self, Platform, Scope, Start};
-use pensa_client::{ActorSource, Client, Remote};
+use pensa_client::{ActorSource, Client, Remote, RemoteEntry, RemoteName, RemoteOptions, Remotes, Token};
 use pensa_core::{Error, Result};
 use pensa_engine::{Engine, StoreDir};
 
@@ -26,12 +27,51 @@ pub(crate) fn server(options: &Options) -> Option<&str> {
     options.remote_server.as_deref().filter(|url| !url.trim().is_empty())
 }
 
-/// A server at `url`, told which store this project believes it serves.
-pub(crate) fn remote(options: &Options, url: &str) -> Result<Remote> {
-    let store_id = store(options).ok().and_then(|store| store.id().ok());
-    // Only what the user hands over: whoever listens at a local port may be somebody else.
-    let token = std::env::var("PN_TOKEN").ok().map(|token| token.trim().to_owned());
-    Remote::new(url, token.filter(|token| !token.is_empty()), store_id)
+/// A server by its address or name, told which store this project believes it serves.
+pub(crate) fn remote(options: &Options, server: &str) -> Result<Remote> {
+    let RemoteEntry { url, token, ca_cert } = named(server.trim())?;
+    Remote::new(RemoteOptions {
+        url,
+        // Only what the user hands over: whoever listens at a local port may be somebody else.
+        token: handed_over()?.or(token),
+        store_id: store(options).ok().and_then(|store| store.id().ok()),
+        ca_file: ca_cert.or_else(|| variable("SSL_CERT_FILE").map(PathBuf::from)),
+    })
+}
+
+/// What is known about a server: of an address nothing else, so that the token of a remote goes nowhere but there.
+fn named(server: &str) -> Result<RemoteEntry> {
+    if server.contains("://") {
+        return Ok(RemoteEntry { url: server.to_owned(), token: None, ca_cert: None });
+    }
+    let name: RemoteName = server.parse().map_err(|_| {
+        Error::invalid(format!("neither the address of a server nor the name of a remote: {server:?}"))
+            .hint("such as http://localhost:7533, or a name from pn remote list")
+    })?;
+    remotes()?.get(&name)
+}
+
+/// The token in the environment, which goes before one that is kept.
+fn handed_over() -> Result<Option<Token>> {
+    let Some(token) = variable("PN_TOKEN") else {
+        return Ok(None);
+    };
+    let token = token.to_str().ok_or_else(|| Error::invalid("PN_TOKEN is not UTF-8"))?.trim();
+    if token.is_empty() {
+        return Ok(None);
+    }
+    token.parse().map(Some).map_err(|e: Error| e.within("PN_TOKEN"))
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The servers to which this user has given names.
+pub(crate) fn remotes() -> Result<Remotes> {
+    let dir = locate::user_config_dir(Platform::HERE, |name| std::env::var_os(name));
+    let dir = dir.ok_or_else(|| Error::invalid("there is no place for remotes").hint("set HOME"))?;
+    Ok(Remotes::in_dir(&dir))
 }
 
 /// The store on this machine that a command on a project's state means.

@@ -7,6 +7,7 @@ mod demo;
 mod init;
 mod man;
 mod overview;
+mod remote;
 mod stdin;
 
 use pensa_core::Result;
@@ -58,6 +59,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Comment(Comment::List(op)) => pass_on(options, *output, &op),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
+        Command::Remote(command) => remote::run(*output, &command),
         Command::Export(op) => pass_on(options, *output, &op),
         Command::Import(op) => pass_on(options, *output, &op),
         Command::Doctor(op) => pass_on(options, *output, &op),
