@@ -1,7 +1,9 @@
 //! `cargo xtask test`: everything that decides whether work lands, stopping at the first failure.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Instant;
+
+use pensa_testkit::postgres::{Cluster, SHARED_CLUSTER};
 
 use crate::repo::cargo;
 use crate::{Result, tidy, tools};
@@ -13,11 +15,7 @@ pub(crate) fn run() -> Result {
     cargo_step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     step("cargo xtask tidy", tidy::run)?;
     cargo_step(&["test", "--doc", "--workspace"])?;
-    if has("nextest") {
-        cargo_step(&["nextest", "run", "--workspace", "--no-fail-fast"])?;
-    } else {
-        cargo_step(&["test", "--workspace", "--no-fail-fast"])?;
-    }
+    tests()?;
     if has("deny") {
         cargo_step(&["deny", "check", "bans", "licenses", "sources"])?;
     } else {
@@ -27,6 +25,14 @@ pub(crate) fn run() -> Result {
     Ok(())
 }
 
+/// Every test, on one PostgreSQL for all of them: with nextest each is a process, and would start its own.
+fn tests() -> Result {
+    let postgres = Cluster::start();
+    let all: &[&str] = if has("nextest") { &["nextest", "run"] } else { &["test"] };
+    let args = [all, &["--workspace", "--no-fail-fast"]].concat();
+    run_step(&args, cargo(&args).env(SHARED_CLUSTER, postgres.address()))
+}
+
 /// Whether cargo knows this subcommand.
 fn has(subcommand: &str) -> bool {
     let mut ask = cargo(&[subcommand, "--version"]);
@@ -34,8 +40,12 @@ fn has(subcommand: &str) -> bool {
 }
 
 fn cargo_step(args: &[&str]) -> Result {
+    run_step(args, &mut cargo(args))
+}
+
+fn run_step(args: &[&str], command: &mut Command) -> Result {
     step(&format!("cargo {}", args.join(" ")), || {
-        let status = cargo(args).status()?;
+        let status = command.status()?;
         if status.success() { Ok(()) } else { Err(status.to_string().into()) }
     })
 }

@@ -1,22 +1,38 @@
 //! The programs that the tests drive, and how to get them on Debian.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use pensa_testkit::postgres;
+
 use crate::Result;
 
+/// PostgreSQL's server, which Debian keeps off every PATH.
+const SERVER: &str = "postgres";
+const POSTGRESQL: &str = "postgresql";
+/// Read by Debian's PostgreSQL when it is installed. Without it the package makes and starts a cluster of the machine's
+/// own, which nobody asked for.
+const NO_CLUSTER: &str = "/etc/postgresql-common/createcluster.d/pensa-tests.conf";
+
 /// A program and the Debian package it comes in.
-const NEEDED: [(&str, &str); 6] = [
+const NEEDED: [(&str, &str); 9] = [
     ("git", "git"),
     ("sqlite3", "sqlite3"),
     ("strace", "strace"),
     ("curl", "curl"),
     ("unshare", "util-linux"),
     ("runuser", "util-linux"),
+    ("openssl", "openssl"),
+    ("psql", "postgresql-client"),
+    (SERVER, POSTGRESQL),
 ];
 
 /// Whether a program can be started by its name. Some lie where only root's PATH looks.
 fn is_there(program: &str) -> bool {
+    if program == SERVER {
+        return postgres::installed().is_some();
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let sbin = ["/usr/sbin", "/sbin"].map(Path::new);
     std::env::split_paths(&path).chain(sbin.map(Path::to_owned)).any(|dir| dir.join(program).is_file())
@@ -36,13 +52,25 @@ pub(crate) fn install_missing() -> Result {
         return Err(format!("the tests need programs that are not here: {advice}").into());
     }
     println!("installing {}", packages.join(", "));
-    // A fresh machine has no package lists; an old one has stale ones, so fetch them only when they are needed.
-    let mut install = vec!["install", "--yes", "--no-install-recommends"];
-    install.extend(packages);
-    if apt(&install) || (apt(&["update"]) && apt(&install)) {
-        return Ok(());
-    }
-    Err(format!("apt-get failed: {advice}").into())
+    let done =
+        if packages.contains(&POSTGRESQL) { without_cluster(|| install(&packages))? } else { install(&packages) };
+    if done { Ok(()) } else { Err(format!("apt-get failed: {advice}").into()) }
+}
+
+/// A fresh machine has no package lists; an old one has stale ones, so fetch them only when they are needed.
+fn install(packages: &[&str]) -> bool {
+    let install = [&["install", "--yes", "--no-install-recommends"], packages].concat();
+    apt(&install) || (apt(&["update"]) && apt(&install))
+}
+
+/// Does the work while [`NO_CLUSTER`] is there.
+fn without_cluster(work: impl FnOnce() -> bool) -> Result<bool> {
+    let file = Path::new(NO_CLUSTER);
+    fs::create_dir_all(file.parent().unwrap_or(file)).map_err(|e| format!("{NO_CLUSTER}: {e}"))?;
+    fs::write(file, "create_main_cluster = false\n").map_err(|e| format!("{NO_CLUSTER}: {e}"))?;
+    let done = work();
+    fs::remove_file(file).map_err(|e| format!("{NO_CLUSTER}: {e}"))?;
+    Ok(done)
 }
 
 fn apt(args: &[&str]) -> bool {

@@ -1,9 +1,10 @@
-//! Hermetic surroundings for tests that run the real `pn`: a machine of its own, its daemon, its disks.
+//! Hermetic surroundings for tests that run the real `pn`: a machine of its own, its daemon, its disks, its PostgreSQL.
 //!
 //! Knows processes and directories only; what `pn` should answer is left to the tests.
 
 mod daemon;
 mod disk;
+pub mod postgres;
 mod run;
 mod sandbox;
 
