@@ -36,7 +36,7 @@ enum Transport {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.transport {
-            Transport::Embedded(engine) => write!(f, "Client({})", engine.store().root().display()),
+            Transport::Embedded(engine) => write!(f, "Client({})", engine.home().place()),
             Transport::Http(remote) => write!(f, "Client({})", remote.url()),
         }
     }

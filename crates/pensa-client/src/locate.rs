@@ -155,6 +155,14 @@ pub fn user_config_dir(platform: Platform, var: impl Fn(&str) -> Option<OsString
     }
 }
 
+/// The directory in which a server without a database keeps its projects, unless it is told another.
+pub fn server_root(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let store = user_store_root(platform, var)?;
+    let mut name = store.file_name()?.to_owned();
+    name.push(if platform == Platform::Linux { "-server" } else { " Server" });
+    Some(store.with_file_name(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

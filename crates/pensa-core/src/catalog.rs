@@ -33,6 +33,13 @@ macro_rules! for_each_op {
             $crate::ops::store::Where,
             $crate::ops::store::Info,
             $crate::ops::batch::Batch,
+            $crate::ops::project::Create,
+            $crate::ops::project::List,
+            $crate::ops::project::Archive,
+            $crate::ops::token::Create,
+            $crate::ops::token::List,
+            $crate::ops::token::Revoke,
+            $crate::ops::audit::Audit,
         }
     };
 }

@@ -24,6 +24,9 @@ pub enum EventType {
     DepRemoved,
     Deleted,
     LeaseExpired,
+    Archived,
+    Restored,
+    Revoked,
 }
 
 impl EventType {
@@ -40,6 +43,9 @@ impl EventType {
             EventType::DepRemoved => "dep_removed",
             EventType::Deleted => "deleted",
             EventType::LeaseExpired => "lease_expired",
+            EventType::Archived => "archived",
+            EventType::Restored => "restored",
+            EventType::Revoked => "revoked",
         }
     }
 }
@@ -50,6 +56,24 @@ pub struct Event {
     /// The store's sequence number
     pub id: i64,
     pub issue_id: IssueId,
+    pub event_type: String,
+    pub actor: String,
+    /// What changed, each field as `{"old":…,"new":…}`
+    pub detail: Map<String, Value>,
+    pub created_at: Timestamp,
+}
+
+/// One line of a store's log, whatever it is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogEntry {
+    /// The store's sequence number
+    pub id: i64,
+    /// What changed: `issue`
+    pub subject_kind: String,
+    pub subject_id: String,
+    /// The issue it concerns, if any
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<IssueId>,
     pub event_type: String,
     pub actor: String,
     /// What changed, each field as `{"old":…,"new":…}`

@@ -65,6 +65,8 @@ ids! {
     IssueId "pn-";
     /// The id of a comment; the same form as an issue's.
     CommentId "pn-";
+    /// The id of a token, which is not its secret.
+    TokenId "tok-";
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.

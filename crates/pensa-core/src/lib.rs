@@ -14,12 +14,13 @@ pub mod issue;
 pub mod json;
 pub mod op;
 pub mod ops;
+pub mod project;
 pub mod similar;
 pub mod text;
 pub mod time;
 
 pub use error::{Code, Error, Result};
-pub use op::{Access, Method, Op, Route};
+pub use op::{Access, Method, Op, Route, Scope};
 pub use time::{Span, Timestamp};
 
 /// The version of this build, compared by client and daemon.

@@ -16,6 +16,18 @@ pub trait Op: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     const NAME: &'static str;
     const ROUTE: Route;
     const ACCESS: Access;
+    const SCOPE: Scope = Scope::Store;
+    /// Whether its answer holds a secret that is kept nowhere, not even to answer a retry.
+    const TELLS_SECRET: bool = false;
+}
+
+/// What an operation is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// One store.
+    Store,
+    /// A server with its projects and tokens.
+    Server,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

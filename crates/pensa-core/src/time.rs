@@ -43,6 +43,12 @@ impl Timestamp {
     pub fn plus(self, span: Span) -> Self {
         Self::from_millis(self.as_millis().saturating_add(span.as_millis())).unwrap_or(self)
     }
+
+    /// This moment less `span`.
+    #[must_use]
+    pub fn minus(self, span: Span) -> Self {
+        self.plus(Span::from_millis(span.as_millis().saturating_neg()))
+    }
 }
 
 impl fmt::Display for Timestamp {
@@ -172,6 +178,67 @@ impl JsonSchema for Span {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "string", "pattern": "^[0-9]+[smhd]$"})
+    }
+}
+
+/// A moment in the past, named by how long ago it was or by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Since {
+    Ago(Span),
+    At(Timestamp),
+}
+
+impl Since {
+    pub fn as_of(self, now: Timestamp) -> Timestamp {
+        match self {
+            Since::Ago(span) => now.minus(span),
+            Since::At(at) => at,
+        }
+    }
+}
+
+impl fmt::Display for Since {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Since::Ago(span) => span.fmt(f),
+            Since::At(at) => at.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Since {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = |_| {
+            Error::invalid(format!("neither a duration nor a time: {text:?}"))
+                .hint("such as 12h, 7d or 2026-02-27T14:30:00Z")
+        };
+        text.parse().map(Since::Ago).or_else(|_| text.parse().map(Since::At)).map_err(bad)
+    }
+}
+
+impl Serialize for Since {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Since {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Cow::<str>::deserialize(from)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Since {
+    fn schema_name() -> Cow<'static, str> {
+        "Since".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string"})
     }
 }
 

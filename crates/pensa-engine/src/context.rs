@@ -6,10 +6,10 @@ use std::fmt::Debug;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pensa_core::id::IssueId;
-use pensa_core::{Error, Result, Timestamp, text};
+use pensa_core::{Access, Code, Error, Result, Timestamp, text};
 use uuid::Uuid;
 
-use crate::store::StoreDir;
+use crate::home::Home;
 
 /// The actor of what happens by itself: leases that run out, a fresh clone that imports.
 pub(crate) const SYSTEM: &str = "pensa";
@@ -43,30 +43,100 @@ impl Ids for RandomIds {
     }
 }
 
+/// On whose behalf an operation runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    pub actor: String,
+    /// The id of the token that a server was shown.
+    pub token: Option<String>,
+    /// The most that this caller may do.
+    pub may: Access,
+}
+
+impl Caller {
+    /// Somebody who has the store itself in hand, and so may do anything with it.
+    pub fn local(actor: &str) -> Self {
+        Self { actor: actor.to_owned(), token: None, may: Access::Admin }
+    }
+
+    /// What happens by itself.
+    pub(crate) fn system() -> Self {
+        Self::local(SYSTEM)
+    }
+}
+
+/// What a store is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Nothing: a store of its own.
+    Alone,
+    /// A server: it holds one of its projects.
+    Project,
+    /// A server: it holds the list of its projects and tokens.
+    Control,
+}
+
+fn no_server() -> Error {
+    Error::new(Code::Unsupported, "this is one store, not a server with projects and tokens")
+        .hint("pn serve runs one; name its database or directory with --database or --data-dir")
+}
+
 /// The circumstances of one operation.
 #[derive(Debug)]
 pub struct Context<'a> {
     pub actor: String,
     pub now: Timestamp,
-    pub store: &'a StoreDir,
+    pub store: &'a Home,
+    pub(crate) token: Option<String>,
+    may: Access,
+    part: Part,
     ids: &'a dyn Ids,
     /// What earlier lines of a batch called the issues they made.
     names: RefCell<HashMap<String, IssueId>>,
 }
 
 impl<'a> Context<'a> {
-    pub fn new(actor: &str, clock: &dyn Clock, ids: &'a dyn Ids, store: &'a StoreDir) -> Result<Self> {
-        let actor = text::line("actor", actor)?.to_owned();
-        Ok(Self { actor, now: clock.now()?, store, ids, names: RefCell::default() })
+    pub fn new(caller: &Caller, clock: &dyn Clock, ids: &'a dyn Ids, store: &'a Home, part: Part) -> Result<Self> {
+        let actor = text::line("actor", &caller.actor)?.to_owned();
+        let (token, may) = (caller.token.clone(), caller.may);
+        Ok(Self { actor, now: clock.now()?, store, token, may, part, ids, names: RefCell::default() })
     }
 
     pub fn uuid(&self) -> Uuid {
         self.ids.next()
     }
 
-    /// The same circumstances under another name.
-    pub(crate) fn acting_as(&self, actor: &str) -> Self {
-        Self { actor: actor.to_owned(), now: self.now, store: self.store, ids: self.ids, names: RefCell::default() }
+    /// Refuses a caller who may not do as much as `access`.
+    pub(crate) fn require(&self, access: Access, what: &str) -> Result<()> {
+        if access <= self.may {
+            return Ok(());
+        }
+        Err(Error::new(Code::Forbidden, format!("{what} needs more rights than this token has"))
+            .hint("ask for a token with a higher role: viewer, agent, maintainer, admin"))
+    }
+
+    /// Refuses what only a server's control store can do.
+    pub(crate) fn require_control(&self) -> Result<()> {
+        if self.part == Part::Control { Ok(()) } else { Err(no_server()) }
+    }
+
+    /// Refuses what only the stores of a server can do.
+    pub(crate) fn require_server(&self) -> Result<()> {
+        if self.part == Part::Alone { Err(no_server()) } else { Ok(()) }
+    }
+
+    /// The same circumstances, but as what happens by itself.
+    pub(crate) fn as_system(&self) -> Self {
+        Self {
+            actor: SYSTEM.to_owned(),
+            now: self.now,
+            store: self.store,
+            token: None,
+            may: self.may,
+            part: self.part,
+            ids: self.ids,
+            names: RefCell::default(),
+        }
     }
 
     pub(crate) fn name(&self, name: String, id: IssueId) {

@@ -1,27 +1,43 @@
 //! One open store: opens it, and runs operations in read or write transactions.
 
 use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use pensa_core::{Access, Error, Result, Timestamp};
+use uuid::Uuid;
 
-use crate::context::{Clock, Context, Ids, RandomIds, SYSTEM, SystemClock};
-use crate::db::{Db, Tx};
+use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SystemClock};
+use crate::db::{Db, Postgres, Tx};
 use crate::execute::Execute;
+use crate::group::Job;
+use crate::home::Home;
 use crate::jsonl;
 use crate::ops::lease;
 use crate::store::StoreDir;
-use crate::ticket;
 
-/// An open store. Holds one connection: give each thread its own.
+/// How often a transaction is tried that fails before its commit because the database went away or another
+/// transaction got in its way.
+const TRIES: usize = 3;
+
+/// An open store. On SQLite it holds one connection, on PostgreSQL none between transactions.
 #[derive(Debug)]
 pub struct Engine {
-    store: StoreDir,
+    home: Home,
+    source: Source,
     db: Db,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
+    part: Part,
     /// How many transactions this handle has committed.
     writes: Cell<u64>,
+}
+
+/// What another handle on the same store is made from.
+#[derive(Debug, Clone)]
+enum Source {
+    Dir(StoreDir),
+    Database(Postgres, Uuid),
 }
 
 /// What a store looked like to one handle: while its mark stays the same, nobody has changed anything.
@@ -33,10 +49,7 @@ pub struct Mark {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if self.writes.get() > 0
-            && self.db.needs_tidying()
-            && let Some(_ticket) = ticket::try_take(&self.store)
-        {
+        if self.writes.get() > 0 {
             self.db.tidy_up();
         }
     }
@@ -55,21 +68,63 @@ impl Engine {
             store.complete()?;
         }
         let mut fresh = false;
+        let home = Home::Dir(store.clone());
         let db = Db::open(&store, clock.now()?, |tx| {
             fresh = true;
             if !jsonl::any(&store) {
                 return Ok(());
             }
-            jsonl::import(&Context::new(SYSTEM, &*clock, &*ids, &store)?, tx).map(drop)
+            jsonl::import(&Context::new(&Caller::system(), &*clock, &*ids, &home, Part::Alone)?, tx).map(drop)
         })?;
-        Ok(Self { store, db, clock, ids, writes: Cell::new(u64::from(fresh)) })
+        let (source, writes) = (Source::Dir(store), Cell::new(u64::from(fresh)));
+        Ok(Self { home, source, db, clock, ids, part: Part::Alone, writes })
     }
 
-    pub fn store(&self) -> &StoreDir {
-        &self.store
+    /// The store with this id in a database of many.
+    pub fn in_database(database: &Postgres, project: &str, id: Uuid) -> Self {
+        Self::in_database_with(database, project, id, Arc::new(SystemClock), Arc::new(RandomIds))
     }
 
-    /// The store's mark as of now. Much cheaper than any question to the store.
+    /// The same with a clock and a source of ids of the caller's own.
+    pub fn in_database_with(
+        database: &Postgres,
+        project: &str,
+        id: Uuid,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Self {
+        let home = Home::Database { place: database.place(), project: project.to_owned(), id, files: None };
+        let (db, source) = (Db::Postgres(database.store(id)), Source::Database(database.clone(), id));
+        Self { home, source, db, clock, ids, part: Part::Project, writes: Cell::new(0) }
+    }
+
+    #[must_use]
+    fn with_home(mut self, home: Home) -> Self {
+        self.home = home;
+        self
+    }
+
+    /// The same store, with a directory for its exports.
+    #[must_use]
+    pub fn with_files(mut self, dir: StoreDir) -> Self {
+        if let Home::Database { files, .. } = &mut self.home {
+            *files = Some(dir);
+        }
+        self
+    }
+
+    /// The same store as a part of a server.
+    #[must_use]
+    pub(crate) fn being(mut self, part: Part) -> Self {
+        self.part = part;
+        self
+    }
+
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The store's mark as of now. On SQLite much cheaper than any question to the store.
     pub fn mark(&self) -> Result<Mark> {
         Ok(Mark { seen: self.db.changes_seen()?, writes: self.writes.get() })
     }
@@ -90,81 +145,207 @@ impl Engine {
 
     /// Another handle on the same store, for another thread.
     pub fn another(&self) -> Result<Self> {
-        Self::open_with(self.store.clone(), self.clock.clone(), self.ids.clone())
+        let (clock, ids) = (self.clock.clone(), self.ids.clone());
+        match &self.source {
+            Source::Dir(store) => Ok(Self::open_with(store.clone(), clock, ids)?.being(self.part)),
+            Source::Database(database, id) => {
+                let another = Self::in_database_with(database, &self.home.project(), *id, clock, ids);
+                Ok(another.being(self.part).with_home(self.home.clone()))
+            }
+        }
     }
 
-    /// Runs one operation as `actor`, in a transaction of its own.
+    /// Runs one operation as `actor`, who has the store itself in hand, in a transaction of its own.
     pub fn call<O: Execute>(&self, actor: &str, op: &O) -> Result<O::Output> {
-        self.run(O::ACCESS, actor, |cx, tx| op.execute(cx, tx))
+        self.run(O::ACCESS, &Caller::local(actor), |cx, tx| op.execute(cx, tx))
     }
 
-    /// Runs `work` in a transaction of the kind that `access` asks for.
+    /// Runs `work` in a transaction of the kind that `access` asks for. It may run again if the database goes away
+    /// before the commit.
     pub fn run<T>(
         &self,
         access: Access,
-        actor: &str,
-        work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>,
+        caller: &Caller,
+        work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>,
     ) -> Result<T> {
-        match access {
-            Access::Read => self.read(actor, work),
-            Access::Write | Access::Maintain | Access::Admin => self.write(actor, work),
+        let mut tries = 1..;
+        loop {
+            let last = tries.next().is_none_or(|tried| tried >= TRIES);
+            let attempt = match access {
+                Access::Read => self.read(caller, &work),
+                Access::Write | Access::Maintain | Access::Admin => self.write(caller, &work),
+            };
+            match attempt {
+                Ok(output) => return Ok(output),
+                Err(lost) if last || !lost.again => return Err(lost.error),
+                Err(_) => {}
+            }
         }
     }
 
-    fn context(&self, actor: &str) -> Result<Context<'_>> {
-        Context::new(actor, &*self.clock, &*self.ids, &self.store)
+    fn context(&self, caller: &Caller) -> Result<Context<'_>> {
+        Context::new(caller, &*self.clock, &*self.ids, &self.home, self.part)
     }
 
-    fn read<T>(&self, actor: &str, work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T> {
-        let cx = self.context(actor)?;
+    fn read<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {
+        let cx = self.context(caller)?;
         let tx = self.db.begin_read()?;
-        if lease::any_due(&cx, &tx)? {
-            drop(tx);
-            self.write(SYSTEM, |_, _| Ok(()))?;
-            return work(&cx, &self.db.begin_read()?);
+        let is_due = lease::any_due(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
+        if !is_due {
+            return work(&cx, &tx).map_err(|e| Lost::with(&tx, e));
         }
-        work(&cx, &tx)
+        drop(tx);
+        self.expire()?;
+        let tx = self.db.begin_read()?;
+        work(&cx, &tx).map_err(|e| Lost::with(&tx, e))
     }
 
-    fn write<T>(&self, actor: &str, work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T> {
-        let _ticket = ticket::take(&self.store)?;
-        let cx = self.context(actor)?;
+    /// Gives back every claim whose lease has run out.
+    fn expire(&self) -> Result<(), Lost> {
+        self.write(&Caller::system(), |_, _| Ok(()))
+    }
+
+    fn write<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {
+        let cx = self.context(caller)?;
         let tx = self.db.begin_write()?;
-        lease::expire(&cx, &tx)?;
-        let output = work(&cx, &tx)?;
+        let output = lease::expire(&cx, &tx).and_then(|()| work(&cx, &tx)).map_err(|e| Lost::with(&tx, e))?;
         tx.commit()?;
         self.writes.set(self.writes.get() + 1);
         Ok(output)
+    }
+
+    /// Begins to read: any number of questions, all answered as of one moment. `known` is what is known from an
+    /// earlier time, and saves asking again for what has not changed.
+    pub fn reading(&self, known: Option<(Mark, Option<Timestamp>)>) -> Result<Reading<'_>> {
+        let mut reading = self.begin_reading(known)?;
+        if reading.is_overdue()? {
+            drop(reading);
+            self.expire().map_err(|lost| lost.error)?;
+            reading = self.begin_reading(None)?;
+        }
+        Ok(reading)
+    }
+
+    fn begin_reading(&self, known: Option<(Mark, Option<Timestamp>)>) -> Result<Reading<'_>> {
+        let tx = self.db.begin_read()?;
+        let seen = tx.changes().map_or_else(|| self.db.changes_seen(), Ok)?;
+        let mark = Mark { seen, writes: self.writes.get() };
+        let right_until = match known {
+            Some((same, right_until)) if same == mark => right_until,
+            _ => lease::next_expiry(&tx)?,
+        };
+        Ok(Reading { engine: self, tx, mark, right_until })
+    }
+
+    /// Whether the store is a file of this machine: then a question costs microseconds and any number of handles is
+    /// fine. Otherwise it costs a journey, and connections are few.
+    pub fn is_local(&self) -> bool {
+        matches!(self.db, Db::Sqlite(_))
     }
 
     pub(crate) fn expect_many_writes(&self) -> Result<()> {
         self.db.expect_many_writes()
     }
 
-    /// Runs every job that `next` hands out in one write transaction, each under a savepoint of its own, so that
-    /// one that fails leaves no trace and does not disturb the others.
+    /// Runs every job in one write transaction, each under a savepoint of its own, so that one that fails leaves no
+    /// trace and does not disturb the others. Takes in what `more` has while it runs; done again, it starts with the
+    /// same jobs.
     pub(crate) fn write_group(
         &self,
-        mut next: impl FnMut(&mut dyn FnMut(&str, crate::group::Work) -> Result<String>) -> bool,
-    ) -> Result<()> {
-        let _ticket = ticket::take(&self.store)?;
-        let tx = self.db.begin_write()?;
-        lease::expire(&self.context(SYSTEM)?, &tx)?;
-        let mut lost = None;
-        let mut run = |actor: &str, work: crate::group::Work| {
-            let cx = self.context(actor)?;
-            let outcome = tx.savepoint(|| work(&cx, &tx));
-            if !tx.is_alive() {
-                lost =
-                    Some(outcome.as_ref().err().cloned().unwrap_or_else(|| Error::internal("the transaction is lost")));
+        jobs: &mut Vec<Job>,
+        mut more: impl FnMut(usize) -> Option<Job>,
+    ) -> Result<Vec<Result<String>>> {
+        let mut tries = 1..;
+        loop {
+            let last = tries.next().is_none_or(|tried| tried >= TRIES);
+            match self.try_group(jobs, &mut more) {
+                Ok(answers) => return Ok(answers),
+                Err(lost) if last || !lost.again => return Err(lost.error),
+                Err(_) => {}
             }
-            outcome
-        };
-        while next(&mut run) && tx.is_alive() {}
-        if let Some(error) = lost {
-            return Err(error);
         }
+    }
+
+    fn try_group(
+        &self,
+        jobs: &mut Vec<Job>,
+        more: &mut dyn FnMut(usize) -> Option<Job>,
+    ) -> Result<Vec<Result<String>>, Lost> {
+        let tx = self.db.begin_write()?;
+        lease::expire(&self.context(&Caller::system())?, &tx).map_err(|e| Lost::with(&tx, e))?;
+        let mut answers = Vec::with_capacity(jobs.len());
+        loop {
+            if answers.len() == jobs.len() {
+                match more(jobs.len()) {
+                    Some(job) => jobs.push(job),
+                    None => break,
+                }
+            }
+            let job = &jobs[answers.len()];
+            let run = || self.context(&job.caller).and_then(|cx| tx.savepoint(|| job.run(&cx, &tx)));
+            // Unwinding has undone what it did.
+            let answer = panic::catch_unwind(AssertUnwindSafe(run))
+                .unwrap_or_else(|_| Err(Error::internal("the operation failed unexpectedly")));
+            if !tx.is_alive() || tx.is_worth_another_try() {
+                let error = answer.err().unwrap_or_else(|| Error::internal("the transaction is lost"));
+                return Err(Lost::with(&tx, error));
+            }
+            answers.push(answer);
+        }
+        tx.commit()?;
         self.writes.set(self.writes.get() + 1);
-        tx.commit()
+        Ok(answers)
+    }
+}
+
+/// An attempt that failed, and whether another may succeed.
+struct Lost {
+    error: Error,
+    again: bool,
+}
+
+impl Lost {
+    fn with(tx: &Tx<'_>, error: Error) -> Self {
+        Self { error, again: tx.is_worth_another_try() }
+    }
+}
+
+impl From<Error> for Lost {
+    fn from(error: Error) -> Self {
+        Self { error, again: false }
+    }
+}
+
+/// A moment of a store, to ask questions about.
+#[derive(Debug)]
+pub struct Reading<'e> {
+    engine: &'e Engine,
+    tx: Tx<'e>,
+    pub mark: Mark,
+    /// When the next lease runs out, and with it every answer.
+    pub right_until: Option<Timestamp>,
+}
+
+impl Reading<'_> {
+    fn is_overdue(&self) -> Result<bool> {
+        match self.right_until {
+            Some(end) => Ok(self.engine.now()? >= end),
+            None => Ok(false),
+        }
+    }
+
+    /// Answers one question.
+    pub fn run<T>(&self, caller: &Caller, work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T> {
+        work(&self.engine.context(caller)?, &self.tx)
+    }
+
+    /// Whether no more can be asked: the database went away, or refused something and with it all that follows.
+    pub fn is_over(&self) -> bool {
+        !self.tx.is_alive() || self.tx.is_spoilt()
+    }
+
+    /// Whether what failed may well succeed in another reading.
+    pub fn is_worth_another_try(&self) -> bool {
+        self.tx.is_worth_another_try()
     }
 }

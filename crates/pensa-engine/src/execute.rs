@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use pensa_core::{Access, Error, Op, Result, Route, for_each_op, json};
+use pensa_core::{Access, Error, Op, Result, Route, Scope, for_each_op, json};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
@@ -24,7 +24,9 @@ pub struct Entry {
     pub name: &'static str,
     pub route: Route,
     pub access: Access,
-    pub run: fn(&Context<'_>, &Tx<'_>, Value) -> Result<String>,
+    pub scope: Scope,
+    pub tells_secret: bool,
+    pub run: fn(&Context<'_>, &Tx<'_>, &Value) -> Result<String>,
     pub input_schema: fn(&mut SchemaGenerator) -> Schema,
     pub output_schema: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -41,8 +43,11 @@ impl Entry {
             name: O::NAME,
             route: O::ROUTE,
             access: O::ACCESS,
+            scope: O::SCOPE,
+            tells_secret: O::TELLS_SECRET,
             run: |cx, tx, input| {
-                let op: O = serde_json::from_value(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
+                cx.require(O::ACCESS, O::NAME)?;
+                let op = O::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
                 let mut answer = Vec::with_capacity(512);
                 op.write_json(cx, tx, &mut answer)?;
                 String::from_utf8(answer).map_err(Error::internal)

@@ -1,28 +1,45 @@
 //! Group commit: one thread that writes for many callers and answers them after a shared commit.
 
 use std::fmt;
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use pensa_core::{Code, Error, Result};
 
-use crate::context::Context;
+use crate::context::{Caller, Context};
 use crate::db::Tx;
 use crate::engine::Engine;
+use crate::tables::answers::{self, Once};
 
 /// Most operations that share one commit; bounds how long the first of them waits.
 const MAX_GROUP: usize = 128;
 /// Most callers in the queue; the next one is told that the store is busy.
 const MAX_QUEUE: usize = 1024;
 
-pub(crate) type Work = Box<dyn FnOnce(&Context<'_>, &Tx<'_>) -> Result<String> + Send>;
+type Work = Box<dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send>;
 type Reply = Box<dyn FnOnce(Result<String>) + Send>;
 
-struct Job {
-    actor: String,
+/// Something to write for somebody who waits.
+pub(crate) struct Job {
+    pub(crate) caller: Caller,
+    once: Option<Once>,
     work: Work,
     reply: Reply,
+}
+
+impl Job {
+    /// Does it, unless the same request was answered before.
+    pub(crate) fn run(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<String> {
+        let Some(once) = &self.once else {
+            return (self.work)(cx, tx);
+        };
+        if let Some(answer) = answers::given(tx, once)? {
+            return Ok(answer);
+        }
+        let answer = (self.work)(cx, tx)?;
+        answers::keep(cx, tx, once, &answer)?;
+        Ok(answer)
+    }
 }
 
 /// The writing thread. Dropping it finishes what is queued.
@@ -48,14 +65,16 @@ impl GroupWriter {
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
-    /// Queues `work`; `reply` is called once it is durable, or has failed.
+    /// Queues `work`; `reply` is called once it is durable, or has failed. It may run again if the database goes away
+    /// before the commit. With `once`, the same request is answered as before and not done again.
     pub fn submit(
         &self,
-        actor: &str,
-        work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<String> + Send + 'static,
+        caller: Caller,
+        once: Option<Once>,
+        work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send + 'static,
         reply: impl FnOnce(Result<String>) + Send + 'static,
     ) {
-        let job = Job { actor: actor.to_owned(), work: Box::new(work), reply: Box::new(reply) };
+        let job = Job { caller, once, work: Box::new(work), reply: Box::new(reply) };
         let refused = match &self.queue {
             Some(queue) => match queue.try_send(job) {
                 Ok(()) => return,
@@ -85,27 +104,15 @@ fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
             let _ = reopened.expect_many_writes();
             engine = reopened;
         }
-        let mut done: Vec<(Reply, Result<String>)> = Vec::new();
-        let mut upcoming = Some(first);
-        let committed = engine.write_group(|run| {
-            let Some(job) = upcoming.take().or_else(|| jobs.try_recv().ok()) else {
-                return false;
-            };
-            let Job { actor, work, reply } = job;
-            let result = panic::catch_unwind(AssertUnwindSafe(|| run(&actor, work)))
-                .unwrap_or_else(|_| Err(Error::internal("the operation failed unexpectedly")));
-            done.push((reply, result));
-            done.len() < MAX_GROUP
-        });
-        if let Some(job) = upcoming.take() {
-            // The transaction could not even begin.
-            let error = committed.as_ref().err().cloned().unwrap_or_else(|| Error::internal("not run"));
-            (job.reply)(Err(error));
-        }
-        for (reply, result) in done {
-            match &committed {
-                Ok(()) => reply(result),
-                Err(error) => reply(Err(error.clone())),
+        let mut group = vec![first];
+        let more = |taken| if taken < MAX_GROUP { jobs.try_recv().ok() } else { None };
+        match engine.write_group(&mut group, more) {
+            Ok(answers) => group.into_iter().zip(answers).for_each(|(job, answer)| (job.reply)(answer)),
+            Err(error) => {
+                // Whoever queued while the database could not be reached has waited for it long enough.
+                let gone = matches!(error.code, Code::Unreachable | Code::Busy);
+                let others = jobs.try_iter().take(if gone { MAX_QUEUE } else { 0 });
+                group.into_iter().chain(others).for_each(|job| (job.reply)(Err(error.clone())));
             }
         }
     }
@@ -129,27 +136,19 @@ mod tests {
         let engine = Engine::open(store).expect("an engine");
         let create = |cx: &Context<'_>, tx: &Tx<'_>| {
             let input = serde_json::json!({"title": "t", "issue_type": "task"});
-            (entry("issue.create").expect("in the catalog").run)(cx, tx, input)
+            (entry("issue.create").expect("in the catalog").run)(cx, tx, &input)
         };
-        let mut jobs: Vec<Work> = vec![
-            Box::new(create),
-            Box::new(|_, tx| tx.execute("ROLLBACK", params![]).map(|_| String::new())),
-            Box::new(create),
-        ];
-        jobs.reverse();
-        let mut ran = 0;
-        let committed = engine.write_group(|run| {
-            let Some(work) = jobs.pop() else { return false };
-            ran += 1;
-            let _ = run("alice", work);
-            true
-        });
+        let lose = |_: &Context<'_>, tx: &Tx<'_>| tx.execute("ROLLBACK", params![]).map(|_| String::new());
+        let job = |work: Work| Job { caller: Caller::local("alice"), once: None, work, reply: Box::new(drop) };
+        let mut waiting = vec![job(Box::new(create)), job(Box::new(lose))];
+        let mut group = vec![job(Box::new(create))];
+        let committed = engine.write_group(&mut group, |_| waiting.pop());
         assert!(committed.is_err());
-        assert_eq!(ran, 2, "the third never ran");
+        assert_eq!((group.len(), waiting.len()), (2, 1), "the third never ran");
         assert!(engine.call("alice", &List::default()).expect("a list").is_empty());
         let (send, receive) = mpsc::channel();
         let writer = GroupWriter::start(engine).expect("starts");
-        writer.submit("alice", create, move |result| send.send(result).expect("awaited"));
+        writer.submit(Caller::local("alice"), None, create, move |result| send.send(result).expect("awaited"));
         receive.recv().expect("an answer").expect("the next group is fine");
     }
 }

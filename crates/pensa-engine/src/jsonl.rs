@@ -89,7 +89,8 @@ fn write_atomically(drafts: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> 
 
 /// Reads every file before anything is changed, then adds what is missing and takes over what is newer.
 pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
-    let [issue_file, dep_file, comment_file] = NAMES.map(|name| cx.store.root().join(name));
+    let store = cx.store.dir()?;
+    let [issue_file, dep_file, comment_file] = NAMES.map(|name| store.root().join(name));
     let all_issues: Vec<(usize, Issue)> = parse::<Issue>(&issue_file)?
         .into_iter()
         .map(|(line, issue)| Ok((line, issue.adopt().map_err(|e| bad_line(&issue_file, line, e))?)))

@@ -56,14 +56,28 @@ impl StoreDir {
         Ok((store, created))
     }
 
+    /// Makes the store with this id in `root`, or opens it if it is there.
+    pub(crate) fn create_with_id(root: &Path, id: &str) -> Result<Self> {
+        match private_dir(root) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(error::io("create", root, &e)),
+            _ => {}
+        }
+        let store = Self::at(root)?;
+        store.complete_with_id(id)?;
+        Ok(store)
+    }
+
     /// Adds whatever a store needs and this one lacks, as a fresh clone does. Says whether it got its id just now.
     pub(crate) fn complete(&self) -> Result<bool> {
+        self.complete_with_id(&Uuid::now_v7().to_string())
+    }
+
+    fn complete_with_id(&self, id: &str) -> Result<bool> {
         self.local_dir("")?;
         write_once(&self.root.join(".gitignore"), GITIGNORE)?;
         let config = format!(
             "# Settings of this project's Pensa store. Commit this file: clones know the store by its id.\n\
-             store_id = \"{}\"\n",
-            Uuid::now_v7()
+             store_id = \"{id}\"\n"
         );
         write_once(&self.config(), &config)
     }

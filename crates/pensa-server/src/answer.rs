@@ -3,7 +3,7 @@
 //! Which status an error has is left to its code; only what HTTP itself refuses has a status of its own here.
 
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use pensa_core::{Code, Error, json};
@@ -26,11 +26,17 @@ pub(crate) fn ok(status: StatusCode, text: impl Into<Body>) -> Response {
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) error: Error,
+    /// After how many seconds to try again.
+    pub(crate) retry_after: Option<u64>,
 }
+
+/// Why a request was refused, for logs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Refused(pub(crate) Code);
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode, error: Error) -> Self {
-        Self { status, error }
+        Self { status, error, retry_after: None }
     }
 
     pub(crate) fn forbidden(message: impl Into<String>) -> Self {
@@ -41,7 +47,7 @@ impl Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         let status = StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self { status, error }
+        Self::new(status, error)
     }
 }
 
@@ -49,6 +55,10 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let text = json::to_line(&self.error).unwrap_or_else(|_| r#"{"error":"internal","code":"internal"}"#.into());
         let mut response = ok(self.status, text);
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response.extensions_mut().insert(Refused(self.error.code));
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }

@@ -1,4 +1,5 @@
-//! Runs operations: reads on a few connections of their own, everything else through the one writing thread.
+//! Runs the operations of one store: reads on a few connections of their own, everything else through one writing
+//! thread.
 //!
 //! A read that is known to be quick runs on the thread that serves its connection, because waking another thread
 //! costs more than the query. How long each operation takes is measured all the time; those that take long go to
@@ -12,13 +13,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
-use pensa_core::{Access, Code, Error, Result};
-use pensa_engine::{Engine, Entry, GroupWriter};
+use pensa_core::{Access, Code, Error, Method, Result};
+use pensa_engine::{Caller, Context, Engine, Entry, GroupWriter, Once, Tx};
 use serde_json::Value;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task;
 use tokio::time::timeout;
 
+use crate::gather::Gathered;
 use crate::reader::Reader;
 
 /// Connections, and threads, for reads that take long.
@@ -57,9 +59,9 @@ impl Operation {
         self.average_nanos.store(average - average / 8 + nanos(time.min(4 * QUICK)) / 8, Ordering::Relaxed);
     }
 
-    fn read(&self, engine: &Engine, actor: &str, input: Value) -> Result<String> {
+    fn read(&self, engine: &Engine, caller: &Caller, input: &Value) -> Result<String> {
         let start = Instant::now();
-        let run = || engine.run(Access::Read, actor, |cx, tx| (self.entry.run)(cx, tx, input));
+        let run = || engine.run(Access::Read, caller, |cx, tx| (self.entry.run)(cx, tx, input));
         // Unwinding rolls the transaction back; the connection stays good.
         let answer = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(unexpected()));
         self.took(start.elapsed());
@@ -76,12 +78,25 @@ pub(crate) fn unexpected() -> Error {
     Error::internal("the operation failed unexpectedly").hint("the daemon's standard error says where")
 }
 
-/// The connections to one store.
+/// The ways to one store.
 pub(crate) struct Dispatch {
+    reads: Reads,
+    writer: GroupWriter,
+}
+
+/// How questions are answered.
+enum Reads {
+    /// By a store of this machine.
+    Near(Near),
+    /// By a database elsewhere.
+    Far(Arc<Gathered>),
+}
+
+/// Connections to a store of this machine.
+struct Near {
     quick: Vec<Mutex<Reader>>,
     slow: Arc<Mutex<Vec<Engine>>>,
     slow_free: Arc<Semaphore>,
-    writer: GroupWriter,
 }
 
 impl fmt::Debug for Dispatch {
@@ -92,33 +107,103 @@ impl fmt::Debug for Dispatch {
 
 impl Dispatch {
     pub(crate) fn start(engine: Engine) -> Result<Self> {
-        let quick = (0..workers()).map(|_| engine.another().map(Reader::new).map(Mutex::new)).collect::<Result<_>>()?;
-        let slow = (0..SLOW_READERS).map(|_| engine.another()).collect::<Result<_>>()?;
-        Ok(Self {
-            quick,
-            slow: Arc::new(Mutex::new(slow)),
-            slow_free: Arc::new(Semaphore::new(SLOW_READERS)),
-            writer: GroupWriter::start(engine)?,
-        })
+        let reads = if engine.is_local() {
+            Reads::Near(Near::open(&engine)?)
+        } else {
+            Reads::Far(Gathered::new(engine.another()?))
+        };
+        Ok(Self { reads, writer: GroupWriter::start(engine)? })
     }
 
-    /// The answer to this question, if it was asked before and nothing has changed since.
+    /// Whether changes by other processes are only seen by looking.
+    pub(crate) fn is_near(&self) -> bool {
+        matches!(self.reads, Reads::Near(_))
+    }
+
+    /// The answer to this question, if it was asked before, nothing has changed since, and telling that costs nothing.
     pub(crate) fn known(&self, question: &str) -> Option<Bytes> {
-        // What goes wrong here goes wrong again, and is told, when the operation runs.
-        self.free_reader()?.known(question).ok().flatten()
+        match &self.reads {
+            // What goes wrong here goes wrong again, and is told, when the operation runs.
+            Reads::Near(near) => near.free_reader()?.known(question).ok().flatten(),
+            Reads::Far(_) => None,
+        }
     }
 
     /// Runs an operation and gives its answer as JSON text. An answer to a question is remembered.
     pub(crate) async fn run(
         &self,
         operation: &Arc<Operation>,
-        actor: String,
+        caller: Caller,
+        input: Value,
+        question: Option<&str>,
+        once: Option<Once>,
+    ) -> Result<Bytes> {
+        let run = operation.entry.run;
+        if operation.entry.access != Access::Read && operation.entry.route.method != Method::Get {
+            return self.write(caller, once, move |cx, tx| run(cx, tx, &input)).await.map(Bytes::from);
+        }
+        match &self.reads {
+            Reads::Near(near) => near.run(operation, caller, input, question).await,
+            Reads::Far(far) => {
+                let answer = far.ask(caller, question, Box::new(move |cx, tx| run(cx, tx, &input)))?;
+                in_time(answer).await
+            }
+        }
+    }
+
+    /// Asks what is no operation of the catalog.
+    pub(crate) async fn ask(
+        &self,
+        work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send + 'static,
+    ) -> Result<Bytes> {
+        let caller = Caller::local("server");
+        match &self.reads {
+            Reads::Near(near) => {
+                let ask = move |engine: &Engine| engine.run(Access::Read, &caller, |cx, tx| work(cx, tx));
+                near.elsewhere(ask).await.map(Bytes::from)
+            }
+            Reads::Far(far) => in_time(far.ask(caller, None, Box::new(work))?).await,
+        }
+    }
+
+    async fn write(
+        &self,
+        caller: Caller,
+        once: Option<Once>,
+        work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send + 'static,
+    ) -> Result<String> {
+        let (reply, answer) = oneshot::channel();
+        // A client that has left needs no answer.
+        self.writer.submit(caller, once, work, move |result| drop(reply.send(result)));
+        in_time(answer).await.map_err(|e| match e.code {
+            Code::Timeout => e.hint("it may still be done: look before trying again"),
+            _ => e,
+        })
+    }
+}
+
+/// Waits for an answer, but not for ever.
+async fn in_time<T>(answer: oneshot::Receiver<Result<T>>) -> Result<T> {
+    match timeout(PATIENCE, answer).await {
+        Ok(answer) => answer.map_err(|_| unexpected())?,
+        Err(_) => Err(too_long()),
+    }
+}
+
+impl Near {
+    fn open(engine: &Engine) -> Result<Self> {
+        let quick = (0..workers()).map(|_| engine.another().map(Reader::new).map(Mutex::new)).collect::<Result<_>>()?;
+        let slow = (0..SLOW_READERS).map(|_| engine.another()).collect::<Result<_>>()?;
+        Ok(Self { quick, slow: Arc::new(Mutex::new(slow)), slow_free: Arc::new(Semaphore::new(SLOW_READERS)) })
+    }
+
+    async fn run(
+        &self,
+        operation: &Arc<Operation>,
+        caller: Caller,
         input: Value,
         question: Option<&str>,
     ) -> Result<Bytes> {
-        if operation.entry.access != Access::Read {
-            return self.write(operation, &actor, input).await.map(Bytes::from);
-        }
         if operation.is_quick()
             && let Some(mut reader) = self.free_reader()
         {
@@ -128,14 +213,15 @@ impl Dispatch {
             }
             // What has to write first may have to wait for other processes: not here.
             if !reader.is_overdue()? {
-                let answer = Bytes::from(operation.read(&reader.engine, &actor, input)?);
+                let answer = Bytes::from(operation.read(&reader.engine, &caller, &input)?);
                 if let Some(question) = question {
                     reader.keep(question, &answer);
                 }
                 return Ok(answer);
             }
         }
-        self.read_elsewhere(operation, actor, input).await.map(Bytes::from)
+        let operation = Arc::clone(operation);
+        self.elsewhere(move |engine| operation.read(engine, &caller, &input)).await.map(Bytes::from)
     }
 
     fn free_reader(&self) -> Option<MutexGuard<'_, Reader>> {
@@ -146,11 +232,12 @@ impl Dispatch {
         })
     }
 
-    async fn read_elsewhere(&self, operation: &Arc<Operation>, actor: String, input: Value) -> Result<String> {
+    /// Asks on a thread that may block.
+    async fn elsewhere(&self, ask: impl FnOnce(&Engine) -> Result<String> + Send + 'static) -> Result<String> {
         let busy = |_| Error::new(Code::Busy, "too many long reads are waiting").hint("try again in a moment");
         let free = timeout(PATIENCE, Arc::clone(&self.slow_free).acquire_owned()).await.map_err(busy)?;
         let permit = free.map_err(Error::internal)?;
-        let (operation, engines) = (Arc::clone(operation), Arc::clone(&self.slow));
+        let engines = Arc::clone(&self.slow);
         let reading = task::spawn_blocking(move || {
             let mut engine = lock(&engines).pop().ok_or_else(unexpected)?;
             if engine.is_orphaned()
@@ -158,7 +245,8 @@ impl Dispatch {
             {
                 engine = reopened;
             }
-            let answer = operation.read(&engine, &actor, input);
+            // Unwinding leaves the connection good.
+            let answer = panic::catch_unwind(AssertUnwindSafe(|| ask(&engine))).unwrap_or_else(|_| Err(unexpected()));
             lock(&engines).push(engine);
             drop(permit);
             answer
@@ -166,21 +254,6 @@ impl Dispatch {
         match timeout(PATIENCE, reading).await {
             Ok(answer) => answer.map_err(|_| unexpected())?,
             Err(_) => Err(too_long()),
-        }
-    }
-
-    async fn write(&self, operation: &Operation, actor: &str, input: Value) -> Result<String> {
-        let (reply, answer) = oneshot::channel();
-        let run = operation.entry.run;
-        self.writer.submit(
-            actor,
-            move |cx, tx| run(cx, tx, input),
-            // A client that has left needs no answer.
-            move |result| drop(reply.send(result)),
-        );
-        match timeout(PATIENCE, answer).await {
-            Ok(answer) => answer.map_err(|_| unexpected())?,
-            Err(_) => Err(too_long().hint("it may still be done: look before trying again")),
         }
     }
 }
@@ -196,7 +269,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pensa_core::Route;
+    use pensa_core::{Route, Scope};
     use pensa_engine::StoreDir;
     use schemars::Schema;
     use serde_json::json;
@@ -206,6 +279,8 @@ mod tests {
             name: "test.panic",
             route: Route::post("/panic"),
             access,
+            scope: Scope::Store,
+            tells_secret: false,
             run: |_, _, _| panic!("on purpose"),
             input_schema: |_| Schema::default(),
             output_schema: |_| Schema::default(),
@@ -220,7 +295,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
         let dispatch = Dispatch::start(Engine::open(store).expect("an engine")).expect("threads");
-        let run = async |operation: &Arc<Operation>, input| dispatch.run(operation, "test".into(), input, None).await;
+        let run = async |operation: &Arc<Operation>, input| {
+            dispatch.run(operation, Caller::local("test"), input, None, None).await
+        };
         let (read, write) = (Arc::new(Operation::new(&READ)), Arc::new(Operation::new(&WRITE)));
         for round in 0..4 {
             for operation in [&read, &write] {

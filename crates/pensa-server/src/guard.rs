@@ -91,7 +91,7 @@ fn forbidden(what: &str, value: Option<&HeaderValue>) -> Refusal {
 }
 
 /// Forms of other sites cannot send JSON without asking first.
-fn check_content_type<B: Body>(request: &Request<B>) -> Result<(), Refusal> {
+pub(crate) fn check_content_type<B: Body>(request: &Request<B>) -> Result<(), Refusal> {
     if matches!(*request.method(), Method::GET | Method::HEAD) || request.body().is_end_stream() {
         return Ok(());
     }
@@ -106,7 +106,7 @@ fn check_content_type<B: Body>(request: &Request<B>) -> Result<(), Refusal> {
 }
 
 /// The token in an `Authorization` header.
-fn bearer(value: &[u8]) -> Option<&[u8]> {
+pub(crate) fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(7)?;
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }

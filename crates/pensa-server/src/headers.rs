@@ -8,6 +8,7 @@ use crate::percent;
 const ACTOR: HeaderName = HeaderName::from_static("pensa-actor");
 const VERSION_NAME: HeaderName = HeaderName::from_static("pensa-version");
 const STORE: HeaderName = HeaderName::from_static("pensa-store");
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const VERSION_VALUE: HeaderValue = HeaderValue::from_static(VERSION);
 const NOBODY_SAID: &str = "unknown";
 
@@ -44,21 +45,38 @@ impl Identity {
             return Err(Error::new(Code::WrongStore, format!("this server serves store {served}, not {wanted}"))
                 .hint("check PN_DAEMON or --remote-server"));
         }
-        match headers.get(&VERSION_NAME) {
-            Some(version) if !goes_with(version.as_bytes()) => {
-                let theirs = String::from_utf8_lossy(version.as_bytes());
-                Err(Error::new(Code::Conflict, format!("the client is version {theirs}, this server is {VERSION}"))
-                    .hint("update the older of the two and restart the daemon"))
-            }
-            _ => Ok(()),
-        }
+        check_version(headers)
     }
 
     /// Tells on an answer which version and store gave it.
     pub(crate) fn stamp(&self, headers: &mut HeaderMap) {
-        headers.insert(VERSION_NAME, VERSION_VALUE);
+        stamp_version(headers);
         headers.insert(STORE, self.store.clone());
     }
+}
+
+/// Refuses a client whose version does not go with this one.
+pub(crate) fn check_version(headers: &HeaderMap) -> Result<()> {
+    match headers.get(&VERSION_NAME) {
+        Some(version) if !goes_with(version.as_bytes()) => {
+            let theirs = String::from_utf8_lossy(version.as_bytes());
+            Err(Error::new(Code::Conflict, format!("the client is version {theirs}, this server is {VERSION}"))
+                .hint("update the older of the two and restart the daemon"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Tells on an answer which version gave it.
+pub(crate) fn stamp_version(headers: &mut HeaderMap) {
+    headers.insert(VERSION_NAME, VERSION_VALUE);
+}
+
+/// The key under which a change is to be made once, however often the request arrives.
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>> {
+    let Some(value) = headers.get(&IDEMPOTENCY_KEY) else { return Ok(None) };
+    let bad = |_| Error::invalid("the Idempotency-Key is not plain text");
+    value.to_str().map(|key| Some(key.to_owned())).map_err(bad)
 }
 
 /// Same major version; before 1.0, where every minor version may break, same minor version too.

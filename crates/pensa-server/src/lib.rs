@@ -1,4 +1,4 @@
-//! Serves the operations of one store over HTTP, to whoever may use it.
+//! Serves the operations of a store, or of a team's many stores, over HTTP to whoever may use them.
 //!
 //! What an operation does is the engine's job; what it is called and where it lives is in the catalog. Nothing
 //! here is written for one operation.
@@ -6,14 +6,12 @@
 mod answer;
 mod dispatch;
 mod fields;
+mod gather;
 mod guard;
 mod headers;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the team server"))]
 mod limit;
 mod listen;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the team server"))]
 mod logs;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the team server"))]
 mod metrics;
 mod openapi;
 mod peer;
@@ -21,8 +19,11 @@ mod percent;
 mod reader;
 mod request;
 mod router;
+mod scene;
+mod served;
 mod service;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the team server"))]
+mod stream;
+mod team;
 mod tls;
 
 use std::net::{SocketAddr, TcpListener};
@@ -33,11 +34,13 @@ use pensa_engine::Engine;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+pub use logs::Level;
 pub use openapi::openapi;
+pub use team::{TeamOptions, TeamServer};
 
-use crate::dispatch::Dispatch;
 use crate::guard::Guard;
 use crate::listen::{Limits, Signals};
+use crate::served::Served;
 use crate::service::Service;
 
 /// Where to listen, and under which names.
@@ -63,16 +66,17 @@ impl Server {
     /// Opens the socket, then the store's connections and its writing thread. From here on signals stop the server
     /// cleanly, also before it serves.
     pub fn bind(engine: Engine, options: Options) -> Result<Self> {
-        let runtime = runtime()?;
+        let runtime = runtime(dispatch::SLOW_READERS)?;
         let signals = {
             let _inside = runtime.enter();
             Signals::watch()?
         };
         let (listener, address) = listen::bind(options.listen)?;
-        let store = engine.store();
+        let store = engine.home().dir()?;
         let guard = Guard::new(address, &options.allowed_hosts, store.token_secret()?, store.id()?)?;
-        let router = router::of_catalog(Dispatch::start(engine)?)?;
-        let (service, stop) = (Service::new(guard, router), Arc::new(watch::Sender::new(false)));
+        let stop = Arc::new(watch::Sender::new(false));
+        let router = router::of_catalog(stop.subscribe())?;
+        let service = Service::new(guard, Served::start(engine)?, router);
         Ok(Self { listener, address, service, runtime, signals, stop })
     }
 
@@ -90,18 +94,17 @@ impl Server {
     /// was accepted for writing is written.
     pub fn serve(self) -> Result<()> {
         let Self { listener, service, runtime, signals, stop, .. } = self;
-        let served =
-            runtime.block_on(listen::serve(listener, service, signals, stop.subscribe(), Limits::DAEMON, None));
+        let served = runtime.block_on(listen::serve(listener, service, signals, stop, Limits::DAEMON, None));
         // Ends the tasks that hold the writer; the last of them waits for its queue to be empty.
         runtime.shutdown_timeout(listen::GRACE);
         served
     }
 }
 
-fn runtime() -> Result<Runtime> {
+fn runtime(blocking: usize) -> Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(dispatch::workers())
-        .max_blocking_threads(dispatch::SLOW_READERS)
+        .max_blocking_threads(blocking)
         .thread_name("pensa-http")
         .enable_all()
         .build()

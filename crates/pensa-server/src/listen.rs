@@ -2,12 +2,16 @@
 //!
 //! What a request may do is left to the service.
 
+use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener as Socket};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::Request;
+use axum::response::Response;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,8 +24,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::server::TlsStream;
 
+use crate::metrics::Held;
 use crate::peer::Peer;
-use crate::service::Service;
 use crate::tls::Tls;
 
 /// Longest time for the head of a request to arrive, and so also for a connection to stay idle.
@@ -66,12 +70,26 @@ pub(crate) fn bind(address: SocketAddr) -> Result<(Socket, SocketAddr)> {
     })
 }
 
+/// Answers the requests of connections.
+pub(crate) trait Serve: Clone + Send + Sync + 'static {
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+        peer: &Peer,
+    ) -> impl Future<Output = Result<Response, Infallible>> + Send;
+
+    /// Called for every connection; what it gives is held until the connection ends.
+    fn connected(&self) -> Option<Held> {
+        None
+    }
+}
+
 /// Takes and serves connections, encrypted ones if `tls` is given, until it is told to stop.
 pub(crate) async fn serve(
     socket: Socket,
-    service: Service,
+    service: impl Serve,
     signals: Signals,
-    stop: watch::Receiver<bool>,
+    stop: Arc<watch::Sender<bool>>,
     limits: Limits,
     tls: Option<Tls>,
 ) -> Result<()> {
@@ -80,7 +98,7 @@ pub(crate) async fn serve(
     let slots = Arc::new(Semaphore::new(limits.connections));
     // What waits for `closed` to change wakes up when `closing` is dropped.
     let (closing, closed) = watch::channel(());
-    let mut stopped = pin!(signals.or(stop));
+    let mut stopped = pin!(signals.or(stop.subscribe()));
     loop {
         let (stream, peer, slot) = tokio::select! {
             biased;
@@ -102,6 +120,8 @@ pub(crate) async fn serve(
         });
     }
     drop((listener, closing));
+    // Streams end; whatever else is in flight is finished.
+    stop.send_replace(true);
     // What is not done by then is cut off with the runtime.
     let _ = timeout(GRACE, connections.shutdown()).await;
     Ok(())
@@ -118,15 +138,16 @@ async fn encrypted(tls: &Tls, stream: TcpStream, mut closed: watch::Receiver<()>
 }
 
 /// All that one connection needs besides its stream.
-struct Connection {
-    service: Service,
+struct Connection<S> {
+    service: S,
     peer: Arc<Peer>,
     watcher: Watcher,
 }
 
-impl Connection {
+impl<S: Serve> Connection<S> {
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
         let Self { service, peer, watcher } = self;
+        let _held = service.connected();
         let answer = service_fn(move |request| {
             let (service, peer) = (service.clone(), Arc::clone(&peer));
             async move { service.answer(request, &peer).await }
@@ -199,30 +220,34 @@ impl Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::Guard;
     use crate::tls::certificates::{Authority, Client};
-    use axum::Router;
-    use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::task::JoinHandle;
 
     const PATIENCE: Duration = Duration::from_secs(30);
-    const TOKEN: &str = "secret";
+
+    /// A service that is simply there.
+    #[derive(Clone)]
+    struct Here;
+
+    impl Serve for Here {
+        async fn answer(&self, _: Request<Incoming>, _: &Peer) -> Result<Response, Infallible> {
+            Ok(Response::new("here".into()))
+        }
+    }
 
     struct Running {
         address: SocketAddr,
-        stop: watch::Sender<bool>,
+        stop: Arc<watch::Sender<bool>>,
         done: JoinHandle<Result<()>>,
     }
 
     impl Running {
         fn start(connections: usize, tls: Option<Tls>) -> Self {
             let (socket, address) = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
-            let guard = Guard::new(address, &[], TOKEN.into(), "store".into()).expect("a guard");
-            let service = Service::new(guard, Router::new().route("/", get(async || "here")));
-            let (stop, stopped) = watch::channel(false);
+            let stop = Arc::new(watch::Sender::new(false));
             let signals = Signals::watch().expect("signals");
-            let done = tokio::spawn(serve(socket, service, signals, stopped, Limits { connections }, tls));
+            let done = tokio::spawn(serve(socket, Here, signals, Arc::clone(&stop), Limits { connections }, tls));
             Self { address, stop, done }
         }
 
@@ -237,9 +262,9 @@ mod tests {
 
         /// What the server answers to one request.
         async fn ask(&self, mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
-            let (port, mut answer) = (self.address.port(), String::new());
-            let head = format!("Host: localhost:{port}\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close");
-            stream.write_all(format!("GET / HTTP/1.1\r\n{head}\r\n\r\n").as_bytes()).await.expect("written");
+            let mut answer = String::new();
+            let request = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+            stream.write_all(request.as_bytes()).await.expect("written");
             timeout(PATIENCE, stream.read_to_string(&mut answer)).await.expect("in time").expect("a clean end");
             answer
         }

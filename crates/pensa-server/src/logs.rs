@@ -32,7 +32,7 @@ const MAX_REQUEST_ID: usize = 128;
 /// How much is logged, and how grave a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Level {
+pub enum Level {
     Off,
     Error,
     Info,

@@ -1,4 +1,4 @@
-//! Makes one route of every operation in the catalog.
+//! Makes one route of every operation in the catalog, and of the stream of events.
 
 use std::sync::Arc;
 
@@ -6,17 +6,20 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::uri::PathAndQuery;
 use axum::http::{Method as HttpMethod, StatusCode, Uri};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{self, MethodFilter};
-use pensa_core::{Error, Method, Result, json};
-use pensa_engine::{Entry, catalog};
+use pensa_core::{Code, Error, Method, Result, Scope, json};
+use pensa_engine::{Entry, Once, catalog};
 use schemars::SchemaGenerator;
+use tokio::sync::watch;
 
 use crate::answer::{self, Refusal};
-use crate::dispatch::{Dispatch, Operation};
+use crate::dispatch::{Operation, unexpected};
 use crate::fields::Fields;
 use crate::openapi::{self, openapi};
-use crate::{headers, request};
+use crate::scene::{AnsweredBy, Scene};
+use crate::served::Served;
+use crate::{headers, request, stream};
 
 /// One operation at its place.
 #[derive(Debug)]
@@ -38,32 +41,66 @@ impl Place {
         })
     }
 
-    async fn answer(&self, dispatch: &Dispatch, request: Request) -> Result<Response, Refusal> {
-        let actor = headers::actor(request.headers())?;
+    /// The answer, with a note of what gave it.
+    async fn answer(&self, request: Request) -> Response {
+        let mut response = self.try_answer(request).await.unwrap_or_else(IntoResponse::into_response);
+        response.extensions_mut().insert(AnsweredBy(self.operation.entry.name));
+        response
+    }
+
+    async fn try_answer(&self, mut request: Request) -> Result<Response, Refusal> {
+        let mut scene: Scene = request.extensions_mut().remove().ok_or_else(unexpected)?;
+        let entry = self.operation.entry;
+        if entry.access > scene.caller.may {
+            return Err(too_little(entry.name));
+        }
+        scene.caller.actor = headers::actor(request.headers())?;
+        let key = headers::idempotency_key(request.headers())?;
         let question = (self.method == Method::Get).then(|| request.uri().clone());
         let question = question.as_ref().and_then(Uri::path_and_query).map(PathAndQuery::as_str);
-        if let Some(answer) = question.and_then(|question| dispatch.known(question)) {
+        if let Some(desk) = scene.desk.clone().filter(|_| entry.scope == Scope::Server) {
+            let input = request::input(request, self.method, &self.fields).await?;
+            let once = self.once(&scene, key, &input)?;
+            let text = desk.run(&self.operation, scene.caller, input, once).await?;
+            return Ok(answer::ok(self.success, text));
+        }
+        let store = scene.store.clone().ok_or_else(no_project)?;
+        if let Some(answer) = question.and_then(|question| store.dispatch.known(question)) {
             return Ok(answer::ok(self.success, answer));
         }
         let input = request::input(request, self.method, &self.fields).await?;
-        let text = dispatch.run(&self.operation, actor, input, question).await?;
+        let once = self.once(&scene, key, &input)?;
+        let text = store.dispatch.run(&self.operation, scene.caller, input, question, once).await?;
         Ok(answer::ok(self.success, text))
+    }
+
+    fn once(&self, scene: &Scene, key: Option<String>, input: &serde_json::Value) -> Result<Option<Once>> {
+        let Some(key) = key.filter(|_| self.method != Method::Get) else { return Ok(None) };
+        let entry = self.operation.entry;
+        let input = input.to_string();
+        let parts = [entry.name, &scene.caller.actor, &input].map(str::as_bytes);
+        Once::new(scene.caller.token.as_deref(), &key, &parts, entry.tells_secret).map(Some)
     }
 }
 
-/// Every operation of the catalog at its path, and the document that lists them.
-pub(crate) fn of_catalog(dispatch: Dispatch) -> Result<Router> {
-    of_entries(catalog(), dispatch)
+fn too_little(what: &str) -> Refusal {
+    Error::new(Code::Forbidden, format!("{what} needs more rights than this token has"))
+        .hint("ask for a token with a higher role: viewer, agent, maintainer, admin")
+        .into()
 }
 
-fn of_entries(entries: &'static [Entry], dispatch: Dispatch) -> Result<Router> {
-    let dispatch = Arc::new(dispatch);
+fn no_project() -> Error {
+    Error::new(Code::NotFound, "this address names no project").hint("projects are at /p/NAME")
+}
+
+/// Every operation of the catalog at its path, the stream of events, and the document that lists them.
+pub(crate) fn of_catalog(stop: watch::Receiver<bool>) -> Result<Router> {
     let mut router = Router::new();
-    for entry in entries {
-        let (place, dispatch) = (Arc::new(Place::of(entry)?), Arc::clone(&dispatch));
+    for entry in catalog() {
+        let place = Arc::new(Place::of(entry)?);
         let handler = move |request: Request| {
-            let (place, dispatch) = (Arc::clone(&place), Arc::clone(&dispatch));
-            async move { place.answer(&dispatch, request).await }
+            let place = Arc::clone(&place);
+            async move { place.answer(request).await }
         };
         router = router.route(entry.route.path, routing::on(filter(entry.route.method), handler));
     }
@@ -71,10 +108,22 @@ fn of_entries(entries: &'static [Entry], dispatch: Dispatch) -> Result<Router> {
     let document = move || std::future::ready(answer::ok(StatusCode::OK, document.clone()));
     Ok(router
         .route(openapi::PATH, routing::get(document))
+        .route(stream::PATH, routing::get(move |request: Request| events(request, stop.clone())))
         .fallback(async |uri: Uri| answer::unknown_path(uri.path()))
         .method_not_allowed_fallback(async |method: HttpMethod, uri: Uri| {
             answer::wrong_method(method.as_str(), uri.path())
         }))
+}
+
+async fn events(mut request: Request, stop: watch::Receiver<bool>) -> Response {
+    let stream = async {
+        let scene: Scene = request.extensions_mut().remove().ok_or_else(unexpected)?;
+        let store: Arc<Served> = scene.store.clone().ok_or_else(no_project)?;
+        stream::answer(scene, store, request.uri(), request.headers(), stop).await
+    };
+    let mut response = stream.await.unwrap_or_else(|error| Refusal::from(error).into_response());
+    response.extensions_mut().insert(AnsweredBy("events"));
+    response
 }
 
 fn filter(method: Method) -> MethodFilter {

@@ -14,27 +14,39 @@ use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
+use pensa_engine::Caller;
 
 use crate::answer::Refusal;
 use crate::dispatch;
 use crate::guard::Guard;
+use crate::listen::Serve;
 use crate::peer::Peer;
+use crate::scene::Scene;
+use crate::served::Served;
 
-/// Answers requests.
+/// Answers requests to the one store of a daemon.
 #[derive(Debug, Clone)]
 pub(crate) struct Service {
     guard: Arc<Guard>,
+    store: Arc<Served>,
     router: TowerToHyperService<Router>,
 }
 
 impl Service {
-    pub(crate) fn new(guard: Guard, router: Router) -> Self {
-        Self { guard: Arc::new(guard), router: TowerToHyperService::new(router) }
+    pub(crate) fn new(guard: Guard, store: Served, router: Router) -> Self {
+        Self { guard: Arc::new(guard), store: Arc::new(store), router: TowerToHyperService::new(router) }
     }
+}
 
-    pub(crate) async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Result<Response, Infallible> {
+impl Serve for Service {
+    async fn answer(&self, mut request: Request<Incoming>, peer: &Peer) -> Result<Response, Infallible> {
         let mut response = match self.guard.admit(&request, peer) {
-            Ok(()) => survive(self.router.call(request.map(Body::new))).await?,
+            Ok(()) => {
+                // Whoever is let in has the store in hand; its name is read where it is needed.
+                let (store, caller) = (Some(Arc::clone(&self.store)), Caller::local(""));
+                request.extensions_mut().insert(Scene { store, caller, desk: None, pass: None });
+                survive(self.router.call(request.map(Body::new))).await?
+            }
             Err(refusal) => refusal.into_response(),
         };
         self.guard.identity.stamp(response.headers_mut());
@@ -43,7 +55,7 @@ impl Service {
 }
 
 /// One bad request must not take its connection down with it.
-async fn survive<E>(answering: impl Future<Output = Result<Response, E>>) -> Result<Response, E> {
+pub(crate) async fn survive<E>(answering: impl Future<Output = Result<Response, E>>) -> Result<Response, E> {
     let mut answering = pin!(answering);
     poll_fn(|cx| {
         let polled = panic::catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(cx)));

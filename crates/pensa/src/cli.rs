@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use pensa_client::RemoteName;
-use pensa_core::ops::{comment, dep, issue, store};
+use pensa_core::ops::{audit, comment, dep, issue, project, store, token};
 
 /// Memory and state for coding agents
 ///
@@ -70,6 +70,14 @@ pub(crate) enum Command {
     /// Give servers names and keep their tokens
     #[command(subcommand)]
     Remote(Remote),
+    Serve(Serve),
+    /// Manage the projects of a server
+    #[command(subcommand)]
+    Project(Project),
+    /// Manage the tokens of a server
+    #[command(subcommand)]
+    Token(Token),
+    Audit(OnServer<audit::Audit>),
     Export(store::Export),
     Import(store::Import),
     Doctor(store::Doctor),
@@ -187,6 +195,83 @@ pub(crate) struct RemoteAdd {
     /// A PEM file of the authorities to trust for this server, instead of the usual ones
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_cert: Option<PathBuf>,
+}
+
+/// Where a server keeps its projects
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Where the server keeps its projects")]
+pub(crate) struct Location {
+    /// A PostgreSQL database: postgres://user:password@host/database
+    #[arg(long, env = "PN_DATABASE", hide_env_values = true, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    /// A directory, with a SQLite store for each project
+    #[arg(long, env = "PN_DATA_DIR", hide_env_values = true, value_name = "DIR",
+        value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub(crate) data_dir: Option<PathBuf>,
+}
+
+/// An operation on a server: on its database or directory if that is named, else over HTTP with an admin's token.
+#[derive(Debug, Args)]
+pub(crate) struct OnServer<O: Args> {
+    #[command(flatten)]
+    pub(crate) op: O,
+    #[command(flatten)]
+    pub(crate) location: Location,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Project {
+    Create(OnServer<project::Create>),
+    List(OnServer<project::List>),
+    Archive(OnServer<project::Archive>),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Token {
+    Create(OnServer<token::Create>),
+    List(OnServer<token::List>),
+    Revoke(OnServer<token::Revoke>),
+}
+
+/// Serve the projects of a team over HTTP, to whoever has a token
+///
+/// Make the first project and token with pn project create and pn token create on the same database or directory.
+/// Any number of servers can share one database.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) location: Location,
+    /// The address and port to listen on; port 0 picks a free one
+    #[arg(long, default_value = "127.0.0.1:7533", value_name = "ADDRESS:PORT")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// The certificate to show, a PEM file with its chain; renewed files are taken up while it runs
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The certificate's key, a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Allow plain HTTP beyond this machine, because a proxy in front encrypts
+    #[arg(long)]
+    pub(crate) behind_proxy: bool,
+    /// Requests a second for each token; 0 is no limit
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    pub(crate) rate: u32,
+    /// Requests at once for each token, before the rate counts
+    #[arg(long, default_value_t = 200, value_name = "N")]
+    pub(crate) burst: u32,
+    /// Most connections to the database
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) pool_size: u16,
+    /// What to log to standard error, one JSON object a line
+    #[arg(long, value_enum, default_value_t = LogLevel::Info)]
+    pub(crate) log: LogLevel,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    Off,
+    Error,
+    Info,
 }
 
 /// Play a short day of three agents in a throw-away repository

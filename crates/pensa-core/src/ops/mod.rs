@@ -1,7 +1,10 @@
 //! Every operation, by noun. An operation's doc comment is its help text on every surface.
 
+pub mod audit;
 pub mod batch;
 pub mod comment;
 pub mod dep;
 pub mod issue;
+pub mod project;
 pub mod store;
+pub mod token;

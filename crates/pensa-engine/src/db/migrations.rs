@@ -2,25 +2,43 @@
 
 use pensa_core::similar::hash64;
 
-/// One step.
+/// One step, in the words of each database.
 #[derive(Debug)]
 pub(crate) struct Migration {
     pub(crate) name: &'static str,
-    pub(crate) sql: &'static str,
+    pub(crate) sqlite: &'static str,
+    pub(crate) postgres: &'static str,
+    /// The oldest schema whose servers can go on after this step. Servers of two versions share a database while they
+    /// are exchanged one by one; a step that only adds names the schema of the first release.
+    pub(crate) oldest: i64,
 }
 
 impl Migration {
-    pub(crate) fn checksum(&self) -> String {
-        format!("{:016x}", hash64(self.sql.as_bytes()))
+    pub(crate) fn checksum(sql: &str) -> String {
+        format!("{:016x}", hash64(sql.as_bytes()))
     }
 }
 
-const MIGRATIONS: [Migration; 2] = [
+macro_rules! migration {
+    ($name:literal, oldest: $oldest:literal) => {
+        Migration {
+            name: $name,
+            sqlite: include_str!(concat!("migrations/", $name, ".sqlite.sql")),
+            postgres: include_str!(concat!("migrations/", $name, ".postgres.sql")),
+            oldest: $oldest,
+        }
+    };
+}
+
+const MIGRATIONS: [Migration; 3] = [
     Migration {
         name: "0000_migrations",
-        sql: "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);",
+        sqlite: "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);",
+        postgres: include_str!("migrations/0000_migrations.postgres.sql"),
+        oldest: 0,
     },
-    Migration { name: "0001_issues", sql: include_str!("migrations/0001_issues.sqlite.sql") },
+    migration!("0001_issues", oldest: 0),
+    migration!("0002_projects", oldest: 3),
 ];
 
 /// The schema that this build writes: how many migrations there are.
@@ -38,9 +56,14 @@ mod tests {
     /// A released migration must never change: databases out there have already run it.
     #[test]
     fn migrations_are_what_was_released() {
-        let known: Vec<_> = MIGRATIONS.iter().map(|m| format!("{} {}", m.name, m.checksum())).collect();
-        assert_eq!(known, RELEASED);
+        let told =
+            |m: &Migration| format!("{} {} {}", m.name, Migration::checksum(m.sqlite), Migration::checksum(m.postgres));
+        assert_eq!(MIGRATIONS.iter().map(told).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 2] = ["0000_migrations 113adbe8c631d3d4", "0001_issues 5546ae09932dceb9"];
+    const RELEASED: [&str; 3] = [
+        "0000_migrations 113adbe8c631d3d4 c595cb4def0cc456",
+        "0001_issues 5546ae09932dceb9 d9b502b7ce08d59c",
+        "0002_projects 97ae198aa50a5d9a bca5c08f773e3abf",
+    ];
 }

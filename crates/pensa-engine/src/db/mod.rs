@@ -3,6 +3,7 @@
 //! Operations write `?1, ?2`, use TEXT, BIGINT and BOOLEAN columns, and never ask which driver runs them.
 
 pub(crate) mod migrations;
+mod postgres;
 mod sqlite;
 mod value;
 
@@ -12,17 +13,19 @@ use pensa_core::{Result, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::store::StoreDir;
+pub use postgres::{PoolState, Postgres, Wakeups};
 pub(crate) use value::{Param, Row, params};
 
 /// An open database.
 #[derive(Debug)]
 pub(crate) enum Db {
     Sqlite(sqlite::Database),
+    Postgres(postgres::Database),
 }
 
 impl Db {
-    /// Opens the database of a store. One that had to be made is filled by `seed` in the transaction that makes it,
-    /// so that nobody ever sees it empty.
+    /// Opens the database of a store's directory. One that had to be made is filled by `seed` in the transaction that
+    /// makes it, so that nobody ever sees it empty.
     pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: impl FnOnce(&Tx<'_>) -> Result<()>) -> Result<Self> {
         let seed = |tx: sqlite::Transaction<'_>| {
             let tx = Tx { driver: Driver::Sqlite(tx) };
@@ -32,22 +35,18 @@ impl Db {
         sqlite::Database::open(store, now, seed).map(Db::Sqlite)
     }
 
-    /// Whether there is something to tidy up that is better done without a caller waiting for it.
-    pub(crate) fn needs_tidying(&self) -> bool {
-        match self {
-            Db::Sqlite(database) => database.log_is_large(),
-        }
-    }
-
+    /// Leaves the database as the next to open it would like to find it.
     pub(crate) fn tidy_up(&self) {
         match self {
-            Db::Sqlite(database) => database.fold_log(),
+            Db::Sqlite(database) => database.tidy_up(),
+            Db::Postgres(_) => {}
         }
     }
 
     pub(crate) fn is_orphaned(&self) -> bool {
         match self {
             Db::Sqlite(database) => database.is_orphaned(),
+            Db::Postgres(_) => false,
         }
     }
 
@@ -55,6 +54,7 @@ impl Db {
     pub(crate) fn expect_many_writes(&self) -> Result<()> {
         match self {
             Db::Sqlite(database) => database.expect_many_writes(),
+            Db::Postgres(_) => Ok(()),
         }
     }
 
@@ -62,19 +62,25 @@ impl Db {
     pub(crate) fn changes_seen(&self) -> Result<i64> {
         match self {
             Db::Sqlite(database) => database.changes_seen(),
+            Db::Postgres(database) => Ok(database.begin_read()?.changes()),
         }
     }
 
     pub(crate) fn begin_read(&self) -> Result<Tx<'_>> {
-        match self {
-            Db::Sqlite(database) => Ok(Tx { driver: Driver::Sqlite(database.begin("BEGIN")?) }),
-        }
+        let driver = match self {
+            Db::Sqlite(database) => Driver::Sqlite(database.begin_read()?),
+            Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_read()?)),
+        };
+        Ok(Tx { driver })
     }
 
+    /// Begins as the store's only writer, waiting for the others.
     pub(crate) fn begin_write(&self) -> Result<Tx<'_>> {
-        match self {
-            Db::Sqlite(database) => Ok(Tx { driver: Driver::Sqlite(database.begin("BEGIN IMMEDIATE")?) }),
-        }
+        let driver = match self {
+            Db::Sqlite(database) => Driver::Sqlite(database.begin_write()?),
+            Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_write()?)),
+        };
+        Ok(Tx { driver })
     }
 }
 
@@ -87,12 +93,15 @@ pub struct Tx<'c> {
 #[derive(Debug)]
 enum Driver<'c> {
     Sqlite(sqlite::Transaction<'c>),
+    Postgres(Box<postgres::Transaction<'c>>),
 }
 
 /// A prepared statement.
 #[derive(Debug)]
 pub(crate) enum Statement<'t> {
     Sqlite(sqlite::Statement<'t>),
+    /// Prepared by the connection, which knows it by its text.
+    Postgres(&'t postgres::Transaction<'t>, String),
 }
 
 impl Statement<'_> {
@@ -104,6 +113,7 @@ impl Statement<'_> {
     ) -> Result<()> {
         match self {
             Statement::Sqlite(statement) => statement.for_each(params, &mut each),
+            Statement::Postgres(tx, sql) => tx.for_each(sql, params, &mut each),
         }
     }
 }
@@ -116,6 +126,7 @@ pub(crate) struct NewEvent<'a> {
     pub(crate) issue_id: Option<&'a IssueId>,
     pub(crate) event_type: EventType,
     pub(crate) actor: &'a str,
+    pub(crate) token_id: Option<&'a str>,
     pub(crate) detail: Map<String, Value>,
     pub(crate) at: Timestamp,
 }
@@ -125,6 +136,16 @@ impl Tx<'_> {
     pub(crate) fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<usize> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.execute(sql, params),
+            Driver::Postgres(tx) => tx.execute(sql, params),
+        }
+    }
+
+    /// Runs a statement of which nobody needs to know how it went before the next: over a network the two travel
+    /// together. If it fails, the next one that is waited for fails, or the commit.
+    pub(crate) fn send(&self, sql: &str, params: &[Param<'_>]) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.execute(sql, params).map(drop),
+            Driver::Postgres(tx) => tx.send(sql, params),
         }
     }
 
@@ -132,6 +153,7 @@ impl Tx<'_> {
     pub(crate) fn prepare(&self, sql: &str) -> Result<Statement<'_>> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.prepare(sql).map(Statement::Sqlite),
+            Driver::Postgres(tx) => Ok(Statement::Postgres(tx, sql.to_owned())),
         }
     }
 
@@ -140,9 +162,12 @@ impl Tx<'_> {
         &self,
         sql: &str,
         params: &[Param<'_>],
-        each: impl FnMut(&Row<'_>) -> Result<()>,
+        mut each: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.prepare(sql)?.for_each(params, each)
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.prepare(sql)?.for_each(params, &mut each),
+            Driver::Postgres(tx) => tx.for_each(sql, params, &mut each),
+        }
     }
 
     /// Every row of an answer.
@@ -174,6 +199,7 @@ impl Tx<'_> {
     pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<()> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.append_event(event),
+            Driver::Postgres(tx) => tx.append_event(event),
         }
     }
 
@@ -181,6 +207,7 @@ impl Tx<'_> {
     pub(crate) fn expect_many_rows(&self) -> Result<()> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.expect_many_rows(),
+            Driver::Postgres(tx) => tx.expect_many_rows(),
         }
     }
 
@@ -188,32 +215,64 @@ impl Tx<'_> {
     pub(crate) fn integrity_problems(&self) -> Result<Vec<String>> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.integrity_problems(),
+            Driver::Postgres(tx) => tx.integrity_problems(),
         }
     }
 
     /// Runs `work`; if it fails or panics, what it did is undone and the transaction goes on.
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.execute("SAVEPOINT op", params![])?;
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-        if self.is_alive() {
-            if !matches!(outcome, Ok(Ok(_))) {
-                self.execute("ROLLBACK TO op", params![])?;
-            }
-            self.execute("RELEASE op", params![])?;
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.savepoint(work),
+            Driver::Postgres(tx) => tx.savepoint(work),
         }
-        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// Whether the transaction is still there. Some failures, such as a full disk, end all of it at once.
     pub(crate) fn is_alive(&self) -> bool {
         match &self.driver {
             Driver::Sqlite(tx) => tx.is_alive(),
+            Driver::Postgres(tx) => tx.is_alive(),
+        }
+    }
+
+    /// Whether something has failed, and with it all that would follow.
+    pub(crate) fn is_spoilt(&self) -> bool {
+        match &self.driver {
+            Driver::Sqlite(_) => false,
+            Driver::Postgres(tx) => tx.is_spoilt(),
+        }
+    }
+
+    /// Whether what failed was the way to the database, or another transaction in the way, so that all of it may be
+    /// done again in a new transaction.
+    pub(crate) fn is_worth_another_try(&self) -> bool {
+        match &self.driver {
+            Driver::Sqlite(_) => false,
+            Driver::Postgres(tx) => tx.is_worth_another_try(),
+        }
+    }
+
+    /// Makes the commit wait for what was committed before it to be safe, even if nothing has changed since.
+    pub(crate) fn insist(&self) {
+        match &self.driver {
+            // Whatever can be read was synced before.
+            Driver::Sqlite(_) => {}
+            Driver::Postgres(tx) => tx.insist(),
+        }
+    }
+
+    /// How often the store had been changed when the transaction began, if the database counts that.
+    pub(crate) fn changes(&self) -> Option<i64> {
+        match &self.driver {
+            Driver::Sqlite(_) => None,
+            Driver::Postgres(tx) => Some(tx.changes()),
         }
     }
 
     pub(crate) fn commit(self) -> Result<()> {
         match self.driver {
             Driver::Sqlite(tx) => tx.commit(),
+            Driver::Postgres(tx) => tx.commit(),
         }
     }
 }

@@ -11,12 +11,12 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OpenFlags};
 
-use super::migrations;
+use super::migrations::{self, Migration};
 use super::value::{Param, Row};
 use super::{NewEvent, params};
 use crate::error;
 use crate::store::{self, StoreDir};
-use crate::ticket;
+use crate::ticket::{self, Ticket};
 
 /// Older ones can corrupt a write-ahead log.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -38,6 +38,7 @@ const LARGEST_LOG_LEFT: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Database {
     connection: Connection,
+    store: StoreDir,
     path: PathBuf,
     /// Which file it was, by device and number, when it was opened.
     file: Option<(u64, u64)>,
@@ -59,7 +60,7 @@ impl Database {
             // Readable by its owner only from the start; SQLite gives its log the same mode.
             StoreDir::open_private(&path).map_err(|e| error::io("create", &path, &e))?;
         }
-        let database = Self { connection: connect(&path)?, file: identity(&path), path };
+        let database = Self { connection: connect(&path)?, store: store.clone(), file: identity(&path), path };
         let version = database.version()?;
         if version == migrations::SCHEMA_VERSION && database.is_wal()? {
             return Ok(database);
@@ -97,35 +98,44 @@ impl Database {
                 .hint("move the store to a local file system, or use pn daemon"));
             }
         }
-        let tx = self.begin("BEGIN IMMEDIATE")?;
+        let tx = self.begin("BEGIN IMMEDIATE", None)?;
         for migration in migrations::pending(version) {
-            tx.connection.execute_batch(migration.sql).map_err(|e| self.failed(e))?;
+            tx.connection.execute_batch(migration.sqlite).map_err(|e| self.failed(e))?;
             tx.execute(
                 "INSERT INTO _migrations (name, checksum, applied_at) VALUES (?1, ?2, ?3)",
-                params![migration.name, migration.checksum(), now],
+                params![migration.name, Migration::checksum(migration.sqlite), now],
             )?;
         }
         tx.connection.pragma_update(None, "user_version", migrations::SCHEMA_VERSION).map_err(|e| self.failed(e))?;
         if version == 0 { seed(tx) } else { tx.commit() }
     }
 
-    pub(crate) fn begin(&self, how: &str) -> Result<Transaction<'_>> {
-        self.connection.prepare_cached(how).and_then(|mut s| s.execute([])).map_err(|e| self.failed(e))?;
-        Ok(Transaction { connection: &self.connection, path: &self.path, open: true, usual_cache: Cell::new(None) })
+    pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
+        self.begin("BEGIN", None)
     }
 
-    /// Whether the log is so large that the next to open the database would feel it.
-    pub(crate) fn log_is_large(&self) -> bool {
+    pub(crate) fn begin_write(&self) -> Result<Transaction<'_>> {
+        let ticket = ticket::take(&self.store)?;
+        self.begin("BEGIN IMMEDIATE", Some(ticket))
+    }
+
+    fn begin(&self, how: &str, ticket: Option<Ticket>) -> Result<Transaction<'_>> {
+        self.connection.prepare_cached(how).and_then(|mut s| s.execute([])).map_err(|e| self.failed(e))?;
+        let (connection, path) = (&self.connection, self.path.as_path());
+        Ok(Transaction { connection, path, open: true, usual_cache: Cell::new(None), _ticket: ticket })
+    }
+
+    /// Folds a log so large that the next to open the database would feel it, unless somebody else is busy with the
+    /// database: nothing depends on it.
+    pub(crate) fn tidy_up(&self) {
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");
-        fs::metadata(log).is_ok_and(|meta| meta.len() > LARGEST_LOG_LEFT)
-    }
-
-    /// Folds the log into the database, unless somebody is reading it: nothing depends on it.
-    pub(crate) fn fold_log(&self) {
-        let _ = self.connection.busy_timeout(Duration::ZERO);
-        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        let _ = self.connection.busy_timeout(BUSY_TIMEOUT);
+        let is_large = fs::metadata(log).is_ok_and(|meta| meta.len() > LARGEST_LOG_LEFT);
+        if is_large && let Some(_ticket) = ticket::try_take(&self.store) {
+            let _ = self.connection.busy_timeout(Duration::ZERO);
+            let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            let _ = self.connection.busy_timeout(BUSY_TIMEOUT);
+        }
     }
 
     pub(crate) fn is_orphaned(&self) -> bool {
@@ -218,6 +228,8 @@ pub(crate) struct Transaction<'c> {
     open: bool,
     /// The size of the cache to go back to after many rows.
     usual_cache: Cell<Option<i64>>,
+    /// Given back after the transaction has ended.
+    _ticket: Option<Ticket>,
 }
 
 impl Drop for Transaction<'_> {
@@ -242,6 +254,18 @@ impl Transaction<'_> {
         !self.connection.is_autocommit()
     }
 
+    pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.execute("SAVEPOINT op", params![])?;
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        if self.is_alive() {
+            if !matches!(outcome, Ok(Ok(_))) {
+                self.execute("ROLLBACK TO op", params![])?;
+            }
+            self.execute("RELEASE op", params![])?;
+        }
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
     pub(crate) fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<usize> {
         let run = || self.connection.prepare_cached(sql)?.execute(rusqlite::params_from_iter(params));
         run().map_err(|e| self.failed(e))
@@ -254,14 +278,15 @@ impl Transaction<'_> {
 
     pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<()> {
         self.execute(
-            "INSERT INTO events (subject_kind, subject_id, issue_id, event_type, actor, detail, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO events (subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             params![
                 event.subject_kind,
                 event.subject_id,
                 event.issue_id,
                 event.event_type.as_str(),
                 event.actor,
+                event.token_id,
                 json::to_line(&event.detail)?,
                 event.at,
             ],

@@ -21,6 +21,17 @@ macro_rules! params {
 }
 pub(crate) use params;
 
+impl Param<'_> {
+    /// The same value, independent of where it came from.
+    pub(crate) fn to_static(&self) -> Param<'static> {
+        match self {
+            Param::Null => Param::Null,
+            Param::Int(value) => Param::Int(*value),
+            Param::Text(text) => Param::Text(Cow::Owned(text.clone().into_owned())),
+        }
+    }
+}
+
 impl From<i64> for Param<'_> {
     fn from(value: i64) -> Self {
         Param::Int(value)
@@ -97,30 +108,35 @@ impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
 #[derive(Debug)]
 pub(crate) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r tokio_postgres::Row),
 }
 
 impl Row<'_> {
     pub(crate) fn text(&self, column: usize) -> Result<String> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
     pub(crate) fn text_or_null(&self, column: usize) -> Result<Option<String>> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
     pub(crate) fn int(&self, column: usize) -> Result<i64> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
     pub(crate) fn int_or_null(&self, column: usize) -> Result<Option<i64>> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
@@ -141,6 +157,7 @@ impl Row<'_> {
             Row::Sqlite(row) => {
                 row.get_ref(column).map_err(|e| damaged(column, &e))?.as_str().map_err(|e| damaged(column, &e))
             }
+            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
         }
     }
 }

@@ -34,7 +34,7 @@ fn one(cx: &Context<'_>, tx: &Tx<'_>, mut fields: Map<String, Value>) -> Result<
             Error::invalid(format!("no operation {op:?} in a batch"))
                 .hint("operations are called issue.create, dep.add, comment.add and so on")
         })?;
-    let result = (entry.run)(cx, tx, Value::Object(fields))?;
+    let result = (entry.run)(cx, tx, &Value::Object(fields))?;
     let result: Value = serde_json::from_str(&result).map_err(Error::internal)?;
     if let Some(name) = name {
         let id = result["id"].as_str().ok_or_else(|| Error::invalid(format!("{op} makes nothing to name {name:?}")))?;

@@ -29,7 +29,7 @@ pub(crate) fn expire(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
     if !any_due(cx, tx)? {
         return Ok(());
     }
-    let system = cx.acting_as(SYSTEM);
+    let system = cx.as_system();
     for old in issues::query(tx, "WHERE i.lease_expires_at <= ?1 ORDER BY i.id", params![cx.now])? {
         let mut new = old.clone();
         let outcome = issue::apply(&mut new, Move::Expire, SYSTEM, cx.now)?;

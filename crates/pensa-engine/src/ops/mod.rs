@@ -6,4 +6,5 @@ pub(crate) mod dep;
 mod doctor;
 mod issue;
 pub(crate) mod lease;
+pub(crate) mod project;
 mod store;

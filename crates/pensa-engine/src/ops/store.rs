@@ -32,8 +32,9 @@ impl Execute for Status {
 
 impl Execute for Export {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
-        let transfer = jsonl::export(cx.store, tx)?;
-        git::stage(cx.store.project_dir(), &jsonl::files(cx.store))?;
+        let store = cx.store.dir()?;
+        let transfer = jsonl::export(store, tx)?;
+        git::stage(store.project_dir(), &jsonl::files(store))?;
         Ok(transfer)
     }
 }
@@ -46,16 +47,12 @@ impl Execute for Import {
 
 impl Execute for Where {
     fn execute(&self, cx: &Context<'_>, _: &Tx<'_>) -> Result<Place> {
-        Ok(Place { path: cx.store.root().display().to_string() })
+        Ok(Place { path: cx.store.place() })
     }
 }
 
 impl Execute for Info {
     fn execute(&self, cx: &Context<'_>, _: &Tx<'_>) -> Result<StoreInfo> {
-        Ok(StoreInfo {
-            project_dir: cx.store.project_dir().display().to_string(),
-            version: VERSION.to_owned(),
-            store_id: cx.store.id()?,
-        })
+        Ok(StoreInfo { project_dir: cx.store.project(), version: VERSION.to_owned(), store_id: cx.store.id()? })
     }
 }

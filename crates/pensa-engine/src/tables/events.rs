@@ -1,7 +1,8 @@
 //! The log of an issue.
 
-use pensa_core::event::{Event, EventType};
+use pensa_core::event::{Event, EventType, LogEntry};
 use pensa_core::id::IssueId;
+use pensa_core::ops::audit::{Audit, AuditLine};
 use pensa_core::{Error, Result};
 use serde_json::{Map, Value};
 
@@ -24,6 +25,7 @@ pub(crate) fn log(
         issue_id,
         event_type,
         actor: &cx.actor,
+        token_id: cx.token.as_deref(),
         detail,
         at: cx.now,
     })
@@ -48,6 +50,71 @@ pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId, limit: i64) -> Result<Vec<Even
         params![id, limit],
         read,
     )
+}
+
+/// A line of the log as a stream tells it.
+fn read_entry(row: &Row<'_>) -> Result<LogEntry> {
+    Ok(LogEntry {
+        id: row.int(0)?,
+        subject_kind: row.text(1)?,
+        subject_id: row.text(2)?,
+        issue_id: row.parse_or_null(3)?,
+        event_type: row.text(4)?,
+        actor: row.text(5)?,
+        detail: serde_json::from_str(row.str(6)?).map_err(Error::internal)?,
+        created_at: row.parse(7)?,
+    })
+}
+
+/// The log after a line, oldest first.
+pub fn after(tx: &Tx<'_>, line: i64, limit: i64) -> Result<Vec<LogEntry>> {
+    tx.query(
+        "SELECT id, subject_kind, subject_id, issue_id, event_type, actor, detail, created_at FROM events
+         WHERE id > ?1 ORDER BY id LIMIT ?2",
+        params![line, limit],
+        read_entry,
+    )
+}
+
+/// The number of the last line.
+pub fn last(tx: &Tx<'_>) -> Result<i64> {
+    let last = tx.query_one("SELECT id FROM events ORDER BY id DESC LIMIT 1", params![], |row| row.int(0))?;
+    Ok(last.unwrap_or_default())
+}
+
+/// Most lines that one store gives to an audit.
+const MAX_AUDIT: u32 = 10_000;
+
+/// Who did what with which token in this store, newest first.
+pub(crate) fn audit(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Audit) -> Result<Vec<AuditLine>> {
+    let since = wanted.since.map_or_else(String::new, |since| since.as_of(cx.now).to_string());
+    let limit = i64::from(wanted.limit.unwrap_or(MAX_AUDIT).min(MAX_AUDIT));
+    let columns = "SELECT id, subject_kind, subject_id, event_type, actor, token_id, detail, created_at FROM events";
+    let read = |row: &Row<'_>| {
+        Ok(AuditLine {
+            at: row.parse(7)?,
+            project: None,
+            token: row.parse_or_null(5)?,
+            actor: row.text(4)?,
+            event_type: row.text(3)?,
+            subject_kind: row.text(1)?,
+            subject_id: row.text(2)?,
+            event: row.int(0)?,
+            detail: serde_json::from_str(row.str(6)?).map_err(Error::internal)?,
+        })
+    };
+    match &wanted.token {
+        Some(token) => tx.query(
+            &format!("{columns} WHERE token_id = ?1 AND created_at >= ?2 ORDER BY id DESC LIMIT ?3"),
+            params![token.as_str(), since, limit],
+            read,
+        ),
+        None => tx.query(
+            &format!("{columns} WHERE created_at >= ?1 ORDER BY id DESC LIMIT ?2"),
+            params![since, limit],
+            read,
+        ),
+    }
 }
 
 /// Whether the last that `actor` had to do with the claim of an issue was to lose it with its lease.

@@ -21,5 +21,9 @@ macro_rules! conformance {
         mod sqlite {
             $(#[test] fn $name() { super::$name($crate::world::World::sqlite()); })*
         }
+
+        mod postgres {
+            $(#[test] fn $name() { super::$name($crate::world::World::postgres()); })*
+        }
     };
 }

@@ -35,11 +35,7 @@ conformance! {
             json!(world.ok(&store::Export {})),
             json!({"status": "ok", "issues": 3, "deps": 2, "comments": 1})
         );
-        let store = world.store();
-        for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
-            let _ = fs::remove_file(store.root().join(file));
-        }
-        let again = Engine::open(store).expect("a fresh clone imports by itself");
+        let again = world.fresh_from_files();
         assert_eq!(listing(&again), before);
         assert_eq!(again.call("a", &issue::Ready::default()).expect("a list").len(), 0);
     }
@@ -48,11 +44,7 @@ conformance! {
         let task = world.task("a");
         world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true, "ttl": "1h"})).expect("claimed");
         world.ok(&store::Export {});
-        let store = world.store();
-        for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
-            let _ = fs::remove_file(store.root().join(file));
-        }
-        let again = world.engine.another().expect("imported");
+        let again = world.fresh_from_files();
         world.pass(1800);
         let op: issue::Heartbeat = serde_json::from_value(json!({"id": task.id})).expect("an operation");
         let renewed = again.call("bob", &op).expect("still bob's");

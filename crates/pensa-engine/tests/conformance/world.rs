@@ -1,12 +1,14 @@
 //! A store with a clock and ids that the test controls.
 
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 use pensa_core::issue::{Issue, IssueType, Status};
-use pensa_core::ops::{dep, issue};
+use pensa_core::ops::{dep, issue, store};
 use pensa_core::{Code, Result, Timestamp};
-use pensa_engine::{Clock, Engine, Execute, Ids, StoreDir};
+use pensa_engine::{Clock, Engine, Execute, Ids, Postgres, StoreDir};
+use pensa_testkit::postgres::{Database, shared};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -37,7 +39,9 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     clock: Arc<ManualClock>,
     /// Keeps the files until the test ends.
-    _dir: TempDir,
+    dir: TempDir,
+    /// Keeps the database until the test ends.
+    database: Option<(Database, Postgres)>,
 }
 
 impl World {
@@ -46,11 +50,37 @@ impl World {
         let (store, _) = StoreDir::create(&dir.path().join(".pensa")).expect("a store");
         let clock = Arc::new(ManualClock(AtomicI64::new(START)));
         let engine = Engine::open_with(store, clock.clone(), Arc::new(RepeatingIds(AtomicU32::new(0)))).expect("opens");
-        Self { engine, clock, _dir: dir }
+        Self { engine, clock, dir, database: None }
+    }
+
+    pub(crate) fn postgres() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (files, _) = StoreDir::create(&dir.path().join(".pensa")).expect("a store");
+        let clock = Arc::new(ManualClock(AtomicI64::new(START)));
+        let ids = Arc::new(RepeatingIds(AtomicU32::new(0)));
+        let database = shared().database();
+        let postgres = Postgres::open(&database.url, 8).expect("opens");
+        let engine = Engine::in_database_with(&postgres, "test", Uuid::now_v7(), clock.clone(), ids).with_files(files);
+        Self { engine, clock, dir, database: Some((database, postgres)) }
+    }
+
+    /// An engine on an empty store beside the same files, with what they hold imported.
+    pub(crate) fn fresh_from_files(&self) -> Engine {
+        let Some((_, postgres)) = &self.database else {
+            for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+                let _ = fs::remove_file(self.store().root().join(file));
+            }
+            return self.engine.another().expect("a fresh clone imports by itself");
+        };
+        let ids = Arc::new(RepeatingIds(AtomicU32::new(0x1000)));
+        let fresh = Engine::in_database_with(postgres, "fresh", Uuid::now_v7(), self.clock.clone(), ids);
+        let fresh = fresh.with_files(self.store());
+        fresh.call("a", &store::Import {}).expect("imports");
+        fresh
     }
 
     pub(crate) fn store(&self) -> StoreDir {
-        self.engine.store().clone()
+        StoreDir::at(&self.dir.path().join(".pensa")).expect("a store")
     }
 
     /// Lets time pass.

@@ -5,7 +5,7 @@ use std::thread;
 
 use pensa_core::ops::issue;
 use pensa_core::{Code, Error};
-use pensa_engine::{GroupWriter, entry};
+use pensa_engine::{Caller, GroupWriter, entry};
 use serde_json::{Value, json};
 
 use crate::conformance;
@@ -15,7 +15,12 @@ use crate::world::World;
 fn submit(writer: &GroupWriter, name: &str, input: Value) -> mpsc::Receiver<pensa_core::Result<String>> {
     let run = entry(name).expect("an operation").run;
     let (send, receive) = mpsc::channel();
-    writer.submit("alice", move |cx, tx| run(cx, tx, input), move |result| send.send(result).expect("awaited"));
+    writer.submit(
+        Caller::local("alice"),
+        None,
+        move |cx, tx| run(cx, tx, &input),
+        move |result| send.send(result).expect("awaited"),
+    );
     receive
 }
 
@@ -36,7 +41,7 @@ conformance! {
     fn a_panic_in_a_group_is_one_error_and_no_more(world: World) {
         let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
         let (send, receive) = mpsc::channel();
-        writer.submit("alice", |_, _| panic!("a bug"), move |result| send.send(result).expect("awaited"));
+        writer.submit(Caller::local("alice"), None, |_, _| panic!("a bug"), move |result| send.send(result).expect("awaited"));
         let bad: Result<String, Error> = receive.recv().expect("an answer");
         assert_eq!(bad.expect_err("it panicked").code, Code::Internal);
         let good = submit(&writer, "issue.create", json!({"title": "a", "issue_type": "task"}));

@@ -36,8 +36,8 @@ impl Daemon {
     pub(crate) fn start_with(allowed_hosts: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let engine = engine(&dir);
-        let token = engine.store().token_secret().expect("a token");
-        let store_id = engine.store().id().expect("an id");
+        let store = engine.home().dir().expect("a directory");
+        let (token, store_id) = (store.token_secret().expect("a token"), store.id().expect("an id"));
         let allowed_hosts = allowed_hosts.iter().map(|host| (*host).to_owned()).collect();
         let options = Options { listen: ([127, 0, 0, 1], 0).into(), allowed_hosts };
         let server = Server::bind(engine, options).expect("a free port");

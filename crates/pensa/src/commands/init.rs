@@ -22,11 +22,7 @@ pub(super) fn run(args: &Init, output: Output) -> Result<()> {
     let dir = args.dir.as_ref().map_or_else(|| cwd.clone(), |dir| cwd.join(dir));
     let (store, created) = StoreDir::create(&locate::new_store_root(&dir))?;
     let engine = Engine::open(store)?;
-    output.answer(&Initialised {
-        path: engine.store().root().display().to_string(),
-        store_id: engine.store().id()?,
-        created,
-    })
+    output.answer(&Initialised { path: engine.home().place(), store_id: engine.home().id()?, created })
 }
 
 impl Render for Initialised {

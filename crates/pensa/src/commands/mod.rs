@@ -8,12 +8,13 @@ mod init;
 mod man;
 mod overview;
 mod remote;
+mod server;
 mod stdin;
 
 use pensa_core::Result;
 use pensa_engine::Execute;
 
-use crate::cli::{Cli, Command, Comment, Dep, Options, ShowArgs};
+use crate::cli::{Cli, Command, Comment, Dep, Options, Project, ShowArgs, Token};
 use crate::connect;
 use crate::output::Output;
 use crate::render::Render;
@@ -60,6 +61,14 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
         Command::Remote(command) => remote::run(*output, &command),
+        Command::Serve(args) => server::serve(*output, &args),
+        Command::Project(Project::Create(args)) => server::run(options, *output, &args),
+        Command::Project(Project::List(args)) => server::run(options, *output, &args),
+        Command::Project(Project::Archive(args)) => server::run(options, *output, &args),
+        Command::Token(Token::Create(args)) => server::run(options, *output, &args),
+        Command::Token(Token::List(args)) => server::run(options, *output, &args),
+        Command::Token(Token::Revoke(args)) => server::run(options, *output, &args),
+        Command::Audit(args) => server::audit(options, *output, &args),
         Command::Export(op) => pass_on(options, *output, &op),
         Command::Import(op) => pass_on(options, *output, &op),
         Command::Doctor(op) => pass_on(options, *output, &op),

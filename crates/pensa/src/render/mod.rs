@@ -2,6 +2,7 @@
 
 mod answers;
 mod screen;
+mod server;
 mod tree;
 
 pub(crate) use screen::Screen;

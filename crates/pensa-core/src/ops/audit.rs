@@ -1,0 +1,62 @@
+//! Who did what with which token.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::id::TokenId;
+use crate::op::{Access, Op, Route, Scope};
+use crate::project::ProjectName;
+use crate::time::{Since, Timestamp};
+
+/// Tell who did what with which token on a server, newest first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Audit {
+    /// Only what concerns this project
+    #[arg(long, value_name = "PROJECT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectName>,
+    /// Only what was done with this token
+    #[arg(long, value_name = "ID")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<TokenId>,
+    /// Only what happened since then: a duration such as 7d, or a time
+    #[arg(long, value_name = "WHEN")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Since>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+impl Op for Audit {
+    type Output = Vec<AuditLine>;
+    const NAME: &'static str = "audit.list";
+    const ROUTE: Route = Route::get("/audit");
+    const ACCESS: Access = Access::Admin;
+    const SCOPE: Scope = Scope::Server;
+}
+
+/// One thing that was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditLine {
+    pub at: Timestamp,
+    /// The project it was done in; none for what was done to the server itself
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectName>,
+    /// The token it was done with; none if it was done with the store or the database itself
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<TokenId>,
+    pub actor: String,
+    pub event_type: String,
+    /// What it was done to: `issue`, `project`, `token`
+    pub subject_kind: String,
+    pub subject_id: String,
+    /// The event's number in the log of its store
+    pub event: i64,
+    /// What changed, each field as `{"old":…,"new":…}`
+    pub detail: Map<String, Value>,
+}

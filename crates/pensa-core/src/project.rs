@@ -1,0 +1,177 @@
+//! What a server for many keeps beside its stores: projects, and the tokens that let people and agents use them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::id::TokenId;
+use crate::op::Access;
+use crate::time::Timestamp;
+
+/// The name of a project on a server: part of its address, so it is short and plain.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, with = "String")]
+pub struct ProjectName(String);
+
+impl ProjectName {
+    const MAX: usize = 64;
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for ProjectName {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let starts_well = text.bytes().next().is_some_and(plain);
+        if starts_well && text.len() <= Self::MAX && text.bytes().all(|byte| plain(byte) || b"-_.".contains(&byte)) {
+            return Ok(Self(text));
+        }
+        Err(Error::invalid(format!("not the name of a project: {text:?}"))
+            .hint("up to 64 of a-z, 0-9, -, _ and ., the first a letter or a digit"))
+    }
+}
+
+impl FromStr for ProjectName {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        text.to_owned().try_into()
+    }
+}
+
+impl fmt::Display for ProjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A project of a server: a name for a store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Project {
+    pub name: ProjectName,
+    pub store_id: String,
+    pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
+}
+
+/// How much a token lets its holder do, each role all that the one before it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Role {
+    /// Looks
+    Viewer,
+    /// Works: also creates, claims, closes, comments
+    Agent,
+    /// Also deletes, undoes what others did, imports with authority, collects garbage
+    Maintainer,
+    /// Also manages projects and tokens
+    Admin,
+}
+
+impl Role {
+    pub const ALL: [Role; 4] = [Role::Viewer, Role::Agent, Role::Maintainer, Role::Admin];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Viewer => "viewer",
+            Role::Agent => "agent",
+            Role::Maintainer => "maintainer",
+            Role::Admin => "admin",
+        }
+    }
+
+    /// The most that this role may do.
+    pub fn may(self) -> Access {
+        match self {
+            Role::Viewer => Access::Read,
+            Role::Agent => Access::Write,
+            Role::Maintainer => Access::Maintain,
+            Role::Admin => Access::Admin,
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Role {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|role| role.as_str() == text);
+        known
+            .ok_or_else(|| Error::invalid(format!("no such role: {text:?}")).hint("viewer, agent, maintainer or admin"))
+    }
+}
+
+/// A token, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Token {
+    pub id: TokenId,
+    pub project: ProjectName,
+    pub role: Role,
+    pub created_at: Timestamp,
+    pub created_by: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl Token {
+    /// Whether it still opens anything.
+    pub fn is_valid_at(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+/// A token that was just made: the only time that its secret is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NewToken {
+    pub id: TokenId,
+    /// The secret
+    pub token: String,
+    pub project: ProjectName,
+    pub role: Role,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_may_what_the_one_before_may_and_more() {
+        for pair in Role::ALL.windows(2) {
+            assert!(pair[0].may() < pair[1].may(), "{pair:?}");
+        }
+        for role in Role::ALL {
+            assert_eq!(role.as_str().parse::<Role>().expect("a role"), role);
+        }
+    }
+
+    #[test]
+    fn names_of_projects_are_plain() {
+        for good in ["web", "a", "0", "web-2.api_x", &"a".repeat(64)] {
+            assert_eq!(good.parse::<ProjectName>().expect(good).as_str(), good);
+        }
+        for bad in ["", "Web", "-web", ".web", "..", "a/b", "a b", "ä", "a\0", &"a".repeat(65)] {
+            assert!(bad.parse::<ProjectName>().is_err(), "{bad:?}");
+        }
+    }
+}

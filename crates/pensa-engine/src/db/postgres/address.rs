@@ -1,0 +1,194 @@
+//! Where a database is and how to reach it: the connection string, with TLS unless the way is local.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pensa_core::{Error, Result};
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::tls::TlsStream;
+use tokio_postgres::{Client, Config, Connection, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::failure::Failure;
+
+/// Longest wait for one host. Short, so that the second of two is reached in time.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Longest time that the system keeps sending to a host that does not acknowledge.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// The address of a database. Never shown with its password.
+#[derive(Clone)]
+pub(super) struct Address {
+    config: Config,
+    tls: MakeRustlsConnect,
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({self})")
+    }
+}
+
+/// Host, port and database; nothing that is secret.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("postgres://")?;
+        for (at, host) in self.config.get_hosts().iter().enumerate() {
+            let port = self.config.get_ports().get(at).or(self.config.get_ports().first()).copied().unwrap_or(5432);
+            let comma = if at > 0 { "," } else { "" };
+            match host {
+                Host::Tcp(name) if name.contains(':') => write!(f, "{comma}[{name}]:{port}")?,
+                Host::Tcp(name) => write!(f, "{comma}{name}:{port}")?,
+                #[cfg(unix)]
+                Host::Unix(path) => write!(f, "{comma}{}:{port}", path.display())?,
+            }
+        }
+        write!(f, "/{}", self.config.get_dbname().or(self.config.get_user()).unwrap_or_default())
+    }
+}
+
+impl Address {
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let Options { rest, authorities, verify } = Options::take(text);
+        // The parser's own words could quote the password.
+        let bad = || {
+            Error::invalid("not the address of a PostgreSQL database")
+                .hint("such as postgres://user:password@host:5432/database")
+        };
+        let mut config: Config = rest.parse().map_err(|_| bad())?;
+        if config.get_hosts().is_empty() {
+            return Err(bad());
+        }
+        let chosen = rest.contains("sslmode=");
+        if verify || (!chosen && !config.get_hosts().iter().all(is_local)) {
+            config.ssl_mode(SslMode::Require);
+        } else if !chosen {
+            config.ssl_mode(SslMode::Disable);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("pensa");
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        config.tcp_user_timeout(SILENCE).keepalives_idle(Duration::from_secs(30));
+        Ok(Self { config, tls: MakeRustlsConnect::new(client_config(authorities.as_deref())?) })
+    }
+
+    pub(super) async fn connect(
+        &self,
+    ) -> Result<(Client, Connection<Socket, impl TlsStream + Unpin + use<>>), Failure> {
+        Ok(self.config.connect(self.tls.clone()).await?)
+    }
+}
+
+/// What the library's parser does not know of a connection string.
+struct Options {
+    rest: String,
+    authorities: Option<PathBuf>,
+    verify: bool,
+}
+
+impl Options {
+    /// Takes `sslrootcert` and the stricter forms of `sslmode` out of the text, in either of its two forms.
+    fn take(text: &str) -> Self {
+        let mut found = Self { rest: String::new(), authorities: None, verify: false };
+        let is_url = text.starts_with("postgres://") || text.starts_with("postgresql://");
+        let (head, options, between) = match text.split_once('?') {
+            Some((head, options)) if is_url => (format!("{head}?"), options, '&'),
+            _ if is_url => (text.to_owned(), "", '&'),
+            _ => (String::new(), text, ' '),
+        };
+        let mut kept = Vec::new();
+        for option in options.split(between).filter(|option| !option.is_empty()) {
+            match option.split_once('=') {
+                Some(("sslrootcert", "system")) => {}
+                Some(("sslrootcert", path)) => found.authorities = Some(path.replace("%2F", "/").into()),
+                Some(("sslmode", "verify-full" | "verify-ca")) => found.verify = true,
+                _ => kept.push(option),
+            }
+        }
+        found.rest = format!("{head}{}", kept.join(&between.to_string())).trim_end_matches('?').to_owned();
+        found
+    }
+}
+
+fn is_local(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => name == "localhost" || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    }
+}
+
+/// TLS that trusts the authorities in a file, or those that the world trusts.
+fn client_config(authorities: Option<&Path>) -> Result<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    match authorities {
+        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        Some(path) => {
+            let bad = |why: &dyn fmt::Display| {
+                Error::invalid(format!("cannot read certificate authorities from {}: {why}", path.display()))
+            };
+            let certificates = CertificateDer::pem_file_iter(path).map_err(|e| bad(&e))?;
+            for certificate in certificates {
+                roots.add(certificate.map_err(|e| bad(&e))?).map_err(|e| bad(&e))?;
+            }
+            if roots.is_empty() {
+                return Err(bad(&"there are none in it"));
+            }
+        }
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(Error::internal)?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(text: &str) -> SslMode {
+        Address::parse(text).expect(text).config.get_ssl_mode()
+    }
+
+    #[test]
+    fn the_way_to_another_machine_is_encrypted_unless_told_otherwise() {
+        for local in ["postgres://u@localhost/d", "postgres://u@127.0.0.1:1,[::1]:2/d", "host=/run/postgresql user=u"] {
+            assert_eq!(mode(local), SslMode::Disable, "{local}");
+        }
+        for far in ["postgres://u@db.example/d", "postgres://u@localhost,db.example/d", "host=db.example user=u"] {
+            assert_eq!(mode(far), SslMode::Require, "{far}");
+        }
+        assert_eq!(mode("postgres://u@db.example/d?sslmode=disable"), SslMode::Disable);
+        assert_eq!(mode("postgres://u@localhost/d?sslmode=verify-full&connect_timeout=3"), SslMode::Require);
+        assert_eq!(mode("host=localhost user=u sslmode=verify-ca sslrootcert=system"), SslMode::Require);
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_secret() {
+        let address =
+            Address::parse("postgres://me:hunter2@a.example:6000,b.example/team?target_session_attrs=read-write");
+        let address = address.expect("an address");
+        assert_eq!(address.to_string(), "postgres://a.example:6000,b.example:5432/team");
+        assert!(!format!("{address:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_without_repeating_it() {
+        for bad in ["", "mysql://u:hunter2@h/d", "postgres://u:hunter2@h:port/d", "postgres:///d", "hunter2"] {
+            let error = Address::parse(bad).expect_err(bad);
+            assert!(!error.message.contains("hunter2"), "{error}");
+        }
+        let missing = Address::parse("postgres://u@h/d?sslrootcert=/nowhere.pem").expect_err("no such file");
+        assert!(missing.message.contains("/nowhere.pem"), "{missing}");
+    }
+}

@@ -1,0 +1,349 @@
+//! One connection to PostgreSQL: sends statements, several before the first answer where nobody waits for one, and
+//! gives up on a server that has gone silent.
+//!
+//! What belongs into a transaction is left to the driver.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::poll_fn;
+use std::mem;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use futures_core::Stream;
+use pensa_core::{Error, Result};
+use tokio::runtime::Runtime;
+use tokio::task::yield_now;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{AsyncMessage, Client, Row, RowStream, Statement};
+
+use super::address::Address;
+use super::failure::{self, Failure};
+use crate::db::Param;
+
+/// Longest wait for the answer to a statement. The server gives up earlier and says so; this is for one that can't.
+pub(super) const ANSWER: Duration = Duration::from_secs(35);
+/// Most statements kept prepared; then all are forgotten.
+const MAX_PREPARED: usize = 256;
+/// Most statements sent ahead of their answers.
+const MAX_QUEUED: usize = 64;
+/// Rows taken from the socket at a time.
+const ROWS_AT_ONCE: usize = 256;
+
+/// What a session is told once. Nothing that decides which store is seen may live longer than a transaction.
+const SESSION: &str = "SET search_path = pensa; SET statement_timeout = '30s'; SET lock_timeout = '4s'; \
+     SET idle_in_transaction_session_timeout = '60s'; SET jit = off; SET client_min_messages = warning; \
+     SET default_transaction_isolation = 'read committed'; SET ROLE pensa_tenant";
+
+pub(super) struct Connection {
+    // Dropped before the runtime that drives it.
+    client: Client,
+    runtime: Runtime,
+    prepared: HashMap<String, Statement>,
+    queued: Vec<(Statement, Vec<Param<'static>>)>,
+    /// How often something was sent.
+    sendings: u64,
+    /// The server's word that a commit was not carried to its standby.
+    unsure: Arc<Mutex<Option<String>>>,
+    broken: bool,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Connection")
+    }
+}
+
+/// A place in the queue of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    sendings: u64,
+    queued: usize,
+}
+
+/// The rows of an answer, fetched as they are needed.
+pub(super) struct Rows(Pin<Box<RowStream>>);
+
+impl Connection {
+    /// A connection that any statement may use, as the user of the address.
+    pub(super) fn open_unbound(address: &Address, deadline: Instant) -> Result<Self, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|e| Failure::other(Error::internal(e)))?;
+        let unsure = Arc::new(Mutex::new(None));
+        let client = runtime.block_on(async {
+            let connecting = timeout(left(deadline), address.connect());
+            let (client, mut connection) = connecting.await.map_err(|_| failure::silent())??;
+            let unsure = Arc::clone(&unsure);
+            tokio::spawn(async move {
+                while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+                    if let AsyncMessage::Notice(notice) = message
+                        && [SqlState::QUERY_CANCELED, SqlState::ADMIN_SHUTDOWN].contains(notice.code())
+                    {
+                        *unsure.lock().unwrap_or_else(PoisonError::into_inner) = Some(notice.message().to_owned());
+                    }
+                }
+            });
+            Ok::<_, Failure>(client)
+        })?;
+        Ok(Self { client, runtime, prepared: HashMap::new(), queued: Vec::new(), sendings: 0, unsure, broken: false })
+    }
+
+    /// A connection that sees one store at a time: it acts in a role that row-level security binds.
+    pub(super) fn open(address: &Address, deadline: Instant) -> Result<Self, Failure> {
+        let mut connection = Self::open_unbound(address, deadline)?;
+        connection.batch(SESSION, deadline).map_err(|failure| failure.within_role())?;
+        let bound = "SELECT NOT (rolsuper OR rolbypassrls) FROM pg_roles WHERE rolname = current_user";
+        let (rows, _) = connection.query(bound, &[], deadline)?;
+        match rows.first().map(|row| row.try_get::<_, bool>(0)) {
+            Some(Ok(true)) => Ok(connection),
+            _ => Err(Failure::other(failure::unbound_role())),
+        }
+    }
+
+    /// Whether no more can be done with it.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken || self.client.is_closed()
+    }
+
+    /// Statements without parameters, all in one message.
+    pub(super) fn batch(&mut self, sql: &str, deadline: Instant) -> Result<(), Failure> {
+        let outcome = wait(&self.runtime, deadline, self.client.batch_execute(sql));
+        self.outcome(outcome)
+    }
+
+    fn prepare(&mut self, sql: &str, deadline: Instant) -> Result<Statement, Failure> {
+        if let Some(statement) = self.prepared.get(sql) {
+            return Ok(statement.clone());
+        }
+        if self.prepared.len() >= MAX_PREPARED {
+            self.prepared.clear();
+        }
+        let text = placeholders(sql);
+        let outcome = wait(&self.runtime, deadline, self.client.prepare(&text));
+        let statement = self.outcome(outcome)?;
+        self.prepared.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    /// Sends a statement with the next one that is waited for; if it fails, that one fails.
+    pub(super) fn queue(&mut self, sql: &str, params: &[Param<'_>], deadline: Instant) -> Result<(), Failure> {
+        let statement = self.prepare(sql, deadline)?;
+        self.queued.push((statement, params.iter().map(Param::to_static).collect()));
+        if self.queued.len() >= MAX_QUEUED { self.flush(deadline) } else { Ok(()) }
+    }
+
+    /// Waits for the answers to all that was queued.
+    pub(super) fn flush(&mut self, deadline: Instant) -> Result<(), Failure> {
+        if self.queued.is_empty() {
+            return Ok(());
+        }
+        let queued = self.take_queue();
+        let answering = after(&self.client, &queued, std::future::ready(Ok(())));
+        let outcome = wait(&self.runtime, deadline, answering);
+        self.outcome(outcome)
+    }
+
+    /// Runs a statement; tells how many rows it changed.
+    pub(super) fn execute(&mut self, sql: &str, params: &[Param<'_>], deadline: Instant) -> Result<u64, Failure> {
+        let statement = self.prepare(sql, deadline)?;
+        let queued = self.take_queue();
+        let answering = after(&self.client, &queued, self.client.execute_raw(&statement, borrowed(params)));
+        let outcome = wait(&self.runtime, deadline, answering);
+        self.outcome(outcome)
+    }
+
+    /// The first rows of an answer, and where the others come from.
+    pub(super) fn query(
+        &mut self,
+        sql: &str,
+        params: &[Param<'_>],
+        deadline: Instant,
+    ) -> Result<(Vec<Row>, Option<Rows>), Failure> {
+        let statement = self.prepare(sql, deadline)?;
+        let queued = self.take_queue();
+        let first = async {
+            let mut rows = Rows(Box::pin(self.client.query_raw(&statement, borrowed(params)).await?));
+            let (first, more) = rows.some().await?;
+            Ok((first, more.then_some(rows)))
+        };
+        let outcome = wait(&self.runtime, deadline, after(&self.client, &queued, first));
+        self.outcome(outcome)
+    }
+
+    /// More rows, and whether there may be still more.
+    pub(super) fn more(&mut self, rows: &mut Rows, deadline: Instant) -> Result<(Vec<Row>, bool), Failure> {
+        let outcome = wait(&self.runtime, deadline, rows.some());
+        self.outcome(outcome)
+    }
+
+    /// Sends a last statement and does not wait for its answer: whoever uses the connection next finds out.
+    pub(super) fn leave(&mut self, sql: &str) {
+        let Ok(statement) = self.prepare(sql, Instant::now() + ANSWER) else {
+            self.broken = true;
+            return;
+        };
+        let queued = self.take_queue();
+        let client = &self.client;
+        self.runtime.block_on(async {
+            let mut sending = pin!(after(client, &queued, client.execute_raw(&statement, borrowed(&[]))));
+            poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx).is_ready())).await;
+            // The task that holds the socket takes its turn.
+            yield_now().await;
+        });
+    }
+
+    /// What the server said about a commit that it could not carry to its standby.
+    pub(super) fn take_unsure(&mut self) -> Option<String> {
+        self.unsure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn take_queue(&mut self) -> Vec<(Statement, Vec<Param<'static>>)> {
+        self.sendings += 1;
+        mem::take(&mut self.queued)
+    }
+
+    /// A place in the queue to go back to.
+    pub(super) fn place(&self) -> Place {
+        Place { sendings: self.sendings, queued: self.queued.len() }
+    }
+
+    /// Forgets everything that was queued since; false if some of it was sent already.
+    pub(super) fn forget_since(&mut self, place: Place) -> bool {
+        let unsent = place.sendings == self.sendings;
+        self.queued.truncate(if unsent { place.queued } else { 0 });
+        unsent
+    }
+
+    pub(super) fn forget_queue(&mut self) {
+        self.queued.clear();
+    }
+
+    fn outcome<T>(&mut self, outcome: Result<Result<T, tokio_postgres::Error>, Elapsed>) -> Result<T, Failure> {
+        let failure = match outcome {
+            Ok(Ok(value)) => return Ok(value),
+            Ok(Err(e)) => Failure::from(e),
+            Err(_) => failure::silent(),
+        };
+        self.broken |= failure.is_lost() || self.client.is_closed();
+        Err(failure)
+    }
+}
+
+impl Rows {
+    /// The next rows, a bounded number of them, and whether there may be more.
+    async fn some(&mut self) -> Result<(Vec<Row>, bool), tokio_postgres::Error> {
+        let mut rows = Vec::new();
+        while rows.len() < ROWS_AT_ONCE {
+            match poll_fn(|cx| self.0.as_mut().poll_next(cx)).await {
+                Some(row) => rows.push(row?),
+                None => return Ok((rows, false)),
+            }
+        }
+        Ok((rows, true))
+    }
+}
+
+/// Sends every queued statement and then `last`, in this order and without waiting in between; ready when all are
+/// answered, with the first thing that went wrong.
+async fn after<T>(
+    client: &Client,
+    queued: &[(Statement, Vec<Param<'static>>)],
+    last: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, tokio_postgres::Error> {
+    if queued.is_empty() {
+        return last.await;
+    }
+    let mut sent: Vec<_> = queued
+        .iter()
+        .map(|(statement, params)| Some(Box::pin(client.execute_raw(statement, borrowed(params)))))
+        .collect();
+    let (mut last, mut answer, mut failed) = (pin!(last), None, None);
+    poll_fn(|cx| {
+        for slot in &mut sent {
+            if let Some(sending) = slot
+                && let Poll::Ready(outcome) = sending.as_mut().poll(cx)
+            {
+                *slot = None;
+                failed = failed.take().or(outcome.err());
+            }
+        }
+        if answer.is_none()
+            && let Poll::Ready(outcome) = last.as_mut().poll(cx)
+        {
+            answer = Some(outcome);
+        }
+        let all = answer.is_some() && sent.iter().all(Option::is_none);
+        if all { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    match (failed, answer) {
+        (Some(e), _) => Err(e),
+        (None, Some(answer)) => answer,
+        (None, None) => unreachable!("ready only with an answer"),
+    }
+}
+
+/// Drives the connection until the future is ready or it is too late.
+fn wait<T>(
+    runtime: &Runtime,
+    deadline: Instant,
+    answering: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<Result<T, tokio_postgres::Error>, Elapsed> {
+    runtime.block_on(async { timeout(left(deadline), answering).await })
+}
+
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
+fn borrowed<'a>(params: &'a [Param<'_>]) -> impl ExactSizeIterator<Item = &'a (dyn ToSql + Sync)> {
+    params.iter().map(|param| param as &(dyn ToSql + Sync))
+}
+
+/// `?1` in the one SQL text of all drivers is `$1` here.
+fn placeholders(sql: &str) -> String {
+    let mut text = String::with_capacity(sql.len());
+    let mut rest = sql.chars().peekable();
+    while let Some(letter) = rest.next() {
+        let is_placeholder = letter == '?' && rest.peek().is_some_and(char::is_ascii_digit);
+        text.push(if is_placeholder { '$' } else { letter });
+    }
+    text
+}
+
+impl ToSql for Param<'_> {
+    fn to_sql(&self, of: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Param::Null => Ok(IsNull::Yes),
+            Param::Int(value) if *of == Type::INT4 => i32::try_from(*value)?.to_sql(of, out),
+            Param::Int(value) => value.to_sql(of, out),
+            Param::Text(text) => text.as_ref().to_sql(of, out),
+        }
+    }
+
+    /// The shared SQL keeps to types that have a value here; the server refuses the rest.
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_rewritten_and_nothing_else() {
+        assert_eq!(placeholders("a = ?1 AND b IN (?2, ?10)"), "a = $1 AND b IN ($2, $10)");
+        assert_eq!(placeholders("why? '?'"), "why? '?'");
+    }
+}

@@ -1,0 +1,377 @@
+//! The PostgreSQL driver: many stores in one database, kept apart by row-level security.
+//!
+//! A transaction names its store before anything else; every table fills in and checks that name by itself, so the
+//! shared SQL never mentions it. A write first locks the row of its store, which makes it the store's only writer and
+//! gives it the next event number.
+
+mod address;
+mod connection;
+mod failure;
+mod pool;
+mod set_up;
+mod wake;
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pensa_core::{Code, Error, Result, json};
+use uuid::Uuid;
+
+use super::value::{Param, Row};
+use super::{NewEvent, params};
+use connection::{ANSWER, Place};
+use failure::{Failure, Kind};
+pub use pool::PoolState;
+use pool::{Loan, Pool};
+pub use wake::Wakeups;
+
+/// Longest wait until a transaction has begun: for a connection, for the database, for the other writers of a store.
+const BEGIN: Duration = Duration::from_millis(4500);
+
+/// A PostgreSQL database that holds many stores.
+#[derive(Debug, Clone)]
+pub struct Postgres {
+    pool: Arc<Pool>,
+    wakeups: Wakeups,
+}
+
+impl Postgres {
+    /// Connects, and brings the schema up to date.
+    pub fn open(address: &str, connections: usize) -> Result<Self> {
+        let pool = Arc::new(Pool::new(address::Address::parse(address)?, connections));
+        set_up::bring_up_to_date(&pool.address)?;
+        let wakeups = Wakeups::new(Arc::clone(&pool));
+        Ok(Self { pool, wakeups })
+    }
+
+    /// Host, port and name of the database, without user and password.
+    pub fn place(&self) -> String {
+        self.pool.address.to_string()
+    }
+
+    pub fn pool_state(&self) -> PoolState {
+        self.pool.state()
+    }
+
+    /// Tells which stores have changed, whoever changed them.
+    pub fn wakeups(&self) -> &Wakeups {
+        &self.wakeups
+    }
+
+    pub(crate) fn store(&self, id: Uuid) -> Database {
+        Database { pool: Arc::clone(&self.pool), wakeups: self.wakeups.clone(), store: id }
+    }
+}
+
+/// One store of a database.
+#[derive(Debug)]
+pub(crate) struct Database {
+    pool: Arc<Pool>,
+    wakeups: Wakeups,
+    store: Uuid,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Read,
+    Write,
+}
+
+impl Database {
+    pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
+        self.begin(Mode::Read)
+    }
+
+    pub(crate) fn begin_write(&self) -> Result<Transaction<'_>> {
+        self.begin(Mode::Write)
+    }
+
+    /// Begins a transaction. Nothing has happened yet if that fails, so a connection that turns out to be dead, or a
+    /// database that wants it done again, costs another try as long as there is time.
+    fn begin(&self, mode: Mode) -> Result<Transaction<'_>> {
+        let deadline = Instant::now() + BEGIN;
+        loop {
+            let loan = self.pool.take(deadline).map_err(|failure| failure.error)?;
+            match Transaction::begin(self, loan, mode, deadline) {
+                Ok(tx) => return Ok(tx),
+                Err(failure) => {
+                    if failure.is_lost() {
+                        self.pool.forget_idle();
+                    }
+                    if failure.kind == Kind::Other || Instant::now() >= deadline {
+                        return Err(failure.error);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A transaction on one store.
+#[derive(Debug)]
+pub(crate) struct Transaction<'c> {
+    database: &'c Database,
+    loan: RefCell<Loan>,
+    mode: Mode,
+    open: Cell<bool>,
+    /// What ended the transaction before its time, if anything did.
+    ended: Cell<Option<Kind>>,
+    last_event: Cell<i64>,
+    changes: i64,
+    dirty: Cell<bool>,
+}
+
+/// Where a transaction was before it tried something.
+struct Before {
+    place: Place,
+    last_event: i64,
+    dirty: bool,
+}
+
+const HEAD: &str = "SELECT last_event, changes FROM stores";
+const HEAD_LOCKED: &str = "SELECT last_event, changes FROM stores FOR NO KEY UPDATE";
+
+impl<'c> Transaction<'c> {
+    fn begin(database: &'c Database, mut loan: Loan, mode: Mode, deadline: Instant) -> Result<Self, Failure> {
+        let (begin, head) = match mode {
+            Mode::Read => ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", HEAD),
+            Mode::Write => ("BEGIN", HEAD_LOCKED),
+        };
+        let store = database.store.to_string();
+        let mut found = None;
+        for _ in 0..2 {
+            loan.forget_queue();
+            loan.queue(begin, params![], deadline)?;
+            loan.queue("SELECT set_config('pensa.store_id', ?1, true)", params![&store], deadline)?;
+            let (rows, _) = match loan.query(head, params![], deadline) {
+                Ok(answer) => answer,
+                Err(failure) => {
+                    loan.leave("ROLLBACK");
+                    return Err(failure);
+                }
+            };
+            found = rows.first().map(|row| (row.get(0), row.get(1)));
+            if found.is_some() || mode == Mode::Read {
+                break;
+            }
+            // The first write to this store: its row cannot be locked before it is there for all.
+            loan.queue("INSERT INTO stores DEFAULT VALUES ON CONFLICT DO NOTHING", params![], deadline)?;
+            loan.execute("COMMIT", params![], deadline)?;
+        }
+        let (last_event, changes) = found.unwrap_or_default();
+        Ok(Self {
+            database,
+            loan: RefCell::new(loan),
+            mode,
+            open: Cell::new(true),
+            ended: Cell::new(None),
+            last_event: Cell::new(last_event),
+            changes,
+            dirty: Cell::new(false),
+        })
+    }
+
+    /// How often the store had been changed when the transaction began.
+    pub(crate) fn changes(&self) -> i64 {
+        self.changes
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        self.open.get() && self.ended.get() != Some(Kind::Lost) && !self.loan.borrow().is_broken()
+    }
+
+    /// Whether something has failed, and with it all that would follow.
+    pub(crate) fn is_spoilt(&self) -> bool {
+        self.ended.get().is_some()
+    }
+
+    /// Whether all of it may be done again, in another transaction: it failed for a passing reason, before its commit.
+    pub(crate) fn is_worth_another_try(&self) -> bool {
+        matches!(self.ended.get(), Some(Kind::Lost | Kind::Again))
+    }
+
+    pub(crate) fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<usize> {
+        let count = self.loan.borrow_mut().execute(sql, params, soon()).map_err(|e| self.failed(e))?;
+        if count > 0 {
+            self.dirty.set(true);
+        }
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    pub(crate) fn send(&self, sql: &str, params: &[Param<'_>]) -> Result<()> {
+        self.dirty.set(true);
+        self.loan.borrow_mut().queue(sql, params, soon()).map_err(|e| self.failed(e))
+    }
+
+    pub(crate) fn for_each(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (mut rows, mut rest) = self.loan.borrow_mut().query(sql, params, soon()).map_err(|e| self.failed(e))?;
+        loop {
+            // Nothing is borrowed here: `each` may ask the database something else.
+            for row in &rows {
+                each(&Row::Postgres(row))?;
+            }
+            let Some(stream) = &mut rest else { return Ok(()) };
+            let (more, go_on) = self.loan.borrow_mut().more(stream, soon()).map_err(|e| self.failed(e))?;
+            rows = more;
+            if !go_on {
+                rest = None;
+            }
+        }
+    }
+
+    pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<()> {
+        let number = self.last_event.get() + 1;
+        self.send(
+            "INSERT INTO events
+                 (id, subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                number,
+                event.subject_kind,
+                event.subject_id,
+                event.issue_id,
+                event.event_type.as_str(),
+                event.actor,
+                event.token_id,
+                json::to_line(&event.detail)?,
+                event.at,
+            ],
+        )?;
+        self.last_event.set(number);
+        Ok(())
+    }
+
+    pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let before =
+            Before { place: self.loan.borrow().place(), last_event: self.last_event.get(), dirty: self.dirty.get() };
+        self.queue("SAVEPOINT op")?;
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        let outcome = match outcome {
+            Ok(Ok(value)) => self.queue("RELEASE op").and_then(|()| self.flush()).map(|()| value),
+            Ok(Err(e)) => Err(e),
+            Err(panic) => {
+                self.undo(&before);
+                std::panic::resume_unwind(panic)
+            }
+        };
+        if outcome.is_err() {
+            self.undo(&before);
+        }
+        outcome
+    }
+
+    /// Goes back to the savepoint; a transaction that cannot is lost.
+    fn undo(&self, before: &Before) {
+        if !self.is_alive() {
+            return;
+        }
+        let undo = || {
+            let mut loan = self.loan.borrow_mut();
+            if loan.forget_since(before.place) {
+                return Ok(0);
+            }
+            loan.queue("ROLLBACK TO op", params![], soon())?;
+            loan.execute("RELEASE op", params![], soon())
+        };
+        match undo() {
+            Ok(_) => {
+                self.last_event.set(before.last_event);
+                self.dirty.set(before.dirty);
+                // What failed inside is undone with it.
+                if self.ended.get() != Some(Kind::Again) {
+                    self.ended.set(None);
+                }
+            }
+            Err(_) => self.ended.set(Some(Kind::Lost)),
+        }
+    }
+
+    fn queue(&self, sql: &str) -> Result<()> {
+        self.loan.borrow_mut().queue(sql, params![], soon()).map_err(|e| self.failed(e))
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.loan.borrow_mut().flush(soon()).map_err(|e| self.failed(e))
+    }
+
+    pub(crate) fn expect_many_rows(&self) -> Result<()> {
+        self.execute("SET CONSTRAINTS ALL DEFERRED", params![]).map(drop)
+    }
+
+    pub(crate) fn integrity_problems(&self) -> Result<Vec<String>> {
+        let mut problems = Vec::new();
+        let sql = "SELECT c.relname::text FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+             WHERE c.relnamespace = 'pensa'::regnamespace AND NOT (x.indisvalid AND x.indisready) ORDER BY 1";
+        self.for_each(sql, params![], &mut |row| {
+            problems.push(format!("the index {} is not valid", row.text(0)?));
+            Ok(())
+        })?;
+        Ok(problems)
+    }
+
+    /// Makes the commit a real one even if nothing changed, so that it waits for whatever was committed before it.
+    pub(crate) fn insist(&self) {
+        self.dirty.set(true);
+    }
+
+    pub(crate) fn commit(self) -> Result<()> {
+        if self.mode == Mode::Read || !self.dirty.get() {
+            return self.flush();
+        }
+        self.loan.borrow_mut().take_unsure();
+        let committed = || {
+            let mut loan = self.loan.borrow_mut();
+            let number = self.last_event.get();
+            let head = "UPDATE stores SET last_event = ?1, changes = changes + 1";
+            loan.queue(head, params![number], soon()).map_err(|failure| failure.error)?;
+            loan.execute("COMMIT", params![], soon()).map_err(in_doubt)?;
+            match loan.take_unsure() {
+                None => Ok(()),
+                Some(said) => Err(unknown(&said)),
+            }
+        };
+        let outcome = committed();
+        self.open.set(outcome.is_err());
+        if outcome.is_ok() {
+            self.database.wakeups.changed(self.database.store);
+        }
+        outcome
+    }
+
+    fn failed(&self, failure: Failure) -> Error {
+        if self.ended.get() != Some(Kind::Lost) {
+            self.ended.set(Some(failure.kind));
+        }
+        failure.error
+    }
+}
+
+/// A commit whose answer never came may have happened.
+fn in_doubt(failure: Failure) -> Error {
+    if failure.is_lost() { unknown(&failure.error.message) } else { failure.error }
+}
+
+fn unknown(why: &str) -> Error {
+    Error::new(Code::Unreachable, format!("it is not known whether the change was stored: {why}"))
+        .hint("look before trying again, or try again with the same Idempotency-Key")
+}
+
+fn soon() -> Instant {
+    Instant::now() + ANSWER
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.open.get() {
+            let loan = self.loan.get_mut();
+            loan.forget_queue();
+            loan.leave("ROLLBACK");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The connections to one database: a bounded number, shared by all stores in it.
+//!
+//! Which store a connection sees is decided anew in each transaction, so any connection serves any store.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use pensa_core::{Code, Error, Result};
+
+use super::address::Address;
+use super::connection::Connection;
+use super::failure::Failure;
+
+/// After a failure to connect, others are told the same for this long instead of trying too.
+const BREATH: Duration = Duration::from_millis(500);
+
+#[derive(Debug)]
+pub(crate) struct Pool {
+    pub(super) address: Address,
+    state: Mutex<State>,
+    /// Told whenever a connection comes back or its place becomes free.
+    freed: Condvar,
+    size: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    idle: Vec<Connection>,
+    open: usize,
+    down: Option<(Instant, Error)>,
+}
+
+/// A connection on loan.
+#[derive(Debug)]
+pub(super) struct Loan {
+    connection: Option<Connection>,
+    pool: Arc<Pool>,
+}
+
+/// How a pool is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolState {
+    pub size: usize,
+    pub open: usize,
+    pub idle: usize,
+}
+
+impl Pool {
+    pub(super) fn new(address: Address, size: usize) -> Self {
+        Self { address, state: Mutex::default(), freed: Condvar::new(), size: size.max(1) }
+    }
+
+    pub(super) fn state(&self) -> PoolState {
+        let state = self.lock();
+        PoolState { size: self.size, open: state.open, idle: state.idle.len() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection, waiting no longer than `deadline` for one.
+    pub(super) fn take(self: &Arc<Self>, deadline: Instant) -> Result<Loan, Failure> {
+        let mut state = self.lock();
+        loop {
+            if let Some(connection) = state.idle.pop() {
+                return Ok(self.loan(connection));
+            }
+            if state.open < self.size {
+                break;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Failure::other(exhausted(self.size)));
+            }
+            state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if let Some((at, error)) = &state.down
+            && at.elapsed() < BREATH
+        {
+            return Err(Failure::other(error.clone()));
+        }
+        state.open += 1;
+        drop(state);
+        let opened = Connection::open(&self.address, deadline);
+        let mut state = self.lock();
+        match opened {
+            Ok(connection) => {
+                state.down = None;
+                Ok(self.loan(connection))
+            }
+            Err(failure) => {
+                state.open -= 1;
+                state.down = Some((Instant::now(), failure.error.clone()));
+                self.freed.notify_one();
+                Err(Failure::other(failure.error))
+            }
+        }
+    }
+
+    fn loan(self: &Arc<Self>, connection: Connection) -> Loan {
+        Loan { connection: Some(connection), pool: Arc::clone(self) }
+    }
+
+    /// Closes every connection that nobody uses: one of their kind turned out to be dead.
+    pub(super) fn forget_idle(&self) {
+        let forgotten = {
+            let mut state = self.lock();
+            state.open -= state.idle.len();
+            std::mem::take(&mut state.idle)
+        };
+        self.freed.notify_all();
+        drop(forgotten);
+    }
+
+    fn give_back(&self, connection: Connection) {
+        let mut state = self.lock();
+        if connection.is_broken() {
+            state.open -= 1;
+        } else {
+            state.idle.push(connection);
+        }
+        drop(state);
+        self.freed.notify_one();
+    }
+}
+
+fn exhausted(size: usize) -> Error {
+    Error::new(Code::Busy, format!("all {size} connections to the database are in use")).hint("try again in a moment")
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.pool.give_back(connection);
+        }
+    }
+}
+
+impl Deref for Loan {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection.as_ref().unwrap_or_else(|| unreachable!("only a drop takes it"))
+    }
+}
+
+impl DerefMut for Loan {
+    fn deref_mut(&mut self) -> &mut Connection {
+        self.connection.as_mut().unwrap_or_else(|| unreachable!("only a drop takes it"))
+    }
+}

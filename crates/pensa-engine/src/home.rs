@@ -1,0 +1,58 @@
+//! Where a store is kept: in a directory of its own, or in a database with many others.
+
+use pensa_core::{Code, Error, Result};
+use uuid::Uuid;
+
+use crate::store::StoreDir;
+
+/// Where a store is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Home {
+    Dir(StoreDir),
+    Database {
+        /// Host, port and name of the database.
+        place: String,
+        project: String,
+        id: Uuid,
+        /// Where its files are, if it has any.
+        files: Option<StoreDir>,
+    },
+}
+
+impl Home {
+    /// The directory, for what needs files beside the store.
+    pub fn dir(&self) -> Result<&StoreDir> {
+        match self {
+            Home::Dir(dir) => Ok(dir),
+            Home::Database { files: Some(dir), .. } => Ok(dir),
+            Home::Database { project, .. } => {
+                Err(Error::new(Code::Unsupported, format!("project {project} is kept in a database, not in files"))
+                    .hint("exports and imports are made where the repository is, by a pn with a store of its own"))
+            }
+        }
+    }
+
+    /// The id by which clones of a project know that they mean the same store.
+    pub fn id(&self) -> Result<String> {
+        match self {
+            Home::Dir(dir) => dir.id(),
+            Home::Database { id, .. } => Ok(id.to_string()),
+        }
+    }
+
+    /// The place as people know it.
+    pub fn place(&self) -> String {
+        match self {
+            Home::Dir(dir) => dir.root().display().to_string(),
+            Home::Database { place, project, .. } => format!("{place} project {project}"),
+        }
+    }
+
+    /// What the store belongs to.
+    pub fn project(&self) -> String {
+        match self {
+            Home::Dir(dir) => dir.project_dir().display().to_string(),
+            Home::Database { project, .. } => project.clone(),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Operations on the projects and tokens of a server, in its control store.
+
+use pensa_core::event::{self, EventType};
+use pensa_core::ops::audit::{Audit, AuditLine};
+use pensa_core::ops::{project, token};
+use pensa_core::project::{NewToken, Project, Token};
+use pensa_core::{Code, Error, Result};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::context::Context;
+use crate::db::{NewEvent, Tx};
+use crate::execute::Execute;
+use crate::tables::{answers, events, projects};
+
+fn log(cx: &Context<'_>, tx: &Tx<'_>, kind: &'static str, id: &str, what: EventType, new: Value) -> Result<()> {
+    let mut detail = Map::new();
+    if let Value::Object(fields) = new {
+        for (name, value) in fields {
+            detail.insert(name, event::change(Value::Null, value));
+        }
+    }
+    tx.append_event(&NewEvent {
+        subject_kind: kind,
+        subject_id: id,
+        issue_id: None,
+        event_type: what,
+        actor: &cx.actor,
+        token_id: cx.token.as_deref(),
+        detail,
+        at: cx.now,
+    })
+}
+
+impl Execute for project::Create {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Project> {
+        cx.require_control()?;
+        if let Some(known) = projects::get(tx, &self.name)? {
+            let archived = if known.archived_at.is_some() { " (archived)" } else { "" };
+            return Err(Error::new(Code::Conflict, format!("there is a project {} already{archived}", self.name)));
+        }
+        let store_id = Uuid::now_v7().to_string();
+        let project = Project { name: self.name.clone(), store_id, created_at: cx.now, archived_at: None };
+        projects::insert(tx, &project)?;
+        log(cx, tx, "project", self.name.as_str(), EventType::Created, json!({"project": self.name}))?;
+        Ok(project)
+    }
+}
+
+impl Execute for project::List {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Project>> {
+        cx.require_control()?;
+        let mut all = projects::all(tx)?;
+        all.retain(|project| self.all || project.archived_at.is_none());
+        Ok(all)
+    }
+}
+
+impl Execute for project::Archive {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Project> {
+        cx.require_control()?;
+        let known = projects::find(tx, &self.name)?;
+        if known.archived_at.is_none() == self.undo {
+            return Ok(known);
+        }
+        let archived_at = (!self.undo).then_some(cx.now);
+        projects::set_archived(tx, &self.name, archived_at)?;
+        let what = if self.undo { EventType::Restored } else { EventType::Archived };
+        log(cx, tx, "project", self.name.as_str(), what, json!({"project": self.name}))?;
+        Ok(Project { archived_at, ..known })
+    }
+}
+
+/// What is kept of a secret.
+pub(crate) fn hash(secret: &str) -> String {
+    answers::hex(&Sha256::digest(secret.as_bytes()))
+}
+
+impl Execute for token::Create {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<NewToken> {
+        cx.require_control()?;
+        let project = projects::find(tx, &self.project)?;
+        // Recognisable, so that a scanner for lost secrets can find it.
+        let secret = format!("pensa_{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+        let token = Token {
+            id: projects::new_token_id(cx, tx)?,
+            project: project.name,
+            role: self.role,
+            created_at: cx.now,
+            created_by: cx.actor.clone(),
+            expires_at: self.expires.map(|span| cx.now.plus(span)),
+            revoked_at: None,
+        };
+        projects::insert_token(tx, &token, &hash(&secret))?;
+        let told = json!({"project": token.project, "role": token.role, "expires_at": token.expires_at});
+        log(cx, tx, "token", token.id.as_str(), EventType::Created, told)?;
+        let Token { id, project, role, expires_at, .. } = token;
+        Ok(NewToken { id, token: secret, project, role, expires_at })
+    }
+}
+
+impl Execute for token::List {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Token>> {
+        cx.require_control()?;
+        if let Some(name) = &self.project {
+            projects::find(tx, name)?;
+        }
+        let mut all = projects::tokens(tx)?;
+        all.retain(|token| self.project.as_ref().is_none_or(|name| *name == token.project));
+        all.retain(|token| self.all || token.is_valid_at(cx.now));
+        Ok(all)
+    }
+}
+
+impl Execute for token::Revoke {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Token> {
+        cx.require_control()?;
+        let known = projects::token(tx, &self.id)?
+            .ok_or_else(|| Error::not_found("token", &self.id).hint("pn token list shows the ids"))?;
+        if known.revoked_at.is_some() {
+            return Ok(known);
+        }
+        projects::revoke(tx, &self.id, cx.now)?;
+        log(cx, tx, "token", self.id.as_str(), EventType::Revoked, json!({"project": known.project}))?;
+        Ok(Token { revoked_at: Some(cx.now), ..known })
+    }
+}
+
+impl Execute for Audit {
+    /// The part of one store; a server puts the parts together.
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<AuditLine>> {
+        cx.require_server()?;
+        events::audit(cx, tx, self)
+    }
+}

@@ -1,0 +1,205 @@
+//! Reads over a network: questions that arrive while others are being answered share the next transaction.
+//!
+//! A question to a database elsewhere costs a journey for its answer and more for its transaction, and connections
+//! are few. So a handful of threads take all that has gathered, begin one transaction for it, and answer what was
+//! answered before at once: the transaction's first journey tells whether the store has changed since. No answer is
+//! older than its question.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::body::Bytes;
+use pensa_core::{Code, Error, Result, Timestamp};
+use pensa_engine::{Caller, Context, Engine, Mark, Reading, Tx};
+use tokio::sync::oneshot;
+use tokio::task;
+
+use crate::dispatch::unexpected;
+
+/// Transactions of one store at a time.
+const AT_ONCE: usize = 4;
+/// Questions that share a transaction.
+const TOGETHER: usize = 32;
+/// Most questions of one store that wait.
+const MAX_WAITING: usize = 4096;
+/// Most bytes of answers that are kept; then all are forgotten.
+const MAX_KEPT: usize = 4 << 20;
+/// Largest answer worth keeping.
+const MAX_ANSWER: usize = 64 << 10;
+
+pub(crate) type Work = Box<dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send>;
+
+/// A question and who waits for its answer.
+struct Asked {
+    caller: Caller,
+    work: Work,
+    /// The words of the question, if its answer may be given to others.
+    words: Option<String>,
+    reply: oneshot::Sender<Result<Bytes>>,
+}
+
+/// The questions to one store.
+pub(crate) struct Gathered {
+    engine: Mutex<Engine>,
+    queue: Mutex<Queue>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<Asked>,
+    at_work: usize,
+}
+
+/// Answers that were given, and until when they are right.
+#[derive(Default)]
+struct Known {
+    mark: Option<(Mark, Option<Timestamp>)>,
+    answers: HashMap<String, Bytes>,
+    kept: usize,
+}
+
+impl fmt::Debug for Gathered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Gathered")
+    }
+}
+
+impl Gathered {
+    pub(crate) fn new(engine: Engine) -> Arc<Self> {
+        Arc::new(Self { engine: Mutex::new(engine), queue: Mutex::default(), known: Mutex::default() })
+    }
+
+    /// Asks; the answer comes as soon as somebody has the time. `words` are the same for the same question.
+    pub(crate) fn ask(
+        self: &Arc<Self>,
+        caller: Caller,
+        words: Option<&str>,
+        work: Work,
+    ) -> Result<oneshot::Receiver<Result<Bytes>>> {
+        let (reply, answer) = oneshot::channel();
+        let mut queue = lock(&self.queue);
+        if queue.waiting.len() >= MAX_WAITING {
+            return Err(Error::new(Code::Busy, "too many questions are waiting").hint("try again in a moment"));
+        }
+        queue.waiting.push(Asked { caller, work, words: words.map(str::to_owned), reply });
+        if queue.at_work < AT_ONCE {
+            queue.at_work += 1;
+            let this = Arc::clone(self);
+            task::spawn_blocking(move || this.work());
+        }
+        Ok(answer)
+    }
+
+    fn work(&self) {
+        let engine = lock(&self.engine).another();
+        while let Some(group) = self.next() {
+            match &engine {
+                Ok(engine) => self.answer_all(engine, group),
+                Err(error) => refuse(group, error),
+            }
+        }
+    }
+
+    /// What has gathered; nothing ends this worker's turn.
+    fn next(&self) -> Option<Vec<Asked>> {
+        let mut queue = lock(&self.queue);
+        if queue.waiting.is_empty() {
+            queue.at_work -= 1;
+            return None;
+        }
+        let together = queue.waiting.len().min(TOGETHER);
+        Some(queue.waiting.drain(..together).collect())
+    }
+
+    fn answer_all(&self, engine: &Engine, group: Vec<Asked>) {
+        let mut left = group.into_iter().peekable();
+        while left.peek().is_some() {
+            let reading = match self.begin(engine) {
+                Ok(reading) => reading,
+                Err(error) => {
+                    refuse(left.collect(), &error);
+                    // Whoever waited meanwhile has waited for the same database, and long enough.
+                    let others = std::mem::take(&mut lock(&self.queue).waiting);
+                    return refuse(others, &error);
+                }
+            };
+            for asked in left.by_ref() {
+                let answer = self.answer(&reading, &asked);
+                if answer.is_err() && reading.is_worth_another_try() {
+                    let again = self.begin(engine).and_then(|reading| self.answer(&reading, &asked));
+                    let _ = asked.reply.send(again);
+                    break;
+                }
+                // A client that has left needs no answer.
+                let _ = asked.reply.send(answer);
+                if reading.is_over() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Begins to read, and forgets the answers that are no longer right.
+    fn begin<'e>(&self, engine: &'e Engine) -> Result<Reading<'e>> {
+        let mark = lock(&self.known).mark;
+        let reading = engine.reading(mark)?;
+        let mut known = lock(&self.known);
+        if known.mark.is_none_or(|(mark, _)| mark != reading.mark) {
+            known.answers.clear();
+            known.kept = 0;
+        }
+        known.mark = Some((reading.mark, reading.right_until));
+        Ok(reading)
+    }
+
+    fn answer(&self, reading: &Reading<'_>, asked: &Asked) -> Result<Bytes> {
+        if let Some(words) = &asked.words {
+            let known = lock(&self.known);
+            if known.is_of(reading)
+                && let Some(answer) = known.answers.get(words)
+            {
+                return Ok(answer.clone());
+            }
+        }
+        let run = || reading.run(&asked.caller, |cx, tx| (asked.work)(cx, tx));
+        // Unwinding leaves the transaction as it was: it only reads.
+        let answer = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(unexpected()))?;
+        let answer = Bytes::from(answer);
+        if let Some(words) = &asked.words {
+            lock(&self.known).keep(reading, words, &answer);
+        }
+        Ok(answer)
+    }
+}
+
+impl Known {
+    /// Whether what is known is of the same moment. Another worker may have seen a later one.
+    fn is_of(&self, reading: &Reading<'_>) -> bool {
+        self.mark.is_some_and(|(mark, _)| mark == reading.mark)
+    }
+
+    fn keep(&mut self, reading: &Reading<'_>, words: &str, answer: &Bytes) {
+        if answer.len() > MAX_ANSWER || !self.is_of(reading) {
+            return;
+        }
+        if self.kept + words.len() + answer.len() > MAX_KEPT {
+            self.answers.clear();
+            self.kept = 0;
+        }
+        self.kept += words.len() + answer.len();
+        self.answers.insert(words.to_owned(), answer.clone());
+    }
+}
+
+fn refuse(group: Vec<Asked>, error: &Error) {
+    for asked in group {
+        let _ = asked.reply.send(Err(error.clone()));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,102 @@
+//! `pn serve`, and the commands on a server's projects and tokens.
+
+use clap::Args;
+use pensa_client::locate::{self, Platform};
+use pensa_core::ops::audit::Audit;
+use pensa_core::{Error, Result, VERSION};
+use pensa_engine::{Caller, Execute, Projects};
+use pensa_server::{Level, TeamOptions, TeamServer};
+use serde::Serialize;
+
+use crate::cli::{Location, LogLevel, OnServer, Options, Serve};
+use crate::connect;
+use crate::output::Output;
+use crate::render::{Render, Screen};
+
+/// Connections to a database for one command.
+const FEW: usize = 2;
+
+#[derive(Debug, Serialize)]
+struct Serving {
+    url: String,
+    place: String,
+    version: &'static str,
+}
+
+impl Render for Serving {
+    fn render(&self, screen: &mut Screen) {
+        screen.plain("serving ").text(&self.place).plain(" at ").text(&self.url).plain("/p/PROJECT").end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.url.clone()]
+    }
+}
+
+pub(super) fn serve(output: Output, args: &Serve) -> Result<()> {
+    let projects = match place(&args.location, usize::from(args.pool_size))? {
+        Some(projects) => projects,
+        None => {
+            let dir = locate::server_root(Platform::HERE, |name| std::env::var_os(name));
+            let dir = dir.ok_or_else(|| Error::invalid("there is no place for projects").hint("give --data-dir"))?;
+            Projects::in_directory(&dir)?
+        }
+    };
+    let place = projects.place();
+    let options = TeamOptions {
+        listen: args.listen,
+        tls: args.tls_cert.clone().zip(args.tls_key.clone()),
+        behind_proxy: args.behind_proxy,
+        rate: args.rate,
+        burst: args.burst,
+        log: match args.log {
+            LogLevel::Off => Level::Off,
+            LogLevel::Error => Level::Error,
+            LogLevel::Info => Level::Info,
+        },
+    };
+    let server = TeamServer::bind(projects, &options)?;
+    output.answer(&Serving { url: server.url(), place, version: VERSION })?;
+    server.serve()
+}
+
+/// The database or directory that a command names, if it names one.
+fn place(location: &Location, connections: usize) -> Result<Option<Projects>> {
+    let database = location.database.as_deref().filter(|url| !url.trim().is_empty());
+    let dir = location.data_dir.as_deref().filter(|dir| !dir.as_os_str().is_empty());
+    match (database, dir) {
+        (Some(_), Some(_)) => Err(Error::invalid("both a database and a data directory are named")
+            .hint("give --database or --data-dir; PN_DATABASE and PN_DATA_DIR count too")),
+        (Some(url), None) => Projects::in_database(url, connections).map(Some),
+        (None, Some(dir)) => Projects::in_directory(&connect::cwd()?.join(dir)).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Runs an operation on a server's projects and tokens: on what it keeps them in, or through it.
+pub(super) fn run<O: Execute + Args>(options: &Options, output: Output, args: &OnServer<O>) -> Result<()>
+where
+    O::Output: Render,
+{
+    let answer = match place(&args.location, FEW)? {
+        Some(projects) => projects.control()?.call(&connect::actor_source(options)(), &args.op)?,
+        None => through(options, &args.op)?,
+    };
+    output.answer(&answer)
+}
+
+pub(super) fn audit(options: &Options, output: Output, args: &OnServer<Audit>) -> Result<()> {
+    let answer = match place(&args.location, FEW)? {
+        Some(projects) => projects.audit(&Caller::local("auditor"), &args.op)?,
+        None => through(options, &args.op)?,
+    };
+    output.answer(&answer)
+}
+
+fn through<O: Execute>(options: &Options, op: &O) -> Result<O::Output> {
+    if connect::server(options).is_none() {
+        return Err(Error::invalid("which server is not said")
+            .hint("give --database or --data-dir, or --remote-server and an admin's token"));
+    }
+    connect::client(options)?.call(op)
+}
