@@ -33,11 +33,10 @@ pub(crate) fn exists(tx: &Tx<'_>, id: &CommentId) -> Result<bool> {
 }
 
 pub(crate) fn insert(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
-    tx.execute(
+    tx.send(
         "INSERT INTO comments (id, issue_id, actor, text, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![&comment.id, &comment.issue_id, &comment.actor, &comment.text, comment.created_at],
-    )?;
-    Ok(())
+    )
 }
 
 pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Comment>> {

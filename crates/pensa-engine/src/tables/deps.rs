@@ -24,7 +24,7 @@ pub(crate) fn insert(tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<boo
         params![child, &parent.id],
     )? > 0;
     if added && parent.status != Status::Closed {
-        tx.execute("UPDATE issues SET blockers = blockers + 1 WHERE id = ?1", params![child])?;
+        tx.send("UPDATE issues SET blockers = blockers + 1 WHERE id = ?1", params![child])?;
     }
     Ok(added)
 }
@@ -34,7 +34,7 @@ pub(crate) fn remove(tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<boo
     let removed =
         tx.execute("DELETE FROM deps WHERE issue_id = ?1 AND depends_on_id = ?2", params![child, &parent.id])? > 0;
     if removed && parent.status != Status::Closed {
-        tx.execute("UPDATE issues SET blockers = blockers - 1 WHERE id = ?1", params![child])?;
+        tx.send("UPDATE issues SET blockers = blockers - 1 WHERE id = ?1", params![child])?;
     }
     Ok(removed)
 }
@@ -42,12 +42,11 @@ pub(crate) fn remove(tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<boo
 /// Tells everything that waits for `parent` that it was closed, or opened again.
 pub(crate) fn parent_moved(tx: &Tx<'_>, parent: &IssueId, closed: bool) -> Result<()> {
     let step: i64 = if closed { -1 } else { 1 };
-    tx.execute(
+    tx.send(
         "UPDATE issues SET blockers = blockers + ?2
          WHERE id IN (SELECT issue_id FROM deps WHERE depends_on_id = ?1)",
         params![parent, step],
-    )?;
-    Ok(())
+    )
 }
 
 /// Counts every issue's blockers anew; tells how many counts were wrong.

@@ -162,7 +162,7 @@ impl Listing {
 
 /// Adds a row; its blockers are counted as its dependencies are added.
 pub(crate) fn insert(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
-    tx.execute(
+    tx.send(
         "INSERT INTO issues (id, title, description, issue_type, status, priority, spec, fixes, assignee,
             lease_expires_at, lease_ms, created_at, updated_at, closed_at, close_reason, search_text)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
@@ -173,7 +173,7 @@ pub(crate) fn insert(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
 
 /// Replaces a row and what is derived from it.
 pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
-    tx.execute(
+    tx.send(
         "UPDATE issues SET title = ?2, description = ?3, issue_type = ?4, status = ?5, priority = ?6, spec = ?7,
             fixes = ?8, assignee = ?9, lease_expires_at = ?10, lease_ms = ?11, created_at = ?12, updated_at = ?13,
             closed_at = ?14, close_reason = ?15, search_text = ?16
@@ -223,20 +223,32 @@ fn add_title_keys(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     if issue.status == Status::Closed {
         return Ok(());
     }
-    for key in similar::keys(&issue.title) {
-        tx.execute(
-            "INSERT INTO title_keys (title_key, issue_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-            params![key, &issue.id],
-        )?;
+    let keys = similar::keys(&issue.title);
+    if keys.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let rows = list(&keys, |at| format!("(?{at}, ?1)"));
+    let sql = format!("INSERT INTO title_keys (title_key, issue_id) VALUES {rows} ON CONFLICT DO NOTHING");
+    tx.send(&sql, &with_id(&issue.id, &keys))
 }
 
 fn remove_title_keys(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
-    for key in similar::keys(&issue.title) {
-        tx.execute("DELETE FROM title_keys WHERE title_key = ?1 AND issue_id = ?2", params![key, &issue.id])?;
+    let keys = similar::keys(&issue.title);
+    if keys.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let places = list(&keys, |at| format!("?{at}"));
+    let sql = format!("DELETE FROM title_keys WHERE issue_id = ?1 AND title_key IN ({places})");
+    tx.send(&sql, &with_id(&issue.id, &keys))
+}
+
+/// A piece of SQL for each key, whose values begin at `?2`.
+fn list(keys: &[i64], piece: impl Fn(usize) -> String) -> String {
+    (2..keys.len() + 2).map(piece).collect::<Vec<_>>().join(", ")
+}
+
+fn with_id<'a>(id: &'a IssueId, keys: &[i64]) -> Vec<Param<'a>> {
+    std::iter::once(Param::from(id)).chain(keys.iter().map(|key| Param::from(*key))).collect()
 }
 
 /// Most near-duplicates that are worth telling.
@@ -244,21 +256,27 @@ const MAX_SIMILAR: usize = 5;
 
 /// Issues that are not closed and whose title is nearly `title`, newest first.
 pub(crate) fn similar_to(tx: &Tx<'_>, title: &str) -> Result<Vec<Similar>> {
-    let mut found: Vec<(Similar, String)> = Vec::new();
-    for key in similar::keys(title) {
-        tx.for_each(
-            "SELECT i.id, i.title, i.created_at FROM title_keys k JOIN issues i ON i.id = k.issue_id
-             WHERE k.title_key = ?1 LIMIT 20",
-            params![key],
-            |row| {
-                let (id, other): (IssueId, _) = (row.parse(0)?, row.text(1)?);
-                if !found.iter().any(|(known, _)| known.id == id) && similar::alike(title, &other) {
-                    found.push((Similar { id, title: other }, row.text(2)?));
-                }
-                Ok(())
-            },
-        )?;
+    let keys = similar::keys(title);
+    if keys.is_empty() {
+        return Ok(Vec::new());
     }
+    // A few of each key, however many there are.
+    let of_key = |at: usize| {
+        format!(
+            "SELECT * FROM (SELECT i.id, i.title, i.created_at FROM title_keys k JOIN issues i ON i.id = k.issue_id
+             WHERE k.title_key = ?{at} LIMIT 20) AS of_key_{at}"
+        )
+    };
+    let sql = (1..=keys.len()).map(of_key).collect::<Vec<_>>().join(" UNION ALL ");
+    let values: Vec<Param<'_>> = keys.into_iter().map(Param::from).collect();
+    let mut found: Vec<(Similar, String)> = Vec::new();
+    tx.for_each(&sql, &values, |row| {
+        let (id, other): (IssueId, _) = (row.parse(0)?, row.text(1)?);
+        if !found.iter().any(|(known, _)| known.id == id) && similar::alike(title, &other) {
+            found.push((Similar { id, title: other }, row.text(2)?));
+        }
+        Ok(())
+    })?;
     found.sort_by(|(a, a_at), (b, b_at)| b_at.cmp(a_at).then_with(|| a.id.cmp(&b.id)));
     found.truncate(MAX_SIMILAR);
     Ok(found.into_iter().map(|(similar, _)| similar).collect())
@@ -273,7 +291,7 @@ pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
         "DELETE FROM events WHERE issue_id = ?1",
         "DELETE FROM issues WHERE id = ?1",
     ] {
-        tx.execute(sql, params![&issue.id])?;
+        tx.send(sql, params![&issue.id])?;
     }
     Ok(())
 }

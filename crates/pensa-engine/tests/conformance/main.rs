@@ -7,6 +7,7 @@ mod leases;
 mod life;
 mod log;
 mod lookup;
+mod postgres;
 mod schema;
 mod transfer;
 mod world;

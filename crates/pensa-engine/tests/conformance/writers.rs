@@ -5,7 +5,7 @@ use std::thread;
 
 use pensa_core::ops::issue;
 use pensa_core::{Code, Error};
-use pensa_engine::{Caller, GroupWriter, entry};
+use pensa_engine::{Caller, Context, GroupWriter, Once, Tx, entry};
 use serde_json::{Value, json};
 
 use crate::conformance;
@@ -58,6 +58,31 @@ conformance! {
             answer.recv().expect("an answer").expect("created");
         }
         assert_eq!(world.ok(&issue::List::default()).len(), 200);
+    }
+
+    fn a_request_with_a_key_is_done_once_and_answered_as_before(world: World) {
+        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+        let run = entry("issue.create").expect("an operation").run;
+        let submit = |token: Option<&str>, key: &str, title: &str, secret: bool| {
+            let (send, receive) = mpsc::channel();
+            let once = Once::new(token, key, &[title.as_bytes()], secret).expect("a key");
+            let input = json!({"title": title, "issue_type": "task"});
+            let work = move |cx: &Context<'_>, tx: &Tx<'_>| run(cx, tx, &input);
+            writer.submit(Caller::local("alice"), Some(once), work, move |result| send.send(result).expect("awaited"));
+            receive.recv().expect("an answer")
+        };
+        let first = submit(None, "k", "a", false).expect("done");
+        assert_eq!(submit(None, "k", "a", false).expect("told again"), first);
+        assert_eq!(submit(None, "k", "b", false).expect_err("another request").code, Code::Conflict);
+        submit(Some("tok-1"), "k", "a", false).expect("the key of somebody else");
+        submit(None, "s", "secret", true).expect("told once");
+        assert_eq!(submit(None, "s", "secret", true).expect_err("not told again").code, Code::Conflict);
+        // What failed did nothing, so it may be tried again.
+        assert!(submit(None, "f", "", false).is_err());
+        assert!(submit(None, "f", "", false).is_err());
+        let mut found: Vec<_> = world.ready();
+        found.sort();
+        assert_eq!(found, ["a", "a", "secret"]);
     }
 
     fn of_many_claims_at_once_exactly_one_succeeds(world: World) {

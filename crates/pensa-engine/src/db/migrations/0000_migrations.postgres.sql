@@ -5,7 +5,9 @@ CREATE SCHEMA IF NOT EXISTS pensa;
 -- Roles belong to the whole cluster: another database may have brought it already, or be about to.
 DO $$
 BEGIN
-    CREATE ROLE pensa_tenant NOLOGIN NOSUPERUSER NOBYPASSRLS;
+    IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'pensa_tenant') THEN
+        CREATE ROLE pensa_tenant NOLOGIN NOSUPERUSER NOBYPASSRLS;
+    END IF;
 EXCEPTION WHEN duplicate_object OR unique_violation THEN
     NULL;
 END

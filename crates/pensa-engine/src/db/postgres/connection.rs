@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use tokio::task::yield_now;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{AsyncMessage, Client, Row, RowStream, Statement};
@@ -85,7 +85,7 @@ impl Connection {
             tokio::spawn(async move {
                 while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
                     if let AsyncMessage::Notice(notice) = message
-                        && [SqlState::QUERY_CANCELED, SqlState::ADMIN_SHUTDOWN].contains(notice.code())
+                        && is_of_standby(&notice)
                     {
                         *unsure.lock().unwrap_or_else(PoisonError::into_inner) = Some(notice.message().to_owned());
                     }
@@ -249,6 +249,12 @@ impl Rows {
         }
         Ok((rows, true))
     }
+}
+
+/// Whether a notice says that the wait for a standby was given up. It is a mere warning, in the server's language and
+/// without a code of its own; only the place it comes from tells.
+fn is_of_standby(notice: &DbError) -> bool {
+    notice.routine() == Some("SyncRepWaitForLSN") || *notice.code() == SqlState::ADMIN_SHUTDOWN
 }
 
 /// Sends every queued statement and then `last`, in this order and without waiting in between; ready when all are

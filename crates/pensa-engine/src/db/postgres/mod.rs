@@ -29,6 +29,9 @@ pub use wake::Wakeups;
 /// Longest wait until a transaction has begun: for a connection, for the database, for the other writers of a store.
 const BEGIN: Duration = Duration::from_millis(4500);
 
+/// Longest wait for a commit: for the disk, and for a standby that must have it too.
+const COMMIT: Duration = Duration::from_secs(10);
+
 /// A PostgreSQL database that holds many stores.
 #[derive(Debug, Clone)]
 pub struct Postgres {
@@ -330,7 +333,7 @@ impl<'c> Transaction<'c> {
             let number = self.last_event.get();
             let head = "UPDATE stores SET last_event = ?1, changes = changes + 1";
             loan.queue(head, params![number], soon()).map_err(|failure| failure.error)?;
-            loan.execute("COMMIT", params![], soon()).map_err(in_doubt)?;
+            loan.execute("COMMIT", params![], Instant::now() + COMMIT).map_err(in_doubt)?;
             match loan.take_unsure() {
                 None => Ok(()),
                 Some(said) => Err(unknown(&said)),

@@ -62,9 +62,11 @@ fn is_current(connection: &mut Connection, deadline: Instant) -> Result<bool, Fa
 }
 
 fn schema(connection: &mut Connection, deadline: Instant) -> Result<Schema, Failure> {
-    let exists = "SELECT to_regclass('pensa._migrations') IS NOT NULL";
+    // Not to_regclass: what it once could not find it may take for missing until the transaction ends.
+    let exists = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+         WHERE n.nspname = 'pensa' AND c.relname = '_migrations'";
     let (rows, _) = connection.query(exists, params![], deadline)?;
-    if !rows.first().is_some_and(|row| row.get(0)) {
+    if rows.is_empty() {
         return Ok(Schema { version: 0, oldest: 0 });
     }
     let ask = "SELECT COUNT(*), COALESCE(MAX(oldest), 0) FROM pensa._migrations";

@@ -1,0 +1,335 @@
+//! What only a database of many stores can get wrong: keeping them apart, going away, being of another version.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pensa_core::ops::{issue, project, token};
+use pensa_core::{Access, Code, Error, Result};
+use pensa_engine::{
+    Caller, Context, Engine, GroupWriter, Once, Postgres, Projects, SCHEMA_VERSION, Tx, catalog, entry,
+};
+use pensa_testkit::eventually;
+use pensa_testkit::postgres::{Cluster, Database, shared};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+fn open(database: &Database) -> Postgres {
+    Postgres::open(&database.url, 4).expect("opens")
+}
+
+fn engine(postgres: &Postgres) -> Engine {
+    Engine::in_database(postgres, "test", Uuid::now_v7())
+}
+
+fn create(cx: &Context<'_>, tx: &Tx<'_>, title: &str) -> Result<String> {
+    (entry("issue.create").expect("in the catalog").run)(cx, tx, &json!({"title": title, "issue_type": "task"}))
+}
+
+fn titles(engine: &Engine) -> Vec<String> {
+    let issues = engine.call("a", &issue::List::default()).expect("a list");
+    issues.into_iter().map(|issue| issue.title).collect()
+}
+
+/// Ends every session that Pensa has in a database, as a restart or a failover does.
+fn cut_off(database: &Database) {
+    database.psql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'pensa'",
+    );
+}
+
+#[test]
+fn a_store_cannot_be_reached_from_another_by_any_operation() {
+    let database = shared().database();
+    let postgres = open(&database);
+    let (ours, theirs) = (engine(&postgres), engine(&postgres));
+    let secret = "their-secret-title";
+    let input = json!({"title": secret, "description": secret, "issue_type": "bug", "spec": secret});
+    let made = theirs.call::<issue::Create>("them", &serde_json::from_value(input).expect("an operation"));
+    let id = made.expect("created").issue.id;
+    let before = theirs.call("them", &issue::Show { id: (&id).into() }).expect("shown");
+    let caller = Caller::local("us");
+    for entry in catalog() {
+        // Everything that can name an issue names theirs.
+        let mut inputs = vec![json!({})];
+        for field in ["id", "issue_id", "depends_on_id", "name"] {
+            inputs.push(json!({ field: id }));
+        }
+        inputs.push(json!({"id": id, "force": true}));
+        inputs.push(json!({"id": id, "title": "taken over", "claim": true}));
+        inputs.push(json!({"id": id, "text": "was here"}));
+        inputs.push(json!({"issue_id": id, "depends_on_id": id}));
+        inputs.push(json!({"title": "ours", "issue_type": "task", "deps": [id]}));
+        inputs.push(json!({"title": "ours", "issue_type": "task", "fixes": id}));
+        inputs.push(json!({"q": secret}));
+        for input in inputs {
+            let answer = ours.run(Access::Write, &caller, |cx, tx| (entry.run)(cx, tx, &input));
+            let told = answer.unwrap_or_else(|e| e.hint.unwrap_or_default());
+            assert!(!told.contains(secret), "{} {input}: {told}", entry.name);
+        }
+    }
+    let after = theirs.call("them", &issue::Show { id: (&id).into() }).expect("still there");
+    assert_eq!(json!(after), json!(before));
+    assert_eq!(titles(&theirs), [secret]);
+}
+
+#[test]
+fn the_same_id_in_two_stores_is_two_issues() {
+    let database = shared().database();
+    let postgres = open(&database);
+    let (one, two) = (engine(&postgres), engine(&postgres));
+    let id = one.call(
+        "a",
+        &serde_json::from_value::<issue::Create>(json!({"title": "one", "issue_type": "task"})).expect("an operation"),
+    );
+    let id = id.expect("created").issue.id;
+    let store = two.home().id().expect("an id");
+    database.psql(&format!(
+        "BEGIN; SELECT set_config('pensa.store_id', '{store}', true);
+         INSERT INTO pensa.issues (id, title, issue_type, created_at, updated_at, search_text)
+         VALUES ('{id}', 'two', 'task', 'now', 'now', 'two'); COMMIT"
+    ));
+    assert_eq!((titles(&one), database.psql("SELECT COUNT(*) FROM pensa.issues")), (vec!["one".into()], "2".into()));
+    one.call::<issue::Delete>("a", &serde_json::from_value(json!({"id": id})).expect("an operation")).expect("deleted");
+    assert_eq!(database.psql("SELECT title FROM pensa.issues"), "two");
+}
+
+#[test]
+fn many_servers_that_start_at_once_make_one_schema() {
+    let database = shared().database();
+    let url = &database.url;
+    thread::scope(|scope| {
+        let opening: Vec<_> = (0..6).map(|_| scope.spawn(move || Postgres::open(url, 2).map(drop))).collect();
+        for opened in opening {
+            opened.join().expect("no panic").expect("opens");
+        }
+    });
+    assert_eq!(database.psql("SELECT COUNT(*) FROM pensa._migrations"), SCHEMA_VERSION.to_string());
+}
+
+#[test]
+fn a_newer_schema_is_used_if_it_allows_that_and_else_refused_untouched() {
+    let database = shared().database();
+    let store = engine(&open(&database));
+    store.run(Access::Write, &Caller::local("a"), |cx, tx| create(cx, tx, "before")).expect("created");
+    let newer = |name: &str, oldest: i64| {
+        database.psql(&format!("INSERT INTO pensa._migrations VALUES ('{name}', 'x', 'now', {oldest})"));
+    };
+    newer("9998_adds", SCHEMA_VERSION);
+    assert_eq!(titles(&engine(&open(&database))), [""; 0], "another store of the same database");
+    assert_eq!(titles(&store), ["before"], "and servers that run go on");
+    newer("9999_breaks", SCHEMA_VERSION + 2);
+    let refused = Postgres::open(&database.url, 1).expect_err("too new");
+    assert_eq!(refused.code, Code::NewerSchema, "{refused}");
+    assert_eq!(database.psql("SELECT COUNT(*) FROM pensa._migrations"), (SCHEMA_VERSION + 2).to_string());
+}
+
+#[test]
+fn sessions_that_were_cut_off_are_replaced_without_anybody_noticing() {
+    let database = shared().database();
+    let store = engine(&open(&database));
+    for round in 0..3 {
+        let title = format!("t{round}");
+        store.run(Access::Write, &Caller::local("a"), |cx, tx| create(cx, tx, &title)).expect("created");
+        cut_off(&database);
+        assert_eq!(titles(&store).len(), round + 1);
+        cut_off(&database);
+    }
+}
+
+#[test]
+fn a_write_that_is_cut_off_before_its_commit_happens_once() {
+    let database = shared().database();
+    let store = engine(&open(&database));
+    let tries = AtomicUsize::new(0);
+    let work = |cx: &Context<'_>, tx: &Tx<'_>| {
+        let first = tries.fetch_add(1, Ordering::SeqCst) == 0;
+        create(cx, tx, "one")?;
+        if first {
+            cut_off(&database);
+        }
+        create(cx, tx, "two")
+    };
+    store.run(Access::Write, &Caller::local("a"), work).expect("the second try succeeds");
+    assert_eq!(tries.load(Ordering::SeqCst), 2);
+    let mut found = titles(&store);
+    found.sort();
+    assert_eq!(found, ["one", "two"]);
+}
+
+#[test]
+fn a_group_that_is_cut_off_is_done_again_as_a_whole() {
+    let database = shared().database();
+    let store = engine(&open(&database));
+    let writer = GroupWriter::start(store.another().expect("a handle")).expect("starts");
+    let (send, answers) = mpsc::channel();
+    let url = database.url.clone();
+    for n in 0..20 {
+        let (send, tries, url) = (send.clone(), AtomicUsize::new(0), url.clone());
+        let work = move |cx: &Context<'_>, tx: &Tx<'_>| {
+            if n == 10 && tries.fetch_add(1, Ordering::SeqCst) == 0 {
+                terminate_through(&url);
+            }
+            create(cx, tx, &format!("t{n}"))
+        };
+        writer.submit(Caller::local("a"), None, work, move |answer| send.send(answer).expect("awaited"));
+    }
+    drop(send);
+    let answers: Vec<Result<String>> = answers.iter().collect();
+    assert_eq!(answers.len(), 20);
+    answers.into_iter().for_each(|answer| drop(answer.expect("created")));
+    let mut found = titles(&store);
+    found.sort();
+    found.dedup();
+    assert_eq!((titles(&store).len(), found.len()), (20, 20), "each once");
+}
+
+/// Ends the sessions of a database from inside a thread that has only its address.
+fn terminate_through(url: &str) {
+    let name = url.rsplit('/').next().expect("a name");
+    let base = url.strip_suffix(name).expect("an address");
+    let sql = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND application_name = 'pensa'"
+    );
+    let status = std::process::Command::new("psql")
+        .args(["-X", "-q", "-o", "/dev/null", "-c", &sql, &format!("{base}postgres")])
+        .status();
+    assert!(status.expect("psql runs").success());
+}
+
+#[test]
+fn a_commit_whose_standby_was_not_waited_for_is_not_known_and_its_retry_happens_once() {
+    let cluster = Cluster::start();
+    cluster.psql("postgres", "CREATE DATABASE team");
+    let postgres = Postgres::open(&cluster.url("team"), 4).expect("opens");
+    let store = engine(&postgres);
+    let writer = GroupWriter::start(store.another().expect("a handle")).expect("starts");
+    let submit = || {
+        let once = Once::new(None, "key-1", &[b"create"], false).expect("a key");
+        let (send, receive) = mpsc::channel();
+        let work = |cx: &Context<'_>, tx: &Tx<'_>| create(cx, tx, "once");
+        writer.submit(Caller::local("a"), Some(once), work, move |answer| send.send(answer).expect("awaited"));
+        receive
+    };
+    store.run(Access::Write, &Caller::local("a"), |cx, tx| create(cx, tx, "before")).expect("created");
+    cluster.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    cluster.psql("postgres", "SELECT pg_reload_conf()");
+    let setting = "SHOW synchronous_standby_names";
+    eventually("the setting", || (cluster.psql("postgres", setting) == "nobody").then_some(()));
+    let answer = submit();
+    let waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    eventually("a commit that waits", || (cluster.psql("postgres", waiting) != "0").then_some(()));
+    cluster.psql("postgres", "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    let unknown: Error = answer.recv().expect("an answer").expect_err("committed here only");
+    assert_eq!(unknown.code, Code::Unreachable, "{unknown}");
+    assert!(unknown.message.contains("not known"), "{unknown}");
+    cluster.psql("postgres", "ALTER SYSTEM RESET synchronous_standby_names");
+    cluster.psql("postgres", "SELECT pg_reload_conf()");
+    let first = submit().recv().expect("an answer").expect("what was answered to nobody");
+    let second = submit().recv().expect("an answer").expect("and again");
+    assert_eq!(first, second);
+    assert_eq!(titles(&store), ["before", "once"]);
+}
+
+#[test]
+fn a_pool_in_use_and_a_store_in_use_are_told_as_busy() {
+    let database = shared().database();
+    let postgres = Postgres::open(&database.url, 1).expect("opens");
+    let (store, other) = (engine(&postgres), engine(&postgres));
+    let (begun, wait) = mpsc::channel();
+    let (finish, finished) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let finished = std::sync::Mutex::new(finished);
+            let hold = |cx: &Context<'_>, tx: &Tx<'_>| {
+                let answer = create(cx, tx, "held");
+                begun.send(()).expect("awaited");
+                finished.lock().expect("one thread").recv().expect("told to finish");
+                answer
+            };
+            store.run(Access::Write, &Caller::local("a"), hold).expect("created");
+        });
+        wait.recv().expect("begun");
+        let start = Instant::now();
+        let error = other.call("a", &issue::List::default()).expect_err("no connection is left");
+        assert_eq!(error.code, Code::Busy, "{error}");
+        assert!(start.elapsed() < Duration::from_secs(6), "the wait has a bound");
+        finish.send(()).expect("awaited");
+    });
+    assert_eq!(titles(&other), [""; 0]);
+}
+
+#[test]
+fn a_user_needs_the_role_and_is_told_so() {
+    let cluster = Cluster::start();
+    let admin = |sql: &str| cluster.psql("postgres", sql);
+    let url = |user: &str, database: &str| format!("postgres://{user}@127.0.0.1:{}/{database}", cluster.port());
+    admin("CREATE ROLE plain LOGIN");
+    admin("CREATE DATABASE one OWNER plain");
+    let refused = Postgres::open(&url("plain", "one"), 1).expect_err("may not make the role");
+    assert_eq!(refused.code, Code::Forbidden, "{refused}");
+    assert!(refused.hint.as_deref().is_some_and(|hint| hint.contains("GRANT pensa_tenant")), "{refused:?}");
+    assert_eq!(cluster.psql("one", "SELECT to_regnamespace('pensa') IS NULL"), "t", "nothing was left half done");
+
+    admin("CREATE ROLE pensa_tenant NOLOGIN");
+    admin("GRANT pensa_tenant TO plain");
+    let store = engine(&Postgres::open(&url("plain", "one"), 1).expect("the role is there"));
+    store.run(Access::Write, &Caller::local("a"), |cx, tx| create(cx, tx, "t")).expect("created");
+
+    admin("CREATE ROLE maker LOGIN CREATEROLE");
+    admin("CREATE DATABASE two OWNER maker");
+    let store = engine(&Postgres::open(&url("maker", "two"), 1).expect("may make and take the role"));
+    assert_eq!(titles(&store), [""; 0]);
+
+    admin("ALTER ROLE pensa_tenant BYPASSRLS");
+    let store = engine(&Postgres::open(&url("plain", "one"), 1).expect("the schema is fine"));
+    let refused = store.call("a", &issue::List::default()).expect_err("nothing keeps stores apart");
+    assert_eq!(refused.code, Code::Forbidden, "{refused}");
+}
+
+#[test]
+fn projects_and_tokens_are_kept_in_a_store_that_no_project_can_read() {
+    let database = shared().database();
+    let projects = Projects::in_database(&database.url, 2).expect("opens");
+    let control = projects.control().expect("opens");
+    let name = |name: &str| name.parse().expect("a name");
+    let web = control.call("root", &project::Create { name: name("web") }).expect("made");
+    let token: token::Create =
+        serde_json::from_value(json!({"project": "web", "role": "agent"})).expect("an operation");
+    let token = control.call("root", &token).expect("made");
+    let kept = database.psql("SELECT hash FROM pensa.tokens");
+    assert_eq!(kept.len(), 64);
+    assert!(!kept.contains(&token.token));
+    let everything: String = database.psql("SELECT string_agg(detail, ' ') FROM pensa.events");
+    assert!(!everything.contains(&token.token) && everything.contains("agent"), "{everything}");
+    let store = projects.store(&web).expect("opens");
+    for refused in [
+        store.call("root", &project::List { all: true }).map(|all| json!(all)),
+        store.call("root", &token::List { project: None, all: true }).map(|all| json!(all)),
+    ] {
+        assert_eq!(refused.expect_err("a project is no server").code, Code::Unsupported);
+    }
+    let visible = format!(
+        "SET ROLE pensa_tenant; SELECT set_config('pensa.store_id', '{}', false);
+         SELECT (SELECT COUNT(*) FROM pensa.projects) + (SELECT COUNT(*) FROM pensa.tokens)",
+        web.store_id
+    );
+    assert!(database.psql(&visible).ends_with('0'));
+}
+
+#[test]
+fn what_cannot_be_reached_is_told_in_time() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("an address").port();
+    let start = Instant::now();
+    // It accepts connections and never answers.
+    let error = Postgres::open(&format!("postgres://u@127.0.0.1:{port}/d"), 1).expect_err("it is silent");
+    assert_eq!(error.code, Code::Unreachable, "{error}");
+    drop(free);
+    let error = Postgres::open(&format!("postgres://u@127.0.0.1:{port}/d"), 1).expect_err("nothing listens");
+    assert_eq!(error.code, Code::Unreachable, "{error}");
+    assert!(start.elapsed() < Duration::from_secs(10));
+    assert!(matches!(json!(error), Value::Object(_)));
+}
