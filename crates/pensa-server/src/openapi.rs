@@ -1,10 +1,13 @@
 //! Writes the OpenAPI document of the catalog.
 
+use pensa_core::event::LogEntry;
 use pensa_core::{Error, Method, VERSION};
-use pensa_engine::{Entry, catalog};
+use pensa_engine::{Entry, Once, catalog};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+
+use crate::stream;
 
 /// Where the document is served.
 pub(crate) const PATH: &str = "/openapi.json";
@@ -23,6 +26,7 @@ pub fn openapi() -> Value {
         let path = paths.entry(entry.route.path).or_insert_with(|| json!({}));
         path[entry.route.method.as_str().to_ascii_lowercase()] = operation(entry, &mut generator);
     }
+    paths.insert(stream::PATH.to_owned(), json!({"get": events(&generator.subschema_for::<LogEntry>().to_value())}));
     paths.insert(PATH.to_owned(), json!({"get": document()}));
     json!({
         "openapi": "3.1.0",
@@ -37,16 +41,24 @@ pub fn openapi() -> Value {
         "components": {
             "schemas": generator.take_definitions(true),
             "responses": {"Error": answer("Why it was not done", &error.to_value())},
-            "parameters": {"Actor": {
-                "name": "Pensa-Actor",
-                "in": "header",
-                "description": "The name under which the request runs, percent-encoded",
-                "schema": {"type": "string", "default": "unknown"},
-            }},
+            "parameters": {
+                "Actor": {
+                    "name": "Pensa-Actor",
+                    "in": "header",
+                    "description": "The name under which the request runs, percent-encoded",
+                    "schema": {"type": "string", "default": "unknown"},
+                },
+                "IdempotencyKey": {
+                    "name": "Idempotency-Key",
+                    "in": "header",
+                    "description": "The same key with the same request is done once and answered as before, for a day",
+                    "schema": {"type": "string", "minLength": 1, "maxLength": Once::MAX_KEY},
+                },
+            },
             "securitySchemes": {"token": {
                 "type": "http",
                 "scheme": "bearer",
-                "description": "Needed by everyone but the user who runs the daemon, on the same machine",
+                "description": "Needed by everyone; of a daemon only by others than the user who runs it on this machine",
             }},
         },
     })
@@ -91,6 +103,9 @@ fn parameters(entry: &Entry, input: &mut Value) -> Vec<Value> {
         None => Vec::new(),
     };
     let mut parameters = vec![json!({"$ref": "#/components/parameters/Actor"})];
+    if entry.route.method != Method::Get {
+        parameters.push(json!({"$ref": "#/components/parameters/IdempotencyKey"}));
+    }
     for name in names {
         let place = match entry.route.method {
             _ if in_path.contains(&name.as_str()) => "path",
@@ -125,6 +140,26 @@ fn take(object: &mut Value, name: &str) -> (Value, bool) {
 
 fn answer(description: &str, schema: &Value) -> Value {
     json!({"description": description, "content": {"application/json": {"schema": schema}}})
+}
+
+/// The description of the stream of events.
+fn events(entry: &Value) -> Value {
+    let number = |name: &str, place: &str, description: &str| {
+        let schema = json!({"type": "integer", "minimum": 0});
+        json!({"name": name, "in": place, "required": false, "description": description, "schema": schema})
+    };
+    let stream = json!({"description": "Server-sent events: id is the event's number, data is one event as JSON",
+        "content": {"text/event-stream": {"schema": {"type": "string"}, "x-event": entry}}});
+    json!({
+        "operationId": "events",
+        "tags": ["events"],
+        "summary": "Stream the store's events, those after a number first and then whatever happens",
+        "parameters": [
+            number("after", "query", "The number of the last event that is known; without it, only what happens from now on"),
+            number("Last-Event-ID", "header", "The same, as a client sends it that was cut off"),
+        ],
+        "responses": {"200": stream, "default": {"$ref": "#/components/responses/Error"}},
+    })
 }
 
 /// The description of this document itself.
