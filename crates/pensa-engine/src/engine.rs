@@ -8,7 +8,7 @@ use pensa_core::{Access, Error, Result, Timestamp};
 use uuid::Uuid;
 
 use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SystemClock};
-use crate::db::{Db, Postgres, Tx};
+use crate::db::{Db, Postgres, Tx, Uncommitted};
 use crate::execute::Execute;
 use crate::group::Job;
 use crate::home::Home;
@@ -247,8 +247,7 @@ impl Engine {
         self.db.expect_many_writes()
     }
 
-    /// Runs every job in one write transaction, each under a savepoint of its own, so that one that fails leaves no
-    /// trace and does not disturb the others. Takes in what `more` has while it runs; done again, it starts with the
+    /// Runs every job in one write transaction, so that one that fails leaves no trace and does not disturb the others. Takes in what `more` has while it runs; done again, it starts with the
     /// same jobs.
     pub(crate) fn write_group(
         &self,
@@ -257,8 +256,9 @@ impl Engine {
     ) -> Result<Vec<Result<String>>> {
         let mut tries = 1..;
         loop {
-            let last = tries.next().is_none_or(|tried| tried >= TRIES);
-            match self.try_group(jobs, &mut more) {
+            let tried = tries.next().unwrap_or(TRIES);
+            let last = tried >= TRIES;
+            match self.try_group(jobs, &mut more, tried > 1) {
                 Ok(answers) => return Ok(answers),
                 Err(lost) if last || !lost.again => return Err(lost.error),
                 Err(_) => {}
@@ -270,8 +270,12 @@ impl Engine {
         &self,
         jobs: &mut Vec<Job>,
         more: &mut dyn FnMut(usize) -> Option<Job>,
+        careful: bool,
     ) -> Result<Vec<Result<String>>, Lost> {
         let tx = self.db.begin_write()?;
+        if careful {
+            tx.be_careful();
+        }
         lease::expire(&self.context(&Caller::system())?, &tx).map_err(|e| Lost::with(&tx, e))?;
         let mut answers = Vec::with_capacity(jobs.len());
         loop {
@@ -307,6 +311,12 @@ struct Lost {
 impl Lost {
     fn with(tx: &Tx<'_>, error: Error) -> Self {
         Self { error, again: tx.is_worth_another_try() }
+    }
+}
+
+impl From<Uncommitted> for Lost {
+    fn from(Uncommitted { error, again }: Uncommitted) -> Self {
+        Self { error, again }
     }
 }
 

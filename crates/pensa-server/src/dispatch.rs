@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task;
 use tokio::time::timeout;
 
-use crate::gather::Gathered;
+use crate::gather::{Gathered, IMPATIENCE, Work};
 use crate::reader::Reader;
 
 /// Connections, and threads, for reads that take long.
@@ -144,10 +144,7 @@ impl Dispatch {
         }
         match &self.reads {
             Reads::Near(near) => near.run(operation, caller, input, question).await,
-            Reads::Far(far) => {
-                let answer = far.ask(caller, question, Box::new(move |cx, tx| run(cx, tx, &input)))?;
-                in_time(answer).await
-            }
+            Reads::Far(far) => far_answer(far, caller, question, Box::new(move |cx, tx| run(cx, tx, &input))).await,
         }
     }
 
@@ -162,7 +159,7 @@ impl Dispatch {
                 let ask = move |engine: &Engine| engine.run(Access::Read, &caller, |cx, tx| work(cx, tx));
                 near.elsewhere(ask).await.map(Bytes::from)
             }
-            Reads::Far(far) => in_time(far.ask(caller, None, Box::new(work))?).await,
+            Reads::Far(far) => far_answer(far, caller, None, Box::new(work)).await,
         }
     }
 
@@ -180,6 +177,16 @@ impl Dispatch {
             _ => e,
         })
     }
+}
+
+/// Asks a database elsewhere, and for help if it takes a while.
+async fn far_answer(far: &Arc<Gathered>, caller: Caller, question: Option<&str>, work: Work) -> Result<Bytes> {
+    let mut answer = far.ask(caller, question, work)?;
+    if let Ok(answer) = timeout(IMPATIENCE, &mut answer).await {
+        return answer.map_err(|_| unexpected())?;
+    }
+    far.nudge();
+    in_time(answer).await
 }
 
 /// Waits for an answer, but not for ever.

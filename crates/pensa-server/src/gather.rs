@@ -1,14 +1,15 @@
 //! Reads over a network: questions that arrive while others are being answered share the next transaction.
 //!
 //! A question to a database elsewhere costs a journey for its answer and more for its transaction, and connections
-//! are few. So a handful of threads take all that has gathered, begin one transaction for it, and answer what was
-//! answered before at once: the transaction's first journey tells whether the store has changed since. No answer is
-//! older than its question.
+//! are few. So one thread takes all that has gathered, begins one transaction for it, and answers what was answered
+//! before at once: the transaction's first journey tells whether the store has changed since. Others help when many
+//! questions wait, or when one takes long. No answer is older than its question.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use pensa_core::{Code, Error, Result, Timestamp};
@@ -21,7 +22,11 @@ use crate::dispatch::unexpected;
 /// Transactions of one store at a time.
 const AT_ONCE: usize = 4;
 /// Questions that share a transaction.
-const TOGETHER: usize = 32;
+const TOGETHER: usize = 64;
+/// Waiting questions that are worth another transaction beside those at work.
+const CROWD: usize = 32;
+/// How long a question waits before it asks for help.
+pub(crate) const IMPATIENCE: Duration = Duration::from_millis(5);
 /// Most questions of one store that wait.
 const MAX_WAITING: usize = 4096;
 /// Most bytes of answers that are kept; then all are forgotten.
@@ -85,12 +90,26 @@ impl Gathered {
             return Err(Error::new(Code::Busy, "too many questions are waiting").hint("try again in a moment"));
         }
         queue.waiting.push(Asked { caller, work, words: words.map(str::to_owned), reply });
+        if queue.at_work == 0 || queue.waiting.len() > queue.at_work * CROWD {
+            self.help(&mut queue);
+        }
+        Ok(answer)
+    }
+
+    /// Somebody has waited for a while: perhaps one question holds up the others.
+    pub(crate) fn nudge(self: &Arc<Self>) {
+        let mut queue = lock(&self.queue);
+        if !queue.waiting.is_empty() {
+            self.help(&mut queue);
+        }
+    }
+
+    fn help(self: &Arc<Self>, queue: &mut Queue) {
         if queue.at_work < AT_ONCE {
             queue.at_work += 1;
             let this = Arc::clone(self);
             task::spawn_blocking(move || this.work());
         }
-        Ok(answer)
     }
 
     fn work(&self) {
@@ -114,18 +133,19 @@ impl Gathered {
         Some(queue.waiting.drain(..together).collect())
     }
 
-    fn answer_all(&self, engine: &Engine, group: Vec<Asked>) {
-        let mut left = group.into_iter().peekable();
-        while left.peek().is_some() {
+    fn answer_all(&self, engine: &Engine, mut group: Vec<Asked>) {
+        while !group.is_empty() {
             let reading = match self.begin(engine) {
                 Ok(reading) => reading,
                 Err(error) => {
-                    refuse(left.collect(), &error);
+                    refuse(group, &error);
                     // Whoever waited meanwhile has waited for the same database, and long enough.
                     let others = std::mem::take(&mut lock(&self.queue).waiting);
                     return refuse(others, &error);
                 }
             };
+            self.answer_known(&reading, &mut group);
+            let mut left = group.into_iter();
             for asked in left.by_ref() {
                 let answer = self.answer(&reading, &asked);
                 if answer.is_err() && reading.is_worth_another_try() {
@@ -138,6 +158,21 @@ impl Gathered {
                 if reading.is_over() {
                     break;
                 }
+            }
+            group = left.collect();
+        }
+    }
+
+    /// Answers what was answered before in the same state of the store; leaves the rest.
+    fn answer_known(&self, reading: &Reading<'_>, group: &mut Vec<Asked>) {
+        let known = lock(&self.known);
+        if !known.is_of(reading) {
+            return;
+        }
+        let is_known = |asked: &mut Asked| asked.words.as_ref().is_some_and(|words| known.answers.contains_key(words));
+        for asked in group.extract_if(.., is_known) {
+            if let Some(answer) = asked.words.as_ref().and_then(|words| known.answers.get(words)) {
+                let _ = asked.reply.send(Ok(answer.clone()));
             }
         }
     }
@@ -156,14 +191,6 @@ impl Gathered {
     }
 
     fn answer(&self, reading: &Reading<'_>, asked: &Asked) -> Result<Bytes> {
-        if let Some(words) = &asked.words {
-            let known = lock(&self.known);
-            if known.is_of(reading)
-                && let Some(answer) = known.answers.get(words)
-            {
-                return Ok(answer.clone());
-            }
-        }
         let run = || reading.run(&asked.caller, |cx, tx| (asked.work)(cx, tx));
         // Unwinding leaves the transaction as it was: it only reads.
         let answer = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(unexpected()))?;

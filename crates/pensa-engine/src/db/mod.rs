@@ -9,7 +9,7 @@ mod value;
 
 use pensa_core::event::EventType;
 use pensa_core::id::IssueId;
-use pensa_core::{Result, Timestamp};
+use pensa_core::{Error, Result, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::store::StoreDir;
@@ -30,7 +30,7 @@ impl Db {
         let seed = |tx: sqlite::Transaction<'_>| {
             let tx = Tx { driver: Driver::Sqlite(tx) };
             seed(&tx)?;
-            tx.commit()
+            tx.commit().map_err(|uncommitted| uncommitted.error)
         };
         sqlite::Database::open(store, now, seed).map(Db::Sqlite)
     }
@@ -269,10 +269,31 @@ impl Tx<'_> {
         }
     }
 
-    pub(crate) fn commit(self) -> Result<()> {
+    /// Gives each savepoint what it says. Without, a driver may spoil the whole transaction instead of undoing a part.
+    pub(crate) fn be_careful(&self) {
+        match &self.driver {
+            Driver::Sqlite(_) => {}
+            Driver::Postgres(tx) => tx.be_careful(),
+        }
+    }
+
+    pub(crate) fn commit(self) -> Result<(), Uncommitted> {
         match self.driver {
-            Driver::Sqlite(tx) => tx.commit(),
+            Driver::Sqlite(tx) => tx.commit().map_err(Uncommitted::from),
             Driver::Postgres(tx) => tx.commit(),
         }
+    }
+}
+
+/// A commit that failed, and whether the same may be tried again because nothing of it was stored.
+#[derive(Debug)]
+pub(crate) struct Uncommitted {
+    pub(crate) error: Error,
+    pub(crate) again: bool,
+}
+
+impl From<Error> for Uncommitted {
+    fn from(error: Error) -> Self {
+        Self { error, again: false }
     }
 }

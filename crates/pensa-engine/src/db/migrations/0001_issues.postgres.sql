@@ -72,8 +72,8 @@ CREATE TABLE pensa.events (
     actor        TEXT NOT NULL,
     detail       TEXT NOT NULL,
     created_at   TEXT COLLATE "C" NOT NULL,
-    PRIMARY KEY (store_id, id),
-    FOREIGN KEY (store_id, issue_id) REFERENCES pensa.issues (store_id, id) DEFERRABLE
+    -- No reference to the issue: checking it would lock that row again for every line that is written.
+    PRIMARY KEY (store_id, id)
 );
 
 CREATE INDEX events_issue ON pensa.events(store_id, issue_id, id) WHERE issue_id IS NOT NULL;

@@ -31,21 +31,28 @@ use crate::db::Param;
 pub(super) const ANSWER: Duration = Duration::from_secs(35);
 /// Most statements kept prepared; then all are forgotten.
 const MAX_PREPARED: usize = 256;
+/// After how many uses a statement is planned anew for the first time.
+const OLD_AT: u64 = 32;
 /// Most statements sent ahead of their answers.
 const MAX_QUEUED: usize = 64;
 /// Rows taken from the socket at a time.
 const ROWS_AT_ONCE: usize = 256;
 
 /// What a session is told once. Nothing that decides which store is seen may live longer than a transaction.
+///
+/// Every question is about one store and has an index that begins with it. A planner that has not yet seen a table
+/// grow would read all of it instead, the rows of all stores, and keep that plan; so it is told not to.
 const SESSION: &str = "SET search_path = pensa; SET statement_timeout = '30s'; SET lock_timeout = '4s'; \
      SET idle_in_transaction_session_timeout = '60s'; SET jit = off; SET client_min_messages = warning; \
-     SET default_transaction_isolation = 'read committed'; SET ROLE pensa_tenant";
+     SET default_transaction_isolation = 'read committed'; SET enable_seqscan = off; SET enable_bitmapscan = off; \
+     SET enable_hashjoin = off; SET enable_mergejoin = off; SET plan_cache_mode = force_generic_plan; \
+     SET ROLE pensa_tenant";
 
 pub(super) struct Connection {
     // Dropped before the runtime that drives it.
     client: Client,
     runtime: Runtime,
-    prepared: HashMap<String, Statement>,
+    prepared: HashMap<String, Prepared>,
     queued: Vec<(Statement, Vec<Param<'static>>)>,
     /// How often something was sent.
     sendings: u64,
@@ -58,6 +65,14 @@ impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Connection")
     }
+}
+
+/// A statement that the server has planned. A plan is made for the sizes of its day, so it is made anew as the
+/// tables grow with its use.
+struct Prepared {
+    statement: Statement,
+    uses: u64,
+    old_at: u64,
 }
 
 /// A place in the queue of a connection.
@@ -120,16 +135,21 @@ impl Connection {
     }
 
     fn prepare(&mut self, sql: &str, deadline: Instant) -> Result<Statement, Failure> {
-        if let Some(statement) = self.prepared.get(sql) {
-            return Ok(statement.clone());
-        }
-        if self.prepared.len() >= MAX_PREPARED {
+        let mut uses = 1;
+        if let Some(known) = self.prepared.get_mut(sql) {
+            known.uses += 1;
+            if known.uses < known.old_at {
+                return Ok(known.statement.clone());
+            }
+            uses = known.uses;
+        } else if self.prepared.len() >= MAX_PREPARED {
             self.prepared.clear();
         }
         let text = placeholders(sql);
         let outcome = wait(&self.runtime, deadline, self.client.prepare(&text));
         let statement = self.outcome(outcome)?;
-        self.prepared.insert(sql.to_owned(), statement.clone());
+        let old_at = uses.saturating_mul(8).max(OLD_AT);
+        self.prepared.insert(sql.to_owned(), Prepared { statement: statement.clone(), uses, old_at });
         Ok(statement)
     }
 

@@ -16,6 +16,8 @@ pub(super) enum Kind {
     Lost,
     /// Two transactions got into each other's way: the same again may well succeed.
     Again,
+    /// One of several operations failed after it had changed something: the same again, each with a savepoint.
+    Undo,
     Other,
 }
 

@@ -19,7 +19,7 @@ use pensa_core::{Code, Error, Result, json};
 use uuid::Uuid;
 
 use super::value::{Param, Row};
-use super::{NewEvent, params};
+use super::{NewEvent, Uncommitted, params};
 use connection::{ANSWER, Place};
 use failure::{Failure, Kind};
 pub use pool::PoolState;
@@ -123,6 +123,10 @@ pub(crate) struct Transaction<'c> {
     last_event: Cell<i64>,
     changes: i64,
     dirty: Cell<bool>,
+    /// How many statements that may change something were given.
+    given: Cell<u64>,
+    /// Whether each operation has a savepoint to go back to.
+    careful: Cell<bool>,
 }
 
 /// Where a transaction was before it tried something.
@@ -172,6 +176,8 @@ impl<'c> Transaction<'c> {
             last_event: Cell::new(last_event),
             changes,
             dirty: Cell::new(false),
+            given: Cell::new(0),
+            careful: Cell::new(false),
         })
     }
 
@@ -191,10 +197,16 @@ impl<'c> Transaction<'c> {
 
     /// Whether all of it may be done again, in another transaction: it failed for a passing reason, before its commit.
     pub(crate) fn is_worth_another_try(&self) -> bool {
-        matches!(self.ended.get(), Some(Kind::Lost | Kind::Again))
+        matches!(self.ended.get(), Some(Kind::Lost | Kind::Again | Kind::Undo))
+    }
+
+    /// Gives each operation a savepoint from now on.
+    pub(crate) fn be_careful(&self) {
+        self.careful.set(true);
     }
 
     pub(crate) fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<usize> {
+        self.given.set(self.given.get() + 1);
         let count = self.loan.borrow_mut().execute(sql, params, soon()).map_err(|e| self.failed(e))?;
         if count > 0 {
             self.dirty.set(true);
@@ -203,6 +215,7 @@ impl<'c> Transaction<'c> {
     }
 
     pub(crate) fn send(&self, sql: &str, params: &[Param<'_>]) -> Result<()> {
+        self.given.set(self.given.get() + 1);
         self.dirty.set(true);
         self.loan.borrow_mut().queue(sql, params, soon()).map_err(|e| self.failed(e))
     }
@@ -250,7 +263,23 @@ impl<'c> Transaction<'c> {
         Ok(())
     }
 
+    /// Runs an operation that must leave no trace if it fails. Nearly all that are refused are so before they change
+    /// anything, and a savepoint for each would cost more than it; so there is none unless the transaction is careful.
+    /// One that fails too late then spoils the transaction, and all of it is done again carefully.
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.careful.get() {
+            return self.savepoint_carefully(work);
+        }
+        let given = self.given.get();
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        let left_a_trace = self.given.get() != given || self.ended.get().is_some();
+        if !matches!(outcome, Ok(Ok(_))) && left_a_trace && self.ended.get() != Some(Kind::Lost) {
+            self.ended.set(Some(Kind::Undo));
+        }
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn savepoint_carefully<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let before =
             Before { place: self.loan.borrow().place(), last_event: self.last_event.get(), dirty: self.dirty.get() };
         self.queue("SAVEPOINT op")?;
@@ -323,9 +352,9 @@ impl<'c> Transaction<'c> {
         self.dirty.set(true);
     }
 
-    pub(crate) fn commit(self) -> Result<()> {
+    pub(crate) fn commit(self) -> Result<(), Uncommitted> {
         if self.mode == Mode::Read || !self.dirty.get() {
-            return self.flush();
+            return self.flush().map_err(Uncommitted::from);
         }
         self.loan.borrow_mut().take_unsure();
         let committed = || {
@@ -333,10 +362,11 @@ impl<'c> Transaction<'c> {
             let number = self.last_event.get();
             let head = "UPDATE stores SET last_event = ?1, changes = changes + 1";
             loan.queue(head, params![number], soon()).map_err(|failure| failure.error)?;
-            loan.execute("COMMIT", params![], Instant::now() + COMMIT).map_err(in_doubt)?;
+            let committed = loan.execute("COMMIT", params![], Instant::now() + COMMIT);
+            committed.map_err(|failure| self.uncommitted(failure))?;
             match loan.take_unsure() {
                 None => Ok(()),
-                Some(said) => Err(unknown(&said)),
+                Some(said) => Err(unknown(&said).into()),
             }
         };
         let outcome = committed();
@@ -347,17 +377,20 @@ impl<'c> Transaction<'c> {
         outcome
     }
 
+    /// What it means that a commit failed. One whose answer never came may have happened.
+    fn uncommitted(&self, failure: Failure) -> Uncommitted {
+        match failure.kind {
+            Kind::Lost => unknown(&failure.error.message).into(),
+            _ => Uncommitted { again: !self.careful.get(), error: failure.error },
+        }
+    }
+
     fn failed(&self, failure: Failure) -> Error {
         if self.ended.get() != Some(Kind::Lost) {
             self.ended.set(Some(failure.kind));
         }
         failure.error
     }
-}
-
-/// A commit whose answer never came may have happened.
-fn in_doubt(failure: Failure) -> Error {
-    if failure.is_lost() { unknown(&failure.error.message) } else { failure.error }
 }
 
 fn unknown(why: &str) -> Error {
