@@ -23,24 +23,28 @@ impl Execute for Create {
             Some(wanted) => Some(bug(cx, tx, wanted)?),
         };
         let parents = self.deps.iter().map(|wanted| issues::find(cx, tx, wanted)).collect::<Result<Vec<_>>>()?;
+        let title = text::line("title", &self.title)?.to_owned();
+        let description = text::optional_block("description", self.description.as_ref())?;
+        let spec = text::optional_line("spec", self.spec.as_ref())?;
+        let assignee = text::optional_line("assignee", self.assignee.as_ref())?;
+        let (id, similar) = issues::new_id_and_similar(cx, tx, &title)?;
         let issue = Issue {
-            title: text::line("title", &self.title)?.to_owned(),
-            description: text::optional_block("description", self.description.as_ref())?,
+            id,
+            title,
+            description,
             issue_type: self.issue_type,
             status: Status::Open,
             priority: self.priority,
-            spec: text::optional_line("spec", self.spec.as_ref())?,
+            spec,
             fixes,
-            assignee: text::optional_line("assignee", self.assignee.as_ref())?,
+            assignee,
             lease_expires_at: None,
             lease: None,
             created_at: cx.now,
             updated_at: cx.now,
             closed_at: None,
             close_reason: None,
-            id: issues::new_id(cx, tx)?,
         };
-        let similar = issues::similar_to(tx, &issue.title)?;
         issues::insert(tx, &issue)?;
         events::log(cx, tx, &issue.id, EventType::Created, event::changes(None, &issue))?;
         for parent in &parents {

@@ -87,15 +87,6 @@ fn with_prefix(tx: &Tx<'_>, prefix: &str) -> Result<Vec<Issue>> {
     query(tx, "WHERE i.id >= ?1 AND i.id < ?2 ORDER BY i.id LIMIT 6", params![prefix, format!("{prefix}\u{10FFFF}")])
 }
 
-pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<IssueId> {
-    loop {
-        let id = IssueId::from_uuid(cx.uuid());
-        if get(tx, &id)?.is_none() {
-            return Ok(id);
-        }
-    }
-}
-
 /// A listing: which issues, in which order, how many.
 #[derive(Debug)]
 pub(crate) struct Listing {
@@ -254,32 +245,49 @@ fn with_id<'a>(id: &'a IssueId, keys: &[i64]) -> Vec<Param<'a>> {
 /// Most near-duplicates that are worth telling.
 const MAX_SIMILAR: usize = 5;
 
-/// Issues that are not closed and whose title is nearly `title`, newest first.
-pub(crate) fn similar_to(tx: &Tx<'_>, title: &str) -> Result<Vec<Similar>> {
+/// Most issues that are looked at for one key of a title, however many have it.
+const MAX_PER_KEY: usize = 20;
+
+/// An id for a new issue, and the issues that are not closed and whose title is nearly `title`, newest first.
+///
+/// One question for both: over a network a create is mostly journeys.
+pub(crate) fn new_id_and_similar(cx: &Context<'_>, tx: &Tx<'_>, title: &str) -> Result<(IssueId, Vec<Similar>)> {
     let keys = similar::keys(title);
-    if keys.is_empty() {
-        return Ok(Vec::new());
-    }
-    // A few of each key, however many there are.
     let of_key = |at: usize| {
         format!(
-            "SELECT * FROM (SELECT i.id, i.title, i.created_at FROM title_keys k JOIN issues i ON i.id = k.issue_id
-             WHERE k.title_key = ?{at} LIMIT 20) AS of_key_{at}"
+            " UNION ALL SELECT * FROM (SELECT issue_id FROM title_keys WHERE title_key = ?{at} LIMIT {MAX_PER_KEY})
+             AS of_key_{at}"
         )
     };
-    let sql = (1..=keys.len()).map(of_key).collect::<Vec<_>>().join(" UNION ALL ");
-    let values: Vec<Param<'_>> = keys.into_iter().map(Param::from).collect();
-    let mut found: Vec<(Similar, String)> = Vec::new();
+    let pieces: String = (2..keys.len() + 2).map(of_key).collect();
+    let sql = format!("SELECT id FROM issues WHERE id = ?1{pieces}");
+    loop {
+        let id = IssueId::from_uuid(cx.uuid());
+        let mut found: Vec<IssueId> = tx.query(&sql, &with_id(&id, &keys), |row| row.parse(0))?;
+        if !found.contains(&id) {
+            found.sort_unstable();
+            found.dedup();
+            return Ok((id, alike(tx, title, &found)?));
+        }
+    }
+}
+
+/// Those of some issues whose title is nearly `title`, newest first.
+fn alike(tx: &Tx<'_>, title: &str, ids: &[IssueId]) -> Result<Vec<Similar>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places = (1..=ids.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+    let sql = format!("SELECT id, title FROM issues WHERE id IN ({places}) ORDER BY created_at DESC, id");
+    let values: Vec<Param<'_>> = ids.iter().map(Param::from).collect();
+    let mut found = Vec::new();
     tx.for_each(&sql, &values, |row| {
-        let (id, other): (IssueId, _) = (row.parse(0)?, row.text(1)?);
-        if !found.iter().any(|(known, _)| known.id == id) && similar::alike(title, &other) {
-            found.push((Similar { id, title: other }, row.text(2)?));
+        if found.len() < MAX_SIMILAR && similar::alike(title, row.str(1)?) {
+            found.push(Similar { id: row.parse(0)?, title: row.text(1)? });
         }
         Ok(())
     })?;
-    found.sort_by(|(a, a_at), (b, b_at)| b_at.cmp(a_at).then_with(|| a.id.cmp(&b.id)));
-    found.truncate(MAX_SIMILAR);
-    Ok(found.into_iter().map(|(similar, _)| similar).collect())
+    Ok(found)
 }
 
 /// Removes the row, its comments, its events and its dependencies' rows. The caller has told whom it concerns.
