@@ -76,12 +76,14 @@ impl Remote {
     pub fn call<O: Op>(&self, actor: &str, op: &O) -> Result<O::Output> {
         let request = self.request(actor, op)?;
         let deadline = Instant::now() + CALL_TIMEOUT;
-        let mut attempt = 1;
+        let (mut attempt, mut in_doubt) = (1, false);
         loop {
             let tried = self.send(&request, deadline);
-            let wait = again(attempt, Outcome::of(&tried)).filter(|wait| Instant::now() + *wait < deadline);
+            let outcome = Outcome::of(&tried);
+            in_doubt |= O::ACCESS != Access::Read && outcome.leaves_doubt(&tried);
+            let wait = again(attempt, outcome).filter(|wait| Instant::now() + *wait < deadline);
             let Some(wait) = wait else {
-                return self.understand::<O>(tried);
+                return self.understand::<O>(tried).map_err(|error| if in_doubt { doubtful(error) } else { error });
             };
             thread::sleep(wait);
             attempt += 1;
@@ -161,6 +163,16 @@ impl Remote {
         };
         Error::new(Code::Unreachable, format!("cannot reach {}: {why}", self.url)).hint(hint)
     }
+}
+
+/// What is said of a change that some try may have made. A refusal for another reason than want of reach comes from a
+/// server that knows that it was not made.
+fn doubtful(error: Error) -> Error {
+    if !matches!(error.code, Code::Unreachable | Code::Busy | Code::Timeout) || error.message.contains("not known") {
+        return error;
+    }
+    Error::new(Code::Unreachable, format!("it is not known whether the change was made: {}", error.message))
+        .hint("look before trying again")
 }
 
 /// An address as it is used, if it is one that a server can have.

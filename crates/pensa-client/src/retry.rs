@@ -63,10 +63,25 @@ impl Outcome {
             let code = serde_json::from_str::<Error>(&answer.text).map(|error| error.code);
             matches!(code, Ok(Code::Unreachable | Code::Busy))
         };
+        let is_pensa = serde_json::from_str::<Error>(&answer.text).is_ok();
         match answer.status {
             429 => Self::Later(answer.retry_after),
             503 if passing() => Self::Later(answer.retry_after),
+            // A proxy that has lost the server behind it.
+            502..=504 if !is_pensa => Self::Lost,
             _ => Self::Final,
+        }
+    }
+
+    /// Whether a try that ended so may have made its change all the same.
+    pub(crate) fn leaves_doubt(self, tried: &Result<Answer, ureq::Error>) -> bool {
+        let told = tried.as_ref().ok().and_then(|answer| serde_json::from_str::<Error>(&answer.text).ok());
+        match self {
+            Self::NotThere => false,
+            Self::Lost => true,
+            Self::Later(_) | Self::Final => {
+                told.is_some_and(|error| matches!(error.code, Code::Unreachable | Code::Timeout))
+            }
         }
     }
 
@@ -124,7 +139,9 @@ mod tests {
             (answer(503, r#"{"error":"x","code":"busy"}"#), Outcome::Later(None)),
             (answer(503, r#"{"error":"x","code":"unreachable"}"#), Outcome::Later(None)),
             (answer(503, r#"{"error":"x","code":"internal"}"#), Outcome::Final),
-            (answer(503, "<html>"), Outcome::Final),
+            (answer(503, "<html>"), Outcome::Lost),
+            (answer(502, ""), Outcome::Lost),
+            (answer(504, r#"{"error":"x","code":"timeout"}"#), Outcome::Final),
             (io(ErrorKind::ConnectionRefused), Outcome::NotThere),
             (io(ErrorKind::ConnectionReset), Outcome::Lost),
             (io(ErrorKind::UnexpectedEof), Outcome::Lost),

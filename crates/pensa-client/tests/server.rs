@@ -170,12 +170,11 @@ fn a_read_is_sent_again_without_a_key() {
 
 #[test]
 fn an_answer_that_would_be_the_same_again_is_final() {
-    let last: [(&[Deed], Code); 5] = [
+    let last: [(&[Deed], Code); 4] = [
         (&[Deed::Answer(400, r#"{"error":"bad","code":"invalid_input"}"#)], Code::InvalidInput),
         (&[Deed::Answer(401, r#"{"error":"who?","code":"unauthorized"}"#)], Code::Unauthorized),
         (&[Deed::Answer(409, r#"{"error":"taken","code":"conflict"}"#)], Code::Conflict),
         (&[Deed::Answer(500, r#"{"error":"oh","code":"internal"}"#)], Code::Internal),
-        (&[Deed::Answer(503, "<html>maintenance")], Code::Unreachable),
     ];
     for (deeds, code) in last {
         let server = Server::doing(deeds);
@@ -185,6 +184,27 @@ fn an_answer_that_would_be_the_same_again_is_final() {
         assert!(!error.message.contains("nothing listens"), "{error}");
         assert_eq!(server.requests().len(), 1);
     }
+}
+
+#[test]
+fn a_proxy_that_lost_its_server_is_asked_again_with_the_same_key() {
+    let server =
+        Server::doing(&[Deed::Answer(502, "<html>bad gateway"), Deed::Answer(503, "<html>"), Deed::Answer(504, "")]);
+    let error = delete(&server.remote()).expect_err("nobody knows");
+    assert_eq!(error.code, Code::Unreachable, "{error}");
+    assert!(error.message.contains("not known whether the change was made"), "{error}");
+    the_key(&server.requests());
+}
+
+#[test]
+fn a_change_that_may_have_been_made_is_told_as_such_whatever_came_later() {
+    const UNKNOWN: &str = r#"{"error":"it is not known whether the change was stored","code":"unreachable"}"#;
+    let deeds = [Deed::Answer(503, UNKNOWN), Deed::Answer(503, BUSY), Deed::Answer(503, BUSY), Deed::Answer(503, BUSY)];
+    let server = Server::doing(&deeds);
+    let error = delete(&server.remote()).expect_err("nobody knows");
+    assert_eq!(error.code, Code::Unreachable, "{error}");
+    assert!(error.hint.is_some_and(|hint| hint.contains("look before")));
+    the_key(&server.requests());
 }
 
 #[test]

@@ -125,6 +125,22 @@ impl<'a> Context<'a> {
         if self.part == Part::Alone { Err(no_server()) } else { Ok(()) }
     }
 
+    /// The place of the store as its users may know it. Where a server keeps things is not for all who have a token.
+    pub(crate) fn place(&self) -> String {
+        match self.part {
+            Part::Alone => self.store.place(),
+            Part::Project | Part::Control => format!("project {}", self.store.name()),
+        }
+    }
+
+    /// What the store belongs to, as its users may know it.
+    pub(crate) fn project(&self) -> String {
+        match self.part {
+            Part::Alone => self.store.project(),
+            Part::Project | Part::Control => self.store.name(),
+        }
+    }
+
     /// The same circumstances, but as what happens by itself.
     pub(crate) fn as_system(&self) -> Self {
         Self {

@@ -93,7 +93,7 @@ impl Engine {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
     ) -> Self {
-        let home = Home::Database { place: database.place(), project: project.to_owned(), id, files: None };
+        let home = Home::Database { project: project.to_owned(), id, files: None };
         let (db, source) = (Db::Postgres(database.store(id)), Source::Database(database.clone(), id));
         Self { home, source, db, clock, ids, part: Part::Project, writes: Cell::new(0) }
     }

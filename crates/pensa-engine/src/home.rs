@@ -10,8 +10,6 @@ use crate::store::StoreDir;
 pub enum Home {
     Dir(StoreDir),
     Database {
-        /// Host, port and name of the database.
-        place: String,
         project: String,
         id: Uuid,
         /// Where its files are, if it has any.
@@ -44,7 +42,15 @@ impl Home {
     pub fn place(&self) -> String {
         match self {
             Home::Dir(dir) => dir.root().display().to_string(),
-            Home::Database { place, project, .. } => format!("{place} project {project}"),
+            Home::Database { project, .. } => format!("project {project}"),
+        }
+    }
+
+    /// The name of the project on a server.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Home::Dir(dir) => dir.root().file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            Home::Database { project, .. } => project.clone(),
         }
     }
 

@@ -16,6 +16,7 @@ use crate::context::{Caller, Part};
 use crate::db::Postgres;
 use crate::engine::Engine;
 use crate::error;
+use crate::ops::project::SECRET_PREFIX;
 use crate::store::StoreDir;
 use crate::tables::answers::hex;
 use crate::tables::projects;
@@ -87,6 +88,12 @@ impl Projects {
         Ok(engine.being(Part::Project))
     }
 
+    /// Whether these bytes have the form of a token's secret.
+    pub fn could_be_secret(bytes: &[u8]) -> bool {
+        let digits = bytes.strip_prefix(SECRET_PREFIX.as_bytes());
+        digits.is_some_and(|digits| digits.len() == 64 && digits.iter().all(u8::is_ascii_hexdigit))
+    }
+
     /// What the secret with this SHA-256 opens, looked up in the control store; whether it still does is for the caller to see.
     pub fn grant(control: &Engine, hash: &[u8; 32]) -> Result<Option<Grant>> {
         let hash = hex(hash);
@@ -107,7 +114,8 @@ impl Projects {
                 return Err(Error::not_found("project", name).hint("pn project list shows them"));
             }
         }
-        let mut lines = part(&control, caller, wanted)?;
+        // The limit counts what is left after looking whom a line concerns.
+        let mut lines = part(&control, caller, &Audit { limit: None, ..wanted.clone() })?;
         lines.iter_mut().for_each(|line| line.project = concerned(line));
         lines.retain(|line| wanted.project.is_none() || line.project == wanted.project);
         for project in projects {

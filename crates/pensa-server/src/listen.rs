@@ -61,11 +61,11 @@ pub(crate) fn bind(address: SocketAddr) -> Result<(Socket, SocketAddr)> {
     };
     open().map_err(|e: std::io::Error| match e.kind() {
         ErrorKind::AddrInUse => Error::new(Code::Conflict, format!("{address} is in use"))
-            .hint("a daemon may already run there: see pn daemon status, or choose another port with --port"),
+            .hint("a daemon or server may already run there: see pn daemon status, or choose another port"),
         ErrorKind::AddrNotAvailable => Error::invalid(format!("{address} is not an address of this machine"))
             .hint("127.0.0.1 serves this machine, 0.0.0.0 all its networks"),
         ErrorKind::PermissionDenied => Error::new(Code::Forbidden, format!("not permitted to listen on {address}"))
-            .hint("ports below 1024 are the system's; choose another with --port"),
+            .hint("ports below 1024 are the system's; choose another"),
         _ => Error::internal(format!("cannot listen on {address}: {e}")),
     })
 }

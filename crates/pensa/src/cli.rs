@@ -72,12 +72,10 @@ pub(crate) enum Command {
     Remote(Remote),
     Serve(Serve),
     /// Manage the projects of a server
-    #[command(subcommand)]
-    Project(Project),
+    Project(OnServer<Project>),
     /// Manage the tokens of a server
-    #[command(subcommand)]
-    Token(Token),
-    Audit(OnServer<audit::Audit>),
+    Token(OnServer<Token>),
+    Audit(AuditArgs),
     Export(store::Export),
     Import(store::Import),
     Doctor(store::Doctor),
@@ -202,35 +200,44 @@ pub(crate) struct RemoteAdd {
 #[command(next_help_heading = "Where the server keeps its projects")]
 pub(crate) struct Location {
     /// A PostgreSQL database: postgres://user:password@host/database
-    #[arg(long, env = "PN_DATABASE", hide_env_values = true, value_name = "URL")]
+    #[arg(long, global = true, env = "PN_DATABASE", hide_env_values = true, value_name = "URL")]
     pub(crate) database: Option<String>,
     /// A directory, with a SQLite store for each project
-    #[arg(long, env = "PN_DATA_DIR", hide_env_values = true, value_name = "DIR",
+    #[arg(long, global = true, env = "PN_DATA_DIR", hide_env_values = true, value_name = "DIR",
         value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) data_dir: Option<PathBuf>,
 }
 
-/// An operation on a server: on its database or directory if that is named, else over HTTP with an admin's token.
+/// Commands on a server: on its database or directory if that is named, else over HTTP with an admin's token
 #[derive(Debug, Args)]
-pub(crate) struct OnServer<O: Args> {
-    #[command(flatten)]
-    pub(crate) op: O,
+pub(crate) struct OnServer<C: Subcommand> {
+    #[command(subcommand)]
+    pub(crate) command: C,
     #[command(flatten)]
     pub(crate) location: Location,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Project {
-    Create(OnServer<project::Create>),
-    List(OnServer<project::List>),
-    Archive(OnServer<project::Archive>),
+    Create(project::Create),
+    List(project::List),
+    Archive(project::Archive),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Token {
-    Create(OnServer<token::Create>),
-    List(OnServer<token::List>),
-    Revoke(OnServer<token::Revoke>),
+    Create(token::Create),
+    List(token::List),
+    Revoke(token::Revoke),
+}
+
+/// Tell who did what with which token on a server, newest first
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    #[command(flatten)]
+    pub(crate) op: audit::Audit,
+    #[command(flatten)]
+    pub(crate) location: Location,
 }
 
 /// Serve the projects of a team over HTTP, to whoever has a token

@@ -3,7 +3,7 @@
 use pensa_core::id::IssueId;
 use pensa_core::issue::{self, Issue, Move};
 use pensa_core::ops::store::{Doctor, Finding, Report, Severity};
-use pensa_core::{Result, Span, graph};
+use pensa_core::{Access, Result, Span, graph};
 
 use crate::context::Context;
 use crate::db::{Tx, params};
@@ -16,6 +16,10 @@ const STALE: Span = Span::from_millis(24 * 3_600_000);
 
 impl Execute for Doctor {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Report> {
+        if self.fix {
+            // It takes claims from others.
+            cx.require(Access::Maintain, "doctor with fix")?;
+        }
         let mut report = Report::default();
         integrity(tx, &mut report)?;
         claims(cx, tx, self.fix, &mut report)?;

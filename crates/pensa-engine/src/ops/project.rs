@@ -72,6 +72,9 @@ impl Execute for project::Archive {
     }
 }
 
+/// How a secret begins: recognisable, so that a scanner for lost secrets can find it.
+pub(crate) const SECRET_PREFIX: &str = "pensa_";
+
 /// What is kept of a secret.
 pub(crate) fn hash(secret: &str) -> String {
     answers::hex(&Sha256::digest(secret.as_bytes()))
@@ -81,8 +84,7 @@ impl Execute for token::Create {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<NewToken> {
         cx.require_control()?;
         let project = projects::find(tx, &self.project)?;
-        // Recognisable, so that a scanner for lost secrets can find it.
-        let secret = format!("pensa_{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+        let secret = format!("{SECRET_PREFIX}{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         let token = Token {
             id: projects::new_token_id(cx, tx)?,
             project: project.name,

@@ -47,12 +47,12 @@ impl Execute for Import {
 
 impl Execute for Where {
     fn execute(&self, cx: &Context<'_>, _: &Tx<'_>) -> Result<Place> {
-        Ok(Place { path: cx.store.place() })
+        Ok(Place { path: cx.place() })
     }
 }
 
 impl Execute for Info {
     fn execute(&self, cx: &Context<'_>, _: &Tx<'_>) -> Result<StoreInfo> {
-        Ok(StoreInfo { project_dir: cx.store.project(), version: VERSION.to_owned(), store_id: cx.store.id()? })
+        Ok(StoreInfo { project_dir: cx.project(), version: VERSION.to_owned(), store_id: cx.store.id()? })
     }
 }

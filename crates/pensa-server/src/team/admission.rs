@@ -16,8 +16,6 @@ use crate::scene::Pass;
 const GOOD_FOR: Duration = Duration::from_secs(2);
 /// Most secrets remembered, wrong ones among them; then all are forgotten.
 const MAX_KNOWN: usize = 10_000;
-/// Longest secret worth looking up.
-const MAX_SECRET: usize = 256;
 
 /// When somebody looked, and what was found.
 type Looked = (Instant, Option<Arc<Grant>>);
@@ -38,9 +36,11 @@ impl Admission {
     /// What a secret opens now; an error for one that opens nothing.
     pub(super) async fn admit(self: &Arc<Self>, secret: &[u8]) -> Result<(Pass, Arc<Grant>)> {
         let wrong = || unauthorized("the token is not valid");
-        let secret = str::from_utf8(secret).ok().filter(|secret| !secret.is_empty() && secret.len() <= MAX_SECRET);
-        let secret = secret.ok_or_else(wrong)?;
-        let pass: Pass = Sha256::digest(secret.as_bytes()).into();
+        // What cannot be a token is not worth a look into the database.
+        if !Projects::could_be_secret(secret) {
+            return Err(wrong());
+        }
+        let pass: Pass = Sha256::digest(secret).into();
         let grant = match self.known(&pass) {
             Some(grant) => grant,
             None => self.look_up(pass).await?,
@@ -99,7 +99,8 @@ fn is_valid(grant: &Grant) -> bool {
 }
 
 pub(super) fn unauthorized(what: &str) -> Error {
-    Error::new(Code::Unauthorized, what).hint("send \"Authorization: Bearer TOKEN\"; pn token create makes one")
+    Error::new(Code::Unauthorized, what)
+        .hint("set PN_TOKEN, or send \"Authorization: Bearer TOKEN\"; an administrator makes one with pn token create")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

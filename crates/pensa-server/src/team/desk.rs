@@ -76,11 +76,16 @@ impl Desk {
         let (this, project) = (Arc::clone(self), project.clone());
         let opening = task::spawn_blocking(move || {
             let served = Arc::new(Served::start(this.projects.store(&project)?)?);
-            let mut open = lock(&this.open);
-            // Another request may have been quicker: then its store is everybody's.
-            let (served, used) = open.stores.entry(project.store_id).or_insert((served, Instant::now()));
-            *used = Instant::now();
-            Ok(Arc::clone(served))
+            let (served, closed) = {
+                let mut open = lock(&this.open);
+                // Another request may have been quicker: then its store is everybody's.
+                let (served, used) = open.stores.entry(project.store_id).or_insert((served, Instant::now()));
+                *used = Instant::now();
+                (Arc::clone(served), open.sweep())
+            };
+            // Closing waits for the writer.
+            drop(closed);
+            Ok(served)
         });
         opening.await.map_err(|_| unexpected())?
     }

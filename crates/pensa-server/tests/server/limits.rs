@@ -148,7 +148,7 @@ fn an_address_that_cannot_be_had_is_named() {
     let error = bind(address);
     assert_eq!(error.code, Code::Conflict);
     assert!(error.message.contains(&address.to_string()), "{error}");
-    assert!(error.hint.is_some_and(|hint| hint.contains("--port")));
+    assert!(error.hint.is_some_and(|hint| hint.contains("another port")));
 
     let error = bind(([192, 0, 2, 1], 7533).into());
     assert_eq!(error.code, Code::InvalidInput);

@@ -14,7 +14,7 @@ mod stdin;
 use pensa_core::Result;
 use pensa_engine::Execute;
 
-use crate::cli::{Cli, Command, Comment, Dep, Options, Project, ShowArgs, Token};
+use crate::cli::{AuditArgs, Cli, Command, Comment, Dep, OnServer, Options, Project, ShowArgs, Token};
 use crate::connect;
 use crate::output::Output;
 use crate::render::Render;
@@ -62,13 +62,17 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Daemon(args) => daemon::run(options, *output, args),
         Command::Remote(command) => remote::run(*output, &command),
         Command::Serve(args) => server::serve(*output, &args),
-        Command::Project(Project::Create(args)) => server::run(options, *output, &args),
-        Command::Project(Project::List(args)) => server::run(options, *output, &args),
-        Command::Project(Project::Archive(args)) => server::run(options, *output, &args),
-        Command::Token(Token::Create(args)) => server::run(options, *output, &args),
-        Command::Token(Token::List(args)) => server::run(options, *output, &args),
-        Command::Token(Token::Revoke(args)) => server::run(options, *output, &args),
-        Command::Audit(args) => server::audit(options, *output, &args),
+        Command::Project(OnServer { command, location }) => match command {
+            Project::Create(op) => server::run(options, *output, &location, &op),
+            Project::List(op) => server::run(options, *output, &location, &op),
+            Project::Archive(op) => server::run(options, *output, &location, &op),
+        },
+        Command::Token(OnServer { command, location }) => match command {
+            Token::Create(op) => server::run(options, *output, &location, &op),
+            Token::List(op) => server::run(options, *output, &location, &op),
+            Token::Revoke(op) => server::run(options, *output, &location, &op),
+        },
+        Command::Audit(AuditArgs { op, location }) => server::audit(options, *output, &location, &op),
         Command::Export(op) => pass_on(options, *output, &op),
         Command::Import(op) => pass_on(options, *output, &op),
         Command::Doctor(op) => pass_on(options, *output, &op),

@@ -1,6 +1,5 @@
 //! `pn serve`, and the commands on a server's projects and tokens.
 
-use clap::Args;
 use pensa_client::locate::{self, Platform};
 use pensa_core::ops::audit::Audit;
 use pensa_core::{Error, Result, VERSION};
@@ -8,7 +7,7 @@ use pensa_engine::{Caller, Execute, Projects};
 use pensa_server::{Level, TeamOptions, TeamServer};
 use serde::Serialize;
 
-use crate::cli::{Location, LogLevel, OnServer, Options, Serve};
+use crate::cli::{Location, LogLevel, Options, Serve};
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
@@ -74,21 +73,21 @@ fn place(location: &Location, connections: usize) -> Result<Option<Projects>> {
 }
 
 /// Runs an operation on a server's projects and tokens: on what it keeps them in, or through it.
-pub(super) fn run<O: Execute + Args>(options: &Options, output: Output, args: &OnServer<O>) -> Result<()>
+pub(super) fn run<O: Execute>(options: &Options, output: Output, location: &Location, op: &O) -> Result<()>
 where
     O::Output: Render,
 {
-    let answer = match place(&args.location, FEW)? {
-        Some(projects) => projects.control()?.call(&connect::actor_source(options)(), &args.op)?,
-        None => through(options, &args.op)?,
+    let answer = match place(location, FEW)? {
+        Some(projects) => projects.control()?.call(&connect::actor_source(options)(), op)?,
+        None => through(options, op)?,
     };
     output.answer(&answer)
 }
 
-pub(super) fn audit(options: &Options, output: Output, args: &OnServer<Audit>) -> Result<()> {
-    let answer = match place(&args.location, FEW)? {
-        Some(projects) => projects.audit(&Caller::local("auditor"), &args.op)?,
-        None => through(options, &args.op)?,
+pub(super) fn audit(options: &Options, output: Output, location: &Location, op: &Audit) -> Result<()> {
+    let answer = match place(location, FEW)? {
+        Some(projects) => projects.audit(&Caller::local("auditor"), op)?,
+        None => through(options, op)?,
     };
     output.answer(&answer)
 }

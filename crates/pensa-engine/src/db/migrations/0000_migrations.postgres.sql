@@ -12,11 +12,12 @@ EXCEPTION WHEN duplicate_object OR unique_violation THEN
     NULL;
 END
 $$;
+-- Being a member is not everywhere enough to act in a role. Whoever may not grant it was granted it, or finds out.
 DO $$
 BEGIN
-    IF NOT pg_has_role(current_user, 'pensa_tenant', 'MEMBER') THEN
-        EXECUTE format('GRANT pensa_tenant TO %I', current_user);
-    END IF;
+    EXECUTE format('GRANT pensa_tenant TO %I', current_user);
+EXCEPTION WHEN insufficient_privilege THEN
+    NULL;
 END
 $$;
 GRANT USAGE ON SCHEMA pensa TO pensa_tenant;

@@ -110,14 +110,32 @@ impl Options {
         for option in options.split(between).filter(|option| !option.is_empty()) {
             match option.split_once('=') {
                 Some(("sslrootcert", "system")) => {}
-                Some(("sslrootcert", path)) => found.authorities = Some(path.replace("%2F", "/").into()),
+                Some(("sslrootcert", path)) if is_url => found.authorities = Some(percent_decoded(path).into()),
+                Some(("sslrootcert", path)) => found.authorities = Some(path.into()),
                 Some(("sslmode", "verify-full" | "verify-ca")) => found.verify = true,
+                // Ours is to encrypt wherever somebody could listen, not where it happens to work.
+                Some(("sslmode", "prefer" | "allow")) => {}
                 _ => kept.push(option),
             }
         }
         found.rest = format!("{head}{}", kept.join(&between.to_string())).trim_end_matches('?').to_owned();
         found
     }
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend_from_slice(&part.as_bytes()[2..]);
+            }
+            None => bytes.extend(format!("%{part}").bytes()),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn is_local(host: &Host) -> bool {
@@ -169,6 +187,7 @@ mod tests {
             assert_eq!(mode(far), SslMode::Require, "{far}");
         }
         assert_eq!(mode("postgres://u@db.example/d?sslmode=disable"), SslMode::Disable);
+        assert_eq!(mode("postgres://u@db.example/d?sslmode=prefer"), SslMode::Require);
         assert_eq!(mode("postgres://u@localhost/d?sslmode=verify-full&connect_timeout=3"), SslMode::Require);
         assert_eq!(mode("host=localhost user=u sslmode=verify-ca sslrootcert=system"), SslMode::Require);
     }
@@ -188,7 +207,7 @@ mod tests {
             let error = Address::parse(bad).expect_err(bad);
             assert!(!error.message.contains("hunter2"), "{error}");
         }
-        let missing = Address::parse("postgres://u@h/d?sslrootcert=/nowhere.pem").expect_err("no such file");
-        assert!(missing.message.contains("/nowhere.pem"), "{missing}");
+        let missing = Address::parse("postgres://u@h/d?sslrootcert=%2Fno%20where.pem").expect_err("no such file");
+        assert!(missing.message.contains("/no where.pem"), "{missing}");
     }
 }

@@ -39,8 +39,9 @@ impl Failure {
     }
 }
 
-pub(super) const ROLE_HINT: &str = "the user of the database address must be allowed to act as pensa_tenant; \
-     its administrator can run: CREATE ROLE pensa_tenant NOLOGIN; GRANT pensa_tenant TO the_user";
+pub(super) const ROLE_HINT: &str = "the user of the database address must be allowed to make a schema in it and to act \
+     as pensa_tenant; its administrator can run: CREATE ROLE pensa_tenant NOLOGIN; GRANT pensa_tenant TO the_user; \
+     GRANT CREATE ON DATABASE the_database TO the_user";
 
 pub(super) fn silent() -> Failure {
     let error = Error::new(Code::Unreachable, "the database does not answer").hint(UP_HINT);
@@ -52,14 +53,16 @@ pub(super) fn unbound_role() -> Error {
         .hint("take SUPERUSER and BYPASSRLS away from it: projects are kept apart by row-level security")
 }
 
-const UP_HINT: &str = "is PostgreSQL running, and is the address right? it is tried again with every request";
+const UP_HINT: &str = "is PostgreSQL running, and is the address right?";
+const TRUST_HINT: &str = "name the file of its certificate authority in the address: sslrootcert=/path/to/ca.pem";
 
 impl From<tokio_postgres::Error> for Failure {
     fn from(e: tokio_postgres::Error) -> Self {
         let Some(said) = e.as_db_error() else {
             // Everything that is not the server's own word came from the way to it.
             let why = std::error::Error::source(&e).map_or_else(|| e.to_string(), ToString::to_string);
-            let error = Error::new(Code::Unreachable, format!("cannot reach the database: {why}")).hint(UP_HINT);
+            let hint = if why.contains("certificate") { TRUST_HINT } else { UP_HINT };
+            let error = Error::new(Code::Unreachable, format!("cannot reach the database: {why}")).hint(hint);
             return Self { error, kind: Kind::Lost };
         };
         let told = |code, text: &str| Error::new(code, format!("{text}: {}", said.message()));
