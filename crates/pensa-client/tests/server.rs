@@ -199,8 +199,9 @@ fn a_proxy_that_lost_its_server_is_asked_again_with_the_same_key() {
 #[test]
 fn a_change_that_may_have_been_made_is_told_as_such_whatever_came_later() {
     const UNKNOWN: &str = r#"{"error":"it is not known whether the change was stored","code":"unreachable"}"#;
-    let deeds = [Deed::Answer(503, UNKNOWN), Deed::Answer(503, BUSY), Deed::Answer(503, BUSY), Deed::Answer(503, BUSY)];
-    let server = Server::doing(&deeds);
+    const DEEDS: [Deed; 4] =
+        [Deed::Answer(503, UNKNOWN), Deed::Answer(503, BUSY), Deed::Answer(503, BUSY), Deed::Answer(503, BUSY)];
+    let server = Server::doing(&DEEDS);
     let error = delete(&server.remote()).expect_err("nobody knows");
     assert_eq!(error.code, Code::Unreachable, "{error}");
     assert!(error.hint.is_some_and(|hint| hint.contains("look before")));
