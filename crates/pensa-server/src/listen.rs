@@ -28,8 +28,6 @@ use crate::metrics::Held;
 use crate::peer::Peer;
 use crate::tls::Tls;
 
-/// Longest time for the head of a request to arrive, and so also for a connection to stay idle.
-const HEAD_TIME: Duration = Duration::from_secs(10);
 /// Longest time that a client may leave an answer unread.
 const UNREAD_TIME: Duration = Duration::from_secs(30);
 const MAX_HEADERS: usize = 64;
@@ -45,11 +43,16 @@ const BREATH: Duration = Duration::from_millis(100);
 pub(crate) struct Limits {
     /// Connections; the next one waits in the kernel's queue.
     pub(crate) connections: usize,
+    /// Longest time for the head of a request to arrive, and so also for a connection to stay idle.
+    pub(crate) head: Duration,
 }
 
 impl Limits {
     /// Enough for the agents of one machine.
-    pub(crate) const DAEMON: Self = Self { connections: 512 };
+    pub(crate) const DAEMON: Self = Self { connections: 512, head: Duration::from_secs(10) };
+    /// Enough for a team. A proxy that keeps a connection for its next request must be the first to let it go, and
+    /// most do after a minute.
+    pub(crate) const TEAM: Self = Self { connections: 4096, head: Duration::from_secs(75) };
 }
 
 pub(crate) fn bind(address: SocketAddr) -> Result<(Socket, SocketAddr)> {
@@ -105,7 +108,12 @@ pub(crate) async fn serve(
             () = &mut stopped => break,
             accepted = accept(&listener, &slots) => accepted,
         };
-        let connection = Connection { service: service.clone(), peer: Arc::new(peer), watcher: connections.watcher() };
+        let connection = Connection {
+            service: service.clone(),
+            peer: Arc::new(peer),
+            watcher: connections.watcher(),
+            head_time: limits.head,
+        };
         let (tls, closed) = (tls.clone(), closed.clone());
         tokio::spawn(async move {
             match tls {
@@ -142,25 +150,26 @@ struct Connection<S> {
     service: S,
     peer: Arc<Peer>,
     watcher: Watcher,
+    head_time: Duration,
 }
 
 impl<S: Serve> Connection<S> {
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
-        let Self { service, peer, watcher } = self;
+        let Self { service, peer, watcher, head_time } = self;
         let _held = service.connected();
         let answer = service_fn(move |request| {
             let (service, peer) = (service.clone(), Arc::clone(&peer));
             async move { service.answer(request, &peer).await }
         });
-        let connection = protocol().serve_connection(TokioIo::new(stream), answer);
+        let connection = protocol(head_time).serve_connection(TokioIo::new(stream), answer);
         // A connection that breaks is its client's business.
         let _ = watcher.watch(connection).await;
     }
 }
 
-fn protocol() -> http1::Builder {
+fn protocol(head_time: Duration) -> http1::Builder {
     let mut protocol = http1::Builder::new();
-    protocol.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
+    protocol.timer(TokioTimer::new()).header_read_timeout(head_time).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
     protocol
 }
 
@@ -247,7 +256,14 @@ mod tests {
             let (socket, address) = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
             let stop = Arc::new(watch::Sender::new(false));
             let signals = Signals::watch().expect("signals");
-            let done = tokio::spawn(serve(socket, Here, signals, Arc::clone(&stop), Limits { connections }, tls));
+            let done = tokio::spawn(serve(
+                socket,
+                Here,
+                signals,
+                Arc::clone(&stop),
+                Limits { connections, ..Limits::DAEMON },
+                tls,
+            ));
             Self { address, stop, done }
         }
 

@@ -26,8 +26,6 @@ use crate::tls::Tls;
 use crate::{ShutdownHandle, router};
 use service::TeamService;
 
-/// Connections at a time.
-const MAX_CONNECTIONS: usize = 4096;
 /// Threads that may wait for a database.
 const BLOCKING_THREADS: usize = 128;
 
@@ -108,8 +106,7 @@ impl TeamServer {
         let address = self.url();
         let Self { listener, service, runtime, signals, stop, tls, log, .. } = self;
         log.note(Level::Info, "serving", &[("address", &address)]);
-        let limits = Limits { connections: MAX_CONNECTIONS };
-        let served = runtime.block_on(listen::serve(listener, service, signals, stop, limits, tls));
+        let served = runtime.block_on(listen::serve(listener, service, signals, stop, Limits::TEAM, tls));
         runtime.shutdown_timeout(listen::GRACE);
         log.note(Level::Info, "stopped", &[]);
         served
