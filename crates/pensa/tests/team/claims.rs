@@ -15,12 +15,12 @@ const CLIENTS: usize = 32;
 fn work(http: &mut Http, name: &str, start: usize) -> Vec<String> {
     let mut won = Vec::new();
     loop {
-        let ready = http.get("/issues/ready?limit=40").ok();
+        let ready = http.get("/issues/ready?limit=128").ok();
         let ready = elements(&ready);
         if ready.is_empty() {
             return won;
         }
-        // All see the same list; those that begin at the same place get in each other's way, which is the point.
+        // Clients in pairs begin at the same place of the same list and get in each other's way, which is the point.
         for at in 0..ready.len().min(8) {
             let id = text(&ready[(start + at) % ready.len()]["id"]);
             let claim = http.ask("PATCH", &format!("/issues/{id}")).header("Pensa-Actor", name);
@@ -47,7 +47,7 @@ fn of_thirty_two_clients_of_two_servers_one_gets_each_of_two_thousand_claims() {
                 let mut http = servers[at % 2].client(&token);
                 scope.spawn(move || {
                     let name = format!("client-{at}");
-                    let won = work(&mut http, &name, at / 4 * 4);
+                    let won = work(&mut http, &name, at / 2 * 8);
                     (name, won)
                 })
             })

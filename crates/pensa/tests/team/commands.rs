@@ -166,8 +166,8 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
     /// Runs a command and gives back the id it names first, if any.
     fn run(&mut self, actor: &str, args: &[&str], stdin: &str) -> String {
         let answer = (self.pn)(&[&["--json"], args].concat()).actor(actor).stdin(stdin).answer();
-        let said = format!("{:?} {} | {}", answer.code, answer.stdout, answer.stderr);
-        let line = format!("{args:?}: {}", self.normal(&said));
+        let said = format!("{args:?}: {:?} {} | {}", answer.code, answer.stdout, answer.stderr);
+        let line = self.normal(&said);
         self.lines.push(line);
         serde_json::from_str::<Value>(&answer.stdout)
             .ok()
@@ -205,7 +205,11 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
         );
         let docs =
             self.run("ana", &["create", "document it", "-t", "chore", "--dep", &fix, "--description", "-"], "α\n\tβ");
-        let batch = "{\"op\":\"issue.create\",\"title\":\"b\",\"issue_type\":\"task\",\"as\":\"b\"}\n{\"op\":\"issue.close\",\"id\":\"@b\"}\n";
+        let batch = concat!(
+            r#"{"op":"issue.create","title":"b","issue_type":"task","as":"b"}"#,
+            "\n",
+            r#"{"op":"issue.close","id":"@b"}"#,
+        );
         let commands: Vec<(&str, Vec<&str>, &str)> = vec![
             ("ana", vec!["create", "login crashes on empty password", "-t", "bug"], ""),
             ("ana", vec!["create", "", "-t", "task"], ""),

@@ -1,4 +1,5 @@
-//! The primary dies under load and its standby takes over: what was acknowledged is there, once, and the server goes on.
+//! The primary dies under load and its standby takes over: what was acknowledged is there, once, and the server
+//! goes on.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

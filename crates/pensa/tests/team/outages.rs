@@ -1,5 +1,6 @@
 //! A database that is down, hangs or is busy: callers are told within seconds, and the server goes on by itself after.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -112,18 +113,19 @@ const HOLD: &str = "SELECT 1 FROM pensa.stores FOR UPDATE; SELECT pg_sleep(12)";
 const IS_HELD: &str =
     "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()";
 
-#[test]
-fn when_every_connection_is_taken_callers_are_told_within_seconds() {
+/// Callers with these tokens write while somebody holds the store and the server has one connection.
+fn write_while_held(strangers: usize) {
     let team = Team::on_postgres();
     team.project("web");
-    let tokens: Vec<Token> = (0..3).map(|_| team.token("web", "agent")).collect();
+    let known = team.token("web", "agent");
+    let strangers: Vec<Token> = (0..strangers).map(|_| team.token("web", "agent")).collect();
     let server = team.serve_with(&["--rate", "0", "--pool-size", "1"]);
-    create(&mut server.client(&tokens[0]), "before");
+    create(&mut server.client(&known), "before");
     thread::scope(|scope| {
         let database = team.database();
         let held = scope.spawn(|| database.psql(HOLD));
         eventually("a lock", || (database.psql(IS_HELD) == "1").then_some(()));
-        for (at, token) in tokens.iter().enumerate() {
+        for (at, token) in [&known].into_iter().chain(&strangers).enumerate() {
             let server = &server;
             scope.spawn(move || {
                 thread::sleep(Duration::from_millis(300 * at as u64));
@@ -134,7 +136,51 @@ fn when_every_connection_is_taken_callers_are_told_within_seconds() {
         }
         held.join().expect("a lock that ends");
     });
-    let mut http = server.client(&tokens[0]);
+    let mut http = server.client(&known);
     create(&mut http, "after");
     assert_eq!(titles(&http.get("/issues").ok()).len(), 2, "nothing was done behind our back");
+}
+
+#[test]
+fn when_every_connection_is_taken_callers_are_told_within_seconds() {
+    write_while_held(0);
+}
+
+/// Their tokens have to be looked up on the same connections.
+#[test]
+fn when_every_connection_is_taken_callers_that_are_new_are_told_within_seconds_too() {
+    write_while_held(2);
+}
+
+#[test]
+fn changes_that_were_under_way_when_the_database_began_to_hang_are_answered_within_seconds() {
+    let (cluster, _team, token, server) = own_cluster();
+    let (done, over) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let slowest = thread::scope(|scope| {
+        let writers: Vec<_> = (0..8)
+            .map(|at| {
+                let (mut http, done, over) = (server.client(&token), &done, &over);
+                scope.spawn(move || {
+                    loop {
+                        let start = Instant::now();
+                        let reply = http.post("/issues", &task(&format!("{at} under way")));
+                        done.fetch_add(1, Ordering::Relaxed);
+                        if reply.status != 201 {
+                            over.fetch_add(1, Ordering::Relaxed);
+                            return (start.elapsed(), reply);
+                        }
+                    }
+                })
+            })
+            .collect();
+        eventually("a load", || (done.load(Ordering::Relaxed) > 100).then_some(()));
+        cluster.pause();
+        eventually("answers", || (over.load(Ordering::Relaxed) == 8).then_some(()));
+        cluster.resume();
+        writers.into_iter().map(|writer| writer.join().expect("a writer")).max_by_key(|(took, _)| *took)
+    });
+    let (took, reply) = slowest.expect("eight writers");
+    assert_eq!(reply.status, 503, "{reply:?}");
+    it_recovers(&server, &token);
+    assert!(took <= PROMISED, "the slowest took {took:?}: {reply:?}");
 }
