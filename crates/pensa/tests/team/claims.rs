@@ -10,27 +10,27 @@ use crate::setting::{Team, create_all, elements, text};
 
 const ISSUES: usize = 2000;
 const CLIENTS: usize = 32;
+/// Issues that all clients want; the others are wanted by two, one at each server.
+const WANTED_BY_ALL: usize = 48;
+const GROUPS: usize = CLIENTS / 2;
 
-/// Claims until nothing is left; gives back what it was told that it has.
-fn work(http: &mut Http, name: &str, start: usize) -> Vec<String> {
+/// Whether a client wants an issue.
+fn wants(client: usize, issue: usize) -> bool {
+    issue < WANTED_BY_ALL || issue % GROUPS == client / 2
+}
+
+/// Tries to claim all it wants, in the order in which its rivals do; gives back what it was told that it has.
+fn work(http: &mut Http, name: &str, wanted: impl Iterator<Item = String>) -> Vec<String> {
     let mut won = Vec::new();
-    loop {
-        let ready = http.get("/issues/ready?limit=128").ok();
-        let ready = elements(&ready);
-        if ready.is_empty() {
-            return won;
-        }
-        // Clients in pairs begin at the same place of the same list and get in each other's way, which is the point.
-        for at in 0..ready.len().min(8) {
-            let id = text(&ready[(start + at) % ready.len()]["id"]);
-            let claim = http.ask("PATCH", &format!("/issues/{id}")).header("Pensa-Actor", name);
-            let claim = claim.body(&json!({"claim": true})).reply();
-            match claim.status {
-                200 => won.push(id),
-                _ => drop(claim.refused(409, "already_claimed")),
-            }
+    for id in wanted {
+        let claim = http.ask("PATCH", &format!("/issues/{id}")).header("Pensa-Actor", name);
+        let claim = claim.body(&json!({"claim": true})).reply();
+        match claim.status {
+            200 => won.push(id),
+            _ => drop(claim.refused(409, "already_claimed")),
         }
     }
+    won
 }
 
 #[test]
@@ -42,12 +42,14 @@ fn of_thirty_two_clients_of_two_servers_one_gets_each_of_two_thousand_claims() {
         [team.serve_with(&["--rate", "0", "--log", "error"]), team.serve_with(&["--rate", "0", "--log", "error"])];
     let made = create_all(&mut servers[0].client(&token), (0..ISSUES).map(|at| format!("wanted {at}")));
     let won: Vec<(String, Vec<String>)> = thread::scope(|scope| {
+        let made = &made;
         let clients: Vec<_> = (0..CLIENTS)
             .map(|at| {
                 let mut http = servers[at % 2].client(&token);
                 scope.spawn(move || {
+                    let wanted = (0..ISSUES).filter(|issue| wants(at, *issue)).map(|issue| made[issue].clone());
                     let name = format!("client-{at}");
-                    let won = work(&mut http, &name, at / 2 * 8);
+                    let won = work(&mut http, &name, wanted);
                     (name, won)
                 })
             })
@@ -62,6 +64,7 @@ fn of_thirty_two_clients_of_two_servers_one_gets_each_of_two_thousand_claims() {
     }
     assert_eq!(holders.len(), ISSUES, "every claim was won");
     assert!(made.iter().all(|id| holders.contains_key(id.as_str())));
+    assert_eq!(servers[0].client(&token).get("/issues/ready").ok(), json!([]), "nothing is left");
     let listed = servers[1].client(&token).get("/issues").ok();
     assert_eq!(elements(&listed).len(), ISSUES);
     for issue in elements(&listed) {
