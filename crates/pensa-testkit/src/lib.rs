@@ -4,6 +4,7 @@
 
 mod daemon;
 mod disk;
+pub mod http;
 pub mod postgres;
 mod run;
 mod sandbox;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 
 pub use daemon::{Daemon, reap};
 pub use disk::Disk;
+pub use http::{Http, Reply};
 pub use run::{Answer, Run};
 pub use sandbox::{Mode, Sandbox};
 
@@ -20,13 +22,20 @@ pub use sandbox::{Mode, Sandbox};
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Asks again and again until there is an answer; panics, naming `what`, when there never is one.
-pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+#[track_caller]
+pub fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    within(PATIENCE, what, ask)
+}
+
+/// The same with a shorter patience, for what is promised to happen in time.
+#[track_caller]
+pub fn within<T>(time: Duration, what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + time;
     loop {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(Instant::now() < deadline, "waited {PATIENCE:?} in vain: {what}");
+        assert!(Instant::now() < deadline, "waited {time:?} in vain: {what}");
         thread::sleep(Duration::from_millis(10));
     }
 }

@@ -1,6 +1,7 @@
 //! One run of `pn`, and what a test may expect of it.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -75,6 +76,13 @@ impl Run {
         let mut outer = copy_surroundings(&self.command, program);
         outer.args(args).arg(self.command.get_program()).args(self.command.get_args());
         self.command = outer;
+        self
+    }
+
+    /// What it says on standard error goes to this file, if it is started as a daemon.
+    #[must_use]
+    pub fn errors_to(mut self, file: &Path) -> Self {
+        self.command.stderr(File::create(file).expect("a file for standard error"));
         self
     }
 

@@ -1,0 +1,280 @@
+//! Every route, with every role, in one's own project and in one that is somebody else's.
+
+use pensa_core::{Access, Method, Scope};
+use pensa_engine::{Entry, catalog};
+use pensa_testkit::{Http, Reply};
+use serde_json::{Map, Value, json};
+
+use crate::setting::{ROLES, Server, Team, Token, create, text};
+
+/// A word that is only in the foreign project.
+const SECRET: &str = "zebrafish";
+
+/// Two projects of one server; ours has a token of every role. A name that no project has is as long as theirs.
+struct Two {
+    team: Team,
+    server: Server,
+    ours: Vec<Token>,
+    theirs: Token,
+    their_issue: String,
+}
+
+const OURS: &str = "web";
+const THEIRS: &str = "api";
+const NOBODYS: &str = "zzz";
+
+impl Two {
+    fn on(team: Team) -> Self {
+        team.project(OURS);
+        team.project(THEIRS);
+        let ours = ROLES.iter().map(|role| team.token(OURS, role)).collect();
+        let theirs = team.token(THEIRS, "admin");
+        let server = team.serve();
+        let their_issue = create(&mut server.client(&theirs), &format!("a {SECRET} of theirs"));
+        let comment = json!({"text": format!("said of the {SECRET}")});
+        server.client(&theirs).post(&format!("/issues/{their_issue}/comments"), &comment).ok();
+        Self { team, server, ours, theirs, their_issue }
+    }
+
+    /// Everything that the foreign project would tell about itself.
+    fn of_theirs(&self) -> Vec<Value> {
+        let mut http = self.server.client(&self.theirs);
+        let issue = format!("/issues/{}", self.their_issue);
+        let paths = ["/issues", "/status", "/deps/cycles", &issue, &format!("{issue}/history")];
+        let mut all: Vec<Value> = paths.iter().map(|path| http.get(path).ok()).collect();
+        all.push(self.team.direct(&["project", "list", "--all"]).ok_json());
+        all.push(self.team.direct(&["token", "list", "--all", "--project", THEIRS]).ok_json());
+        all.push(self.team.direct(&["audit", "--project", THEIRS]).ok_json());
+        all
+    }
+}
+
+/// What an operation is asked with.
+struct Asked {
+    path: String,
+    fields: Map<String, Value>,
+}
+
+impl Asked {
+    /// About this issue, another one, this token and this project.
+    fn of(entry: &Entry, issue: &str, other: &str, token: &str, project: &str) -> Self {
+        let fields = match entry.name {
+            "issue.create" => json!({"title": "made", "issue_type": "task"}),
+            "issue.update" => json!({"priority": "p0"}),
+            "issue.search" => json!({"q": "made"}),
+            "dep.add" | "dep.remove" => json!({"issue_id": issue, "depends_on_id": other}),
+            "comment.add" => json!({"text": "said"}),
+            "batch" => json!({"operations": [{"op": "issue.show", "id": issue}]}),
+            "project.create" => json!({"name": format!("new-{issue}")}),
+            "token.create" => json!({"project": project, "role": "viewer"}),
+            _ => json!({}),
+        };
+        let Value::Object(fields) = fields else { unreachable!("an object") };
+        let id = if entry.name.starts_with("token.") { token } else { issue };
+        let path = entry.route.path.replace("{id}", id).replace("{name}", project);
+        Self { path, fields }
+    }
+
+    fn send(&self, http: &mut Http, entry: &Entry) -> Reply {
+        if matches!(entry.route.method, Method::Get | Method::Delete) {
+            let pairs: Vec<String> =
+                self.fields.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
+            let query = if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) };
+            return http.ask(entry.route.method.as_str(), &format!("{}{query}", self.path)).reply();
+        }
+        http.ask(entry.route.method.as_str(), &self.path).body(&Value::Object(self.fields.clone())).reply()
+    }
+}
+
+/// Two issues in the state in which the operation can be done.
+fn prepared(admin: &mut Http, entry: &Entry) -> (String, String) {
+    let (issue, other) = (create(admin, "made"), create(admin, "made too"));
+    match entry.name {
+        "issue.reopen" => drop(admin.post(&format!("/issues/{issue}/close"), &json!({})).ok()),
+        "issue.heartbeat" | "issue.release" => {
+            let claim = json!({"claim": true, "ttl": "1h"});
+            admin.ask("PATCH", &format!("/issues/{issue}")).body(&claim).reply().ok();
+        }
+        "dep.remove" => drop(admin.post("/deps", &json!({"issue_id": issue, "depends_on_id": other})).ok()),
+        _ => {}
+    }
+    (issue, other)
+}
+
+fn may(role: &str) -> Access {
+    match role {
+        "viewer" => Access::Read,
+        "agent" => Access::Write,
+        "maintainer" => Access::Maintain,
+        _ => Access::Admin,
+    }
+}
+
+/// What an answer looks like to somebody who compares it with another.
+fn looks(reply: &Reply, name: &str) -> (u16, Vec<(String, String)>, String) {
+    let mut headers = reply.headers.clone();
+    headers.retain(|(name, _)| name != "x-request-id" && name != "date");
+    (reply.status, headers, reply.body.replace(name, "NAME"))
+}
+
+fn roles_decide(two: &Two) {
+    let mut admin = two.server.client(&two.ours[3]);
+    for entry in catalog() {
+        for (role, token) in ROLES.iter().zip(&two.ours) {
+            let told = format!("{role}: {entry:?}");
+            let (issue, other) = prepared(&mut admin, entry);
+            let victim = two.team.token(OURS, "viewer");
+            let target = if entry.name == "project.archive" { &format!("old-{issue}") } else { OURS };
+            if entry.name == "project.archive" {
+                two.team.project(target);
+            }
+            let asked = Asked::of(entry, &issue, &other, &victim.id, target);
+            let reply = asked.send(&mut two.server.client(token), entry);
+            if may(role) < entry.access {
+                reply.refused(403, "forbidden");
+                continue;
+            }
+            // Files are there or not, whoever asks.
+            let unsupported = ["store.export", "store.import"].contains(&entry.name) && reply.status == 501;
+            let known = (200..300).contains(&reply.status) || unsupported;
+            assert!(known || reply.json()["code"] == "invalid_input", "{told}: {reply:?}");
+            let theirs = entry.scope == Scope::Server || !reply.body.contains(SECRET);
+            assert!(theirs, "{told}: {reply:?}");
+        }
+    }
+}
+
+fn the_project_of_others_is_like_none(two: &Two) {
+    let before = two.of_theirs();
+    for entry in catalog() {
+        for (role, token) in ROLES.iter().zip(&two.ours) {
+            let told = format!("{role}: {entry:?}");
+            let at = |project: &str| {
+                let asked = Asked::of(entry, &two.their_issue, &two.their_issue, &two.theirs.id, THEIRS);
+                let url = two.server.project_url(project);
+                asked.send(&mut Http::to(&url).token(&token.secret), entry)
+            };
+            let (foreign, missing) = (at(THEIRS), at(NOBODYS));
+            foreign.refused(404, "not_found");
+            assert_eq!(looks(&foreign, THEIRS), looks(&missing, NOBODYS), "{told}");
+            assert!(!foreign.body.contains(SECRET), "{told}: {foreign:?}");
+        }
+    }
+    assert_eq!(before, two.of_theirs(), "nothing has changed there");
+}
+
+/// An id of the foreign project means nothing in ours.
+fn ids_of_others_are_like_none(two: &Two) {
+    let before = two.of_theirs();
+    let nobodys = "pn-00000000";
+    for entry in catalog().iter().filter(|entry| entry.scope == Scope::Store) {
+        let mut http = two.server.client(&two.ours[3]);
+        let mut with = |id: &str| Asked::of(entry, id, id, "tok-00000000", OURS).send(&mut http, entry);
+        let (theirs, none) = (with(&two.their_issue), with(nobodys));
+        assert_eq!(theirs.status, none.status, "{entry:?}");
+        assert!(!theirs.body.contains(SECRET), "{entry:?}: {theirs:?}");
+        if entry.route.path.contains("{id}") {
+            theirs.refused(404, "not_found");
+            assert_eq!(looks(&theirs, &two.their_issue), looks(&none, nobodys), "{entry:?}");
+        }
+    }
+    assert_eq!(before, two.of_theirs(), "nothing has changed there");
+}
+
+/// The stream of events and the document are routes, though no operations.
+fn other_routes_keep_to_the_project_too(two: &Two) {
+    for token in &two.ours {
+        let mut foreign = Http::to(&two.server.project_url(THEIRS)).token(&token.secret);
+        let mut missing = Http::to(&two.server.project_url(NOBODYS)).token(&token.secret);
+        for path in ["/events?after=0", "/openapi.json", "/", "", "/nothing/here"] {
+            let (foreign, missing) = (foreign.get(path), missing.get(path));
+            foreign.refused(404, "not_found");
+            assert_eq!(looks(&foreign, THEIRS), looks(&missing, NOBODYS), "{path}");
+        }
+        for tricky in [
+            format!("/p/{OURS}/../{THEIRS}/issues"),
+            format!("/p/{OURS}/..%2f{THEIRS}/issues"),
+            format!("/p//{THEIRS}/issues"),
+            "/p/%61pi/issues".to_owned(),
+            format!("/p/{}/issues", THEIRS.to_uppercase()),
+            format!("/p/{THEIRS}%00/issues"),
+            format!("//p/{THEIRS}/issues"),
+        ] {
+            let reply = two.server.root(token).get(&tricky);
+            assert_eq!(reply.status, 404, "{tricky}: {reply:?}");
+            assert!(!reply.body.contains(SECRET), "{tricky}: {reply:?}");
+        }
+    }
+}
+
+/// An operation inside a batch is held to the same rights as outside.
+fn a_batch_lends_no_rights(two: &Two) {
+    let issue = create(&mut two.server.client(&two.ours[3]), "kept");
+    let delete = json!({"op": "issue.delete", "id": issue, "force": true});
+    let batch = json!({"operations": [{"op": "issue.create", "title": "undone", "issue_type": "task"}, delete]});
+    for (role, token) in ROLES.iter().zip(&two.ours).take(2) {
+        let reply = two.server.client(token).post("/batch", &batch);
+        reply.refused(403, "forbidden");
+        let left = two.server.client(token).get("/issues/search?q=undone").ok();
+        assert_eq!(left, json!([]), "{role}: all or nothing");
+    }
+    for name in catalog().iter().filter(|entry| entry.access == Access::Admin).map(|entry| entry.name) {
+        let batch = json!({"operations": [{"op": name, "name": "evil", "project": OURS, "role": "admin"}]});
+        for token in &two.ours {
+            let reply = two.server.client(token).post("/batch", &batch);
+            assert!([400, 403].contains(&reply.status), "{name}: {reply:?}");
+        }
+    }
+    two.server.client(&two.ours[2]).post("/batch", &batch).ok();
+}
+
+/// The server's own affairs are at its root, for admins; nothing of a project is.
+fn the_root_is_for_admins(two: &Two) {
+    for entry in catalog() {
+        for (role, token) in ROLES.iter().zip(&two.ours) {
+            let target = format!("root-{}-{}", entry.name.replace('.', "-"), role);
+            two.team.project(&target);
+            let victim = two.team.token(&target, "viewer");
+            let fresh = format!("fresh-{role}");
+            let asked = Asked::of(entry, &fresh, &fresh, &victim.id, &target);
+            let reply = asked.send(&mut two.server.root(token), entry);
+            let enough = may(role) >= entry.access;
+            match entry.scope {
+                _ if !enough => drop(reply.refused(403, "forbidden")),
+                Scope::Server => drop(reply.ok()),
+                _ => drop(reply.refused(404, "not_found")),
+            }
+        }
+    }
+    for token in &two.ours {
+        two.server.root(token).get("/events").refused(404, "not_found");
+        two.server.root(token).get("/openapi.json").ok();
+    }
+}
+
+macro_rules! on_both_databases {
+    ($($test:ident,)*) => {$(
+        mod $test {
+            use crate::setting::Team;
+
+            #[test]
+            fn postgres() {
+                super::$test(&super::Two::on(Team::on_postgres()));
+            }
+
+            #[test]
+            fn sqlite() {
+                super::$test(&super::Two::on(Team::on_sqlite()));
+            }
+        }
+    )*};
+}
+
+on_both_databases! {
+    roles_decide,
+    the_project_of_others_is_like_none,
+    ids_of_others_are_like_none,
+    other_routes_keep_to_the_project_too,
+    a_batch_lends_no_rights,
+    the_root_is_for_admins,
+}

@@ -1,0 +1,80 @@
+//! Many clients of two servers race for the same work: every claim has exactly one winner.
+
+use std::collections::HashMap;
+use std::thread;
+
+use pensa_testkit::Http;
+use serde_json::json;
+
+use crate::setting::{Team, create_all, elements, text};
+
+const ISSUES: usize = 2000;
+const CLIENTS: usize = 32;
+/// Issues that all clients want; the others are wanted by two, one at each server.
+const WANTED_BY_ALL: usize = 48;
+const GROUPS: usize = CLIENTS / 2;
+
+/// Whether a client wants an issue.
+fn wants(client: usize, issue: usize) -> bool {
+    issue < WANTED_BY_ALL || issue % GROUPS == client / 2
+}
+
+/// Tries to claim all it wants, in the order in which its rivals do; gives back what it was told that it has.
+fn work(http: &mut Http, name: &str, wanted: impl Iterator<Item = String>) -> Vec<String> {
+    let mut won = Vec::new();
+    for id in wanted {
+        let claim = http.ask("PATCH", &format!("/issues/{id}")).header("Pensa-Actor", name);
+        let claim = claim.body(&json!({"claim": true})).reply();
+        match claim.status {
+            200 => won.push(id),
+            _ => drop(claim.refused(409, "already_claimed")),
+        }
+    }
+    won
+}
+
+#[test]
+fn of_thirty_two_clients_of_two_servers_one_gets_each_of_two_thousand_claims() {
+    let team = Team::on_postgres();
+    team.project("web");
+    let token = team.token("web", "agent");
+    let servers =
+        [team.serve_with(&["--rate", "0", "--log", "error"]), team.serve_with(&["--rate", "0", "--log", "error"])];
+    let made = create_all(&mut servers[0].client(&token), (0..ISSUES).map(|at| format!("wanted {at}")));
+    let won: Vec<(String, Vec<String>)> = thread::scope(|scope| {
+        let made = &made;
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|at| {
+                let mut http = servers[at % 2].client(&token);
+                scope.spawn(move || {
+                    let wanted = (0..ISSUES).filter(|issue| wants(at, *issue)).map(|issue| made[issue].clone());
+                    let name = format!("client-{at}");
+                    let won = work(&mut http, &name, wanted);
+                    (name, won)
+                })
+            })
+            .collect();
+        clients.into_iter().map(|client| client.join().expect("a client that meets no failure")).collect()
+    });
+    let mut holders: HashMap<&str, &str> = HashMap::new();
+    for (name, ids) in &won {
+        for id in ids {
+            assert_eq!(holders.insert(id, name), None, "{id} was given to two");
+        }
+    }
+    assert_eq!(holders.len(), ISSUES, "every claim was won");
+    assert!(made.iter().all(|id| holders.contains_key(id.as_str())));
+    assert_eq!(servers[0].client(&token).get("/issues/ready").ok(), json!([]), "nothing is left");
+    let listed = servers[1].client(&token).get("/issues").ok();
+    assert_eq!(elements(&listed).len(), ISSUES);
+    for issue in elements(&listed) {
+        assert_eq!(issue["status"], "in_progress");
+        assert_eq!(issue["assignee"], holders[text(&issue["id"]).as_str()], "{issue}");
+    }
+    let claims = "SELECT count(*), count(DISTINCT subject_id) FROM pensa.events WHERE event_type = 'claimed'";
+    assert_eq!(team.database().psql(claims), format!("{ISSUES}|{ISSUES}"));
+    for half in 0..2 {
+        let of_half: usize = won.iter().skip(half).step_by(2).map(|(_, ids)| ids.len()).sum();
+        assert!(of_half > 0, "both servers gave some");
+    }
+}

@@ -1,0 +1,285 @@
+//! The commands on projects and tokens, on the database itself and through a server, and all others through one.
+
+use std::collections::HashMap;
+
+use pensa_testkit::{Mode, Run, Sandbox};
+use serde_json::{Value, json};
+
+use crate::setting::{Server, Team, Token, create, elements, text};
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap_or_else(|| panic!("an object: {value}")).keys().map(String::as_str).collect()
+}
+
+/// A team and the ways to manage it: on the database, and through a server as its admin.
+struct Managed {
+    team: Team,
+    admin: Token,
+    server: Server,
+}
+
+impl Managed {
+    fn on(team: Team) -> Self {
+        team.project("ops");
+        let admin = team.token("ops", "admin");
+        let server = team.serve();
+        Self { team, admin, server }
+    }
+
+    fn through(&self, args: &[&str]) -> Run {
+        let here = self.team.machine.path("elsewhere");
+        let run = self.team.machine.pn(args).dir(here).env("PN_DAEMON", &self.server.process.url);
+        run.env("PN_TOKEN", &self.admin.secret)
+    }
+
+    #[track_caller]
+    fn both(&self, args: &[&str]) -> Value {
+        let (direct, through) = (self.team.direct(args).ok_json(), self.through(args).ok_json());
+        assert_eq!(direct, through, "{args:?}");
+        direct
+    }
+}
+
+fn projects_and_tokens_are_managed_on_the_database_and_through_a_server(team: Team) {
+    let managed = Managed::on(team);
+    let (team, server) = (&managed.team, &managed.server);
+    let made = [team.direct(&["project", "create", "api"]), managed.through(&["project", "create", "web"])];
+    for (project, name) in made.map(Run::ok_json).iter().zip(["api", "web"]) {
+        assert_eq!(keys(project), ["name", "store_id", "created_at"]);
+        assert_eq!(project["name"], name);
+    }
+    let listed = managed.both(&["project", "list"]);
+    let names: Vec<String> = elements(&listed).iter().map(|project| text(&project["name"])).collect();
+    assert_eq!(names, ["api", "ops", "web"]);
+    for run in [team.direct(&["project", "create", "web"]), managed.through(&["project", "create", "web"])] {
+        run.fails("conflict");
+    }
+    team.direct(&["project", "create", "Not A Name"]).misused();
+
+    let create = ["token", "create", "--project", "web", "--role", "agent"];
+    let direct = team.direct(&create).ok_json();
+    let through = managed.through(&[&create[..], &["--expires", "90d"]].concat()).ok_json();
+    assert_eq!(keys(&direct), ["id", "token", "project", "role"]);
+    assert_eq!(keys(&through), ["id", "token", "project", "role", "expires_at"]);
+    for made in [&direct, &through] {
+        assert_eq!(server.client(&Token::of(made)).get("/issues").ok(), json!([]));
+    }
+    for missing in [
+        team.direct(&["token", "create", "--project", "zzz", "--role", "agent"]),
+        managed.through(&["token", "list", "--project", "zzz"]),
+    ] {
+        missing.fails("not_found");
+    }
+    team.direct(&["token", "create", "--project", "web", "--role", "king"]).misused();
+    let listed = managed.both(&["token", "list", "--project", "web"]);
+    assert_eq!(elements(&listed).len(), 2);
+    assert!(!listed.to_string().contains("pensa_"), "without their secrets: {listed}");
+    let id = text(&direct["id"]);
+    let revoked = managed.through(&["token", "revoke", &id]).ok_json();
+    assert!(revoked["revoked_at"].is_string(), "{revoked}");
+    assert_eq!(team.direct(&["token", "revoke", &id]).ok_json(), revoked, "again is no change");
+    assert_eq!(elements(&managed.both(&["token", "list", "--project", "web"])).len(), 1);
+    assert_eq!(elements(&managed.both(&["token", "list", "--project", "web", "--all"])).len(), 2);
+    team.direct(&["token", "revoke", "tok-00000000"]).fails("not_found");
+    managed.through(&["token", "revoke", "tok-00000000"]).fails("not_found");
+
+    let archived = managed.through(&["project", "archive", "web"]).ok_json();
+    assert!(archived["archived_at"].is_string(), "{archived}");
+    assert_eq!(elements(&managed.both(&["project", "list"])).len(), 2);
+    assert_eq!(elements(&managed.both(&["project", "list", "--all"])).len(), 3);
+    server.client(&Token::of(&through)).get("/issues").refused(404, "not_found");
+    let back = managed.through(&["project", "archive", "web", "--undo"]).ok_json();
+    assert_eq!(keys(&back), ["name", "store_id", "created_at"]);
+    assert_eq!(server.client(&Token::of(&through)).get("/issues").ok(), json!([]));
+}
+
+fn the_audit_tells_who_did_what_with_which_token(team: Team) {
+    let managed = Managed::on(team);
+    let (team, server) = (&managed.team, &managed.server);
+    team.project("web");
+    let (ana, ben) = (team.token("web", "agent"), team.token("web", "agent"));
+    let id = create(&mut server.client(&ana).with("Pensa-Actor", "ana"), "audited");
+    let close = format!("/issues/{id}/close");
+    server.client(&ben).with("Pensa-Actor", "ben").post(&close, &json!({})).ok();
+    let told = |args: &[&str]| elements(&managed.both(&[&["audit"], args].concat()));
+    let by_ben = told(&["--token", &ben.id]);
+    assert_eq!(by_ben.len(), 1, "{by_ben:?}");
+    let line = &by_ben[0];
+    assert_eq!(
+        (&line["actor"], &line["event_type"], &line["token"]),
+        (&"ben".into(), &"closed".into(), &json!(ben.id))
+    );
+    assert_eq!((&line["project"], &line["subject_id"]), (&"web".into(), &json!(id)));
+    let web = told(&["--project", "web"]);
+    let kinds: Vec<String> =
+        web.iter().map(|line| format!("{} {}", text(&line["subject_kind"]), text(&line["event_type"]))).collect();
+    assert_eq!(kinds, ["issue closed", "issue created", "token created", "token created", "project created"]);
+    assert!(web.iter().all(|line| line["project"] == "web"));
+    let all = told(&[]);
+    assert!(all.len() > web.len() && web.iter().all(|line| all.contains(line)), "{all:?}");
+    assert_eq!(told(&["--limit", "1"]), all[..1]);
+    assert_eq!(told(&["--since", "1h"]), all);
+    assert_eq!(told(&["--since", "2100-01-01T00:00:00Z"]), Vec::<Value>::new());
+    let middle = text(&web[1]["at"]);
+    let since = told(&["--project", "web", "--since", &middle]);
+    assert_eq!(since, web.iter().filter(|line| text(&line["at"]) >= middle).cloned().collect::<Vec<_>>());
+    managed.through(&["audit", "--project", "zzz"]).fails("not_found");
+    let low = team.machine.pn(["audit"]).env("PN_DAEMON", &server.process.url).env("PN_TOKEN", &ana.secret);
+    low.dir(team.machine.path("elsewhere")).fails("forbidden");
+}
+
+macro_rules! on_both_databases {
+    ($($test:ident,)*) => {$(
+        mod $test {
+            use crate::setting::Team;
+
+            #[test]
+            fn postgres() {
+                super::$test(Team::on_postgres());
+            }
+
+            #[test]
+            fn sqlite() {
+                super::$test(Team::on_sqlite());
+            }
+        }
+    )*};
+}
+
+on_both_databases! {
+    projects_and_tokens_are_managed_on_the_database_and_through_a_server,
+    the_audit_tells_who_did_what_with_which_token,
+}
+
+/// What a script of commands said, with ids and times replaced by the order of their appearance.
+struct Transcript<F> {
+    pn: F,
+    known: HashMap<String, usize>,
+    lines: Vec<String>,
+}
+
+impl<F: Fn(&[&str]) -> Run> Transcript<F> {
+    fn new(pn: F) -> Self {
+        Self { pn, known: HashMap::new(), lines: Vec::new() }
+    }
+
+    /// Runs a command and gives back the id it names first, if any.
+    fn run(&mut self, actor: &str, args: &[&str], stdin: &str) -> String {
+        let answer = (self.pn)(&[&["--json"], args].concat()).actor(actor).stdin(stdin).answer();
+        let said = format!("{args:?}: {:?} {} | {}", answer.code, answer.stdout, answer.stderr);
+        let line = self.normal(&said);
+        self.lines.push(line);
+        serde_json::from_str::<Value>(&answer.stdout)
+            .ok()
+            .and_then(|made| Some(made["id"].as_str()?.to_owned()))
+            .unwrap_or_default()
+    }
+
+    fn normal(&mut self, line: &str) -> String {
+        let mut normal = String::new();
+        for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
+            let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            let is_id = kept.strip_prefix("pn-").is_some_and(|hex| hex.len() == 8);
+            let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
+            let rest = &word[kept.len()..];
+            if is_id {
+                let next = self.known.len();
+                let number = *self.known.entry(kept.to_owned()).or_insert(next);
+                normal.push_str(&format!("<id {number}>{rest}"));
+            } else if is_time {
+                normal.push_str(&format!("<time>{rest}"));
+            } else {
+                normal.push_str(word);
+            }
+        }
+        normal
+    }
+
+    /// What an agent does in a day, and every kind of refusal on the way.
+    fn script(mut self) -> Vec<String> {
+        let bug = self.run("ana", &["create", "login crash on empty password", "-t", "bug", "-p", "p0"], "");
+        let fix = self.run(
+            "ana",
+            &["create", "reject them", "-t", "task", "-p", "p1", "--fixes", &bug, "--spec", "auth"],
+            "",
+        );
+        let docs =
+            self.run("ana", &["create", "document it", "-t", "chore", "--dep", &fix, "--description", "-"], "α\n\tβ");
+        let batch = concat!(
+            r#"{"op":"issue.create","title":"b","issue_type":"task","as":"b"}"#,
+            "\n",
+            r#"{"op":"issue.close","id":"@b"}"#,
+        );
+        let commands: Vec<(&str, Vec<&str>, &str)> = vec![
+            ("ana", vec!["create", "login crashes on empty password", "-t", "bug"], ""),
+            ("ana", vec!["create", "", "-t", "task"], ""),
+            ("ana", vec!["create", "x", "-t", "task", "--dep", "pn-zzz"], ""),
+            ("ana", vec!["list"], ""),
+            ("ana", vec!["list", "-t", "bug", "--sort", "title", "-n", "1"], ""),
+            ("ana", vec!["ready"], ""),
+            ("ana", vec!["blocked"], ""),
+            ("ana", vec!["update", &fix, "--claim", "--ttl", "1h"], ""),
+            ("Zoë & co", vec!["update", &fix, "--claim"], ""),
+            ("Zoë & co", vec!["heartbeat", &fix], ""),
+            ("ana", vec!["heartbeat", &fix], ""),
+            ("ana", vec!["update", &docs, "--title", "document them", "-a", "Zoë & co"], ""),
+            ("Zoë & co", vec!["comment", "add", &fix, "the form sends null\nnot an empty text"], ""),
+            ("ana", vec!["comment", "list", &fix], ""),
+            ("ana", vec!["dep", "add", &docs, &bug], ""),
+            ("ana", vec!["dep", "add", &bug, &docs], ""),
+            ("ana", vec!["dep", "list", &docs], ""),
+            ("ana", vec!["dep", "tree", &docs, "--direction", "up"], ""),
+            ("ana", vec!["dep", "remove", &docs, &bug], ""),
+            ("ana", vec!["dep", "remove", &docs, &bug], ""),
+            ("ana", vec!["dep", "cycles"], ""),
+            ("ana", vec!["search", "EMPTY"], ""),
+            ("ana", vec!["search", "Β"], ""),
+            ("ana", vec!["search", "100% a&b=c+d/e?f#g"], ""),
+            ("ana", vec!["count"], ""),
+            ("ana", vec!["count", "--by-status", "--by-assignee", "--by-priority", "--by-issue-type"], ""),
+            ("ana", vec!["close", &fix, "--reason", "validated\non both sides"], ""),
+            ("ana", vec!["close", &fix], ""),
+            ("ana", vec!["release", &fix], ""),
+            ("ana", vec!["ready"], ""),
+            ("ana", vec!["reopen", &bug, "--reason", "again"], ""),
+            ("ana", vec!["show", &fix], ""),
+            ("ana", vec!["show", "nothing here"], ""),
+            ("ana", vec!["show", "ready"], ""),
+            ("ana", vec!["history", &fix], ""),
+            ("ana", vec!["history", &bug, "-n", "2"], ""),
+            ("ana", vec!["status"], ""),
+            ("ana", vec!["doctor"], ""),
+            ("ana", vec!["batch"], batch),
+            ("ana", vec!["batch"], "{\"op\":\"issue.close\",\"id\":\"@b\"}\n"),
+            ("ana", vec!["delete", &bug], ""),
+            ("ana", vec!["delete", &bug, "--force"], ""),
+            ("ana", vec!["doctor", "--fix"], ""),
+            ("ana", vec!["list"], ""),
+            ("ana", vec![], ""),
+        ];
+        for (actor, args, stdin) in commands {
+            self.run(actor, &args, stdin);
+        }
+        self.lines
+    }
+}
+
+#[test]
+fn every_command_says_the_same_embedded_and_through_a_server() {
+    let embedded = Sandbox::in_mode(crate::PN, Mode::Embedded);
+    let expected = Transcript::new(|args| embedded.pn(args)).script();
+    for team in [Team::on_postgres(), Team::on_sqlite()] {
+        team.project("web");
+        let token = team.token("web", "maintainer");
+        let server = team.serve();
+        let said = Transcript::new(|args| team.through(&server, &token, args)).script();
+        let differing: Vec<String> = expected
+            .iter()
+            .zip(&said)
+            .filter(|(one, other)| one != other)
+            .map(|(one, other)| format!("embedded: {one}\nserver:   {other}"))
+            .collect();
+        assert_eq!(expected.len(), said.len());
+        assert!(differing.is_empty(), "{}", differing.join("\n"));
+    }
+}

@@ -1,0 +1,130 @@
+//! The stream of events: whole, in order, across servers, reconnects and processes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use pensa_testkit::{Http, Sandbox};
+
+use crate::setting::{Server, Team, Token, create, create_all};
+
+/// What subscribers are promised is a second; this is for machines that have a lot else to do.
+const SOON: Duration = Duration::from_secs(5);
+
+fn team_of_two_servers() -> (Team, Token, [Server; 2]) {
+    let team = Team::on_postgres();
+    team.project("web");
+    let token = team.token("web", "agent");
+    let servers = [team.serve(), team.serve()];
+    (team, token, servers)
+}
+
+#[test]
+fn an_event_through_one_server_reaches_the_subscribers_of_another() {
+    let (team, token, servers) = team_of_two_servers();
+    create(&mut servers[0].client(&token), "old");
+    let stream = servers[1].client(&token).ask("GET", "/events").events();
+    for at in 0..5 {
+        let id = create(&mut servers[0].client(&token), &format!("new {at}"));
+        let event = stream.next_within(SOON).expect("news in time");
+        assert_eq!(event.id, at + 2, "only what is new, each with the next number");
+        assert_eq!((&event.data["subject_id"], &event.data["event_type"]), (&id.into(), &"created".into()));
+        assert_eq!(event.data["id"], event.id);
+    }
+    team.through(&servers[0], &token, ["create", "by pn", "-t", "task"]).ok();
+    assert_eq!(stream.next_within(SOON).expect("news in time").data["detail"]["title"]["new"], "by pn");
+}
+
+#[test]
+fn a_stream_begins_where_it_is_told() {
+    let (_team, token, servers) = team_of_two_servers();
+    let mut http = servers[0].client(&token);
+    create_all(&mut http, (0..450).map(|at| format!("issue {at}")));
+    let first_of = |stream: pensa_testkit::http::Events| stream.next().id;
+    assert_eq!(first_of(http.ask("GET", "/events?after=0").events()), 1);
+    assert_eq!(first_of(http.ask("GET", "/events?after=449").events()), 450);
+    assert_eq!(first_of(http.ask("GET", "/events").header("Last-Event-ID", "100").events()), 101);
+    let both = http.ask("GET", "/events?after=7").header("Last-Event-ID", "100").events();
+    assert_eq!(first_of(both), 101, "where a stream broke off goes before where it began");
+    let whole = servers[1].client(&token).ask("GET", "/events?after=0").events();
+    assert_eq!((0..450).map(|_| whole.next().id).collect::<Vec<_>>(), (1..=450).collect::<Vec<_>>());
+    for bad in ["/events?after=x", "/events?after=-1", "/events?before=1", "/events?after="] {
+        http.get(bad).refused(400, "invalid_input");
+    }
+    http.ask("GET", "/events").header("Last-Event-ID", "x").reply().refused(400, "invalid_input");
+}
+
+/// Follows from the start, breaking off and coming back after every few events, until the last one.
+fn follow(mut connect: impl FnMut(usize) -> Http, last: i64, resume_by_header: bool) {
+    let mut seen = 0;
+    for turn in 0.. {
+        let mut http = connect(turn);
+        let stream = match resume_by_header && seen > 0 {
+            true => http.ask("GET", "/events").header("Last-Event-ID", &seen.to_string()).events(),
+            false => http.ask("GET", &format!("/events?after={seen}")).events(),
+        };
+        for _ in 0..7 + turn % 13 {
+            let event = stream.next();
+            assert_eq!(event.id, seen + 1, "nothing skipped, nothing twice");
+            seen = event.id;
+            if seen == last {
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_skipped_or_told_twice_across_reconnects_under_load() {
+    const WRITERS: usize = 4;
+    const WRITES: usize = 60;
+    let (_team, token, servers) = team_of_two_servers();
+    thread::scope(|scope| {
+        let (token, servers) = (&token, &servers);
+        for at in 0..WRITERS {
+            scope.spawn(move || {
+                let mut http = servers[at % 2].client(token);
+                (0..WRITES).for_each(|round| drop(create(&mut http, &format!("{at} {round}"))));
+            });
+        }
+        let last = (WRITERS * WRITES) as i64;
+        for by_header in [true, false] {
+            scope.spawn(move || follow(|turn| servers[turn % 2].client(token), last, by_header));
+        }
+        scope.spawn(move || {
+            let stream = servers[0].client(token).ask("GET", "/events?after=0").events();
+            (1..=last).for_each(|number| assert_eq!(stream.next().id, number, "one that never breaks off"));
+        });
+    });
+}
+
+#[test]
+fn the_daemon_streams_what_other_processes_write_too() {
+    let pn = Sandbox::with_store(crate::PN);
+    let daemon = pn.daemon();
+    let stream = Http::to(&daemon.url).ask("GET", "/events?after=0").events();
+    create(&mut Http::to(&daemon.url), "through it");
+    pn.pn(["create", "beside it", "-t", "task"]).ok();
+    let told: Vec<_> = [stream.next(), stream.next()].into();
+    assert_eq!((told[0].id, told[1].id), (1, 2));
+    assert_eq!(told[1].data["detail"]["title"]["new"], "beside it");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                pn.pn(["create", "beside it again", "-t", "task"]).ok();
+            }
+        });
+        follow(|_| Http::to(&daemon.url), 30, true);
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn streams_do_not_keep_a_server_from_stopping() {
+    let (_team, token, [one, _other]) = team_of_two_servers();
+    let stream = one.client(&token).ask("GET", "/events").events();
+    let exit = one.process.stop(rustix::process::Signal::TERM);
+    assert_eq!(exit.code(), Some(0), "{exit:?}");
+    assert!(stream.ends_within(SOON));
+}

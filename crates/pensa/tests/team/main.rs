@@ -1,0 +1,18 @@
+//! The team server as its users meet it: real processes in front of a real PostgreSQL, or of a directory.
+
+mod access;
+mod claims;
+mod commands;
+mod directory;
+mod events;
+mod failover;
+mod keys;
+mod logs;
+mod outages;
+mod rate;
+mod rows;
+mod setting;
+mod tls;
+mod tokens;
+
+const PN: &str = env!("CARGO_BIN_EXE_pn");

@@ -1,0 +1,186 @@
+//! A database that is down, hangs or is busy: callers are told within seconds, and the server goes on by itself after.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pensa_testkit::postgres::Cluster;
+use pensa_testkit::{Reply, eventually};
+
+use crate::setting::{Server, Team, Token, create, task, titles};
+
+/// What a caller is promised when the database is not there for it.
+const PROMISED: Duration = Duration::from_secs(5);
+const DATABASE: &str = "team";
+
+/// An answer that came in time.
+#[track_caller]
+fn in_time(what: &str, ask: impl FnOnce() -> Reply) -> Reply {
+    let start = Instant::now();
+    let reply = ask();
+    let took = start.elapsed();
+    assert!(took <= PROMISED, "{what} took {took:?}: {reply:?}");
+    reply
+}
+
+fn own_cluster() -> (Cluster, Team, Token, Server) {
+    let cluster = Cluster::start();
+    cluster.psql("postgres", &format!("CREATE DATABASE {DATABASE}"));
+    let team = Team::at("--database", &cluster.url(DATABASE));
+    team.project("web");
+    let token = team.token("web", "agent");
+    let server = team.serve();
+    create(&mut server.client(&token), "before");
+    (cluster, team, token, server)
+}
+
+/// All that callers do at once while the database is away, and again a moment later; each has to be told in time.
+fn everybody_is_told(server: &Server, tokens: &[&Token], codes: &[&str]) {
+    let told = |what: String, reply: &Reply| {
+        assert_eq!(reply.status, 503, "{what}: {reply:?}");
+        let error = reply.json();
+        assert!(codes.iter().any(|code| error["code"] == *code), "{what}: {error}");
+        assert!(error["hint"].is_string(), "{error}");
+    };
+    thread::scope(|scope| {
+        for round in 0..6_u64 {
+            for token in tokens {
+                scope.spawn(move || {
+                    thread::sleep(Duration::from_millis(400 * round));
+                    let what = format!("a read in round {round}");
+                    told(what.clone(), &in_time(&what, || server.client(token).get("/issues?limit=5")));
+                });
+                scope.spawn(move || {
+                    thread::sleep(Duration::from_millis(400 * round + 100));
+                    let what = format!("a write in round {round}");
+                    told(what.clone(), &in_time(&what, || server.client(token).post("/issues", &task("during"))));
+                });
+            }
+            scope.spawn(move || {
+                thread::sleep(Duration::from_millis(400 * round));
+                let alive = in_time("healthz", || server.stranger().get("/healthz"));
+                assert_eq!(alive.status, 200, "{alive:?}");
+                told("readyz".into(), &in_time("readyz", || server.stranger().get("/readyz")));
+            });
+        }
+    });
+}
+
+fn it_recovers(server: &Server, token: &Token) {
+    let mut http = server.client(token);
+    eventually("a server that has recovered", || (http.get("/issues").status == 200).then_some(()));
+    eventually("a server that is ready", || (server.stranger().get("/readyz").status == 200).then_some(()));
+    eventually("a write", || (http.post("/issues", &task("after")).status == 201).then_some(()));
+}
+
+#[test]
+fn a_database_that_is_down_is_told_within_seconds_and_taken_up_again() {
+    let (mut cluster, team, token, server) = own_cluster();
+    let unknown = team.token("web", "agent");
+    for way in [Cluster::stop, Cluster::kill] {
+        way(&mut cluster);
+        everybody_is_told(&server, &[&token, &unknown], &["unreachable"]);
+        cluster.restart();
+        it_recovers(&server, &token);
+    }
+    assert_eq!(cluster.psql(DATABASE, "SELECT count(*) FROM pensa.issues WHERE title = 'before'"), "1");
+    assert_eq!(cluster.psql(DATABASE, "SELECT count(*) FROM pensa.issues WHERE title = 'during'"), "0");
+}
+
+#[test]
+fn a_database_that_hangs_is_told_within_seconds_and_taken_up_again() {
+    let (cluster, team, token, server) = own_cluster();
+    let unknown = team.token("web", "agent");
+    // The first is known to the server, the second is not.
+    server.client(&token).get("/issues").ok();
+    cluster.pause();
+    everybody_is_told(&server, &[&token, &unknown], &["unreachable", "busy"]);
+    cluster.resume();
+    it_recovers(&server, &token);
+}
+
+#[test]
+fn a_server_does_not_start_without_its_database_and_says_why() {
+    let (mut cluster, team, ..) = own_cluster();
+    cluster.stop();
+    let error = team.direct(&["serve", "--listen", "127.0.0.1:0"]).fails("unreachable");
+    assert!(error["hint"].is_string(), "{error}");
+    team.direct(&["project", "list"]).fails("unreachable");
+}
+
+/// Holds the row of every store for some seconds, as a stuck writer would.
+const HOLD: &str = "SELECT 1 FROM pensa.stores FOR UPDATE; SELECT pg_sleep(12)";
+const IS_HELD: &str =
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()";
+
+/// Callers with these tokens write while somebody holds the store and the server has one connection.
+fn write_while_held(strangers: usize) {
+    let team = Team::on_postgres();
+    team.project("web");
+    let known = team.token("web", "agent");
+    let strangers: Vec<Token> = (0..strangers).map(|_| team.token("web", "agent")).collect();
+    let server = team.serve_with(&["--rate", "0", "--pool-size", "1"]);
+    create(&mut server.client(&known), "before");
+    thread::scope(|scope| {
+        let database = team.database();
+        let held = scope.spawn(|| database.psql(HOLD));
+        eventually("a lock", || (database.psql(IS_HELD) == "1").then_some(()));
+        for (at, token) in [&known].into_iter().chain(&strangers).enumerate() {
+            let server = &server;
+            scope.spawn(move || {
+                thread::sleep(Duration::from_millis(300 * at as u64));
+                let mut http = server.client(token);
+                let reply = in_time("a write", || http.post("/issues", &task(&format!("during {at}"))));
+                reply.refused(503, "busy");
+            });
+        }
+        held.join().expect("a lock that ends");
+    });
+    let mut http = server.client(&known);
+    create(&mut http, "after");
+    assert_eq!(titles(&http.get("/issues").ok()).len(), 2, "nothing was done behind our back");
+}
+
+#[test]
+fn when_every_connection_is_taken_callers_are_told_within_seconds() {
+    write_while_held(0);
+}
+
+/// Their tokens have to be looked up on the same connections.
+#[test]
+fn when_every_connection_is_taken_callers_that_are_new_are_told_within_seconds_too() {
+    write_while_held(2);
+}
+
+#[test]
+fn changes_that_were_under_way_when_the_database_began_to_hang_are_answered_within_seconds() {
+    let (cluster, _team, token, server) = own_cluster();
+    let (done, over) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let slowest = thread::scope(|scope| {
+        let writers: Vec<_> = (0..8)
+            .map(|at| {
+                let (mut http, done, over) = (server.client(&token), &done, &over);
+                scope.spawn(move || {
+                    loop {
+                        let start = Instant::now();
+                        let reply = http.post("/issues", &task(&format!("{at} under way")));
+                        done.fetch_add(1, Ordering::Relaxed);
+                        if reply.status != 201 {
+                            over.fetch_add(1, Ordering::Relaxed);
+                            return (start.elapsed(), reply);
+                        }
+                    }
+                })
+            })
+            .collect();
+        eventually("a load", || (done.load(Ordering::Relaxed) > 100).then_some(()));
+        cluster.pause();
+        eventually("answers", || (over.load(Ordering::Relaxed) == 8).then_some(()));
+        cluster.resume();
+        writers.into_iter().map(|writer| writer.join().expect("a writer")).max_by_key(|(took, _)| *took)
+    });
+    let (took, reply) = slowest.expect("eight writers");
+    assert_eq!(reply.status, 503, "{reply:?}");
+    it_recovers(&server, &token);
+    assert!(took <= PROMISED, "the slowest took {took:?}: {reply:?}");
+}
