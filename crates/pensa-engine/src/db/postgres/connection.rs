@@ -29,6 +29,10 @@ use crate::db::Param;
 
 /// Longest wait for the answer to a statement. The server gives up earlier and says so; this is for one that can't.
 pub(super) const ANSWER: Duration = Duration::from_secs(35);
+/// How long a server may say nothing before it is doubted.
+const DOUBT: Duration = Duration::from_secs(3);
+/// How long it then has to greet.
+const GREETING: Duration = Duration::from_millis(1200);
 /// Most statements kept prepared; then all are forgotten.
 const MAX_PREPARED: usize = 256;
 /// After how many uses a statement is planned anew for the first time.
@@ -52,6 +56,7 @@ pub(super) struct Connection {
     // Dropped before the runtime that drives it.
     client: Client,
     runtime: Runtime,
+    address: Address,
     prepared: HashMap<String, Prepared>,
     queued: Vec<(Statement, Vec<Param<'static>>)>,
     /// How often something was sent.
@@ -108,7 +113,17 @@ impl Connection {
             });
             Ok::<_, Failure>(client)
         })?;
-        Ok(Self { client, runtime, prepared: HashMap::new(), queued: Vec::new(), sendings: 0, unsure, broken: false })
+        let address = address.clone();
+        Ok(Self {
+            client,
+            runtime,
+            address,
+            prepared: HashMap::new(),
+            queued: Vec::new(),
+            sendings: 0,
+            unsure,
+            broken: false,
+        })
     }
 
     /// A connection that sees one store at a time: it acts in a role that row-level security binds.
@@ -130,7 +145,7 @@ impl Connection {
 
     /// Statements without parameters, all in one message.
     pub(super) fn batch(&mut self, sql: &str, deadline: Instant) -> Result<(), Failure> {
-        let outcome = wait(&self.runtime, deadline, self.client.batch_execute(sql));
+        let outcome = wait(&self.runtime, &self.address, deadline, self.client.batch_execute(sql));
         self.outcome(outcome)
     }
 
@@ -146,7 +161,7 @@ impl Connection {
             self.prepared.clear();
         }
         let text = placeholders(sql);
-        let outcome = wait(&self.runtime, deadline, self.client.prepare(&text));
+        let outcome = wait(&self.runtime, &self.address, deadline, self.client.prepare(&text));
         let statement = self.outcome(outcome)?;
         let old_at = uses.saturating_mul(8).max(OLD_AT);
         self.prepared.insert(sql.to_owned(), Prepared { statement: statement.clone(), uses, old_at });
@@ -167,7 +182,7 @@ impl Connection {
         }
         let queued = self.take_queue();
         let answering = after(&self.client, &queued, std::future::ready(Ok(())));
-        let outcome = wait(&self.runtime, deadline, answering);
+        let outcome = wait(&self.runtime, &self.address, deadline, answering);
         self.outcome(outcome)
     }
 
@@ -176,7 +191,7 @@ impl Connection {
         let statement = self.prepare(sql, deadline)?;
         let queued = self.take_queue();
         let answering = after(&self.client, &queued, self.client.execute_raw(&statement, borrowed(params)));
-        let outcome = wait(&self.runtime, deadline, answering);
+        let outcome = wait(&self.runtime, &self.address, deadline, answering);
         self.outcome(outcome)
     }
 
@@ -194,18 +209,21 @@ impl Connection {
             let (first, more) = rows.some().await?;
             Ok((first, more.then_some(rows)))
         };
-        let outcome = wait(&self.runtime, deadline, after(&self.client, &queued, first));
+        let outcome = wait(&self.runtime, &self.address, deadline, after(&self.client, &queued, first));
         self.outcome(outcome)
     }
 
     /// More rows, and whether there may be still more.
     pub(super) fn more(&mut self, rows: &mut Rows, deadline: Instant) -> Result<(Vec<Row>, bool), Failure> {
-        let outcome = wait(&self.runtime, deadline, rows.some());
+        let outcome = wait(&self.runtime, &self.address, deadline, rows.some());
         self.outcome(outcome)
     }
 
     /// Sends a last statement and does not wait for its answer: whoever uses the connection next finds out.
     pub(super) fn leave(&mut self, sql: &str) {
+        if self.is_broken() {
+            return;
+        }
         let Ok(statement) = self.prepare(sql, Instant::now() + ANSWER) else {
             self.broken = true;
             return;
@@ -317,13 +335,28 @@ async fn after<T>(
     }
 }
 
-/// Drives the connection until the future is ready or it is too late.
+/// Drives the connection until the future is ready or it is too late. A server that says nothing for a while may be
+/// busy with a long answer, or gone: whether it still greets others tells.
 fn wait<T>(
     runtime: &Runtime,
+    address: &Address,
     deadline: Instant,
     answering: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<Result<T, tokio_postgres::Error>, Elapsed> {
-    runtime.block_on(async { timeout(left(deadline), answering).await })
+    runtime.block_on(async {
+        let mut answering = pin!(answering);
+        loop {
+            match timeout(left(deadline).min(DOUBT), &mut answering).await {
+                Ok(answer) => return Ok(answer),
+                Err(late) if left(deadline).is_zero() || !greets(address).await => return Err(late),
+                Err(_) => {}
+            }
+        }
+    })
+}
+
+async fn greets(address: &Address) -> bool {
+    matches!(timeout(GREETING, address.connect()).await, Ok(Ok(_)))
 }
 
 fn left(deadline: Instant) -> Duration {

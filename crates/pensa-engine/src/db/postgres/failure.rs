@@ -14,6 +14,8 @@ pub(super) struct Failure {
 pub(super) enum Kind {
     /// The connection is of no more use; the database may be there for a new one.
     Lost,
+    /// The same, but the server does not even say so: it hangs, and so would another try.
+    Silent,
     /// Two transactions got into each other's way: the same again may well succeed.
     Again,
     /// One of several operations failed after it had changed something: the same again, each with a savepoint.
@@ -27,7 +29,7 @@ impl Failure {
     }
 
     pub(super) fn is_lost(&self) -> bool {
-        self.kind == Kind::Lost
+        matches!(self.kind, Kind::Lost | Kind::Silent)
     }
 
     /// Explains a refusal to act in our own role.
@@ -45,7 +47,7 @@ pub(super) const ROLE_HINT: &str = "the user of the database address must be all
 
 pub(super) fn silent() -> Failure {
     let error = Error::new(Code::Unreachable, "the database does not answer").hint(UP_HINT);
-    Failure { error, kind: Kind::Lost }
+    Failure { error, kind: Kind::Silent }
 }
 
 pub(super) fn unbound_role() -> Error {

@@ -29,6 +29,8 @@ pub use wake::Wakeups;
 /// Longest wait until a transaction has begun: for a connection, for the database, for the other writers of a store.
 const BEGIN: Duration = Duration::from_millis(4500);
 
+/// Connections kept for the list of projects and tokens.
+const RESERVED: usize = 2;
 /// Longest wait for a commit: for the disk, and for a standby that must have it too.
 const COMMIT: Duration = Duration::from_secs(10);
 
@@ -36,16 +38,20 @@ const COMMIT: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct Postgres {
     pool: Arc<Pool>,
+    /// For the list of projects and tokens: who may come in must not depend on how many are inside.
+    reserved: Arc<Pool>,
     wakeups: Wakeups,
 }
 
 impl Postgres {
     /// Connects, and brings the schema up to date.
     pub fn open(address: &str, connections: usize) -> Result<Self> {
-        let pool = Arc::new(Pool::new(address::Address::parse(address)?, connections));
-        set_up::bring_up_to_date(&pool.address)?;
+        let address = address::Address::parse(address)?;
+        set_up::bring_up_to_date(&address)?;
+        let reserved = Arc::new(Pool::new(address.clone(), RESERVED));
+        let pool = Arc::new(Pool::new(address, connections));
         let wakeups = Wakeups::new(Arc::clone(&pool));
-        Ok(Self { pool, wakeups })
+        Ok(Self { pool, reserved, wakeups })
     }
 
     /// Host, port and name of the database, without user and password.
@@ -63,7 +69,8 @@ impl Postgres {
     }
 
     pub(crate) fn store(&self, id: Uuid) -> Database {
-        Database { pool: Arc::clone(&self.pool), wakeups: self.wakeups.clone(), store: id }
+        let pool = if id.is_nil() { &self.reserved } else { &self.pool };
+        Database { pool: Arc::clone(pool), wakeups: self.wakeups.clone(), store: id }
     }
 }
 
@@ -99,10 +106,13 @@ impl Database {
             match Transaction::begin(self, loan, mode, deadline) {
                 Ok(tx) => return Ok(tx),
                 Err(failure) => {
-                    if failure.is_lost() {
-                        self.pool.forget_idle();
+                    match failure.kind {
+                        Kind::Silent => self.pool.went_silent(&failure.error),
+                        Kind::Lost => self.pool.forget_idle(),
+                        _ => {}
                     }
-                    if failure.kind == Kind::Other || Instant::now() >= deadline {
+                    let passing = matches!(failure.kind, Kind::Lost | Kind::Again);
+                    if !passing || Instant::now() >= deadline {
                         return Err(failure.error);
                     }
                 }
@@ -187,7 +197,9 @@ impl<'c> Transaction<'c> {
     }
 
     pub(crate) fn is_alive(&self) -> bool {
-        self.open.get() && self.ended.get() != Some(Kind::Lost) && !self.loan.borrow().is_broken()
+        self.open.get()
+            && !matches!(self.ended.get(), Some(Kind::Lost | Kind::Silent))
+            && !self.loan.borrow().is_broken()
     }
 
     /// Whether something has failed, and with it all that would follow.
@@ -273,7 +285,7 @@ impl<'c> Transaction<'c> {
         let given = self.given.get();
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         let left_a_trace = self.given.get() != given || self.ended.get().is_some();
-        if !matches!(outcome, Ok(Ok(_))) && left_a_trace && self.ended.get() != Some(Kind::Lost) {
+        if !matches!(outcome, Ok(Ok(_))) && left_a_trace && self.is_alive() {
             self.ended.set(Some(Kind::Undo));
         }
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -380,14 +392,17 @@ impl<'c> Transaction<'c> {
     /// What it means that a commit failed. One whose answer never came may have happened.
     fn uncommitted(&self, failure: Failure) -> Uncommitted {
         match failure.kind {
-            Kind::Lost => unknown(&failure.error.message).into(),
+            Kind::Lost | Kind::Silent => unknown(&failure.error.message).into(),
             _ => Uncommitted { again: !self.careful.get(), error: failure.error },
         }
     }
 
     fn failed(&self, failure: Failure) -> Error {
-        if self.ended.get() != Some(Kind::Lost) {
+        if !matches!(self.ended.get(), Some(Kind::Lost | Kind::Silent)) {
             self.ended.set(Some(failure.kind));
+        }
+        if failure.kind == Kind::Silent {
+            self.database.pool.went_silent(&failure.error);
         }
         failure.error
     }

@@ -103,6 +103,12 @@ impl Pool {
         Loan { connection: Some(connection), pool: Arc::clone(self) }
     }
 
+    /// The server hangs: others are spared finding out, for a moment.
+    pub(super) fn went_silent(&self, error: &Error) {
+        self.lock().down = Some((Instant::now(), error.clone()));
+        self.forget_idle();
+    }
+
     /// Closes every connection that nobody uses: one of their kind turned out to be dead.
     pub(super) fn forget_idle(&self) {
         let forgotten = {
