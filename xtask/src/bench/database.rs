@@ -93,17 +93,20 @@ impl<'a> Database<'a> {
             let mut batch = self.lab.pn(&self.place, &["batch", "batch.jsonl", "--json"]);
             batch.env("PN_DAEMON", format!("http://{}/p/{}", server.address, project.name));
             output(batch.env("PN_TOKEN", &project.token))?;
+            self.settle();
         }
         server.stop()?;
         self.psql(&renaming(&project.store_id));
-        self.tidy();
+        self.psql("VACUUM (FULL)");
+        self.settle();
         println!("made a project of {size} issues in {:.1} s", start.elapsed().as_secs_f64());
         Ok(())
     }
 
-    /// Gathers what autovacuum and checkpoints would otherwise do at a moment of their own choice.
-    pub(super) fn tidy(&self) {
-        self.psql("VACUUM (FULL, ANALYZE)");
+    /// Does at once what autovacuum and the checkpointer would do at a moment of their own choice. Without numbers on
+    /// its tables PostgreSQL may look through a whole store for one issue.
+    pub(super) fn settle(&self) {
+        self.psql("ANALYZE");
         self.psql("CHECKPOINT");
     }
 

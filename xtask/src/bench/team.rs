@@ -259,7 +259,7 @@ fn creates(database: &Database<'_>, server: &Server, projects: &[Opened], plan: 
             post(server.address, &projects[connection % PROJECTS], &mut dice)
         });
         ours.round(round, &watched, || load::rate(server.address, plan.round, &requests))?;
-        database.psql("CHECKPOINT");
+        database.settle();
     }
     // Its ids are longer than those that Pensa gives.
     let reached = database.psql("SELECT count(DISTINCT store_id) FROM pensa.issues WHERE length(id) > 13");
