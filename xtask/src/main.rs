@@ -18,9 +18,12 @@ Tasks of this repository.
 
 Usage: cargo xtask <TASK>
 
-  test                       everything that decides whether work lands; installs missing tools first
-  tidy                       only the checks of the repository's own shape
-  bench [--quick] [--write]  measure against sqlite3 and a bare HTTP server; --write updates docs/benchmarks.md";
+  test   everything that decides whether work lands; installs missing tools first
+  tidy   only the checks of the repository's own shape
+  bench  measure against sqlite3, a bare HTTP server and pgbench
+           --quick       fewer and shorter runs
+           --only GROUP  only one group: local (processes and the daemon), server (on PostgreSQL) or chain
+           --write       put the results into docs/benchmarks.md";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

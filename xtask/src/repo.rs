@@ -13,9 +13,18 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Cargo at the root of the workspace, with nothing to read.
+///
+/// Cargo tells a program that it runs about its package. A cargo below that must not hear of it: some build scripts
+/// look at those names, and everything above them would be built again for each way of starting cargo.
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
+    let is_of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_of_package) {
+            command.env_remove(name);
+        }
+    }
     command.args(args).current_dir(root()).stdin(Stdio::null());
     command
 }

@@ -1,20 +1,17 @@
 //! The daemon under 32 connections, against embedded processes and against a bare HTTP handler.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::Plan;
 use super::data::{self, Dice};
 use super::lab::{Lab, Project, output};
 use super::load::{self, CONNECTIONS, Connection};
-use super::report::{Row, Target, grouped};
-use super::samples::median;
-use super::{Plan, machine};
+use super::report::{Row, Target, grouped, rates};
+use super::server::Server;
 use crate::Result;
 
 /// Most memory that the daemon may keep resident, in MB.
@@ -43,10 +40,10 @@ fn creates(lab: &Lab, plan: &Plan, daemon: &Server, embedded: &Project) -> Resul
     let (mut ours, mut reference) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
         reference.push(embedded_creates(lab, plan, embedded, &mut dice)?);
-        let requests = load::requests(DIFFERENT, |_| post(daemon.address, &mut dice));
+        let requests = load::requests(CONNECTIONS, DIFFERENT, |_| post(daemon.address, &mut dice));
         ours.push(load::rate(daemon.address, plan.round, &requests)?);
     }
-    Ok(rate_row(
+    Ok(rates(
         format!("daemon: creates at {}", grouped(embedded.size)),
         &ours,
         &reference,
@@ -87,15 +84,15 @@ fn reads(lab: &Lab, plan: &Plan, daemon: &Server, size: usize) -> Result<Row> {
     let answer = lab.dir().join("answer.json");
     fs::write(&answer, typical_answer(daemon, &ids)?)?;
     let bare = Server::start(&mut lab.bare(&answer))?;
-    let of_bare = load::requests(1, |connection| get(bare.address, &ids[connection]));
-    let of_daemon = load::requests(1, |connection| get(daemon.address, &ids[connection]));
+    let of_bare = load::requests(CONNECTIONS, 1, |connection| get(bare.address, &ids[connection]));
+    let of_daemon = load::requests(CONNECTIONS, 1, |connection| get(daemon.address, &ids[connection]));
     let (mut ours, mut reference) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
         reference.push(load::rate(bare.address, plan.round, &of_bare)?);
         ours.push(load::rate(daemon.address, plan.round, &of_daemon)?);
     }
     bare.stop()?;
-    Ok(rate_row(
+    Ok(rates(
         format!("daemon: reads at {}", grouped(size)),
         &ours,
         &reference,
@@ -116,18 +113,8 @@ fn typical_answer(daemon: &Server, ids: &[String]) -> Result<Vec<u8>> {
     Ok(answers.swap_remove(answers.len() / 2))
 }
 
-fn rate_row(name: String, ours: &[f64], reference: &[f64], target: Target, about: &str) -> Row {
-    let (ours, reference) = (median(ours), median(reference));
-    Row::new(name, format!("{ours:.0} /s"), format!("{reference:.0} /s"), ours / reference, target, about)
-}
-
 fn memory(daemon: &Server, size: usize) -> Result<Row> {
-    let status = format!("/proc/{}/status", daemon.child.id());
-    let megabytes = |name: &str| -> Result<f64> {
-        let text = machine::field(&status, name).ok_or_else(|| format!("{status} has no {name}"))?;
-        Ok(text.trim_end_matches(" kB").parse::<f64>()? * 1024.0 / 1e6)
-    };
-    let (now, peak) = (megabytes("VmRSS")?, megabytes("VmHWM")?);
+    let (now, peak) = daemon.memory()?;
     Ok(Row::new(
         format!("daemon: memory at {}", grouped(size)),
         format!("{peak:.1} MB (now {now:.1})"),
@@ -137,45 +124,4 @@ fn memory(daemon: &Server, size: usize) -> Result<Row> {
         "The most memory that the daemon ever had resident (and what it has now), after the two loads above, against \
          the limit of 64 MB",
     ))
-}
-
-/// A server that runs until it is stopped, or dropped.
-struct Server {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Server {
-    /// Starts a server whose first line is JSON with its `url`.
-    fn start(command: &mut Command) -> Result<Self> {
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
-        let mut line = String::new();
-        if let Some(stdout) = child.stdout.take() {
-            BufReader::new(stdout).read_line(&mut line)?;
-        }
-        let told: Value = serde_json::from_str(&line).map_err(|e| format!("{command:?} said {line:?}: {e}"))?;
-        let url = told["url"].as_str().unwrap_or_default();
-        let address = url.trim_start_matches("http://").trim_end_matches('/').parse();
-        let address = address.map_err(|e| format!("{command:?} is at {url:?}: {e}"))?;
-        Ok(Self { child, address })
-    }
-
-    /// Asks it to end, and waits until it has.
-    fn stop(mut self) -> Result {
-        output(Command::new("kill").arg(self.child.id().to_string()))?;
-        for _ in 0..500 {
-            if self.child.try_wait()?.is_some() {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        Err("a server did not stop within 10 s of SIGTERM".into())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

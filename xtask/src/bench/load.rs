@@ -15,9 +15,9 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// What each connection asks, over and over. Made beforehand, so that making it costs the measured nothing.
 pub(super) type Requests = Vec<Vec<Vec<u8>>>;
 
-/// Makes `each` requests for every connection.
-pub(super) fn requests(each: usize, mut request: impl FnMut(usize) -> Vec<u8>) -> Requests {
-    (0..CONNECTIONS).map(|connection| (0..each).map(|_| request(connection)).collect()).collect()
+/// Makes `each` requests for every one of these connections.
+pub(super) fn requests(connections: usize, each: usize, mut request: impl FnMut(usize) -> Vec<u8>) -> Requests {
+    (0..connections).map(|connection| (0..each).map(|_| request(connection)).collect()).collect()
 }
 
 /// Requests per second that `address` answers.

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use pensa_testkit::postgres::bindir;
+
 pub(super) fn describe(dir: &Path) -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let cpu = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".into());
@@ -12,9 +14,10 @@ pub(super) fn describe(dir: &Path) -> String {
         .map_or_else(|| "unknown memory".into(), |kib| format!("{} GB of memory", (kib + 524_288) / 1_048_576));
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let sqlite3 = first_word(&["sqlite3", "-version"], 0);
+    let postgres = first_word(&[&bindir().join("postgres").display().to_string(), "--version"], 2);
     let rust = first_word(&["rustc", "--version"], 1);
     format!(
-        "{cores} cores ({cpu}), {memory}, Linux {}, {}, sqlite3 {sqlite3}, Rust {rust}",
+        "{cores} cores ({cpu}), {memory}, Linux {}, {}, sqlite3 {sqlite3}, PostgreSQL {postgres}, Rust {rust}",
         kernel.trim(),
         file_system(dir)
     )
@@ -28,7 +31,7 @@ pub(super) fn field(path: &str, name: &str) -> Option<String> {
 }
 
 /// The kind of the file system that `dir` lies on: that of the longest mount point above it.
-fn file_system(dir: &Path) -> String {
+pub(super) fn file_system(dir: &Path) -> String {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     let fields = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);

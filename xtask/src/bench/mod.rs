@@ -4,14 +4,18 @@
 //! never fails for it: what a machine of ours can do is no property of the code.
 
 mod chain;
+mod cpu;
 mod daemon;
 mod data;
+mod database;
 mod lab;
 mod load;
 mod machine;
 mod processes;
 mod report;
 mod samples;
+mod server;
+mod team;
 
 use std::time::{Duration, Instant};
 
@@ -38,19 +42,79 @@ impl Plan {
 /// The store that `ready` at the largest size is compared with.
 const SMALL: usize = 1_000;
 
-pub(crate) fn run(flags: &[&str]) -> Result {
-    if let Some(unknown) = flags.iter().find(|flag| !["--quick", "--write"].contains(flag)) {
-        return Err(format!("bench has no flag {unknown}; it has --quick and --write").into());
+/// What can be measured by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    /// Everything that needs stores of several sizes: processes and the daemon.
+    Local,
+    Server,
+    Chain,
+}
+
+impl Group {
+    const ALL: [(&'static str, Group); 3] =
+        [("local", Group::Local), ("server", Group::Server), ("chain", Group::Chain)];
+
+    fn named(wanted: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|(name, _)| *name == wanted);
+        let names = Self::ALL.map(|(name, _)| name).join(", ");
+        Ok(found.ok_or_else(|| format!("bench has no group {wanted:?}; it has {names}"))?.1)
     }
-    let quick = flags.contains(&"--quick");
+}
+
+/// What the command line asks for.
+#[derive(Default)]
+struct Wanted {
+    quick: bool,
+    write: bool,
+    only: Option<Group>,
+}
+
+impl Wanted {
+    fn parse(mut flags: &[&str]) -> Result<Self> {
+        let mut wanted = Self::default();
+        loop {
+            flags = match flags {
+                [] => break,
+                ["--quick", rest @ ..] => {
+                    wanted.quick = true;
+                    rest
+                }
+                ["--write", rest @ ..] => {
+                    wanted.write = true;
+                    rest
+                }
+                ["--only", group, rest @ ..] => {
+                    wanted.only = Some(Group::named(group)?);
+                    rest
+                }
+                [unknown, ..] => {
+                    return Err(format!("bench has no flag {unknown}; it has --quick, --write and --only GROUP").into());
+                }
+            };
+        }
+        if wanted.write && wanted.only.is_some() {
+            return Err("docs/benchmarks.md is written as a whole: leave out --only or --write".into());
+        }
+        Ok(wanted)
+    }
+
+    fn has(&self, group: Group) -> bool {
+        self.only.is_none_or(|only| only == group)
+    }
+}
+
+pub(crate) fn run(flags: &[&str]) -> Result {
+    let wanted = Wanted::parse(flags)?;
     let start = Instant::now();
     tools::install_missing()?;
+    database::check_place()?;
     let lab = Lab::build()?;
-    let rows = measure(&lab, if quick { &Plan::QUICK } else { &Plan::FULL })?;
+    let rows = measure(&lab, &wanted, if wanted.quick { &Plan::QUICK } else { &Plan::FULL })?;
     println!("\n{}", report::table(&rows));
     println!("{}\ntook {:.0} s", machine::describe(lab.dir()), start.elapsed().as_secs_f64());
-    if flags.contains(&"--write") {
-        let command = format!("cargo xtask bench{} --write", if quick { " --quick" } else { "" });
+    if wanted.write {
+        let command = format!("cargo xtask bench{} --write", if wanted.quick { " --quick" } else { "" });
         let path = crate::repo::root().join("docs/benchmarks.md");
         std::fs::write(&path, report::document(&rows, &command, &machine::describe(lab.dir())))?;
         println!("wrote docs/benchmarks.md");
@@ -58,7 +122,21 @@ pub(crate) fn run(flags: &[&str]) -> Result {
     Ok(())
 }
 
-fn measure(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+fn measure(lab: &Lab, wanted: &Wanted, plan: &Plan) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    if wanted.has(Group::Local) {
+        rows.extend(local(lab, plan)?);
+    }
+    if wanted.has(Group::Server) {
+        rows.extend(team::rows(lab, plan)?);
+    }
+    if wanted.has(Group::Chain) {
+        rows.extend(chain::rows(lab, plan)?);
+    }
+    Ok(rows)
+}
+
+fn local(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut stores = vec![lab.filled_store(SMALL)?];
     for size in plan.sizes {
@@ -80,6 +158,5 @@ fn measure(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     if let Some(largest) = sized.last() {
         rows.extend(daemon::rows(lab, plan, largest)?);
     }
-    rows.extend(chain::rows(lab, plan)?);
     Ok(rows)
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use super::samples::median;
+
 #[derive(Clone, Copy)]
 pub(super) enum Target {
     AtMost(f64),
@@ -31,8 +33,9 @@ pub(super) struct Row {
     name: String,
     ours: String,
     reference: String,
-    ratio: f64,
-    target: Target,
+    ratio: Option<f64>,
+    /// Nothing, if this is only told.
+    target: Option<Target>,
     /// What is compared, in one sentence without its full stop.
     about: String,
 }
@@ -48,22 +51,44 @@ impl Row {
         target: Target,
         about: impl Into<String>,
     ) -> Self {
-        let row = Self { name, ours, reference, ratio, target, about: about.into() };
-        println!("{}", row.cells()[..5].join("  "));
-        row
+        Self { name, ours, reference, ratio: Some(ratio), target: Some(target), about: about.into() }.shown()
+    }
+
+    /// A number that is compared with nothing.
+    pub(super) fn told(name: String, ours: String, about: impl Into<String>) -> Self {
+        Self { name, ours, reference: String::new(), ratio: None, target: None, about: about.into() }.shown()
+    }
+
+    fn shown(self) -> Self {
+        println!("{}", self.cells()[..5].join("  ").trim_end());
+        self
     }
 
     fn cells(&self) -> [String; 6] {
-        let verdict = if self.target.is_met(self.ratio) { "met" } else { "**not met**" };
+        let verdict = |(target, ratio): (Target, f64)| if target.is_met(ratio) { "met" } else { "**not met**" };
         [
             self.name.clone(),
             self.ours.clone(),
             self.reference.clone(),
-            format!("{:.2}×", self.ratio),
-            self.target.to_string(),
-            verdict.to_owned(),
+            self.ratio.map(|ratio| format!("{ratio:.2}×")).unwrap_or_default(),
+            self.target.map(|target| target.to_string()).unwrap_or_default(),
+            self.target.zip(self.ratio).map(verdict).unwrap_or_default().to_owned(),
         ]
     }
+}
+
+/// A comparison of rates, by their medians; without a target it is only told.
+pub(super) fn rates(
+    name: String,
+    ours: &[f64],
+    reference: &[f64],
+    target: impl Into<Option<Target>>,
+    about: &str,
+) -> Row {
+    let (ours, reference) = (median(ours), median(reference));
+    let (ratio, about) = (Some(ours / reference), about.to_owned());
+    let [ours, reference] = [ours, reference].map(|rate| format!("{rate:.0} /s"));
+    Row { name, ours, reference, ratio, target: target.into(), about }.shown()
 }
 
 /// A Markdown table whose columns also line up on a terminal.

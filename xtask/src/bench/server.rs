@@ -1,0 +1,68 @@
+//! A server that runs for the length of a measurement.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::lab::output;
+use super::machine;
+use crate::Result;
+
+/// A server that runs until it is stopped, or dropped.
+pub(super) struct Server {
+    child: Child,
+    pub(super) address: SocketAddr,
+}
+
+impl Server {
+    /// Starts a server whose first line is JSON with its `url`.
+    pub(super) fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        let told: Value = serde_json::from_str(&line).map_err(|e| format!("{command:?} said {line:?}: {e}"))?;
+        let url = told["url"].as_str().unwrap_or_default();
+        let address = url.trim_start_matches("http://").trim_end_matches('/').parse();
+        let address = address.map_err(|e| format!("{command:?} is at {url:?}: {e}"))?;
+        Ok(Self { child, address })
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has resident now, and the most it ever had, in MB.
+    pub(super) fn memory(&self) -> Result<(f64, f64)> {
+        let status = format!("/proc/{}/status", self.pid());
+        let megabytes = |name: &str| -> Result<f64> {
+            let text = machine::field(&status, name).ok_or_else(|| format!("{status} has no {name}"))?;
+            Ok(text.trim_end_matches(" kB").parse::<f64>()? * 1024.0 / 1e6)
+        };
+        Ok((megabytes("VmRSS")?, megabytes("VmHWM")?))
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(super) fn stop(mut self) -> Result {
+        output(Command::new("kill").arg(self.pid().to_string()))?;
+        for _ in 0..500 {
+            if self.child.try_wait()?.is_some() {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Err("a server did not stop within 10 s of SIGTERM".into())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
