@@ -253,41 +253,37 @@ const MAX_PER_KEY: usize = 20;
 /// One question for both: over a network a create is mostly journeys.
 pub(crate) fn new_id_and_similar(cx: &Context<'_>, tx: &Tx<'_>, title: &str) -> Result<(IssueId, Vec<Similar>)> {
     let keys = similar::keys(title);
+    // No join: an issue is looked up by its id for each of a few keys, whatever a planner thinks of the tables.
     let of_key = |at: usize| {
         format!(
-            " UNION ALL SELECT * FROM (SELECT issue_id FROM title_keys WHERE title_key = ?{at} LIMIT {MAX_PER_KEY})
-             AS of_key_{at}"
+            " UNION ALL SELECT * FROM (SELECT k.issue_id, (SELECT i.title FROM issues i WHERE i.id = k.issue_id),
+                (SELECT i.created_at FROM issues i WHERE i.id = k.issue_id)
+             FROM title_keys k WHERE k.title_key = ?{at} LIMIT {MAX_PER_KEY}) AS of_key_{at}"
         )
     };
     let pieces: String = (2..keys.len() + 2).map(of_key).collect();
-    let sql = format!("SELECT id FROM issues WHERE id = ?1{pieces}");
+    let sql = format!("SELECT id, NULL, NULL FROM issues WHERE id = ?1{pieces}");
     loop {
         let id = IssueId::from_uuid(cx.uuid());
-        let mut found: Vec<IssueId> = tx.query(&sql, &with_id(&id, &keys), |row| row.parse(0))?;
-        if !found.contains(&id) {
-            found.sort_unstable();
-            found.dedup();
-            return Ok((id, alike(tx, title, &found)?));
+        let mut taken = false;
+        let mut found: Vec<(Similar, String)> = Vec::new();
+        tx.for_each(&sql, &with_id(&id, &keys), |row| {
+            let other: IssueId = row.parse(0)?;
+            taken |= other == id;
+            if let (Some(text), Some(at)) = (row.text_or_null(1)?, row.text_or_null(2)?)
+                && !found.iter().any(|(known, _)| known.id == other)
+                && similar::alike(title, &text)
+            {
+                found.push((Similar { id: other, title: text }, at));
+            }
+            Ok(())
+        })?;
+        if !taken {
+            found.sort_by(|(a, a_at), (b, b_at)| b_at.cmp(a_at).then_with(|| a.id.cmp(&b.id)));
+            found.truncate(MAX_SIMILAR);
+            return Ok((id, found.into_iter().map(|(similar, _)| similar).collect()));
         }
     }
-}
-
-/// Those of some issues whose title is nearly `title`, newest first.
-fn alike(tx: &Tx<'_>, title: &str, ids: &[IssueId]) -> Result<Vec<Similar>> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let places = (1..=ids.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
-    let sql = format!("SELECT id, title FROM issues WHERE id IN ({places}) ORDER BY created_at DESC, id");
-    let values: Vec<Param<'_>> = ids.iter().map(Param::from).collect();
-    let mut found = Vec::new();
-    tx.for_each(&sql, &values, |row| {
-        if found.len() < MAX_SIMILAR && similar::alike(title, row.str(1)?) {
-            found.push(Similar { id: row.parse(0)?, title: row.text(1)? });
-        }
-        Ok(())
-    })?;
-    Ok(found)
 }
 
 /// Removes the row, its comments, its events and its dependencies' rows. The caller has told whom it concerns.

@@ -47,6 +47,8 @@ BEGIN
     EXECUTE format('CREATE POLICY one_store ON %s USING (store_id = pensa.this_store())
         WITH CHECK (store_id = pensa.this_store())', relation);
     EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO pensa_tenant', relation);
+    -- A plan is kept for all stores, so it must not be made for the size of the store that happens to come first.
+    EXECUTE format('ALTER TABLE %s ALTER COLUMN store_id SET STATISTICS 0', relation);
 END
 $$;
 

@@ -163,7 +163,7 @@ impl Connection {
         let text = placeholders(sql);
         let outcome = wait(&self.runtime, &self.address, deadline, self.client.prepare(&text));
         let statement = self.outcome(outcome)?;
-        let old_at = uses.saturating_mul(8).max(OLD_AT);
+        let old_at = uses.saturating_mul(4).max(OLD_AT);
         self.prepared.insert(sql.to_owned(), Prepared { statement: statement.clone(), uses, old_at });
         Ok(statement)
     }
