@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use pensa_core::{Access, Error, Result, Timestamp};
+use pensa_core::{Access, Code, Error, Result, Timestamp};
 use uuid::Uuid;
 
 use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SystemClock};
@@ -291,7 +291,8 @@ impl Engine {
             let answer = panic::catch_unwind(AssertUnwindSafe(run))
                 .unwrap_or_else(|_| Err(Error::internal("the operation failed unexpectedly")));
             if !tx.is_alive() || tx.is_worth_another_try() {
-                let error = answer.err().unwrap_or_else(|| Error::internal("the transaction is lost"));
+                let lost = || Error::new(Code::Unreachable, "the database went away during the transaction");
+                let error = answer.err().unwrap_or_else(lost);
                 return Err(Lost::with(&tx, error));
             }
             answers.push(answer);

@@ -209,7 +209,11 @@ impl<'c> Transaction<'c> {
 
     /// Whether all of it may be done again, in another transaction: it failed for a passing reason, before its commit.
     pub(crate) fn is_worth_another_try(&self) -> bool {
-        matches!(self.ended.get(), Some(Kind::Lost | Kind::Again | Kind::Undo))
+        match self.ended.get() {
+            Some(kind) => matches!(kind, Kind::Lost | Kind::Again | Kind::Undo),
+            // The connection may have been closed while nobody waited for an answer.
+            None => self.open.get() && self.loan.borrow().is_broken(),
+        }
     }
 
     /// Gives each operation a savepoint from now on.
