@@ -348,15 +348,15 @@ fn wait<T>(
         loop {
             match timeout(left(deadline).min(DOUBT), &mut answering).await {
                 Ok(answer) => return Ok(answer),
-                Err(late) if left(deadline).is_zero() || !greets(address).await => return Err(late),
+                Err(late) if !greets(address, left(deadline)).await => return Err(late),
                 Err(_) => {}
             }
         }
     })
 }
 
-async fn greets(address: &Address) -> bool {
-    matches!(timeout(GREETING, address.connect()).await, Ok(Ok(_)))
+async fn greets(address: &Address, left: Duration) -> bool {
+    !left.is_zero() && matches!(timeout(left.min(GREETING), address.connect()).await, Ok(Ok(_)))
 }
 
 fn left(deadline: Instant) -> Duration {
