@@ -30,9 +30,9 @@ use crate::db::Param;
 /// Longest wait for the answer to a statement. The server gives up earlier and says so; this is for one that can't.
 pub(super) const ANSWER: Duration = Duration::from_secs(35);
 /// How long a server may say nothing before it is doubted.
-const DOUBT: Duration = Duration::from_secs(3);
+const DOUBT: Duration = Duration::from_millis(2500);
 /// How long it then has to greet.
-const GREETING: Duration = Duration::from_millis(1200);
+const GREETING: Duration = Duration::from_secs(1);
 /// Most statements kept prepared; then all are forgotten.
 const MAX_PREPARED: usize = 256;
 /// After how many uses a statement is planned anew for the first time.
@@ -46,7 +46,7 @@ const ROWS_AT_ONCE: usize = 256;
 ///
 /// Every question is about one store and has an index that begins with it. A planner that has not yet seen a table
 /// grow would read all of it instead, the rows of all stores, and keep that plan; so it is told not to.
-const SESSION: &str = "SET search_path = pensa; SET statement_timeout = '30s'; SET lock_timeout = '4s'; \
+const SESSION: &str = "SET search_path = pensa; SET statement_timeout = '30s'; SET lock_timeout = '3500ms'; \
      SET idle_in_transaction_session_timeout = '60s'; SET jit = off; SET client_min_messages = warning; \
      SET default_transaction_isolation = 'read committed'; SET enable_seqscan = off; SET enable_bitmapscan = off; \
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET plan_cache_mode = force_generic_plan; \

@@ -27,7 +27,7 @@ use pool::{Loan, Pool};
 pub use wake::Wakeups;
 
 /// Longest wait until a transaction has begun: for a connection, for the database, for the other writers of a store.
-const BEGIN: Duration = Duration::from_millis(4500);
+const BEGIN: Duration = Duration::from_millis(4000);
 
 /// Connections kept for the list of projects and tokens.
 const RESERVED: usize = 2;
