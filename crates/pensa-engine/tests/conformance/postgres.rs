@@ -333,3 +333,18 @@ fn what_cannot_be_reached_is_told_in_time() {
     assert!(start.elapsed() < Duration::from_secs(10));
     assert!(matches!(json!(error), Value::Object(_)));
 }
+
+#[test]
+fn a_change_through_one_server_is_heard_by_another() {
+    let database = shared().database();
+    let (here, there) = (open(&database), open(&database));
+    let (send, heard) = mpsc::channel();
+    there.wakeups().listen(move |store| drop(send.send(store)));
+    // Only who listens tells others.
+    here.wakeups().listen(|_| {});
+    assert_eq!(heard.recv_timeout(Duration::from_secs(20)), Ok(None), "told that it listens from now on");
+    let store = engine(&here);
+    let id: Uuid = store.home().id().expect("an id").parse().expect("a UUID");
+    store.run(Access::Write, &Caller::local("a"), |cx, tx| create(cx, tx, "news")).expect("created");
+    assert_eq!(heard.recv_timeout(Duration::from_secs(20)), Ok(Some(id)));
+}
