@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use pensa_core::ops::audit::{Audit, AuditLine};
 use pensa_core::ops::project;
 use pensa_core::project::{Project, ProjectName, Token};
-use pensa_core::{Access, Error, Result};
+use pensa_core::{Access, Code, Error, Result};
 use uuid::Uuid;
 
 use crate::context::{Caller, Part};
@@ -46,8 +46,17 @@ impl Projects {
         Postgres::open(address, connections).map(Self::Database)
     }
 
-    /// In a directory, which is made if it is not there.
+    /// In a directory that holds projects already: a mistyped one is not made.
     pub fn in_directory(dir: &Path) -> Result<Self> {
+        if !dir.join(CONTROL_NAME).is_dir() {
+            return Err(Error::new(Code::NoStore, format!("no projects in {}", dir.display()))
+                .hint("pn project create and pn serve make the directory"));
+        }
+        Self::make_directory(dir)
+    }
+
+    /// In a directory, which is made if it is not there.
+    pub fn make_directory(dir: &Path) -> Result<Self> {
         let dir = std::path::absolute(dir).map_err(|e| error::io("find", dir, &e))?;
         for path in [dir.clone(), dir.join("projects")] {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);

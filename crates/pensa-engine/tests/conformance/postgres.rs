@@ -339,7 +339,9 @@ fn a_change_through_one_server_is_heard_by_another() {
     let database = shared().database();
     let (here, there) = (open(&database), open(&database));
     let (send, heard) = mpsc::channel();
-    there.wakeups().listen(move |store| drop(send.send(store)));
+    there.wakeups().listen(move |store| {
+        let _ = send.send(store);
+    });
     // Only who listens tells others.
     here.wakeups().listen(|_| {});
     assert_eq!(heard.recv_timeout(Duration::from_secs(20)), Ok(None), "told that it listens from now on");

@@ -2,7 +2,8 @@
 
 use pensa_client::locate::{self, Platform};
 use pensa_core::ops::audit::Audit;
-use pensa_core::{Error, Result, VERSION};
+use pensa_core::ops::project;
+use pensa_core::{Error, Op, Result, VERSION};
 use pensa_engine::{Caller, Execute, Projects};
 use pensa_server::{Level, TeamOptions, TeamServer};
 use serde::Serialize;
@@ -33,12 +34,12 @@ impl Render for Serving {
 }
 
 pub(super) fn serve(output: Output, args: &Serve) -> Result<()> {
-    let projects = match place(&args.location, usize::from(args.pool_size))? {
+    let projects = match place(&args.location, usize::from(args.pool_size), Missing::Make)? {
         Some(projects) => projects,
         None => {
             let dir = locate::server_root(Platform::HERE, |name| std::env::var_os(name));
             let dir = dir.ok_or_else(|| Error::invalid("there is no place for projects").hint("give --data-dir"))?;
-            Projects::in_directory(&dir)?
+            Projects::make_directory(&dir)?
         }
     };
     let place = projects.place();
@@ -59,15 +60,28 @@ pub(super) fn serve(output: Output, args: &Serve) -> Result<()> {
     server.serve()
 }
 
+/// What becomes of a directory that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Make,
+    Refuse,
+}
+
 /// The database or directory that a command names, if it names one.
-fn place(location: &Location, connections: usize) -> Result<Option<Projects>> {
+fn place(location: &Location, connections: usize, missing: Missing) -> Result<Option<Projects>> {
     let database = location.database.as_deref().filter(|url| !url.trim().is_empty());
     let dir = location.data_dir.as_deref().filter(|dir| !dir.as_os_str().is_empty());
     match (database, dir) {
         (Some(_), Some(_)) => Err(Error::invalid("both a database and a data directory are named")
             .hint("give --database or --data-dir; PN_DATABASE and PN_DATA_DIR count too")),
         (Some(url), None) => Projects::in_database(url, connections).map(Some),
-        (None, Some(dir)) => Projects::in_directory(&connect::cwd()?.join(dir)).map(Some),
+        (None, Some(dir)) => {
+            let dir = connect::cwd()?.join(dir);
+            match missing {
+                Missing::Make => Projects::make_directory(&dir).map(Some),
+                Missing::Refuse => Projects::in_directory(&dir).map(Some),
+            }
+        }
         (None, None) => Ok(None),
     }
 }
@@ -77,7 +91,8 @@ pub(super) fn run<O: Execute>(options: &Options, output: Output, location: &Loca
 where
     O::Output: Render,
 {
-    let answer = match place(location, FEW)? {
+    let missing = if O::NAME == project::Create::NAME { Missing::Make } else { Missing::Refuse };
+    let answer = match place(location, FEW, missing)? {
         Some(projects) => projects.control()?.call(&connect::actor_source(options)(), op)?,
         None => through(options, op)?,
     };
@@ -85,7 +100,7 @@ where
 }
 
 pub(super) fn audit(options: &Options, output: Output, location: &Location, op: &Audit) -> Result<()> {
-    let answer = match place(location, FEW)? {
+    let answer = match place(location, FEW, Missing::Refuse)? {
         Some(projects) => projects.audit(&Caller::local("auditor"), op)?,
         None => through(options, op)?,
     };

@@ -80,3 +80,17 @@ fn a_database_and_a_directory_at_once_are_refused() {
     let error = nothing.fails("invalid_input");
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("--database")), "{error}");
 }
+
+#[test]
+fn a_directory_without_projects_is_not_made_by_looking_into_it() {
+    let team = Team::on_sqlite();
+    let nowhere = team.machine.path("nowhere");
+    let looks: [&[&str]; 4] = [&["project", "list"], &["project", "archive", "web"], &["token", "list"], &["audit"]];
+    for args in looks {
+        let error = team.machine.pn(args).env("PN_DATA_DIR", &nowhere).fails("no_store");
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("pn project create")), "{error}");
+        assert!(!nowhere.exists(), "{args:?}");
+    }
+    team.machine.pn(["project", "create", "web"]).env("PN_DATA_DIR", &nowhere).ok();
+    assert_eq!(team.machine.pn(["project", "list", "-q"]).env("PN_DATA_DIR", &nowhere).ok(), "web\n");
+}
