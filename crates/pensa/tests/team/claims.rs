@@ -14,12 +14,17 @@ const CLIENTS: usize = 32;
 const WANTED_BY_ALL: usize = 48;
 const GROUPS: usize = CLIENTS / 2;
 
-/// Whether a client wants an issue.
-fn wants(client: usize, issue: usize) -> bool {
-    issue < WANTED_BY_ALL || issue % GROUPS == client / 2
+/// What a client wants, in the order in which it asks: first what all want, each in the same order. Of the two that
+/// want the rest, one begins at its other end, so that neither follows the other and finds everything taken.
+fn wanted(client: usize) -> Vec<usize> {
+    let mut of_two: Vec<usize> = (WANTED_BY_ALL..ISSUES).filter(|issue| issue % GROUPS == client / 2).collect();
+    if client % 2 == 1 {
+        of_two.reverse();
+    }
+    (0..WANTED_BY_ALL).chain(of_two).collect()
 }
 
-/// Tries to claim all it wants, in the order in which its rivals do; gives back what it was told that it has.
+/// Tries to claim all it wants; gives back what it was told that it has.
 fn work(http: &mut Http, name: &str, wanted: impl Iterator<Item = String>) -> Vec<String> {
     let mut won = Vec::new();
     for id in wanted {
@@ -47,7 +52,7 @@ fn of_thirty_two_clients_of_two_servers_one_gets_each_of_two_thousand_claims() {
             .map(|at| {
                 let mut http = servers[at % 2].client(&token);
                 scope.spawn(move || {
-                    let wanted = (0..ISSUES).filter(|issue| wants(at, *issue)).map(|issue| made[issue].clone());
+                    let wanted = wanted(at).into_iter().map(|issue| made[issue].clone());
                     let name = format!("client-{at}");
                     let won = work(&mut http, &name, wanted);
                     (name, won)
