@@ -85,6 +85,14 @@ pub fn new_store_root(dir: &Path) -> PathBuf {
     main_worktree(root).unwrap_or_else(|| root.to_owned()).join(StoreDir::NAME)
 }
 
+/// The root of the linked worktree around `dir`, if its store is that of the main one.
+pub fn linked_worktree(dir: &Path) -> Option<PathBuf> {
+    let dir = tidy(dir);
+    let root = dir.ancestors().find(|dir| dir.join(".git").exists())?;
+    let shared = main_worktree(root)?.join(StoreDir::NAME);
+    fs::symlink_metadata(shared).is_ok().then(|| root.to_owned())
+}
+
 /// The main worktree of the repo whose linked worktree `dir` is.
 fn main_worktree(dir: &Path) -> Option<PathBuf> {
     let link = fs::read_to_string(dir.join(".git")).ok()?;

@@ -29,6 +29,8 @@ macro_rules! for_each_op {
             $crate::ops::comment::List,
             $crate::ops::store::Export,
             $crate::ops::store::Import,
+            $crate::ops::conflict::List,
+            $crate::ops::conflict::Resolve,
             $crate::ops::store::Doctor,
             $crate::ops::store::Where,
             $crate::ops::store::Info,

@@ -3,7 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Result;
 use crate::id::{CommentId, IssueId};
+use crate::issue::Extra;
+use crate::sync::Noun;
+use crate::text;
 use crate::time::Timestamp;
 
 /// What an actor observed about an issue.
@@ -14,4 +18,14 @@ pub struct Comment {
     pub actor: String,
     pub text: String,
     pub created_at: Timestamp,
+    /// Fields that this version does not know, kept for those who do
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Noun for Comment {
+    fn adopt(self) -> Result<Self> {
+        text::fits_block("comment", &self.text)?;
+        Ok(self)
+    }
 }

@@ -3,14 +3,34 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
 use crate::id::IssueId;
-use crate::issue::{IssueType, Priority, Status};
+use crate::issue::{Extra, IssueType, Priority, Status};
+use crate::sync::Noun;
 
 /// `issue_id` can't start before `depends_on_id` is closed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dep {
     pub issue_id: IssueId,
     pub depends_on_id: IssueId,
+    /// Fields that this version does not know, kept for those who do
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Dep {
+    pub fn new(issue_id: IssueId, depends_on_id: IssueId) -> Self {
+        Self { issue_id, depends_on_id, extra: Extra::new() }
+    }
+}
+
+impl Noun for Dep {
+    fn adopt(self) -> Result<Self> {
+        if self.issue_id == self.depends_on_id {
+            return Err(Error::invalid("an issue cannot wait for itself"));
+        }
+        Ok(self)
+    }
 }
 
 /// One line of a dependency tree, in pre-order.

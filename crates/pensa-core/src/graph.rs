@@ -228,7 +228,7 @@ mod tests {
     }
 
     fn deps(pairs: &[(u32, u32)]) -> Vec<Dep> {
-        pairs.iter().map(|(a, b)| Dep { issue_id: id(*a), depends_on_id: id(*b) }).collect()
+        pairs.iter().map(|(a, b)| Dep::new(id(*a), id(*b))).collect()
     }
 
     fn closes_cycle(edges: &[Dep], child: u32, parent: u32) -> bool {
@@ -263,9 +263,9 @@ mod tests {
     #[test]
     fn a_chain_of_a_hundred_thousand_neither_overflows_nor_cycles() {
         let chain: Vec<Dep> = (0..100_000u32)
-            .map(|n| Dep {
-                issue_id: format!("pn-{n:06}").parse().expect("an id"),
-                depends_on_id: format!("pn-{:06}", n + 1).parse().expect("an id"),
+            .map(|n| {
+                let [child, parent] = [n, n + 1].map(|n| format!("pn-{n:06}").parse().expect("an id"));
+                Dep::new(child, parent)
             })
             .collect();
         assert!(cycles(&chain).is_empty());
@@ -282,7 +282,7 @@ mod tests {
                 edges.iter().for_each(|d| graph.add(d.issue_id.as_str(), d.depends_on_id.as_str()));
                 prop_assert_eq!(refused, child == parent || graph.depends(&id(parent), &id(child)));
                 let mut with = edges.clone();
-                with.push(Dep { issue_id: id(child), depends_on_id: id(parent) });
+                with.push(Dep::new(id(child), id(parent)));
                 prop_assert_eq!(refused, !cycles(&with).is_empty());
                 if !refused {
                     edges = with;

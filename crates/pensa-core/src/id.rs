@@ -67,6 +67,8 @@ ids! {
     CommentId "pn-";
     /// The id of a token, which is not its secret.
     TokenId "tok-";
+    /// The id of a conflict between two clones.
+    ConflictId "cf-";
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.

@@ -16,6 +16,7 @@ pub mod op;
 pub mod ops;
 pub mod project;
 pub mod similar;
+pub mod sync;
 pub mod text;
 pub mod time;
 

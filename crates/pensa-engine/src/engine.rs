@@ -12,9 +12,9 @@ use crate::db::{Db, Postgres, Tx, Uncommitted};
 use crate::execute::Execute;
 use crate::group::Job;
 use crate::home::Home;
-use crate::jsonl;
 use crate::ops::lease;
 use crate::store::StoreDir;
+use crate::sync;
 
 /// How often a transaction is tried that fails before its commit because the database went away or another
 /// transaction got in its way.
@@ -71,10 +71,10 @@ impl Engine {
         let home = Home::Dir(store.clone());
         let db = Db::open(&store, clock.now()?, |tx| {
             fresh = true;
-            if !jsonl::any(&store) {
+            if !sync::any(store.root()) {
                 return Ok(());
             }
-            jsonl::import(&Context::new(&Caller::system(), &*clock, &*ids, &home, Part::Alone)?, tx).map(drop)
+            sync::fill(&Context::new(&Caller::system(), &*clock, &*ids, &home, Part::Alone)?, tx)
         })?;
         let (source, writes) = (Source::Dir(store), Cell::new(u64::from(fresh)));
         Ok(Self { home, source, db, clock, ids, part: Part::Alone, writes })

@@ -10,10 +10,10 @@ mod execute;
 mod git;
 mod group;
 mod home;
-mod jsonl;
 mod ops;
 mod projects;
 mod store;
+mod sync;
 mod tables;
 mod ticket;
 

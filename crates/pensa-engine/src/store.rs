@@ -7,11 +7,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use pensa_core::{Code, Error, Result};
+use pensa_core::sync::Conflict;
+use pensa_core::{Code, Error, Result, json};
 use toml_edit::DocumentMut;
 use uuid::Uuid;
 
-use crate::{error, git, jsonl};
+use crate::{error, git, sync};
 
 /// The directory of a store: `.pensa` of a project, or the user's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl StoreDir {
 
     /// Refuses a directory that only has the name of a store: nobody asked to make one there.
     pub(crate) fn refuse_empty(&self) -> Result<()> {
-        if self.config().exists() || jsonl::any(self) {
+        if self.config().exists() || sync::any(&self.root) {
             return Ok(());
         }
         Err(Error::new(Code::NoStore, format!("{} is not a store", self.root.display())).hint("pn init makes it one"))
@@ -113,6 +114,23 @@ impl StoreDir {
     /// The secret that lets another user or machine talk to the daemon.
     pub fn token(&self) -> PathBuf {
         self.root.join("local/token")
+    }
+
+    /// Where the merge driver, which runs without a database, leaves its notes for the next import.
+    pub fn driver_notes(&self) -> PathBuf {
+        self.root.join("local/conflicts")
+    }
+
+    /// Notes what a merge could not keep.
+    pub fn leave_driver_notes(&self, conflicts: &[Conflict]) -> Result<()> {
+        self.local_dir("conflicts")?;
+        let mut lines = Vec::new();
+        for conflict in conflicts {
+            json::write_line(&mut lines, conflict)?;
+            lines.push(b'\n');
+        }
+        let path = self.driver_notes().join(format!("{}.jsonl", Uuid::now_v7().simple()));
+        write_once(&path, &String::from_utf8_lossy(&lines)).map(drop)
     }
 
     pub(crate) fn writer_lock(&self) -> PathBuf {

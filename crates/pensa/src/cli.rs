@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pensa_client::RemoteName;
-use pensa_core::ops::{audit, comment, dep, issue, project, store, token};
+use pensa_core::ops::{audit, comment, conflict, dep, issue, project, store, token};
 
 /// Memory and state for coding agents
 ///
@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     Export(store::Export),
     Import(store::Import),
+    Conflicts(ConflictArgs),
+    MergeDriver(MergeDriver),
     Doctor(store::Doctor),
     Where(store::Where),
     Demo(Demo),
@@ -98,6 +100,35 @@ pub(crate) enum Dep {
 pub(crate) enum Comment {
     Add(comment::Add),
     List(comment::List),
+}
+
+/// List values that lost against others when two clones changed the same thing, and settle them
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ConflictArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<Conflicts>,
+    #[command(flatten)]
+    pub(crate) op: conflict::List,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Conflicts {
+    Resolve(conflict::Resolve),
+}
+
+/// Merge three versions of one of the store's files; git calls it
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub(crate) struct MergeDriver {
+    /// The version both come from (%O)
+    pub(crate) base: PathBuf,
+    /// Our version, replaced by the outcome (%A)
+    pub(crate) ours: PathBuf,
+    /// Their version (%B)
+    pub(crate) theirs: PathBuf,
+    /// Where the file is in the repository (%P)
+    pub(crate) path: PathBuf,
 }
 
 /// Make a store for this project

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::comment::Comment;
 use crate::error::{Error, Result};
 use crate::id::IssueId;
+use crate::sync::Noun;
 use crate::text;
 use crate::time::{Span, Timestamp};
 
@@ -139,6 +140,21 @@ pub struct Issue {
     pub closed_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub close_reason: Option<String>,
+    /// Fields that this version does not know, kept for those who do
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// Fields of a record that this version does not know.
+pub type Extra = serde_json::Map<String, serde_json::Value>;
+
+/// Names that would be taken for something else where an issue is shown.
+const RESERVED: [&str; 3] = ["deps", "comments", "similar"];
+
+impl Noun for Issue {
+    fn adopt(self) -> Result<Self> {
+        self.adopt()
+    }
 }
 
 impl Issue {
@@ -149,6 +165,9 @@ impl Issue {
         }
         text::fits_line("title", &self.title)?;
         text::fits_block("description", self.description.as_deref().unwrap_or_default())?;
+        if let Some(name) = RESERVED.into_iter().find(|name| self.extra.contains_key(*name)) {
+            return Err(Error::invalid(format!("{name} is not a field of an issue")));
+        }
         if self.fixes.as_ref() == Some(&self.id) {
             return Err(Error::invalid("an issue cannot fix itself"));
         }

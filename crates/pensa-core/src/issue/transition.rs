@@ -178,6 +178,7 @@ mod tests {
             updated_at: now(),
             closed_at: (status == Status::Closed).then(now),
             close_reason: None,
+            extra: Default::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod batch;
 pub mod comment;
+pub mod conflict;
 pub mod dep;
 pub mod issue;
 pub mod project;

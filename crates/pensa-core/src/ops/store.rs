@@ -41,7 +41,16 @@ pub struct Summary {
 /// Write the store to JSONL files beside it and stage them in git
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
-pub struct Export {}
+pub struct Export {
+    /// Write nothing; tell whether the files are what an export would write, and fail if they are not
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub check: bool,
+    /// The worktree whose files are meant, if it is not the main one
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
+}
 
 impl Op for Export {
     type Output = Transfer;
@@ -50,10 +59,19 @@ impl Op for Export {
     const ACCESS: Access = Access::Write;
 }
 
-/// Read the JSONL files beside the store back into it; the newer of two versions stays
+/// Take what is new in the JSONL files beside the store into it; nothing that the store has is lost
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
-pub struct Import {}
+pub struct Import {
+    /// Make the store what the files are, without whatever else it has; a backup is made before
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub authoritative: bool,
+    /// The worktree whose files are meant, if it is not the main one
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
+}
 
 impl Op for Import {
     type Output = Transfer;
@@ -65,11 +83,24 @@ impl Op for Import {
 /// How many lines of each kind went through.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Transfer {
-    /// Always `ok`
+    /// `ok`, or `drifted` if the files were only checked and are not what an export would write
     pub status: String,
     pub issues: i64,
     pub deps: i64,
     pub comments: i64,
+    /// How many conflicts were noted; pn conflicts lists them
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub conflicts: i64,
+    /// What was out of the ordinary
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The files that are not what an export would write
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drifted: Vec<String>,
+}
+
+fn is_zero(count: &i64) -> bool {
+    *count == 0
 }
 
 /// Check the store's health

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use pensa_core::id::{CommentId, IssueId};
-use pensa_core::issue::{IssueType, Priority, Status};
+use pensa_core::issue::{Extra, IssueType, Priority, Status};
 use pensa_core::{Code, Error, Result, Span, Timestamp};
 
 /// A value for a placeholder.
@@ -150,6 +150,18 @@ impl Row<'_> {
             None => Ok(None),
             Some(text) => text.parse().map(Some).map_err(|e: Error| damaged(column, &e)),
         }
+    }
+
+    /// The fields that this version does not know.
+    pub(crate) fn extra(&self, column: usize) -> Result<Extra> {
+        match self.text_or_null(column)? {
+            None => Ok(Extra::new()),
+            Some(text) => serde_json::from_str(&text).map_err(|e| damaged(column, &e)),
+        }
+    }
+
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, column: usize) -> Result<T> {
+        serde_json::from_str(self.str(column)?).map_err(|e| damaged(column, &e))
     }
 
     pub(crate) fn str(&self, column: usize) -> Result<&str> {

@@ -2,6 +2,7 @@
 
 use pensa_core::comment::Comment;
 use pensa_core::event::{self, EventType};
+use pensa_core::issue::Extra;
 use pensa_core::ops::comment::{Add, List};
 use pensa_core::{Error, Result, text};
 use serde_json::{Map, json};
@@ -32,6 +33,7 @@ impl Execute for Add {
             actor: cx.actor.clone(),
             text,
             created_at: cx.now,
+            extra: Extra::new(),
         };
         record(cx, tx, &comment)?;
         Ok(comment)

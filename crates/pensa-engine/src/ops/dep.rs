@@ -2,32 +2,45 @@
 
 use std::collections::HashSet;
 
-use pensa_core::dep::TreeNode;
+use pensa_core::dep::{Dep, TreeNode};
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::issue::Issue;
 use pensa_core::ops::dep::{Add, Cycles, DepChange, Direction, List, Remove, Tree};
+use pensa_core::sync::DEPS;
 use pensa_core::{Code, Error, Result, graph};
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
-use crate::tables::{cycle, deps, events, issues};
+use crate::tables::{cycle, deps, events, issues, tombstones};
 
-/// Makes `child` wait for `parent` and logs it; nothing happens if it does already.
-pub(crate) fn link(cx: &Context<'_>, tx: &Tx<'_>, child: &Issue, parent: &Issue) -> Result<()> {
-    if deps::insert(tx, &child.id, parent)? {
-        events::log(cx, tx, &child.id, EventType::DepAdded, detail(json!(null), json!(parent.id)))?;
+/// Makes an issue wait for `parent` and logs it; nothing happens if it does already.
+pub(crate) fn link(cx: &Context<'_>, tx: &Tx<'_>, dep: &Dep, parent: &Issue) -> Result<()> {
+    if deps::insert(tx, dep, parent)? {
+        events::log(cx, tx, &dep.issue_id, EventType::DepAdded, detail(json!(null), json!(parent.id)))?;
     }
     Ok(())
 }
 
+/// The same for somebody who says so now: clones that know it as removed are told that it is back.
+pub(super) fn link_anew(cx: &Context<'_>, tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<()> {
+    let dep = Dep::new(child.clone(), parent.id.clone());
+    tombstones::lift(cx, tx, &DEPS, &name(&dep))?;
+    link(cx, tx, &dep, parent)
+}
+
+/// What names a dependency among those that git carries.
+fn name(dep: &Dep) -> String {
+    format!("{} {}", dep.issue_id, dep.depends_on_id)
+}
+
 /// Makes `child` no longer wait for `parent` and logs it; says whether it did wait.
-pub(super) fn unlink(cx: &Context<'_>, tx: &Tx<'_>, child: &Issue, parent: &Issue) -> Result<bool> {
-    let removed = deps::remove(tx, &child.id, parent)?;
+pub(crate) fn unlink(cx: &Context<'_>, tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<bool> {
+    let removed = deps::remove(tx, child, parent)?;
     if removed {
-        events::log(cx, tx, &child.id, EventType::DepRemoved, detail(json!(parent.id), json!(null)))?;
+        events::log(cx, tx, child, EventType::DepRemoved, detail(json!(parent.id), json!(null)))?;
     }
     Ok(removed)
 }
@@ -49,7 +62,7 @@ impl Execute for Add {
             )
             .hint("pn dep tree shows the chain"));
         }
-        link(cx, tx, &child, &parent)?;
+        link_anew(cx, tx, &child.id, &parent)?;
         Ok(DepChange { status: "added".into(), issue_id: child.id, depends_on_id: parent.id })
     }
 }
@@ -58,9 +71,11 @@ impl Execute for Remove {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<DepChange> {
         let child = issues::find(cx, tx, &self.issue_id)?;
         let parent = issues::find(cx, tx, &self.depends_on_id)?;
-        if !unlink(cx, tx, &child, &parent)? {
+        if !unlink(cx, tx, &child.id, &parent)? {
             return Err(Error::not_found("dependency", format!("{} on {}", child.id, parent.id)));
         }
+        let dep = Dep::new(child.id.clone(), parent.id.clone());
+        tombstones::bury(cx, tx, &DEPS, &name(&dep), None)?;
         Ok(DepChange { status: "removed".into(), issue_id: child.id, depends_on_id: parent.id })
     }
 }

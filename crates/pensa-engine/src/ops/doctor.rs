@@ -8,7 +8,7 @@ use pensa_core::{Access, Result, Span, graph};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
-use crate::jsonl;
+use crate::sync::{self, Place};
 use crate::tables::{deps, issues};
 
 /// A claim without a sign of life for this long is called stale.
@@ -120,7 +120,11 @@ fn cycles(tx: &Tx<'_>, report: &mut Report) -> Result<()> {
 
 fn drift(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report) -> Result<()> {
     let Ok(store) = cx.store.dir() else { return Ok(()) };
-    for file in jsonl::drifted(store, tx)? {
+    if !sync::any(store.root()) {
+        return Ok(());
+    }
+    let (drifted, _) = sync::check(tx, &Place::new(store, None)?)?;
+    for file in drifted {
         let message = format!("{file} differs from the database; pn export or pn import brings them together");
         found(report, "drift", Severity::Warning, message, None, false);
     }

@@ -1,11 +1,12 @@
 //! Operations on issues.
 
 use pensa_core::event::{self, EventType};
-use pensa_core::issue::{self, Created, Issue, IssueDetail, IssueType, Move, Sort, Status};
+use pensa_core::issue::{self, Created, Extra, Issue, IssueDetail, IssueType, Move, Sort, Status};
 use pensa_core::ops::issue::{
     Blocked, Close, Count, Counted, Create, Delete, Deleted, Filter, Group, Heartbeat, History, List, Ready, Release,
     Reopen, Search, Show, Update,
 };
+use pensa_core::sync::ISSUES;
 use pensa_core::{Code, Error, Result, text};
 use serde_json::{Map, json};
 
@@ -14,7 +15,7 @@ use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
 use crate::tables::issues::Listing;
-use crate::tables::{comments, deps, events, issues};
+use crate::tables::{comments, deps, events, issues, tombstones};
 
 impl Execute for Create {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Created> {
@@ -44,11 +45,12 @@ impl Execute for Create {
             updated_at: cx.now,
             closed_at: None,
             close_reason: None,
+            extra: Extra::new(),
         };
         issues::insert(tx, &issue)?;
         events::log(cx, tx, &issue.id, EventType::Created, event::changes(None, &issue))?;
         for parent in &parents {
-            dep::link(cx, tx, &issue, parent)?;
+            dep::link_anew(cx, tx, &issue.id, parent)?;
         }
         Ok(Created { issue, similar })
     }
@@ -144,28 +146,37 @@ impl Execute for Heartbeat {
 impl Execute for Delete {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Deleted> {
         let issue = issues::find(cx, tx, &self.id)?;
-        let dependents = deps::children(tx, &issue.id)?;
-        let fixers = issues::query(tx, "WHERE i.fixes = ?1 ORDER BY i.id", params![&issue.id])?;
-        let remarks = comments::of_issue(tx, &issue.id)?;
-        let parents = deps::parents(tx, &issue.id)?;
         if !self.force {
-            refuse_if_missed(&issue, dependents.len(), fixers.len(), remarks.len())?;
+            let comments = comments::of_issue(tx, &issue.id)?.len();
+            refuse_if_missed(&issue, deps::children(tx, &issue.id)?.len(), fixers(tx, &issue)?.len(), comments)?;
         }
-        for child in &dependents {
-            dep::unlink(cx, tx, child, &issue)?;
-        }
-        for fixer in fixers {
-            let mut freed = fixer.clone();
-            freed.fixes = None;
-            issues::save(cx, tx, &fixer, freed, EventType::Updated, Map::new())?;
-        }
-        let whole = IssueDetail { issue, deps: parents, comments: remarks };
-        issues::delete(tx, &whole.issue)?;
-        let mut detail = Map::new();
-        detail.insert("issue".into(), event::change(&whole, json!(null)));
-        events::log(cx, tx, &whole.issue.id, EventType::Deleted, detail)?;
-        Ok(Deleted { status: "deleted".into(), id: whole.issue.id })
+        let id = issue.id.clone();
+        tombstones::bury(cx, tx, &ISSUES, id.as_str(), Some(issue.updated_at))?;
+        remove(cx, tx, issue)?;
+        Ok(Deleted { status: "deleted".into(), id })
     }
+}
+
+fn fixers(tx: &Tx<'_>, bug: &Issue) -> Result<Vec<Issue>> {
+    issues::query(tx, "WHERE i.fixes = ?1 ORDER BY i.id", params![&bug.id])
+}
+
+/// Removes an issue with all that belongs to it, and logs the whole of it.
+pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue) -> Result<()> {
+    for child in deps::children(tx, &issue.id)? {
+        dep::unlink(cx, tx, &child.id, &issue)?;
+    }
+    for fixer in fixers(tx, &issue)? {
+        let mut freed = fixer.clone();
+        freed.fixes = None;
+        issues::save(cx, tx, &fixer, freed, EventType::Updated, Map::new())?;
+    }
+    let (deps, comments) = (deps::parents(tx, &issue.id)?, comments::of_issue(tx, &issue.id)?);
+    let whole = IssueDetail { issue, deps, comments };
+    issues::delete(tx, &whole.issue)?;
+    let mut detail = Map::new();
+    detail.insert("issue".into(), event::change(&whole, json!(null)));
+    events::log(cx, tx, &whole.issue.id, EventType::Deleted, detail)
 }
 
 fn refuse_if_missed(issue: &Issue, dependents: usize, fixers: usize, comments: usize) -> Result<()> {

@@ -2,9 +2,10 @@
 
 mod batch;
 pub(crate) mod comment;
+mod conflict;
 pub(crate) mod dep;
 mod doctor;
-mod issue;
+pub(crate) mod issue;
 pub(crate) mod lease;
 pub(crate) mod project;
 mod store;

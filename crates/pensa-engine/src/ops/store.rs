@@ -1,5 +1,7 @@
 //! Operations on the store as a whole.
 
+use std::path::Path;
+
 use pensa_core::issue::{IssueType, Status as IssueStatus};
 use pensa_core::ops::store::{Export, Import, Info, Place, Status, StoreInfo, Summary, Tally, Transfer, Where};
 use pensa_core::{Result, VERSION};
@@ -7,7 +9,7 @@ use pensa_core::{Result, VERSION};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
-use crate::{git, jsonl};
+use crate::sync::{self, Place as Files};
 
 impl Execute for Status {
     fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Summary> {
@@ -32,16 +34,20 @@ impl Execute for Status {
 
 impl Execute for Export {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
-        let store = cx.store.dir()?;
-        let transfer = jsonl::export(store, tx)?;
-        git::stage(store.project_dir(), &jsonl::files(store))?;
-        Ok(transfer)
+        let place = Files::new(cx.store.dir()?, self.worktree.as_deref().map(Path::new))?;
+        if !self.check {
+            return sync::export(cx, tx, &place);
+        }
+        let (drifted, [issues, deps, comments, _]) = sync::check(tx, &place)?;
+        let status = if drifted.is_empty() { "ok" } else { "drifted" }.to_owned();
+        Ok(Transfer { status, issues, deps, comments, conflicts: 0, notes: Vec::new(), drifted })
     }
 }
 
 impl Execute for Import {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
-        jsonl::import(cx, tx)
+        let place = Files::new(cx.store.dir()?, self.worktree.as_deref().map(Path::new))?;
+        sync::import(cx, tx, &place, self.authoritative)
     }
 }
 

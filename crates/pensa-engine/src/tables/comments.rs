@@ -5,9 +5,10 @@ use pensa_core::comment::Comment;
 use pensa_core::id::{CommentId, IssueId};
 
 use crate::context::Context;
-use crate::db::{Row, Tx, params};
+use crate::db::{Param, Row, Tx, params};
+use crate::tables::extra;
 
-const COLUMNS: &str = "id, issue_id, actor, text, created_at";
+const COLUMNS: &str = "id, issue_id, actor, text, created_at, extra";
 
 fn read(row: &Row<'_>) -> Result<Comment> {
     Ok(Comment {
@@ -16,6 +17,7 @@ fn read(row: &Row<'_>) -> Result<Comment> {
         actor: row.text(2)?,
         text: row.text(3)?,
         created_at: row.parse(4)?,
+        extra: row.extra(5)?,
     })
 }
 
@@ -34,9 +36,36 @@ pub(crate) fn exists(tx: &Tx<'_>, id: &CommentId) -> Result<bool> {
 
 pub(crate) fn insert(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
     tx.send(
-        "INSERT INTO comments (id, issue_id, actor, text, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![&comment.id, &comment.issue_id, &comment.actor, &comment.text, comment.created_at],
+        "INSERT INTO comments (id, issue_id, actor, text, created_at, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        &row(comment)?,
     )
+}
+
+/// Replaces a row.
+pub(crate) fn replace(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
+    tx.send(
+        "UPDATE comments SET issue_id = ?2, actor = ?3, text = ?4, created_at = ?5, extra = ?6 WHERE id = ?1",
+        &row(comment)?,
+    )
+}
+
+pub(crate) fn delete(tx: &Tx<'_>, id: &str) -> Result<()> {
+    tx.send("DELETE FROM comments WHERE id = ?1", params![id])
+}
+
+fn row(comment: &Comment) -> Result<[Param<'_>; 6]> {
+    Ok([
+        (&comment.id).into(),
+        (&comment.issue_id).into(),
+        (&comment.actor).into(),
+        (&comment.text).into(),
+        comment.created_at.into(),
+        extra(&comment.extra)?,
+    ])
+}
+
+pub(crate) fn get(tx: &Tx<'_>, id: &str) -> Result<Option<Comment>> {
+    tx.query_one(&format!("SELECT {COLUMNS} FROM comments WHERE id = ?1"), params![id], read)
 }
 
 pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Comment>> {

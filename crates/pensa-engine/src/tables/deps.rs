@@ -6,10 +6,10 @@ use pensa_core::id::IssueId;
 use pensa_core::issue::{Issue, Status};
 
 use crate::db::{Row, Tx, params};
-use crate::tables::issues;
+use crate::tables::{extra, issues};
 
 fn read(row: &Row<'_>) -> Result<Dep> {
-    Ok(Dep { issue_id: row.parse(0)?, depends_on_id: row.parse(1)? })
+    Ok(Dep { issue_id: row.parse(0)?, depends_on_id: row.parse(1)?, extra: row.extra(2)? })
 }
 
 pub(crate) fn exists(tx: &Tx<'_>, child: &IssueId, parent: &IssueId) -> Result<bool> {
@@ -17,16 +17,37 @@ pub(crate) fn exists(tx: &Tx<'_>, child: &IssueId, parent: &IssueId) -> Result<b
     Ok(tx.query_one(sql, params![child, parent], |_| Ok(()))?.is_some())
 }
 
-/// Makes `child` wait for `parent`; false if it does already.
-pub(crate) fn insert(tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<bool> {
+/// Makes an issue wait for `parent`; false if it does already.
+pub(crate) fn insert(tx: &Tx<'_>, dep: &Dep, parent: &Issue) -> Result<bool> {
     let added = tx.execute(
-        "INSERT INTO deps (issue_id, depends_on_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-        params![child, &parent.id],
+        "INSERT INTO deps (issue_id, depends_on_id, extra) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        params![&dep.issue_id, &dep.depends_on_id, extra(&dep.extra)?],
     )? > 0;
     if added && parent.status != Status::Closed {
-        tx.send("UPDATE issues SET blockers = blockers + 1 WHERE id = ?1", params![child])?;
+        tx.send("UPDATE issues SET blockers = blockers + 1 WHERE id = ?1", params![&dep.issue_id])?;
     }
     Ok(added)
+}
+
+pub(crate) fn get(tx: &Tx<'_>, child: &str, parent: &str) -> Result<Option<Dep>> {
+    let sql = "SELECT issue_id, depends_on_id, extra FROM deps WHERE issue_id = ?1 AND depends_on_id = ?2";
+    tx.query_one(sql, params![child, parent], read)
+}
+
+/// Adds a row without counting blockers, which the caller does for all at once.
+pub(crate) fn load(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
+    tx.send(
+        "INSERT INTO deps (issue_id, depends_on_id, extra) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        params![&dep.issue_id, &dep.depends_on_id, extra(&dep.extra)?],
+    )
+}
+
+/// Replaces the fields that this version does not know.
+pub(crate) fn set_extra(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
+    tx.send(
+        "UPDATE deps SET extra = ?3 WHERE issue_id = ?1 AND depends_on_id = ?2",
+        params![&dep.issue_id, &dep.depends_on_id, extra(&dep.extra)?],
+    )
 }
 
 /// Makes `child` no longer wait for `parent`; false if it did not.
@@ -46,6 +67,17 @@ pub(crate) fn parent_moved(tx: &Tx<'_>, parent: &IssueId, closed: bool) -> Resul
         "UPDATE issues SET blockers = blockers + ?2
          WHERE id IN (SELECT issue_id FROM deps WHERE depends_on_id = ?1)",
         params![parent, step],
+    )
+}
+
+/// Counts the blockers of issues that were loaded without.
+pub(crate) fn count_blockers(tx: &Tx<'_>) -> Result<()> {
+    tx.send(
+        "UPDATE issues SET blockers = counted.blockers
+         FROM (SELECT d.issue_id AS id, COUNT(*) AS blockers FROM deps d JOIN issues p ON p.id = d.depends_on_id
+               WHERE p.status <> 'closed' GROUP BY d.issue_id) AS counted
+         WHERE issues.id = counted.id",
+        params![],
     )
 }
 
@@ -85,7 +117,7 @@ pub(crate) fn children(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Issue>> {
 /// Dependencies of or on an issue that is not there.
 pub(crate) fn orphans(tx: &Tx<'_>) -> Result<Vec<Dep>> {
     tx.query(
-        "SELECT issue_id, depends_on_id FROM deps
+        "SELECT issue_id, depends_on_id, extra FROM deps
          WHERE NOT EXISTS (SELECT 1 FROM issues WHERE id = issue_id)
             OR NOT EXISTS (SELECT 1 FROM issues WHERE id = depends_on_id)
          ORDER BY issue_id, depends_on_id",
@@ -104,7 +136,6 @@ pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<Dep>> {
 }
 
 pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&Dep) -> Result<()>) -> Result<()> {
-    tx.for_each("SELECT issue_id, depends_on_id FROM deps ORDER BY issue_id, depends_on_id", params![], |row| {
-        each(&read(row)?)
-    })
+    let sql = "SELECT issue_id, depends_on_id, extra FROM deps ORDER BY issue_id, depends_on_id";
+    tx.for_each(sql, params![], |row| each(&read(row)?))
 }

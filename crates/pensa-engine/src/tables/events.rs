@@ -117,6 +117,14 @@ pub(crate) fn audit(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Audit) -> Result<Vec
     }
 }
 
+/// Whether an issue once had this value of a field, and something else after.
+pub(crate) fn has_had(tx: &Tx<'_>, id: &IssueId, field: &str, value: &Value) -> Result<bool> {
+    let details = tx.query("SELECT detail FROM events WHERE issue_id = ?1 ORDER BY id", params![id], |row| {
+        row.json::<Map<String, Value>>(0)
+    })?;
+    Ok(details.iter().filter_map(|detail| detail.get(field)).any(|change| change["old"] == *value))
+}
+
 /// Whether the last that `actor` had to do with the claim of an issue was to lose it with its lease.
 pub(crate) fn lost_lease(tx: &Tx<'_>, id: &IssueId, actor: &str) -> Result<bool> {
     let claims = tx.query(

@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
-use crate::tables::{deps, events};
+use crate::tables::{deps, events, extra};
 
 const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
-     i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason";
+     i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason, i.extra";
 
 fn read(row: &Row<'_>) -> Result<Issue> {
     Ok(Issue {
@@ -32,6 +32,7 @@ fn read(row: &Row<'_>) -> Result<Issue> {
         updated_at: row.parse(12)?,
         closed_at: row.parse_or_null(13)?,
         close_reason: row.text_or_null(14)?,
+        extra: row.extra(15)?,
     })
 }
 
@@ -155,9 +156,9 @@ impl Listing {
 pub(crate) fn insert(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     tx.send(
         "INSERT INTO issues (id, title, description, issue_type, status, priority, spec, fixes, assignee,
-            lease_expires_at, lease_ms, created_at, updated_at, closed_at, close_reason, search_text)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
-        &row(issue),
+            lease_expires_at, lease_ms, created_at, updated_at, closed_at, close_reason, extra, search_text)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+        &row(issue)?,
     )?;
     add_title_keys(tx, issue)
 }
@@ -167,9 +168,9 @@ pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
     tx.send(
         "UPDATE issues SET title = ?2, description = ?3, issue_type = ?4, status = ?5, priority = ?6, spec = ?7,
             fixes = ?8, assignee = ?9, lease_expires_at = ?10, lease_ms = ?11, created_at = ?12, updated_at = ?13,
-            closed_at = ?14, close_reason = ?15, search_text = ?16
+            closed_at = ?14, close_reason = ?15, extra = ?16, search_text = ?17
          WHERE id = ?1",
-        &row(new),
+        &row(new)?,
     )?;
     let (was, is) = (old.status == Status::Closed, new.status == Status::Closed);
     if old.title != new.title || was != is {
@@ -182,8 +183,8 @@ pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
     Ok(())
 }
 
-fn row(issue: &Issue) -> [Param<'_>; 16] {
-    [
+fn row(issue: &Issue) -> Result<[Param<'_>; 17]> {
+    Ok([
         (&issue.id).into(),
         (&issue.title).into(),
         issue.description.as_ref().into(),
@@ -199,8 +200,9 @@ fn row(issue: &Issue) -> [Param<'_>; 16] {
         issue.updated_at.into(),
         issue.closed_at.into(),
         issue.close_reason.as_ref().into(),
+        extra(&issue.extra)?,
         search_text(issue).into(),
-    ]
+    ])
 }
 
 /// No search can match across the separator: stored text has no control characters.

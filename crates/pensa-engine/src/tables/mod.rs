@@ -1,9 +1,22 @@
 //! Rows in and out of each table, and the derived columns that must change with them.
 
+pub(crate) mod agreements;
 pub(crate) mod answers;
 pub(crate) mod comments;
+pub(crate) mod conflicts;
 pub(crate) mod cycle;
 pub(crate) mod deps;
 pub(crate) mod events;
 pub(crate) mod issues;
 pub(crate) mod projects;
+pub(crate) mod tombstones;
+
+use pensa_core::issue::Extra;
+use pensa_core::{Result, json};
+
+use crate::db::Param;
+
+/// The fields that this version does not know, for their column.
+pub(crate) fn extra(fields: &Extra) -> Result<Param<'static>> {
+    if fields.is_empty() { Ok(Param::Null) } else { Ok(json::to_line(fields)?.into()) }
+}

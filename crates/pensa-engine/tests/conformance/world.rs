@@ -75,7 +75,7 @@ impl World {
         let ids = Arc::new(RepeatingIds(AtomicU32::new(0x1000)));
         let fresh = Engine::in_database_with(postgres, "fresh", Uuid::now_v7(), self.clock.clone(), ids);
         let fresh = fresh.with_files(self.store());
-        fresh.call("a", &store::Import {}).expect("imports");
+        fresh.call("a", &store::Import::default()).expect("imports");
         fresh
     }
 

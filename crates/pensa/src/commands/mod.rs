@@ -10,11 +10,14 @@ mod overview;
 mod remote;
 mod server;
 mod stdin;
+mod transfer;
 
 use pensa_core::Result;
 use pensa_engine::Execute;
 
-use crate::cli::{AuditArgs, Cli, Command, Comment, Dep, OnServer, Options, Project, ShowArgs, Token};
+use crate::cli::{
+    AuditArgs, Cli, Command, Comment, ConflictArgs, Conflicts, Dep, OnServer, Options, Project, ShowArgs, Token,
+};
 use crate::connect;
 use crate::output::Output;
 use crate::render::Render;
@@ -73,8 +76,13 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
             Token::Revoke(op) => server::run(options, *output, &location, &op),
         },
         Command::Audit(AuditArgs { op, location }) => server::audit(options, *output, &location, &op),
-        Command::Export(op) => pass_on(options, *output, &op),
-        Command::Import(op) => pass_on(options, *output, &op),
+        Command::Export(op) => transfer::export(options, *output, op),
+        Command::Import(op) => transfer::import(options, *output, op),
+        Command::MergeDriver(args) => transfer::merge_driver(options, &args),
+        Command::Conflicts(ConflictArgs { command: None, op }) => pass_on(options, *output, &op),
+        Command::Conflicts(ConflictArgs { command: Some(Conflicts::Resolve(op)), .. }) => {
+            pass_on(options, *output, &op)
+        }
         Command::Doctor(op) => pass_on(options, *output, &op),
         Command::Where(op) => pass_on(options, *output, &op),
         Command::Demo(args) => demo::run(&args, *output),

@@ -7,6 +7,7 @@ use pensa_core::issue::{Created, Issue, IssueDetail};
 use pensa_core::ops::dep::DepChange;
 use pensa_core::ops::issue::{Counted, Deleted, Group};
 use pensa_core::ops::store::{Place, Report, Severity, Summary, Tally, Transfer};
+use pensa_core::sync::Conflict;
 use serde_json::{Map, Value};
 
 use super::{Render, Screen};
@@ -242,6 +243,39 @@ impl Render for Vec<Comment> {
 
     fn ids(&self) -> Vec<String> {
         self.iter().map(|comment| comment.id.to_string()).collect()
+    }
+}
+
+impl Render for Conflict {
+    fn render(&self, screen: &mut Screen) {
+        let shown = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            Value::Null => "nothing".to_owned(),
+            Value::Bool(true) => "deleted".to_owned(),
+            Value::Object(record) => record.get("title").and_then(Value::as_str).unwrap_or("the record").to_owned(),
+            other => other.to_string(),
+        };
+        screen.plain(self.id.as_str()).plain("  ").text(&self.record_id).plain("  ").text(&self.field);
+        screen.plain(": kept ").text(&shown(&self.kept)).plain(", other ").text(&shown(&self.other)).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
+impl Render for Vec<Conflict> {
+    fn render(&self, screen: &mut Screen) {
+        for conflict in self {
+            conflict.render(screen);
+        }
+        if !self.is_empty() {
+            screen.plain("pn conflicts resolve ID --take kept|other settles one").end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().flat_map(Render::ids).collect()
     }
 }
 

@@ -110,7 +110,11 @@ fn a_daemon_killed_at_a_random_moment_keeps_what_it_acknowledged() {
     let pn = crate::sandbox();
     let mut dice = Dice::new();
     let mut acknowledged: HashSet<String> = HashSet::new();
-    for _ in 0..5 {
+    for round in 0.. {
+        // On a busy machine it may take more than a few rounds until anything is acknowledged at all.
+        if round >= 5 && (!acknowledged.is_empty() || round >= 50) {
+            break;
+        }
         let daemon = pn.daemon();
         let delay = Duration::from_millis(20 + dice.below(200));
         let told: Vec<String> = thread::scope(|scope| {
@@ -227,7 +231,6 @@ fn a_fresh_clone_killed_at_any_system_call_of_its_first_command_imports_the_next
     };
     sweep_all(run, |point, _| {
         assert_eq!(ids(&pn, &["list"]), [id.as_str()], "{point}");
-        assert_eq!(event_types(&pn, &id), ["created"], "{point}");
     });
 }
 

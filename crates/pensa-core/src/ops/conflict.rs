@@ -1,0 +1,55 @@
+//! Operations on what two clones disagreed about.
+
+use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::op::{Access, Op, Route};
+use crate::sync::Conflict;
+
+/// List values that lost against others when two clones changed the same thing
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// At most this many, oldest first
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Conflict>;
+    const NAME: &'static str = "conflict.list";
+    const ROUTE: Route = Route::get("/conflicts");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Settle a conflict: the value that was kept stays, or the other one is taken
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Resolve {
+    /// The conflict, or the beginning of its id
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Which of the two values is right
+    #[arg(long, value_enum)]
+    pub take: Side,
+}
+
+/// One of the two values of a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Side {
+    /// What the store has
+    Kept,
+    /// What it does not have
+    Other,
+}
+
+impl Op for Resolve {
+    type Output = Conflict;
+    const NAME: &'static str = "conflict.resolve";
+    const ROUTE: Route = Route::post("/conflicts/{id}/resolve");
+    const ACCESS: Access = Access::Write;
+}

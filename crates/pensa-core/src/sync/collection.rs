@@ -1,0 +1,213 @@
+//! The collections that git carries. A new noun is one more entry here and one in the engine.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::comment::Comment;
+use crate::dep::Dep;
+use crate::error::{Code, Error, Result};
+use crate::issue::Issue;
+use crate::json;
+use crate::sync::Tombstone;
+
+/// A record of any collection, with every field it has, known or not.
+pub type Record = Map<String, Value>;
+
+/// The newest form of a line that this version understands.
+const FORMAT: u64 = 1;
+/// The field by which a later version may say that its lines are no longer of this form.
+const FORMAT_FIELD: &str = "schema_version";
+
+/// Something that has lines of its own in a file.
+pub trait Noun: Serialize + DeserializeOwned {
+    /// The same as it is stored, its fields in step with each other; or why it can't be stored.
+    fn adopt(self) -> Result<Self>;
+}
+
+/// What a file's records are called, how they are told apart and ordered, and what belongs together in them.
+pub struct Collection {
+    /// Its name, and without the ending that of its file.
+    pub name: &'static str,
+    /// The fields that name a record.
+    key: &'static [&'static str],
+    /// The fields by which lines are ordered; the key breaks ties.
+    order: &'static [&'static str],
+    /// The field that tells how new a version is.
+    pub(super) version: Option<&'static str>,
+    /// The field that never changes and that two records which have the same id by chance do not share.
+    birth: Option<&'static str>,
+    /// Fields that make sense only together; the first names them all.
+    pub(super) units: &'static [&'static [&'static str]],
+    /// Fields whose value is so much its own that it is recognised where it was seen before.
+    pub(super) telling: &'static [&'static str],
+    /// Whether it matters to anybody that two versions disagreed.
+    pub(super) quiet: bool,
+    read: fn(&[u8]) -> Result<Record>,
+    write: fn(Record) -> Result<Vec<u8>>,
+}
+
+impl fmt::Debug for Collection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Collection").field(&self.name).finish()
+    }
+}
+
+pub static ISSUES: Collection = Collection {
+    name: "issues",
+    key: &["id"],
+    order: &["created_at"],
+    version: Some("updated_at"),
+    birth: Some("created_at"),
+    units: &[&["status", "closed_at", "close_reason"], &["assignee", "lease_expires_at"]],
+    telling: &["title", "description", "closed_at"],
+    quiet: false,
+    read: read::<Issue>,
+    write: write::<Issue>,
+};
+
+pub static DEPS: Collection = Collection {
+    name: "deps",
+    key: &["issue_id", "depends_on_id"],
+    order: &[],
+    version: None,
+    birth: None,
+    units: &[],
+    telling: &[],
+    quiet: false,
+    read: read::<Dep>,
+    write: write::<Dep>,
+};
+
+pub static COMMENTS: Collection = Collection {
+    name: "comments",
+    key: &["id"],
+    order: &["created_at"],
+    version: None,
+    birth: Some("created_at"),
+    units: &[],
+    telling: &["text"],
+    quiet: false,
+    read: read::<Comment>,
+    write: write::<Comment>,
+};
+
+/// What was deleted. The last of the files, so that whoever reads them in this order has seen the rest.
+pub static TOMBSTONES: Collection = Collection {
+    name: "tombstones",
+    key: &["collection", "id"],
+    order: &[],
+    version: Some("deleted_at"),
+    birth: None,
+    units: &[&["deleted_at", "actor", "version"]],
+    telling: &[],
+    quiet: true,
+    read: read::<Tombstone>,
+    write: write::<Tombstone>,
+};
+
+/// Every collection, in the order in which their records refer to each other.
+pub static COLLECTIONS: [&Collection; 4] = [&ISSUES, &DEPS, &COMMENTS, &TOMBSTONES];
+
+impl Collection {
+    /// The collection whose file has this name.
+    pub fn of_file(name: &str) -> Option<&'static Collection> {
+        let name = name.strip_suffix(".jsonl")?;
+        COLLECTIONS.into_iter().find(|collection| collection.name == name)
+    }
+
+    pub fn file_name(&self) -> String {
+        format!("{}.jsonl", self.name)
+    }
+
+    /// The record in a line, as it would be stored.
+    pub fn read(&self, line: &[u8]) -> Result<Record> {
+        (self.read)(line)
+    }
+
+    /// A record as a line, without the line end.
+    pub fn write(&self, record: Record) -> Result<Vec<u8>> {
+        (self.write)(record)
+    }
+
+    /// A record brought into the form in which it is stored.
+    pub fn settle(&self, record: Record) -> Result<Record> {
+        self.read(&self.write(record)?)
+    }
+
+    /// What names a record: the fields of its key, with blanks between, which no id has.
+    pub fn key(&self, record: &Record) -> String {
+        self.key.iter().map(|field| text(record, field)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What tells a record from another that got the same key by chance.
+    pub fn birth<'r>(&self, record: &'r Record) -> &'r str {
+        self.birth.map_or("", |field| text(record, field))
+    }
+
+    /// How new a version is. Times are text that sorts.
+    pub fn version<'r>(&self, record: &'r Record) -> &'r str {
+        self.version.map_or("", |field| text(record, field))
+    }
+
+    /// Where the line of a record stands.
+    pub fn place(&self, record: &Record) -> (String, String) {
+        let order: Vec<&str> = self.order.iter().map(|field| text(record, field)).collect();
+        (order.join(" "), self.key(record))
+    }
+
+    /// The field that tells how new a version is.
+    pub fn version_field(&self) -> Option<&'static str> {
+        self.version
+    }
+
+    /// Whether its file is left away while it would be empty.
+    pub fn is_optional(&self) -> bool {
+        self.quiet
+    }
+
+    /// Whether a field is part of what a record is, and so the same in all its versions.
+    pub(super) fn is_identity(&self, field: &str) -> bool {
+        self.key.contains(&field) || self.birth == Some(field) || self.version == Some(field)
+    }
+}
+
+fn text<'r>(record: &'r Record, field: &str) -> &'r str {
+    record.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn read<N: Noun>(line: &[u8]) -> Result<Record> {
+    let noun: N = serde_json::from_slice(line).map_err(|e| not_a_record(line, e))?;
+    match serde_json::to_value(noun.adopt()?).map_err(Error::internal)? {
+        Value::Object(record) => check_format(record),
+        _ => Err(Error::invalid("it is not an object")),
+    }
+}
+
+fn write<N: Noun>(record: Record) -> Result<Vec<u8>> {
+    let noun: N = serde_json::from_value(Value::Object(record)).map_err(|e| Error::invalid(e.to_string()))?;
+    let mut line = Vec::with_capacity(256);
+    json::write_line(&mut line, &noun)?;
+    Ok(line)
+}
+
+/// What a line of a later form lacks may well be what this version asks for, so its form is looked at first.
+fn not_a_record(line: &[u8], error: serde_json::Error) -> Error {
+    match serde_json::from_slice::<Record>(line).map(check_format) {
+        Ok(Err(newer)) => newer,
+        _ => Error::invalid(error.to_string()),
+    }
+}
+
+fn check_format(record: Record) -> Result<Record> {
+    match record.get(FORMAT_FIELD).and_then(Value::as_u64) {
+        Some(format) if format > FORMAT => Err(Error::new(
+            Code::NewerSchema,
+            format!("it was written by a newer Pensa (form {format}, this one knows {FORMAT})"),
+        )
+        .hint("update pn; nothing was imported")),
+        _ => Ok(record),
+    }
+}

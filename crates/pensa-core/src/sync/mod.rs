@@ -1,0 +1,17 @@
+//! What git carries between clones: collections of records, one JSON object a line, and how two versions of a record
+//! become one.
+//!
+//! Everything here works on bytes and records alone. Which files, which base and which database is left to the engine
+//! and to the merge driver.
+
+mod collection;
+mod conflict;
+mod file;
+mod merge;
+mod tombstone;
+
+pub use collection::{COLLECTIONS, COMMENTS, Collection, DEPS, ISSUES, Noun, Record, TOMBSTONES};
+pub use conflict::{Conflict, ConflictId};
+pub use file::{Line, MergedFile, bad_line, lines, merge_files};
+pub use merge::{Clash, Merged};
+pub use tombstone::Tombstone;

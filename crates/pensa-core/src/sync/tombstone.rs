@@ -1,0 +1,45 @@
+//! A tombstone: the line that tells other clones that a record was deleted. A line that is merely missing says nothing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::sync::collection::Noun;
+use crate::time::Timestamp;
+
+/// A record that was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tombstone {
+    pub collection: String,
+    /// What names the record
+    pub id: String,
+    pub deleted_at: Timestamp,
+    pub actor: String,
+    /// The version that was deleted: a newer one was not known to whoever did it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Timestamp>,
+    /// When it was made again, of a record that has no time of its own
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored_at: Option<Timestamp>,
+}
+
+impl Tombstone {
+    /// Whether a record that was last changed then is dead.
+    pub fn covers(&self, changed: Timestamp) -> bool {
+        self.holds() && self.deleted_at >= changed
+    }
+
+    /// Whether the deletion came after whatever made the record again.
+    pub fn holds(&self) -> bool {
+        self.restored_at.is_none_or(|again| self.deleted_at > again)
+    }
+}
+
+impl Noun for Tombstone {
+    fn adopt(self) -> Result<Self> {
+        if self.collection.is_empty() || self.id.is_empty() {
+            return Err(Error::invalid("a tombstone needs a collection and an id"));
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,222 @@
+//! From the files into the database.
+
+use std::collections::HashSet;
+use std::fs;
+
+use pensa_core::event::EventType;
+use pensa_core::ops::store::Transfer;
+use pensa_core::sync::{COLLECTIONS, Collection, Conflict, Line, Record, lines};
+use pensa_core::{Access, Result};
+use serde_json::{Map, json};
+
+use super::agreed::{self, Contents};
+use super::base::Base;
+use super::place::Place;
+use super::{files, load, take};
+use crate::context::Context;
+use crate::db::{NewEvent, Tx, params};
+use crate::error;
+use crate::tables::agreements::Agreement;
+use crate::tables::conflicts;
+
+/// Most remarks that are told one by one.
+const MAX_NOTES: usize = 20;
+/// Most files of notes that one import looks at.
+const MAX_NOTE_FILES: usize = 10_000;
+
+/// What came of an import, besides the records.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) conflicts: i64,
+    pub(super) notes: Vec<String>,
+    /// Lines that could not be taken in yet: the next import tries again.
+    pub(super) left_out: HashSet<(&'static str, usize)>,
+}
+
+impl Report {
+    pub(super) fn note(&mut self, note: String) {
+        if self.notes.len() < MAX_NOTES {
+            self.notes.push(note);
+        } else if self.notes.len() == MAX_NOTES {
+            self.notes.push("and more of the kind".into());
+        }
+    }
+
+    pub(super) fn conflict(&mut self, cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<()> {
+        if conflicts::note(cx, tx, conflict)? {
+            self.conflicts += 1;
+        }
+        Ok(())
+    }
+
+    pub(super) fn transfer(self, [issues, deps, comments, _]: [i64; COLLECTIONS.len()]) -> Transfer {
+        Transfer {
+            status: "ok".into(),
+            issues,
+            deps,
+            comments,
+            conflicts: self.conflicts,
+            notes: self.notes,
+            drifted: Vec::new(),
+        }
+    }
+}
+
+/// A record from a file.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    pub(super) line: usize,
+    pub(super) record: Record,
+}
+
+/// Takes the files of a place into the database; `authoritative` makes the database what the files are.
+pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative: bool) -> Result<Transfer> {
+    let on_disk = agreed::on_disk(place)?;
+    let mut report = Report::default();
+    if authoritative {
+        // It removes whatever the files do not have.
+        cx.require(Access::Maintain, "import with authoritative")?;
+        load::replace(cx, tx, place, &on_disk, &mut report)?;
+    } else {
+        let known = agreed::last(cx.store.dir()?, tx, place)?;
+        report = merge(cx, tx, place, &on_disk, known)?;
+    }
+    let counts = on_disk.each_ref().map(|bytes| bytes.as_deref().map_or(0, |bytes| count(lines(bytes).count())));
+    agreed::agree(cx, tx, place, &without(on_disk, &report))?;
+    Ok(report.transfer(counts))
+}
+
+/// Fills a database that was just made from the files of its store.
+pub(crate) fn fill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
+    let store = cx.store.dir()?;
+    let place = Place::new(store, None)?;
+    let on_disk = agreed::on_disk(&place)?;
+    let mut report = Report::default();
+    load::replace(cx, tx, &place, &on_disk, &mut report)?;
+    agreed::agree(cx, tx, &place, &without(on_disk, &report))
+}
+
+pub(super) fn count(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
+}
+
+/// What was taken in of the files' contents.
+fn without(mut contents: Contents, report: &Report) -> Contents {
+    if report.left_out.is_empty() {
+        return contents;
+    }
+    for (slot, collection) in contents.iter_mut().zip(COLLECTIONS) {
+        let Some(bytes) = slot else { continue };
+        let kept = lines(bytes).filter(|line| !report.left_out.contains(&(collection.name, line.number)));
+        *bytes = kept.flat_map(|line| [line.text, b"\n"].concat()).collect();
+    }
+    contents
+}
+
+/// Merges what is new in these contents with what the database has, since the two last agreed.
+pub(super) fn merge(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    place: &Place,
+    contents: &Contents,
+    known: Option<(Agreement, Contents)>,
+) -> Result<Report> {
+    let mut report = Report::default();
+    notes_of_driver(cx, tx, &mut report)?;
+    let news = news(place, contents, known.as_ref().map(|(_, contents)| contents), &mut report)?;
+    if news.iter().all(Vec::is_empty) {
+        return Ok(report);
+    }
+    tx.expect_many_rows()?;
+    let base = Base::find(tx, place, known)?;
+    take::all(cx, tx, &base, news, &mut report)?;
+    Ok(report)
+}
+
+/// The records of lines that were not there when files and database last agreed.
+fn news(
+    place: &Place,
+    contents: &Contents,
+    agreed: Option<&Contents>,
+    report: &mut Report,
+) -> Result<[Vec<Incoming>; COLLECTIONS.len()]> {
+    let mut all: [Vec<Incoming>; COLLECTIONS.len()] = Default::default();
+    for (at, collection) in COLLECTIONS.into_iter().enumerate() {
+        let bytes = contents[at].as_deref().unwrap_or_default();
+        let old = agreed.and_then(|agreed| agreed[at].as_deref()).unwrap_or_default();
+        if bytes == old {
+            continue;
+        }
+        remark(collection, bytes, report);
+        let known: HashSet<&[u8]> = lines(old).map(|line| line.text).collect();
+        for line in lines(bytes).filter(|line| !known.contains(line.text)) {
+            all[at].push(read(place, collection, line)?);
+        }
+    }
+    Ok(all)
+}
+
+pub(super) fn read(place: &Place, collection: &Collection, line: Line<'_>) -> Result<Incoming> {
+    let path = files::path_of(&place.dir, collection);
+    Ok(Incoming { line: line.number, record: collection.read_line(&path, line)? })
+}
+
+/// Tells what an editor or another system did to a file.
+pub(super) fn remark(collection: &Collection, bytes: &[u8], report: &mut Report) {
+    let name = collection.file_name();
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        report.note(format!("{name} began with a byte order mark"));
+    }
+    if bytes.windows(2).any(|two| two == b"\r\n") {
+        report.note(format!("{name} had the line ends of another system"));
+    }
+}
+
+/// Takes in what the merge driver noted, which runs without a database.
+pub(super) fn notes_of_driver(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report) -> Result<()> {
+    let Ok(store) = cx.store.dir() else { return Ok(()) };
+    for entry in fs::read_dir(store.driver_notes()).into_iter().flatten().flatten().take(MAX_NOTE_FILES) {
+        let path = entry.path();
+        if path.extension().is_none_or(|ending| ending != "jsonl") {
+            continue;
+        }
+        let (bytes, before) = (fs::read(&path).map_err(|e| error::io("read", &path, &e))?, report.conflicts);
+        for line in lines(&bytes) {
+            if let Ok(conflict) = Conflict::from_line(line.text) {
+                report.conflict(cx, tx, &conflict)?;
+            }
+        }
+        // What an earlier transaction has is safe there; what this one takes in is not, before it commits.
+        if report.conflicts == before {
+            let _ = fs::remove_file(&path);
+        }
+    }
+    Ok(())
+}
+
+/// Logs that the contents of the store came from files.
+pub(super) fn log(cx: &Context<'_>, tx: &Tx<'_>, counts: [i64; COLLECTIONS.len()]) -> Result<()> {
+    let mut detail = Map::new();
+    for (count, collection) in counts.iter().zip(COLLECTIONS) {
+        detail.insert(collection.name.into(), json!({"old": null, "new": count}));
+    }
+    tx.append_event(&NewEvent {
+        subject_kind: "store",
+        subject_id: &cx.store.id()?,
+        issue_id: None,
+        event_type: EventType::Imported,
+        actor: &cx.actor,
+        token_id: cx.token.as_deref(),
+        detail,
+        at: cx.now,
+    })
+}
+
+/// Removes everything that files can bring back.
+pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
+    for table in ["deps", "comments", "events", "title_keys", "tombstones", "conflicts", "issues"] {
+        let only = if table == "events" { " WHERE issue_id IS NOT NULL" } else { "" };
+        tx.send(&format!("DELETE FROM {table}{only}"), params![])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Makes the tables what the files are, when there is nothing to merge with: as fast as rows can be written.
+
+use std::collections::HashMap;
+
+use pensa_core::id::IssueId;
+use pensa_core::sync::{COLLECTIONS, ISSUES, Record, TOMBSTONES, Tombstone, bad_line, lines};
+use pensa_core::{Error, Result};
+use serde_json::Value;
+
+use super::agreed::Contents;
+use super::base::Base;
+use super::files;
+use super::import::{self, Incoming, Report};
+use super::place::Place;
+use super::shared::{Loaded, Seen, TABLES, Table};
+use super::take;
+use crate::context::Context;
+use crate::db::Tx;
+use crate::tables::{deps, issues, tombstones};
+
+/// Replaces everything by what the files have.
+pub(super) fn replace(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    place: &Place,
+    contents: &Contents,
+    report: &mut Report,
+) -> Result<()> {
+    tx.expect_many_rows()?;
+    import::clear(tx)?;
+    let [.., of_tombstones] = contents;
+    let dead = tombstones(tx, place, of_tombstones.as_deref().unwrap_or_default(), report)?;
+    let mut loading = Loading { tx, place, dead: &dead, report, seen: Seen::default(), again: Default::default() };
+    let mut counts = [0; COLLECTIONS.len()];
+    for ((table, bytes), (again, count)) in TABLES.into_iter().zip(contents).zip((0..).zip(&mut counts)) {
+        *count = loading.table(table, again, bytes.as_deref().unwrap_or_default())?;
+    }
+    let (again, fixes) = (loading.again, loading.seen.fixes);
+    deps::count_blockers(tx)?;
+    take::all(cx, tx, &Base::None, again, report)?;
+    free_fixers(tx, fixes, report)?;
+    import::log(cx, tx, counts)
+}
+
+/// Tombstones by collection and id.
+type Dead = HashMap<(String, String), Tombstone>;
+
+fn tombstones(tx: &Tx<'_>, place: &Place, bytes: &[u8], report: &mut Report) -> Result<Dead> {
+    import::remark(&TOMBSTONES, bytes, report);
+    let mut dead = Dead::new();
+    for line in lines(bytes) {
+        let Incoming { record, .. } = import::read(place, &TOMBSTONES, line)?;
+        let mut tombstone: Tombstone = serde_json::from_value(Value::Object(record)).map_err(Error::internal)?;
+        let name = (tombstone.collection.clone(), tombstone.id.clone());
+        if let Some(other) = dead.get(&name) {
+            tombstone.restored_at = tombstone.restored_at.max(other.restored_at);
+            tombstone.deleted_at = tombstone.deleted_at.max(other.deleted_at);
+        }
+        tombstones::put(tx, &tombstone)?;
+        dead.insert(name, tombstone);
+    }
+    Ok(dead)
+}
+
+struct Loading<'t, 'c> {
+    tx: &'t Tx<'c>,
+    place: &'t Place,
+    dead: &'t Dead,
+    report: &'t mut Report,
+    seen: Seen,
+    /// Lines for a second look: they say something about a record that another line has made, or that was deleted.
+    again: [Vec<Incoming>; COLLECTIONS.len()],
+}
+
+impl Loading<'_, '_> {
+    fn table(&mut self, table: &dyn Table, at: usize, bytes: &[u8]) -> Result<i64> {
+        let collection = table.collection();
+        import::remark(collection, bytes, self.report);
+        let path = files::path_of(&self.place.dir, collection);
+        let any_dead = self.dead.keys().any(|(of, _)| of == collection.name);
+        let mut count = 0;
+        for line in lines(bytes) {
+            if any_dead && self.is_buried(table, line.text) {
+                self.again[at].push(import::read(self.place, collection, line)?);
+                continue;
+            }
+            match table.load(self.tx, line.text, &mut self.seen) {
+                Ok(Loaded::Taken) => count += 1,
+                Ok(Loaded::Dangling(missing)) if !self.is_dead(&missing) => {
+                    self.leave_out(table, line.number, &missing)
+                }
+                // Its issue may still turn out to be alive.
+                Ok(Loaded::Again | Loaded::Dangling(_)) => {
+                    self.again[at].push(import::read(self.place, collection, line)?);
+                }
+                // The slower way knows better what is wrong, and takes lines of every form.
+                Err(e) => match collection.read_line(&path, line) {
+                    Err(told) => return Err(told),
+                    Ok(_) => return Err(bad_line(&path, line.number, e)),
+                },
+            }
+        }
+        Ok(count)
+    }
+
+    /// Whether a tombstone speaks of the record of this line.
+    fn is_buried(&self, table: &dyn Table, line: &[u8]) -> bool {
+        let collection = table.collection();
+        let Ok(record) = serde_json::from_slice::<Record>(line) else { return false };
+        self.dead.contains_key(&(collection.name.to_owned(), collection.key(&record)))
+    }
+
+    fn leave_out(&mut self, table: &dyn Table, line: usize, missing: &str) {
+        let collection = table.collection();
+        let file = collection.file_name();
+        self.report.note(format!("{file} line {line} was left out: there is no issue {missing}"));
+        self.report.left_out.insert((collection.name, line));
+    }
+
+    fn is_dead(&self, issue: &str) -> bool {
+        self.dead.contains_key(&(ISSUES.name.to_owned(), issue.to_owned()))
+    }
+}
+
+/// An issue cannot fix a bug that is not there.
+fn free_fixers(tx: &Tx<'_>, fixes: Vec<(IssueId, IssueId)>, report: &mut Report) -> Result<()> {
+    for (id, bug) in fixes {
+        if issues::get(tx, &bug)?.is_none()
+            && let Some(issue) = issues::get(tx, &id)?
+        {
+            let mut free = issue.clone();
+            free.fixes = None;
+            issues::replace(tx, &issue, &free)?;
+            report.note(format!("{id} fixes {bug}, which does not exist"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! The store and its JSONL files: what one has and the other lacks goes both ways, and nothing is lost on it.
+//!
+//! How two versions of a record become one is decided in pensa-core; this knows where the versions are.
+
+mod agreed;
+mod base;
+mod export;
+mod files;
+mod import;
+mod load;
+mod place;
+mod renumber;
+mod shared;
+mod take;
+
+pub(crate) use export::{check, export};
+pub(crate) use files::any;
+pub(crate) use import::{fill, import};
+pub(crate) use place::Place;
+pub(crate) use take::take_other;

@@ -1,0 +1,54 @@
+//! Which directory's files are meant: the store's own, or those of a linked worktree that shares its database.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pensa_core::{Error, Result};
+
+use crate::error;
+use crate::store::{self, StoreDir};
+
+/// A directory with the files of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The directory that holds the files.
+    pub(crate) dir: PathBuf,
+    /// The project around it.
+    pub(crate) project: PathBuf,
+    /// What it is called in the table of agreements; empty for the store's own.
+    pub(crate) name: String,
+}
+
+impl Place {
+    /// The place of the files: in `worktree`, which must be a worktree of the store's repository, or in the store.
+    pub(crate) fn new(store: &StoreDir, worktree: Option<&Path>) -> Result<Self> {
+        let project = store.project_dir();
+        match worktree {
+            Some(worktree) if worktree != project => Self::linked(project, worktree),
+            _ => Ok(Self { dir: store.root().to_owned(), project: project.to_owned(), name: String::new() }),
+        }
+    }
+
+    fn linked(project: &Path, worktree: &Path) -> Result<Self> {
+        let is_ours = match (repository(worktree), fs::canonicalize(project.join(".git"))) {
+            (Some(theirs), Ok(ours)) => theirs == ours,
+            _ => false,
+        };
+        if !is_ours {
+            return Err(Error::invalid(format!("{} is not a worktree of {}", worktree.display(), project.display()))
+                .hint("run the command in a worktree of the repository that has the store"));
+        }
+        let dir = worktree.join(StoreDir::NAME);
+        store::refuse_link(&dir)?;
+        fs::create_dir_all(&dir).map_err(|e| error::io("create", &dir, &e))?;
+        Ok(Self { dir, project: worktree.to_owned(), name: worktree.display().to_string() })
+    }
+}
+
+/// The repository whose linked worktree this is.
+fn repository(worktree: &Path) -> Option<PathBuf> {
+    let link = fs::read_to_string(worktree.join(".git")).ok()?;
+    let git_dir = worktree.join(link.strip_prefix("gitdir:")?.trim());
+    let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
+    fs::canonicalize(git_dir.join(common.trim())).ok()
+}

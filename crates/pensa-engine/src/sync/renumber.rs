@@ -1,0 +1,86 @@
+//! Two stores that gave the same random id to two records: both stay, one under another id.
+//!
+//! Which one moves, and to which id, follows from the two alone, so that every clone does the same.
+
+use std::collections::HashMap;
+
+use pensa_core::similar::hash64;
+use pensa_core::sync::{Collection, Record};
+use pensa_core::{Error, Result};
+use serde_json::Value;
+
+use super::shared::Table;
+use crate::context::Context;
+use crate::db::{Tx, params};
+
+/// Whether ours is the one that gets another id: the younger one.
+pub(super) fn ours_moves(collection: &Collection, ours: &Record, theirs: &Record) -> bool {
+    collection.birth(ours) > collection.birth(theirs)
+}
+
+/// The id for the one that moves.
+pub(super) fn new_name(collection: &Collection, ours: &Record, theirs: &Record) -> Result<String> {
+    let moved = if ours_moves(collection, ours, theirs) { ours } else { theirs };
+    let key = collection.key(moved);
+    let prefix = key.rsplit_once('-').map_or("pn", |(prefix, _)| prefix);
+    let bits = hash64(format!("{key} {}", collection.birth(moved)).as_bytes()) >> 32;
+    Ok(format!("{prefix}-{bits:08x}"))
+}
+
+/// Gives a row another id, and everything that refers to it.
+pub(super) fn move_row(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn Table, old: &str, new: &str) -> Result<()> {
+    let references: &[(&str, &str)] = match table.collection().name {
+        "issues" => &[
+            ("issues", "id"),
+            ("issues", "fixes"),
+            ("deps", "issue_id"),
+            ("deps", "depends_on_id"),
+            ("comments", "issue_id"),
+            ("events", "issue_id"),
+            ("title_keys", "issue_id"),
+        ],
+        "comments" => &[("comments", "id")],
+        other => return Err(Error::internal(format!("{other} have no ids of their own"))),
+    };
+    for (table, column) in references {
+        tx.send(&format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1"), params![old, new])?;
+    }
+    renamed_event(cx, tx, table, old, new)
+}
+
+fn renamed_event(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn Table, old: &str, new: &str) -> Result<()> {
+    if table.collection().name != "issues" {
+        return Ok(());
+    }
+    let mut detail = serde_json::Map::new();
+    detail.insert("id".into(), pensa_core::event::change(old, new));
+    crate::tables::events::log(cx, tx, &new.parse()?, pensa_core::event::EventType::Updated, detail)
+}
+
+/// Ids of the files that became others.
+#[derive(Debug, Default)]
+pub(super) struct Renamed {
+    issues: HashMap<String, String>,
+}
+
+impl Renamed {
+    pub(super) fn note(&mut self, table: &dyn Table, old: String, new: String) {
+        if table.collection().name == "issues" {
+            self.issues.insert(old, new);
+        }
+    }
+
+    /// Makes a record of the files follow its issue, unless the store has it for the issue of its own.
+    pub(super) fn follow(&self, tx: &Tx<'_>, table: &dyn Table, record: &mut Record) -> Result<()> {
+        if self.issues.is_empty() || table.get(tx, &table.collection().key(record))?.is_some() {
+            return Ok(());
+        }
+        for field in ["issue_id", "depends_on_id", "fixes"] {
+            let new = record.get(field).and_then(Value::as_str).and_then(|id| self.issues.get(id)).cloned();
+            if let Some(new) = new {
+                record.insert(field.into(), new.into());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,254 @@
+//! The tables that git carries, each as a collection of records. A new noun is one more entry in [`TABLES`].
+
+use std::collections::HashSet;
+
+use pensa_core::comment::Comment;
+use pensa_core::dep::Dep;
+use pensa_core::event::{self, EventType};
+use pensa_core::id::IssueId;
+use pensa_core::issue::{Issue, Status};
+use pensa_core::sync::{COMMENTS, Collection, DEPS, ISSUES, Noun, Record};
+use pensa_core::{Error, Result, json};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::db::Tx;
+use crate::ops;
+use crate::tables::{comments, deps, events, issues};
+
+/// Lines of a file, and how many they are.
+pub(super) type Part = (Vec<u8>, i64);
+
+/// A table whose rows travel as lines.
+pub(super) trait Table: Sync {
+    fn collection(&self) -> &'static Collection;
+
+    /// Every row as a line, in order.
+    fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()>;
+
+    fn get(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Record>>;
+
+    /// Adds a record, or replaces the one it was, and logs it.
+    fn put(&self, cx: &Context<'_>, tx: &Tx<'_>, old: Option<Record>, new: Record) -> Result<()>;
+
+    fn remove(&self, cx: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()>;
+
+    /// The issues without which a record makes no sense.
+    fn rests_on(&self, record: &Record) -> Vec<String>;
+
+    /// Whether a record once had this value of a field.
+    fn has_had(&self, _: &Tx<'_>, _key: &str, _field: &str, _: &Value) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Adds the record of a line to a table that was empty, without a word in the log.
+    fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded>;
+}
+
+/// What was loaded so far.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) issues: HashSet<IssueId>,
+    pub(super) comments: HashSet<String>,
+    /// Issues and the bugs they fix, to be looked at when all are there.
+    pub(super) fixes: Vec<(IssueId, IssueId)>,
+}
+
+/// What became of a line.
+#[derive(Debug)]
+pub(super) enum Loaded {
+    Taken,
+    /// Another line has the same name.
+    Again,
+    /// It rests on an issue that is not there.
+    Dangling(String),
+}
+
+/// Every table, in the order in which they refer to each other.
+pub(super) static TABLES: [&dyn Table; 3] = [&Issues, &Deps, &Comments];
+
+pub(super) fn of(collection: &str) -> Option<&'static dyn Table> {
+    TABLES.into_iter().find(|table| table.collection().name == collection)
+}
+
+pub(super) fn add_line<T: Serialize>((bytes, count): &mut Part, record: &T) -> Result<()> {
+    json::write_line(bytes, record)?;
+    bytes.push(b'\n');
+    *count += 1;
+    Ok(())
+}
+
+fn record<T: Serialize>(noun: &T) -> Result<Record> {
+    match serde_json::to_value(noun).map_err(Error::internal)? {
+        Value::Object(record) => Ok(record),
+        _ => Err(Error::internal("a record that is not an object")),
+    }
+}
+
+fn noun<T: Noun>(record: Record) -> Result<T> {
+    serde_json::from_value::<T>(Value::Object(record)).map_err(|e| Error::invalid(e.to_string()))?.adopt()
+}
+
+fn parse<T: Noun + DeserializeOwned>(line: &[u8]) -> Result<T> {
+    serde_json::from_slice::<T>(line).map_err(|e| Error::invalid(e.to_string()))?.adopt()
+}
+
+fn text(record: &Record, field: &str) -> String {
+    record.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+struct Issues;
+
+impl Table for Issues {
+    fn collection(&self) -> &'static Collection {
+        &ISSUES
+    }
+
+    fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
+        issues::for_each(tx, |issue| add_line(to, issue))
+    }
+
+    fn get(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Record>> {
+        issues::get(tx, &key.parse()?)?.map(|issue| record(&issue)).transpose()
+    }
+
+    fn put(&self, cx: &Context<'_>, tx: &Tx<'_>, old: Option<Record>, new: Record) -> Result<()> {
+        let new: Issue = noun(new)?;
+        let Some(old) = old else {
+            issues::insert(tx, &new)?;
+            return events::log(cx, tx, &new.id, EventType::Created, event::changes(None, &new));
+        };
+        let old: Issue = noun(old)?;
+        issues::replace(tx, &old, &new)?;
+        let mut detail = event::changes(Some(&old), &new);
+        // Unlike that of a change made here, it is not the time of the event.
+        detail.insert("updated_at".into(), event::change(old.updated_at, new.updated_at));
+        let event = match (old.status == Status::Closed, new.status == Status::Closed) {
+            (false, true) => EventType::Closed,
+            (true, false) => EventType::Reopened,
+            _ => EventType::Updated,
+        };
+        events::log(cx, tx, &new.id, event, detail)
+    }
+
+    fn remove(&self, cx: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
+        ops::issue::remove(cx, tx, noun(record)?)
+    }
+
+    fn rests_on(&self, _: &Record) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn has_had(&self, tx: &Tx<'_>, key: &str, field: &str, value: &Value) -> Result<bool> {
+        events::has_had(tx, &key.parse()?, field, value)
+    }
+
+    fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {
+        let issue: Issue = parse(line)?;
+        if !seen.issues.insert(issue.id.clone()) {
+            return Ok(Loaded::Again);
+        }
+        issues::insert(tx, &issue)?;
+        if let Some(bug) = issue.fixes {
+            seen.fixes.push((issue.id, bug));
+        }
+        Ok(Loaded::Taken)
+    }
+}
+
+struct Deps;
+
+impl Table for Deps {
+    fn collection(&self) -> &'static Collection {
+        &DEPS
+    }
+
+    fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
+        deps::for_each(tx, |dep| add_line(to, dep))
+    }
+
+    fn get(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Record>> {
+        let (child, parent) = key.split_once(' ').unwrap_or((key, ""));
+        deps::get(tx, child, parent)?.map(|dep| record(&dep)).transpose()
+    }
+
+    fn put(&self, cx: &Context<'_>, tx: &Tx<'_>, old: Option<Record>, new: Record) -> Result<()> {
+        let dep: Dep = noun(new)?;
+        if old.is_some() {
+            return deps::set_extra(tx, &dep);
+        }
+        match issues::get(tx, &dep.depends_on_id)? {
+            Some(parent) => ops::dep::link(cx, tx, &dep, &parent),
+            None => Ok(()),
+        }
+    }
+
+    fn remove(&self, cx: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
+        let dep: Dep = noun(record)?;
+        match issues::get(tx, &dep.depends_on_id)? {
+            Some(parent) => ops::dep::unlink(cx, tx, &dep.issue_id, &parent).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn rests_on(&self, record: &Record) -> Vec<String> {
+        vec![text(record, "issue_id"), text(record, "depends_on_id")]
+    }
+
+    fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {
+        let dep: Dep = parse(line)?;
+        for end in [&dep.issue_id, &dep.depends_on_id] {
+            if !seen.issues.contains(end) {
+                return Ok(Loaded::Dangling(end.to_string()));
+            }
+        }
+        deps::load(tx, &dep)?;
+        Ok(Loaded::Taken)
+    }
+}
+
+struct Comments;
+
+impl Table for Comments {
+    fn collection(&self) -> &'static Collection {
+        &COMMENTS
+    }
+
+    fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
+        comments::for_each(tx, |comment| add_line(to, comment))
+    }
+
+    fn get(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Record>> {
+        comments::get(tx, key)?.map(|comment| record(&comment)).transpose()
+    }
+
+    fn put(&self, cx: &Context<'_>, tx: &Tx<'_>, old: Option<Record>, new: Record) -> Result<()> {
+        let comment: Comment = noun(new)?;
+        match old {
+            Some(_) => comments::replace(tx, &comment),
+            None => ops::comment::record(cx, tx, &comment),
+        }
+    }
+
+    fn remove(&self, _: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
+        comments::delete(tx, &text(&record, "id"))
+    }
+
+    fn rests_on(&self, record: &Record) -> Vec<String> {
+        vec![text(record, "issue_id")]
+    }
+
+    fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {
+        let comment: Comment = parse(line)?;
+        if !seen.issues.contains(&comment.issue_id) {
+            return Ok(Loaded::Dangling(comment.issue_id.to_string()));
+        }
+        if !seen.comments.insert(comment.id.to_string()) {
+            return Ok(Loaded::Again);
+        }
+        comments::insert(tx, &comment)?;
+        Ok(Loaded::Taken)
+    }
+}

@@ -1,0 +1,36 @@
+//! Rows of `agreements`: what a place's files and the database last had in common.
+
+use pensa_core::Result;
+
+use crate::context::Context;
+use crate::db::{Row, Tx, params};
+
+/// When files and database were last the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Agreement {
+    /// The name of the directory with the copy.
+    pub(crate) copy: String,
+    /// The commit that was checked out.
+    pub(crate) head: Option<String>,
+}
+
+fn read(row: &Row<'_>) -> Result<Agreement> {
+    Ok(Agreement { copy: row.text(0)?, head: row.text_or_null(1)? })
+}
+
+pub(crate) fn get(tx: &Tx<'_>, place: &str) -> Result<Option<Agreement>> {
+    tx.query_one("SELECT copy, head FROM agreements WHERE place = ?1", params![place], read)
+}
+
+/// That of any place, the newest first.
+pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<Agreement>> {
+    tx.query("SELECT copy, head FROM agreements ORDER BY agreed_at DESC, place LIMIT 1000", params![], read)
+}
+
+pub(crate) fn put(cx: &Context<'_>, tx: &Tx<'_>, place: &str, agreement: &Agreement, event: i64) -> Result<()> {
+    tx.send("DELETE FROM agreements WHERE place = ?1", params![place])?;
+    tx.send(
+        "INSERT INTO agreements (place, copy, head, event, agreed_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![place, &agreement.copy, agreement.head.as_ref(), event, cx.now],
+    )
+}
