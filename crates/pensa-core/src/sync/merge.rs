@@ -109,3 +109,146 @@ fn clash(unit: &[String], kept: &Record, other: &Record) -> Clash {
     let whole = unit.iter().map(|field| (field.clone(), other.get(field).cloned().unwrap_or(Value::Null))).collect();
     Clash { kept: of(kept), other: of(other), field, whole }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::sync::{ISSUES, merge_files};
+
+    fn record(value: serde_json::Value) -> Record {
+        let mut whole = json!({"id": "pn-1", "title": "t", "issue_type": "task", "status": "open", "priority": "p2",
+            "created_at": "2026-01-01T00:00:00.000Z", "updated_at": "2026-01-01T00:00:00.000Z"});
+        if let (Value::Object(whole), Value::Object(value)) = (&mut whole, value) {
+            whole.extend(value);
+        }
+        let Value::Object(whole) = whole else { unreachable!("an object") };
+        whole
+    }
+
+    fn at(second: u32) -> String {
+        format!("2026-01-01T00:00:{second:02}.000Z")
+    }
+
+    fn merge(base: Option<&Record>, ours: &Record, theirs: &Record) -> Merged {
+        ISSUES.merge(base, ours, theirs, |_, _| false)
+    }
+
+    #[test]
+    fn changes_of_different_fields_are_both_kept() {
+        let base = record(json!({}));
+        let ours = record(json!({"title": "ours", "updated_at": at(1)}));
+        let theirs = record(json!({"priority": "p0", "updated_at": at(2)}));
+        let merged = merge(Some(&base), &ours, &theirs);
+        assert_eq!(merged.record, record(json!({"title": "ours", "priority": "p0", "updated_at": at(2)})));
+        assert_eq!(merged.clashes, []);
+    }
+
+    #[test]
+    fn of_two_changes_of_one_field_the_newer_is_kept_and_the_other_is_told() {
+        let base = record(json!({}));
+        let older = record(json!({"title": "older", "updated_at": at(1)}));
+        let newer = record(json!({"title": "newer", "updated_at": at(2)}));
+        for (ours, theirs) in [(&older, &newer), (&newer, &older)] {
+            let merged = merge(Some(&base), ours, theirs);
+            assert_eq!(merged.record, newer);
+            let [clash] = &merged.clashes[..] else { panic!("{merged:?}") };
+            assert_eq!((&clash.field[..], &clash.kept, &clash.other), ("title", &json!("newer"), &json!("older")));
+        }
+    }
+
+    #[test]
+    fn what_goes_with_a_status_goes_with_it() {
+        let base = record(json!({}));
+        let closed = record(json!({"status": "closed", "closed_at": at(1), "close_reason": "r", "updated_at": at(1)}));
+        let claimed = record(json!({"status": "in_progress", "assignee": "bob", "updated_at": at(2)}));
+        let merged = merge(Some(&base), &closed, &claimed);
+        assert_eq!(merged.record, claimed);
+        let [clash] = &merged.clashes[..] else { panic!("{merged:?}") };
+        let whole = json!({"status": "closed", "closed_at": at(1), "close_reason": "r"});
+        assert_eq!(Value::Object(clash.whole.clone()), whole);
+    }
+
+    #[test]
+    fn what_we_had_and_left_behind_is_no_change_of_theirs() {
+        let ours = record(json!({"title": "later", "updated_at": at(1)}));
+        let theirs = record(json!({"title": "earlier", "priority": "p0", "updated_at": at(2)}));
+        let merged = ISSUES
+            .merge(Some(&record(json!({}))), &ours, &theirs, |field, value| field == "title" && value == "earlier");
+        assert_eq!(merged.record, record(json!({"title": "later", "priority": "p0", "updated_at": at(2)})));
+        assert_eq!(merged.clashes, []);
+    }
+
+    #[test]
+    fn unknown_fields_are_merged_like_the_others() {
+        let base = record(json!({"x": 1, "y": [1]}));
+        let ours = record(json!({"x": 2, "y": [1], "updated_at": at(1)}));
+        let theirs = record(json!({"y": [2], "z": {}, "updated_at": at(2)}));
+        let merged = merge(Some(&base), &ours, &theirs);
+        assert_eq!(merged.record.get("z"), Some(&json!({})));
+        assert_eq!(merged.record.get("y"), Some(&json!([2])));
+        let [clash] = &merged.clashes[..] else { panic!("{merged:?}") };
+        assert_eq!((&clash.field[..], &clash.kept, &clash.other), ("x", &json!(null), &json!(2)));
+    }
+
+    /// A version of one record, or of none.
+    fn versions() -> impl Strategy<Value = Record> {
+        let word = |words: &'static [&'static str]| prop::sample::select(words);
+        (word(&["a", "b", "c"]), word(&["p0", "p1"]), word(&["open", "closed"]), 0u32..4, prop::option::of(0u8..3))
+            .prop_map(|(title, priority, status, second, x)| {
+                let mut made =
+                    record(json!({"title": title, "priority": priority, "status": status, "updated_at": at(second)}));
+                if status == "closed" {
+                    made.insert("closed_at".into(), json!(at(second)));
+                }
+                if let Some(x) = x {
+                    made.insert("x".into(), json!(x));
+                }
+                made
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn a_merge_does_not_depend_on_whose_side_is_ours(
+            base in prop::option::of(versions()), one in versions(), other in versions()
+        ) {
+            let (a, b) = (merge(base.as_ref(), &one, &other), merge(base.as_ref(), &other, &one));
+            prop_assert_eq!(&a.record, &b.record);
+            prop_assert_eq!(a.clashes.len(), b.clashes.len());
+            // Whoever has the outcome learns nothing new from either side.
+            prop_assert_eq!(&merge(Some(&one), &a.record, &one).record, &a.record);
+        }
+
+        #[test]
+        fn every_value_of_a_merge_is_kept_or_told(
+            base in versions(), one in versions(), other in versions()
+        ) {
+            let merged = merge(Some(&base), &one, &other);
+            for side in [&one, &other] {
+                for field in ["title", "priority", "x"] {
+                    let (value, was) = (side.get(field), base.get(field));
+                    let told = |clash: &Clash| clash.field == field && clash.whole.get(field).filter(|v| !v.is_null()) == value;
+                    prop_assert!(
+                        value == was || merged.record.get(field) == value || merged.clashes.iter().any(told),
+                        "{} of {:?} is gone: {:?}", field, side, merged
+                    );
+                }
+            }
+        }
+
+        #[test]
+        fn merged_files_are_the_same_bytes_from_both_sides(
+            base in versions(), one in versions(), other in versions()
+        ) {
+            let file = |record: &Record| [ISSUES.write(record.clone()).expect("a line"), b"\n".to_vec()].concat();
+            let [base, one, other] = [file(&base), file(&one), file(&other)];
+            let path = std::path::Path::new("issues.jsonl");
+            let a = merge_files(&ISSUES, path, [&base, &one, &other]).expect("merged").bytes;
+            let b = merge_files(&ISSUES, path, [&base, &other, &one]).expect("merged").bytes;
+            prop_assert_eq!(a, b);
+        }
+    }
+}

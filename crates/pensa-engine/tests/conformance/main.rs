@@ -9,6 +9,7 @@ mod log;
 mod lookup;
 mod postgres;
 mod schema;
+mod sync;
 mod transfer;
 mod world;
 mod writers;

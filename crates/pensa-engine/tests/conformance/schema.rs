@@ -29,7 +29,7 @@ fn the_schema_refuses_what_the_rules_forbid() {
         "UPDATE issues SET fixes = 'pn-nope'",
         "INSERT INTO deps (issue_id, depends_on_id) SELECT id, id FROM issues",
         "INSERT INTO deps (issue_id, depends_on_id) SELECT id, 'pn-nope' FROM issues",
-        "INSERT INTO comments VALUES ('c', 'pn-nope', 'a', 't', 'now')",
+        "INSERT INTO comments (id, issue_id, actor, text, created_at) VALUES ('c', 'pn-nope', 'a', 't', 'now')",
         "INSERT INTO events (subject_kind, subject_id, issue_id, event_type, actor, detail, created_at)
          VALUES ('issue', 'x', 'pn-nope', 'created', 'a', '{}', 'now')",
         "DELETE FROM issues",

@@ -79,6 +79,19 @@ impl World {
         fresh
     }
 
+    /// Another clone: a store of its own with the same clock, whose ids count up from `first`.
+    pub(crate) fn clone_of(&self, first: u32) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (store, _) = StoreDir::create(&dir.path().join(".pensa")).expect("a store");
+        let (clock, ids) = (self.clock.clone(), Arc::new(RepeatingIds(AtomicU32::new(2 * first))));
+        let Some((_, postgres)) = &self.database else {
+            let engine = Engine::open_with(store, clock.clone(), ids).expect("opens");
+            return Self { engine, clock, dir, database: None };
+        };
+        let engine = Engine::in_database_with(postgres, "clone", Uuid::now_v7(), clock.clone(), ids).with_files(store);
+        Self { engine, clock, dir, database: None }
+    }
+
     pub(crate) fn store(&self) -> StoreDir {
         StoreDir::at(&self.dir.path().join(".pensa")).expect("a store")
     }

@@ -1,0 +1,368 @@
+//! Two clones that exchange their files: everybody's changes arrive, and nobody's are lost.
+
+use std::fs;
+use std::path::PathBuf;
+
+use pensa_core::issue::{Issue, Status};
+use pensa_core::ops::conflict::{self, Side};
+use pensa_core::ops::store::Transfer;
+use pensa_core::ops::{comment, dep, issue, store};
+use pensa_core::{Code, sync::COLLECTIONS};
+use serde_json::{Value, json};
+
+use crate::conformance;
+use crate::world::{World, titles};
+
+fn path(world: &World, name: &str) -> PathBuf {
+    world.store().root().join(name)
+}
+
+fn read(world: &World, name: &str) -> String {
+    fs::read_to_string(path(world, name)).unwrap_or_default()
+}
+
+fn all_files(world: &World) -> Vec<String> {
+    COLLECTIONS.iter().map(|collection| read(world, &collection.file_name())).collect()
+}
+
+/// What a checkout of another's commit does to the files.
+fn hand_over(from: &World, to: &World) {
+    for collection in COLLECTIONS {
+        let name = collection.file_name();
+        match fs::read(path(from, &name)) {
+            Ok(bytes) => fs::write(path(to, &name), bytes).expect("written"),
+            Err(_) => drop(fs::remove_file(path(to, &name))),
+        }
+    }
+}
+
+fn export(world: &World) -> Transfer {
+    world.ok(&store::Export::default())
+}
+
+fn import(world: &World) -> Transfer {
+    world.ok(&store::Import::default())
+}
+
+/// Brings what `from` has to `to`.
+fn send(from: &World, to: &World) -> Transfer {
+    export(from);
+    hand_over(from, to);
+    import(to)
+}
+
+fn update(world: &World, issue: &Issue, change: Value) {
+    world.pass(1);
+    let mut fields = json!({ "id": issue.id });
+    for (field, value) in change.as_object().expect("an object") {
+        fields[field] = value.clone();
+    }
+    world.json::<issue::Update>("alice", fields).expect("updated");
+}
+
+fn conflicts(world: &World) -> Vec<(String, Value, Value)> {
+    let told = world.ok(&conflict::List::default());
+    told.into_iter().map(|conflict| (conflict.field, conflict.kept, conflict.other)).collect()
+}
+
+/// Exchanges files until both have the same.
+fn meet(one: &World, other: &World) {
+    send(one, other);
+    send(other, one);
+    export(other);
+    assert_eq!(all_files(one), all_files(other));
+}
+
+conformance! {
+    fn changes_of_different_fields_by_two_clones_are_both_kept(one: World) {
+        let task = one.task("a task");
+        let other = one.clone_of(0x1000);
+        send(&one, &other);
+        update(&one, &task, json!({"title": "by one"}));
+        update(&other, &task, json!({"priority": "p0"}));
+        meet(&one, &other);
+        for world in [&one, &other] {
+            assert_eq!((&*world.show(&task).title, world.show(&task).priority.as_str()), ("by one", "p0"));
+            assert_eq!(conflicts(world), []);
+        }
+    }
+
+    fn a_field_that_both_changed_keeps_the_newer_value_and_tells_the_other(one: World) {
+        let task = one.task("a task");
+        let other = one.clone_of(0x1000);
+        send(&one, &other);
+        update(&one, &task, json!({"title": "older"}));
+        update(&other, &task, json!({"title": "newer"}));
+        assert_eq!(send(&one, &other).conflicts, 1);
+        assert_eq!(other.show(&task).title, "newer");
+        let told = other.ok(&conflict::List::default());
+        assert_eq!((&*told[0].collection, &*told[0].record_id), ("issues", task.id.as_str()));
+        assert_eq!(conflicts(&other), [("title".into(), json!("newer"), json!("older"))]);
+        assert_eq!(import(&other).conflicts, 0, "told once");
+        other.pass(1);
+        other.ok(&conflict::Resolve { id: told[0].id.to_string(), take: Side::Other });
+        assert_eq!(other.show(&task).title, "older");
+        assert_eq!(conflicts(&other), []);
+        meet(&one, &other);
+        assert_eq!(one.show(&task).title, "older");
+    }
+
+    fn a_conflict_over_a_status_is_settled_with_all_that_goes_with_it(one: World) {
+        let task = one.task("a task");
+        let other = one.clone_of(0x1000);
+        send(&one, &other);
+        one.json::<issue::Close>("alice", json!({"id": task.id, "reason": "done"})).expect("closed");
+        one.pass(1);
+        other.json::<issue::Update>("bob", json!({"id": task.id, "claim": true})).expect("claimed");
+        send(&one, &other);
+        assert_eq!(other.status(&task), Status::InProgress);
+        let id = other.ok(&conflict::List::default())[0].id.to_string();
+        assert_eq!(other.refused::<conflict::Resolve>("bob", json!({"id": "cf-none", "take": "kept"})), Code::NotFound);
+        other.ok(&conflict::Resolve { id: id[..6].to_owned(), take: Side::Other });
+        let closed = other.show(&task);
+        assert_eq!((closed.status, closed.close_reason.as_deref()), (Status::Closed, Some("done")));
+        assert!(closed.closed_at.is_some());
+    }
+
+    fn an_older_version_never_replaces_a_newer_one(one: World) {
+        let task = one.task("a task");
+        export(&one);
+        let before = all_files(&one);
+        one.pass(1);
+        one.json::<issue::Close>("alice", json!({ "id": task.id })).expect("closed");
+        export(&one);
+        let after = all_files(&one);
+        for _ in 0..2 {
+            fs::write(path(&one, "issues.jsonl"), &before[0]).expect("written");
+            import(&one);
+            assert_eq!(one.status(&task), Status::Closed, "an old branch reopens nothing");
+            fs::write(path(&one, "issues.jsonl"), &after[0]).expect("written");
+            import(&one);
+            assert_eq!(one.status(&task), Status::Closed);
+        }
+        assert_eq!(conflicts(&one).len(), 1, "{:?}", conflicts(&one));
+    }
+
+    fn what_was_not_exported_survives_whatever_the_files_say(one: World) {
+        let (task, other_task) = (one.task("a task"), one.task("another"));
+        export(&one);
+        one.pass(1);
+        let local = one.task("never exported");
+        update(&one, &task, json!({"title": "not exported either"}));
+        for name in ["issues.jsonl", "deps.jsonl", "comments.jsonl"] {
+            fs::write(path(&one, name), "").expect("written");
+        }
+        import(&one);
+        let there = titles(&one.ok(&issue::List::default()));
+        assert_eq!(there, ["not exported either", "another", "never exported"]);
+        export(&one);
+        for issue in [&task, &local, &other_task] {
+            assert!(read(&one, "issues.jsonl").contains(issue.id.as_str()));
+        }
+    }
+
+    fn an_export_takes_in_what_it_finds_before_it_writes(one: World) {
+        let task = one.task("a task");
+        let other = one.clone_of(0x1000);
+        send(&one, &other);
+        update(&one, &task, json!({"title": "by one"}));
+        let fresh = one.task("from one");
+        export(&one);
+        update(&other, &task, json!({"priority": "p0"}));
+        hand_over(&one, &other);
+        let told = export(&other);
+        assert_eq!((told.issues, told.conflicts), (2, 0));
+        assert_eq!(other.show(&fresh).title, "from one");
+        assert_eq!((&*other.show(&task).title, other.show(&task).priority.as_str()), ("by one", "p0"));
+        assert!(read(&other, "issues.jsonl").contains("by one"));
+    }
+
+    fn a_check_tells_drift_and_writes_nothing(one: World) {
+        one.task("a task");
+        let check = store::Export { check: true, ..Default::default() };
+        assert_eq!(one.ok(&check).drifted, ["issues.jsonl", "deps.jsonl", "comments.jsonl"]);
+        assert!(!path(&one, "issues.jsonl").exists());
+        export(&one);
+        assert_eq!(json!(one.ok(&check)), json!({"status": "ok", "issues": 1, "deps": 0, "comments": 0}));
+        let before = all_files(&one);
+        one.task("another");
+        let told = one.ok(&check);
+        assert_eq!((&*told.status, told.drifted), ("drifted", vec!["issues.jsonl".to_owned()]));
+        assert_eq!(all_files(&one), before);
+    }
+
+    fn a_deletion_travels_and_takes_what_belongs_to_the_issue_along(one: World) {
+        let (gone, stays) = (one.task("gone"), one.task("stays"));
+        one.link(&stays, &gone);
+        one.json::<comment::Add>("alice", json!({"id": gone.id, "text": "a word"})).expect("said");
+        let other = one.clone_of(0x1000);
+        send(&one, &other);
+        one.pass(1);
+        one.json::<issue::Delete>("alice", json!({"id": gone.id, "force": true})).expect("deleted");
+        send(&one, &other);
+        assert_eq!(titles(&other.ok(&issue::List::default())), ["stays"]);
+        assert_eq!(other.ready(), ["stays"], "nothing is left to wait for");
+        assert_eq!(conflicts(&other), [], "nobody had changed it");
+        let line: Value = serde_json::from_str(&read(&one, "tombstones.jsonl")).expect("one line");
+        assert_eq!((&line["collection"], &line["id"], &line["actor"]), (&json!("issues"), &json!(gone.id), &json!("alice")));
+        assert!(line["deleted_at"].is_string());
+        meet(&one, &other);
+        assert_eq!(other.ok(&store::Doctor { fix: false }).findings.len(), 0);
+        let third = other.fresh_from_files();
+        assert_eq!(titles(&third.call("a", &issue::List::default()).expect("a list")), ["stays"]);
+    }
+
+    fn an_edit_before_a_deletion_that_did_not_know_it_is_kept_as_a_conflict(one: World) {
+        let task = one.task("a task");
+        let other = one.clone_of(0x1000);
+        send(&one, &other);
+        update(&other, &task, json!({"title": "edited"}));
+        one.pass(1);
+        one.json::<issue::Delete>("alice", json!({ "id": task.id })).expect("deleted");
+        assert_eq!(send(&one, &other).conflicts, 1);
+        assert_eq!(titles(&other.ok(&issue::List::default())), [""; 0]);
+        let told = other.ok(&conflict::List::default());
+        assert_eq!((&*told[0].field, &told[0].other["title"]), ("deleted", &json!("edited")));
+        other.pass(1);
+        other.ok(&conflict::Resolve { id: told[0].id.to_string(), take: Side::Other });
+        assert_eq!(other.show(&task).title, "edited");
+        meet(&one, &other);
+        assert_eq!(one.show(&task).title, "edited", "what came back is newer than its deletion");
+    }
+
+    fn an_edit_after_a_deletion_wins(one: World) {
+        let task = one.task("a task");
+        let other = one.clone_of(0x1000);
+        send(&one, &other);
+        one.json::<issue::Delete>("alice", json!({ "id": task.id })).expect("deleted");
+        update(&other, &task, json!({"title": "edited later"}));
+        send(&one, &other);
+        assert_eq!(other.show(&task).title, "edited later");
+        meet(&one, &other);
+        assert_eq!(one.show(&task).title, "edited later");
+        assert_eq!(conflicts(&one), []);
+    }
+
+    fn a_dependency_that_was_removed_and_added_again_is_there_everywhere(one: World) {
+        let (child, parent) = (one.task("child"), one.task("parent"));
+        one.link(&child, &parent);
+        let other = one.clone_of(0x1000);
+        send(&one, &other);
+        let remove = dep::Remove { issue_id: (&child.id).into(), depends_on_id: (&parent.id).into() };
+        one.pass(1);
+        one.ok(&remove);
+        send(&one, &other);
+        assert_eq!(other.ready(), ["child", "parent"]);
+        other.pass(1);
+        other.link(&child, &parent);
+        meet(&one, &other);
+        assert_eq!(one.ready(), ["parent"]);
+        one.pass(1);
+        one.ok(&remove);
+        meet(&one, &other);
+        assert_eq!(other.ready(), ["child", "parent"]);
+    }
+
+    fn unknown_fields_are_kept_and_exported_again(one: World) {
+        let task = one.task("a task");
+        one.json::<comment::Add>("alice", json!({"id": task.id, "text": "a word"})).expect("said");
+        let parent = one.task("parent");
+        one.link(&task, &parent);
+        export(&one);
+        for name in ["issues.jsonl", "deps.jsonl", "comments.jsonl"] {
+            let with = read(&one, name).replace("}\n", ",\"labels\":[\"x\",1],\"zoo\":{\"a\":null}}\n");
+            fs::write(path(&one, name), with.replace("2026-", "2027-")).expect("written");
+        }
+        let other = one.clone_of(0x1000);
+        hand_over(&one, &other);
+        import(&other);
+        update(&other, &other.show(&task), json!({"priority": "p1"}));
+        export(&other);
+        for name in ["issues.jsonl", "deps.jsonl", "comments.jsonl"] {
+            let kept = read(&other, name).lines().all(|line| line.contains("\"labels\":[\"x\",1],\"zoo\":{\"a\":null}"));
+            assert!(kept, "{name}: {}", read(&other, name));
+        }
+    }
+
+    fn files_of_another_system_and_lines_that_stand_twice_are_read_and_told(one: World) {
+        let task = one.task("a task");
+        export(&one);
+        let line = read(&one, "issues.jsonl");
+        let newer = line.replace("a task", "newer").replace(&one.show(&task).updated_at.to_string(), "2027-01-01T00:00:00Z");
+        let newer = newer.replacen("2027-01-01T00:00:00Z", &task.created_at.to_string(), 1);
+        let mixed = format!("\u{feff}{line}{newer}").replace('\n', "\r\n");
+        fs::write(path(&one, "issues.jsonl"), mixed).expect("written");
+        let other = one.clone_of(0x1000);
+        hand_over(&one, &other);
+        let told = import(&other);
+        assert_eq!(titles(&other.ok(&issue::List::default())), ["newer"]);
+        let notes = told.notes.join("\n");
+        for word in ["byte order mark", "another system", "twice"] {
+            assert!(notes.contains(word), "{word}: {notes}");
+        }
+    }
+
+    fn a_line_of_a_newer_version_is_refused_as_such(one: World) {
+        one.task("a task");
+        export(&one);
+        fs::write(path(&one, "comments.jsonl"), "{\"schema_version\":2,\"id\":\"pn-c\",\"body\":\"new\"}\n").expect("written");
+        let error = one.call(&store::Import::default()).expect_err("newer");
+        assert_eq!(error.code, Code::NewerSchema);
+        assert!(error.message.contains("comments.jsonl line 1"), "{error}");
+    }
+
+    fn an_authoritative_import_leaves_only_what_the_files_have(one: World) {
+        let kept = one.task("kept");
+        export(&one);
+        one.task("local");
+        update(&one, &kept, json!({"title": "changed"}));
+        one.ok(&store::Import { authoritative: true, ..Default::default() });
+        assert_eq!(titles(&one.ok(&issue::List::default())), ["kept"]);
+        assert_eq!(one.ok(&store::Doctor { fix: false }).findings.len(), 0);
+    }
+
+    fn two_issues_that_got_the_same_id_both_stay(one: World) {
+        let other = one.clone_of(0);
+        let ours = one.task("ours");
+        one.pass(1);
+        let theirs = other.task("theirs");
+        assert_eq!(ours.id, theirs.id);
+        let parent = other.task("parent");
+        other.link(&theirs, &parent);
+        other.json::<comment::Add>("bob", json!({"id": theirs.id, "text": "on theirs"})).expect("said");
+        send(&other, &one);
+        let both = one.ok(&issue::List::default());
+        assert_eq!(both.len(), 3, "{both:?}");
+        let moved = both.iter().find(|issue| issue.title == "theirs").expect("it is there");
+        assert_eq!(one.show(&ours).title, "ours", "the older one keeps its id");
+        assert_ne!(moved.id, ours.id);
+        let detail = one.ok(&issue::Show { id: (&moved.id).into() });
+        assert_eq!((titles(&detail.deps), detail.comments.len()), (vec!["parent".to_owned()], 1));
+        meet(&one, &other);
+        let detail = other.ok(&issue::Show { id: (&moved.id).into() });
+        assert_eq!((detail.issue.title.as_str(), detail.deps.len(), detail.comments.len()), ("theirs", 1, 1));
+        assert_eq!(other.show(&ours).title, "ours");
+    }
+
+    fn a_file_cut_at_any_byte_is_refused_or_merged_and_never_loses_anything(one: World) {
+        let (a, b) = (one.task("first"), one.task("second, with an é"));
+        one.link(&a, &b);
+        one.json::<comment::Add>("alice", json!({"id": a.id, "text": "a word"})).expect("said");
+        export(&one);
+        let whole = all_files(&one);
+        for (collection, text) in COLLECTIONS.iter().zip(&whole).filter(|(_, text)| !text.is_empty()) {
+            let path = path(&one, &collection.file_name());
+            for cut in 0..text.len() {
+                fs::write(&path, &text.as_bytes()[..cut]).expect("written");
+                let at_line_end = cut == 0 || text.as_bytes()[cut - 1] == b'\n' || text.as_bytes()[cut] == b'\n';
+                match one.call(&store::Import::default()) {
+                    Ok(_) => assert!(at_line_end, "{} cut at {cut}", collection.name),
+                    Err(error) => assert!(!at_line_end && error.code == Code::InvalidInput, "{cut}: {error}"),
+                }
+            }
+            fs::write(&path, text).expect("written");
+        }
+        export(&one);
+        assert_eq!(all_files(&one), whole);
+    }
+}
