@@ -1,0 +1,127 @@
+//! Clones of one repository on one machine, each with a store of its own.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use pensa_testkit::Sandbox;
+use serde_json::Value;
+
+/// A machine with a shared repository and clones of it.
+pub(crate) struct Machine {
+    sandbox: Sandbox,
+    clones: usize,
+}
+
+impl Machine {
+    /// A repository with a store that has one issue, and `clones` clones with hooks.
+    pub(crate) fn new(clones: usize) -> Self {
+        let sandbox = Sandbox::bare(crate::PN);
+        fs::write(
+            sandbox.path("gitconfig"),
+            "[user]\nname = Git User\nemail = git@example.test\n[init]\ndefaultBranch = main\n[gc]\nauto = 0\n\
+             [core]\nfsync = none\n[advice]\ndetachedHead = false\n",
+        )
+        .expect("a configuration");
+        let machine = Self { sandbox, clones };
+        machine.git_in("project", &["init", "--quiet", "--bare", "../shared.git"]);
+        machine.git_in("project", &["clone", "--quiet", "../shared.git", "../clone-0"]);
+        let first = machine.clone(0);
+        first.pn(&["init"]);
+        first.pn(&["hooks", "install"]);
+        first.git(&["add", "--all"]);
+        first.git(&["commit", "--quiet", "--message=a store"]);
+        first.git(&["push", "--quiet", "origin", "HEAD:main"]);
+        for at in 1..clones {
+            machine.git_in("project", &["clone", "--quiet", "../shared.git", &format!("../clone-{at}")]);
+            machine.clone(at).pn(&["hooks", "install"]);
+        }
+        machine
+    }
+
+    pub(crate) fn clone(&self, at: usize) -> Clone<'_> {
+        Clone { machine: self, dir: self.sandbox.path(format!("clone-{at}")), name: format!("clone-{at}") }
+    }
+
+    pub(crate) fn clones(&self) -> impl Iterator<Item = Clone<'_>> {
+        (0..self.clones).map(|at| self.clone(at))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.sandbox.path(name)
+    }
+
+    fn git_in(&self, dir: &str, args: &[&str]) {
+        self.sandbox.tool(self.sandbox.command("git").args(args).current_dir(self.sandbox.path(dir)));
+    }
+}
+
+/// One clone, or one of its worktrees.
+pub(crate) struct Clone<'m> {
+    machine: &'m Machine,
+    pub(crate) dir: PathBuf,
+    name: String,
+}
+
+impl Clone<'_> {
+    fn command(&self, program: &str) -> Command {
+        let mut command = self.machine.sandbox.command(program);
+        let mut path = PathBuf::from(crate::PN).parent().expect("a directory").as_os_str().to_owned();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        command.current_dir(&self.dir).env("PATH", path).env("PN_ACTOR", &self.name);
+        command
+    }
+
+    /// Runs `pn`, which must succeed.
+    pub(crate) fn pn(&self, args: &[&str]) -> String {
+        self.machine.sandbox.tool(self.command(crate::PN).args(args))
+    }
+
+    /// Runs `pn`; what it prints, if it succeeds, else what it says.
+    pub(crate) fn try_pn(&self, args: &[&str]) -> Result<String, String> {
+        done(self.command(crate::PN).args(args))
+    }
+
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let mut all = args.to_vec();
+        all.push("--json");
+        serde_json::from_str(&self.pn(&all)).expect("JSON")
+    }
+
+    /// Runs git, which must succeed.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        self.machine.sandbox.tool(self.command("git").args(args))
+    }
+
+    pub(crate) fn try_git(&self, args: &[&str]) -> Result<String, String> {
+        done(self.command("git").args(args))
+    }
+
+    pub(crate) fn head(&self) -> String {
+        self.git(&["rev-parse", "HEAD"]).trim().to_owned()
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.dir.join(".pensa").join(name)).unwrap_or_default()
+    }
+
+    /// What an export writes, after it has written.
+    pub(crate) fn exported(&self) -> Vec<String> {
+        self.pn(&["export"]);
+        ["issues.jsonl", "deps.jsonl", "comments.jsonl", "tombstones.jsonl"].map(|name| self.read(name)).to_vec()
+    }
+
+    /// A linked worktree of this clone, on a new branch.
+    pub(crate) fn worktree(&self, branch: &str) -> Self {
+        let dir = self.machine.path(&format!("{}-{branch}", self.name));
+        self.git(&["worktree", "add", "--quiet", "-b", branch, dir.to_str().expect("UTF-8")]);
+        Self { machine: self.machine, dir, name: self.name.clone() }
+    }
+}
+
+fn done(command: &mut Command) -> Result<String, String> {
+    let output = command.output().expect("it runs");
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if output.status.success() { Ok(stdout) } else { Err(format!("{stdout}{stderr}")) }
+}

@@ -1,0 +1,354 @@
+//! Random histories of three clones: whatever they do, in the end all have the same and nothing acknowledged is gone.
+//!
+//! `PENSA_HISTORIES` says how many a test tries, `PENSA_TEST_SEED` with which one to begin.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+
+use crate::clones::{Clone, Machine};
+use crate::model::{Model, What};
+
+const CLONES: usize = 3;
+/// Histories of each test in CI; the tests run side by side.
+const IN_CI: u64 = 25;
+const STEPS: std::ops::Range<usize> = 8..24;
+
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) >> 33).expect("31 bits") % end.max(1)
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
+        if from.is_empty() { None } else { Some(&from[self.below(from.len())]) }
+    }
+}
+
+/// One history as it goes on.
+struct History {
+    machine: Machine,
+    model: Model,
+    dice: Dice,
+    /// The branch each clone is on, and those it has.
+    branches: [(String, Vec<String>); CLONES],
+    told: Vec<String>,
+}
+
+impl History {
+    fn new(seed: u64) -> Self {
+        let branches = std::array::from_fn(|_| ("main".to_owned(), Vec::new()));
+        Self { machine: Machine::new(CLONES), model: Model::default(), dice: Dice(seed), branches, told: Vec::new() }
+    }
+
+    fn step(&mut self) {
+        let at = self.dice.below(CLONES);
+        match self.dice.below(20) {
+            0..3 => self.create(at),
+            3..7 => self.set(at),
+            7 => self.comment(at),
+            8 => self.link(at),
+            9 => self.delete(at),
+            10..13 => self.commit(at),
+            13..16 => self.pull(at),
+            16 => self.push(at),
+            17 => self.branch(at),
+            18 => self.switch(at),
+            _ => self.merge_branch(at),
+        }
+    }
+
+    fn note(&mut self, at: usize, what: String) {
+        self.told.push(format!("{at}: {what}"));
+    }
+
+    fn create(&mut self, at: usize) {
+        let title = format!("made-{}", self.model.changes.len());
+        let issue = self.machine.clone(at).pn(&["create", &title, "-t", "task", "-q"]).trim().to_owned();
+        self.note(at, format!("create {issue} {title}"));
+        self.model.acknowledged(at, What::Created { issue: issue.clone() });
+        self.model.acknowledged(at, What::Set { issue, field: "title", value: title });
+    }
+
+    fn some_issue(&mut self, at: usize) -> Option<String> {
+        let issues = self.model.issues(at);
+        self.dice.pick(&issues).cloned()
+    }
+
+    fn set(&mut self, at: usize) {
+        let Some(issue) = self.some_issue(at) else { return };
+        let (field, value) = match self.dice.below(3) {
+            0 => ("priority", ["p0", "p1", "p3"][self.dice.below(3)].to_owned()),
+            1 => ("description", format!("text-{}", self.model.changes.len())),
+            _ => ("title", format!("title-{}", self.model.changes.len())),
+        };
+        self.note(at, format!("set {issue} {field} {value}"));
+        let before = self.machine.clone(at).json(&["show", &issue])[field].clone();
+        self.machine.clone(at).pn(&["update", &issue, &format!("--{field}"), &value]);
+        if before != value.as_str() {
+            self.model.acknowledged(at, What::Set { issue, field, value });
+        }
+    }
+
+    fn comment(&mut self, at: usize) {
+        let Some(issue) = self.some_issue(at) else { return };
+        let made = self.machine.clone(at).json(&["comment", "add", &issue, "a word"]);
+        let comment = made["id"].as_str().expect("an id").to_owned();
+        self.note(at, format!("comment {comment} on {issue}"));
+        self.model.acknowledged(at, What::Commented { issue, comment });
+    }
+
+    /// Links go from larger ids to smaller ones, so that no cycle closes.
+    fn link(&mut self, at: usize) {
+        let (Some(a), Some(b)) = (self.some_issue(at), self.some_issue(at)) else { return };
+        if a == b {
+            return;
+        }
+        let pair = if a > b { (a, b) } else { (b, a) };
+        let (command, what) = match self.model.has_link(at, &pair) {
+            Some(true) => ("remove", What::Unlinked { pair: pair.clone() }),
+            Some(false) => ("add", What::Linked { pair: pair.clone() }),
+            // What another clone may have removed meanwhile is not made anew by one that never knew it.
+            None if self.model.was_linked(&pair) => return,
+            None => ("add", What::Linked { pair: pair.clone() }),
+        };
+        self.note(at, format!("dep {command} {} {}", pair.0, pair.1));
+        if self.machine.clone(at).try_pn(&["dep", command, &pair.0, &pair.1]).is_ok() {
+            self.model.acknowledged(at, what);
+        }
+    }
+
+    fn delete(&mut self, at: usize) {
+        let Some(issue) = self.some_issue(at) else { return };
+        self.note(at, format!("delete {issue}"));
+        self.machine.clone(at).pn(&["delete", &issue, "--force"]);
+        self.model.acknowledged(at, What::Deleted { issue });
+    }
+
+    fn commit(&mut self, at: usize) {
+        let clone = self.machine.clone(at);
+        let before = clone.head();
+        clone.git(&["commit", "--quiet", "--all", "--allow-empty", "--message=work"]);
+        self.model.committed(at, clone.head(), &[before]);
+        self.note(at, "commit".into());
+    }
+
+    /// Goes to a commit that came from merging or replaying others.
+    fn arrived(&mut self, at: usize, from: &[&str]) {
+        let head = self.machine.clone(at).head();
+        if !from.contains(&head.as_str()) {
+            self.model.combined(&head, from);
+        }
+        self.model.imported(at, &head);
+    }
+
+    fn pull(&mut self, at: usize) {
+        self.commit(at);
+        let rebase = self.dice.below(3) == 0;
+        let clone = self.machine.clone(at);
+        let before = clone.head();
+        clone.git(&["fetch", "--quiet", "origin"]);
+        let upstream = clone.git(&["rev-parse", "origin/main"]).trim().to_owned();
+        let how: &[&str] = if rebase {
+            &["rebase", "--quiet", "origin/main"]
+        } else {
+            &["merge", "--quiet", "--no-edit", "origin/main"]
+        };
+        let outcome = clone.try_git(how);
+        self.note(at, format!("{how:?}"));
+        assert!(outcome.is_ok(), "{outcome:?}\n{}", self.told.join("\n"));
+        self.arrived(at, &[&before, &upstream]);
+    }
+
+    fn push(&mut self, at: usize) {
+        self.pull(at);
+        let clone = self.machine.clone(at);
+        let pushed = clone.try_git(&["push", "--quiet", "origin", "HEAD:main"]).is_ok();
+        self.note(at, format!("push: {pushed}"));
+    }
+
+    fn branch(&mut self, at: usize) {
+        let name = format!("branch-{}", self.told.len());
+        self.machine.clone(at).git(&["checkout", "--quiet", "-b", &name]);
+        self.note(at, format!("branch {name}"));
+        let (current, others) = &mut self.branches[at];
+        others.push(std::mem::replace(current, name));
+    }
+
+    /// Another branch, with whatever was not committed left in the store.
+    fn switch(&mut self, at: usize) {
+        let others = self.branches[at].1.clone();
+        let Some(name) = self.dice.pick(&others).cloned() else { return };
+        let clone = self.machine.clone(at);
+        clone.git(&["checkout", "--quiet", &name]);
+        self.note(at, format!("switch to {name}"));
+        self.model.imported(at, &self.machine.clone(at).head());
+        let (current, others) = &mut self.branches[at];
+        others.retain(|other| *other != name);
+        others.push(std::mem::replace(current, name));
+    }
+
+    fn merge_branch(&mut self, at: usize) {
+        let others = self.branches[at].1.clone();
+        let Some(name) = self.dice.pick(&others).cloned() else { return };
+        self.commit(at);
+        let clone = self.machine.clone(at);
+        let (before, other) = (clone.head(), clone.git(&["rev-parse", &name]).trim().to_owned());
+        let outcome = clone.try_git(&["merge", "--quiet", "--no-edit", &name]);
+        self.note(at, format!("merge {name}"));
+        assert!(outcome.is_ok(), "{outcome:?}\n{}", self.told.join("\n"));
+        self.arrived(at, &[&before, &other]);
+    }
+
+    /// Everything that anybody has reaches everybody.
+    fn gather(&mut self) {
+        for at in 0..CLONES {
+            self.commit(at);
+            let (current, others) = self.branches[at].clone();
+            self.branches[at].1.push(current);
+            if self.branches[at].1.iter().any(|name| name == "main") && self.branches[at].0 != "main" {
+                self.machine.clone(at).git(&["checkout", "--quiet", "main"]);
+                self.arrived(at, &[]);
+            }
+            for name in others.iter().chain([&self.branches[at].0.clone()]).filter(|name| *name != "main") {
+                let clone = self.machine.clone(at);
+                let outcome = clone.try_git(&["merge", "--quiet", "--no-edit", name]);
+                assert!(outcome.is_ok(), "{outcome:?}\n{}", self.told.join("\n"));
+                self.note(at, format!("gather {name}"));
+            }
+        }
+        for _ in 0..3 {
+            for at in 0..CLONES {
+                self.push(at);
+            }
+        }
+        for at in 0..CLONES {
+            self.pull(at);
+        }
+    }
+
+    fn check(&self) {
+        let clones: Vec<Clone<'_>> = self.machine.clones().collect();
+        let files: Vec<Vec<String>> = clones.iter().map(Clone::exported).collect();
+        for at in 1..CLONES {
+            assert_eq!(files[0], files[at], "clones 0 and {at} differ\n{}", self.told.join("\n"));
+        }
+        let told = |clone: &Clone<'_>| clone.json(&["conflicts"]).as_array().expect("a list").clone();
+        let conflicts: Vec<Value> = clones.iter().flat_map(told).collect();
+        self.check_issues(&files[0][0], &conflicts);
+        self.check_rest(&files[0]);
+        let report = clones[0].json(&["doctor"]);
+        let bad =
+            report["findings"].as_array().expect("a list").iter().filter(|finding| finding["severity"] == "error");
+        assert_eq!(bad.count(), 0, "{report}\n{}", self.told.join("\n"));
+    }
+
+    fn check_issues(&self, lines: &str, conflicts: &[Value]) {
+        let there: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let made: BTreeSet<&String> = self
+            .model
+            .changes
+            .iter()
+            .filter_map(|what| match what {
+                What::Created { issue } => Some(issue),
+                _ => None,
+            })
+            .collect();
+        for issue in made {
+            let record = there.iter().find(|record| record["id"] == issue.as_str());
+            assert_eq!(record.is_some(), self.model.is_alive(issue), "{issue}\n{}", self.told.join("\n"));
+            for field in ["title", "description", "priority"] {
+                let standing = self.model.standing(issue, field);
+                let kept = |value: &str| record.is_some_and(|record| record[field] == value);
+                let told = |value: &str| {
+                    conflicts.iter().any(|conflict| {
+                        conflict["record_id"] == issue.as_str()
+                            && (conflict["field"] == field && conflict["other"] == value
+                                || conflict["other"][field] == value)
+                    })
+                };
+                for value in &standing {
+                    let gone = record.is_some() && !kept(value) && !told(value);
+                    assert!(
+                        !gone,
+                        "{issue}: {field} {value} is gone: {record:?}, {conflicts:?}\n{}",
+                        self.told.join("\n")
+                    );
+                }
+                let is_one = standing.is_empty() || record.is_none() || standing.iter().any(|value| kept(value));
+                assert!(is_one, "{issue}: {field} is none of {standing:?}: {record:?}\n{}", self.told.join("\n"));
+            }
+        }
+    }
+
+    fn check_rest(&self, files: &[String]) {
+        let mut last = std::collections::BTreeMap::new();
+        for what in &self.model.changes {
+            match what {
+                What::Commented { issue, comment } if !self.model.was_deleted(issue) => {
+                    assert!(files[2].contains(comment.as_str()), "comment {comment}\n{}", self.told.join("\n"));
+                }
+                What::Linked { pair } => drop(last.insert(pair, true)),
+                What::Unlinked { pair } => drop(last.insert(pair, false)),
+                _ => {}
+            }
+        }
+        for ((child, parent), linked) in last {
+            if self.model.was_deleted(child) || self.model.was_deleted(parent) {
+                continue;
+            }
+            let line = format!("{{\"issue_id\":\"{child}\",\"depends_on_id\":\"{parent}\"}}");
+            assert_eq!(files[1].contains(&line), linked, "{line}\n{}", self.told.join("\n"));
+        }
+    }
+}
+
+/// The number that a test run begins with; printed, so that a failure can be repeated.
+fn first_seed(test: u64) -> u64 {
+    let given = env::var("PENSA_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    given.unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        u64::try_from(now.as_micros()).unwrap_or_default().wrapping_mul(31) + test * 1_000_003
+    })
+}
+
+fn try_many(test: u64) {
+    let count = env::var("PENSA_HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(IN_CI);
+    let first = first_seed(test);
+    for seed in (0..count).map(|at| first.wrapping_add(at)) {
+        println!("PENSA_TEST_SEED={seed} PENSA_HISTORIES=1");
+        let mut history = History::new(seed);
+        for _ in 0..STEPS.start + history.dice.below(STEPS.len()) {
+            history.step();
+        }
+        history.gather();
+        history.check();
+    }
+}
+
+macro_rules! histories {
+    ($($name:ident $number:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            try_many($number);
+        }
+    )*};
+}
+
+// Several tests, because tests run side by side.
+histories! {
+    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_1 1;
+    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_2 2;
+    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_3 3;
+    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_4 4;
+    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_5 5;
+    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_6 6;
+    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_7 7;
+    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_8 8;
+}

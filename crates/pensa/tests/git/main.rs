@@ -1,0 +1,8 @@
+//! Git carries the store: real repositories, real merges, the hooks and the merge driver installed.
+
+mod branches;
+mod clones;
+mod histories;
+mod model;
+
+const PN: &str = env!("CARGO_BIN_EXE_pn");

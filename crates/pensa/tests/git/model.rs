@@ -1,0 +1,122 @@
+//! What must hold of every history: a few sets, and no notion of files or merges.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A change that a command acknowledged, by its place in the order of time.
+pub(crate) type Change = usize;
+
+/// What a change did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum What {
+    Created { issue: String },
+    Set { issue: String, field: &'static str, value: String },
+    Deleted { issue: String },
+    Commented { issue: String, comment: String },
+    Linked { pair: (String, String) },
+    Unlinked { pair: (String, String) },
+}
+
+/// Everything that was acknowledged, and who knows of it.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    pub(crate) changes: Vec<What>,
+    /// Changes that a later one replaced knowingly.
+    superseded: BTreeSet<Change>,
+    /// What each store has.
+    stores: HashMap<usize, BTreeSet<Change>>,
+    /// What each commit carries.
+    commits: HashMap<String, BTreeSet<Change>>,
+}
+
+impl Model {
+    /// A command of this store succeeded.
+    pub(crate) fn acknowledged(&mut self, store: usize, what: What) {
+        let known = self.stores.entry(store).or_default();
+        if let What::Set { issue, field, .. } = &what {
+            let same = |change: &&Change| matches!(&self.changes[**change], What::Set { issue: i, field: f, .. } if i == issue && f == field);
+            self.superseded.extend(known.iter().filter(same));
+        }
+        known.insert(self.changes.len());
+        self.changes.push(what);
+    }
+
+    /// The store was exported into a commit on top of these.
+    pub(crate) fn committed(&mut self, store: usize, commit: String, parents: &[String]) {
+        let mut carried = self.stores.get(&store).cloned().unwrap_or_default();
+        for parent in parents {
+            carried.extend(self.commits.get(parent).cloned().unwrap_or_default());
+        }
+        self.commits.insert(commit, carried);
+    }
+
+    /// A commit came to be from others, without an export.
+    pub(crate) fn combined(&mut self, commit: &str, of: &[&str]) {
+        let carried = of.iter().flat_map(|of| self.commits.get(*of).cloned().unwrap_or_default()).collect();
+        self.commits.insert(commit.to_owned(), carried);
+    }
+
+    /// A store has taken in the files of a commit.
+    pub(crate) fn imported(&mut self, store: usize, commit: &str) {
+        let carried = self.commits.get(commit).cloned().unwrap_or_default();
+        self.stores.entry(store).or_default().extend(carried);
+    }
+
+    fn known(&self, store: usize) -> impl DoubleEndedIterator<Item = &What> {
+        self.stores.get(&store).into_iter().flatten().map(|change| &self.changes[*change])
+    }
+
+    /// The issues that a store has now, as far as deletions go.
+    pub(crate) fn issues(&self, store: usize) -> Vec<String> {
+        let mut there = BTreeMap::new();
+        for what in self.known(store) {
+            match what {
+                What::Created { issue } | What::Set { issue, .. } => drop(there.insert(issue.clone(), true)),
+                What::Deleted { issue } => drop(there.insert(issue.clone(), false)),
+                _ => {}
+            }
+        }
+        there.into_iter().filter_map(|(issue, there)| there.then_some(issue)).collect()
+    }
+
+    /// Whether a store knows a dependency, and whether it was ever removed there.
+    pub(crate) fn has_link(&self, store: usize, wanted: &(String, String)) -> Option<bool> {
+        self.known(store).rev().find_map(|what| match what {
+            What::Linked { pair } if pair == wanted => Some(true),
+            What::Unlinked { pair } if pair == wanted => Some(false),
+            _ => None,
+        })
+    }
+
+    /// Whether anybody ever made this dependency.
+    pub(crate) fn was_linked(&self, wanted: &(String, String)) -> bool {
+        self.changes.iter().any(|what| matches!(what, What::Linked { pair } if pair == wanted))
+    }
+
+    /// The values of a field that nobody replaced knowingly.
+    pub(crate) fn standing(&self, wanted: &str, of: &str) -> Vec<&str> {
+        let standing = self.changes.iter().enumerate().filter(|(at, _)| !self.superseded.contains(at));
+        standing
+            .filter_map(|(_, what)| match what {
+                What::Set { issue, field, value } if issue == wanted && *field == of => Some(value.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Whether an issue is there in the end: its last deletion came before its last change, or never.
+    pub(crate) fn is_alive(&self, wanted: &str) -> bool {
+        self.changes
+            .iter()
+            .rev()
+            .find_map(|what| match what {
+                What::Created { issue } | What::Set { issue, .. } if issue == wanted => Some(true),
+                What::Deleted { issue } if issue == wanted => Some(false),
+                _ => None,
+            })
+            .unwrap_or(false)
+    }
+
+    pub(crate) fn was_deleted(&self, wanted: &str) -> bool {
+        self.changes.iter().any(|what| matches!(what, What::Deleted { issue } if issue == wanted))
+    }
+}
