@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use pensa_testkit::postgres;
+use pensa_testkit::{postgres, prek};
 
 use crate::Result;
 
@@ -16,8 +16,9 @@ const POSTGRESQL: &str = "postgresql";
 const NO_CLUSTER: &str = "/etc/postgresql-common/createcluster.d/pensa-tests.conf";
 
 /// A program and the Debian package it comes in.
-const NEEDED: [(&str, &str); 9] = [
+const NEEDED: [(&str, &str); 10] = [
     ("git", "git"),
+    ("pip3", "python3-pip"),
     ("sqlite3", "sqlite3"),
     ("strace", "strace"),
     ("curl", "curl"),
@@ -38,8 +39,13 @@ fn is_there(program: &str) -> bool {
     std::env::split_paths(&path).chain(sbin.map(Path::to_owned)).any(|dir| dir.join(program).is_file())
 }
 
-/// Installs what is missing if that is possible, and otherwise says what to do.
+/// Installs what is missing, packages first if that is possible, and otherwise says what to do.
 pub(crate) fn install_missing() -> Result {
+    install_packages()?;
+    prek::install().map(drop).map_err(|e| format!("cannot fetch prek: {e}").into())
+}
+
+fn install_packages() -> Result {
     let missing: Vec<(&str, &str)> = NEEDED.into_iter().filter(|(program, _)| !is_there(program)).collect();
     if missing.is_empty() {
         return Ok(());

@@ -7,7 +7,7 @@ mod db;
 mod engine;
 mod error;
 mod execute;
-mod git;
+pub mod git;
 mod group;
 mod home;
 mod ops;

@@ -6,6 +6,7 @@ mod daemon;
 mod disk;
 pub mod http;
 pub mod postgres;
+pub mod prek;
 mod run;
 mod sandbox;
 

@@ -6,6 +6,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pensa_client::RemoteName;
 use pensa_core::ops::{audit, comment, conflict, dep, issue, project, store, token};
+use pensa_engine::git::Hook;
 
 /// Memory and state for coding agents
 ///
@@ -80,6 +81,9 @@ pub(crate) enum Command {
     Import(store::Import),
     Conflicts(ConflictArgs),
     MergeDriver(MergeDriver),
+    /// Have git export issues with every commit and import them after every merge and checkout
+    #[command(subcommand)]
+    Hooks(Hooks),
     Doctor(store::Doctor),
     Where(store::Where),
     Demo(Demo),
@@ -137,6 +141,50 @@ pub(crate) struct Init {
     /// A directory of the project [default: the current one]
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+    /// Install the git hooks too, without asking (see pn hooks)
+    #[arg(long)]
+    pub(crate) hooks: bool,
+    /// Install no git hooks, without asking
+    #[arg(long, conflicts_with = "hooks")]
+    pub(crate) no_hooks: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Hooks {
+    Install(HooksInstall),
+    /// Tell which hooks are installed, and whether git merges JSONL files with pn
+    Status,
+    /// Take the hooks and the merge driver out again; hooks of other tools are put back as they were
+    Remove,
+    Run(HooksRun),
+}
+
+/// Install the hooks and the merge driver in this repository; hooks of other tools go on being called
+///
+/// pre-commit exports issues into the commit; post-merge, post-checkout and post-rewrite import them. Git merges the
+/// JSONL files with pn: .gitattributes says so for every clone, git's configuration for this one.
+#[derive(Debug, Args)]
+pub(crate) struct HooksInstall {
+    /// Write the hooks as entries into .pre-commit-config.yaml, for prek or pre-commit
+    #[arg(long)]
+    pub(crate) prek: bool,
+}
+
+/// Do what a hook does: git calls this
+///
+/// Never asks, and ends after --limit seconds.
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub(crate) struct HooksRun {
+    /// pre-commit, post-merge, post-checkout or post-rewrite
+    #[arg(value_name = "HOOK")]
+    pub(crate) hook: Hook,
+    /// What post-checkout is told: 1 for a branch, 0 for single files
+    #[arg(value_name = "FLAG", default_value = "1")]
+    pub(crate) flag: String,
+    /// Most seconds it may take
+    #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) limit: u64,
 }
 
 /// Show an issue with its dependencies and comments

@@ -8,6 +8,7 @@ use pensa_core::{Access, Result, Span, graph};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
+use crate::git;
 use crate::sync::{self, Place};
 use crate::tables::{deps, issues};
 
@@ -27,6 +28,7 @@ impl Execute for Doctor {
         blockers(tx, self.fix, &mut report)?;
         cycles(tx, &mut report)?;
         drift(cx, tx, &mut report)?;
+        git::check_up(cx.store, self.fix, &mut report);
         Ok(report)
     }
 }

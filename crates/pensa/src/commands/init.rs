@@ -1,11 +1,13 @@
-//! `pn init`.
+//! `pn init`, which offers the git hooks.
 
 use pensa_client::locate;
-use pensa_core::Result;
+use pensa_core::{Code, Error, Result};
+use pensa_engine::git::{self, Hooks};
 use pensa_engine::{Engine, StoreDir};
 use serde::Serialize;
 
-use crate::cli::Init;
+use super::ask;
+use crate::cli::{Init, Options};
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
@@ -15,14 +17,53 @@ struct Initialised {
     path: String,
     store_id: String,
     created: bool,
+    /// The git hooks were installed, or were there
+    hooks: bool,
 }
 
-pub(super) fn run(args: &Init, output: Output) -> Result<()> {
+pub(super) fn run(options: &Options, args: &Init, output: Output) -> Result<()> {
     let cwd = connect::cwd()?;
     let dir = args.dir.as_ref().map_or_else(|| cwd.clone(), |dir| cwd.join(dir));
+    if args.hooks && !git::is_in_work_tree(&dir) {
+        return Err(Error::new(Code::NoRepo, format!("{} is in no git repository", dir.display()))
+            .hint("git init makes it one; without --hooks a store can be anywhere"));
+    }
     let (store, created) = StoreDir::create(&locate::new_store_root(&dir))?;
-    let engine = Engine::open(store)?;
-    output.answer(&Initialised { path: engine.home().place(), store_id: engine.home().id()?, created })
+    let engine = Engine::open(store.clone())?;
+    let hooks = match Hooks::of(&store, &dir) {
+        Err(e) if e.code == Code::NoRepo && !args.hooks => false,
+        other => offer(&other?, options, args, output)?,
+    };
+    output.answer(&Initialised { path: engine.home().place(), store_id: engine.home().id()?, created, hooks })
+}
+
+/// Installs the hooks if they are wanted; says whether they are there.
+fn offer(hooks: &Hooks, options: &Options, args: &Init, output: Output) -> Result<bool> {
+    if args.hooks {
+        return hooks.install().map(|report| report.is_complete());
+    }
+    // Only a demand for them can fail.
+    let Ok(status) = hooks.status() else { return Ok(false) };
+    if args.no_hooks || status.is_complete() {
+        return Ok(status.is_complete());
+    }
+    if options.json || options.quiet || !ask::can_ask() {
+        output.note("hint: pn hooks install has git carry the issues with every commit, merge and checkout");
+        return Ok(false);
+    }
+    if !ask::yes("install git hooks, so that every commit, merge and checkout carries the issues?") {
+        return Ok(false);
+    }
+    match hooks.install() {
+        Ok(report) => {
+            report.notes.iter().for_each(|note| output.note(note));
+            Ok(report.is_complete())
+        }
+        Err(e) => {
+            output.note(&format!("the hooks were not installed: {}", e.message));
+            Ok(false)
+        }
+    }
 }
 
 impl Render for Initialised {
@@ -32,6 +73,9 @@ impl Render for Initialised {
         if self.created {
             screen.plain("next: pn create \"what is to be done\" -t task, then pn ready").end();
             screen.plain("commit .pensa: clones of the project share its issues").end();
+        }
+        if self.hooks {
+            screen.plain("git hooks are installed").end();
         }
     }
 

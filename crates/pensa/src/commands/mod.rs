@@ -1,9 +1,11 @@
 //! What each command does between the command line and the store. Most only pass their operation on.
 
+mod ask;
 mod batch;
 pub(crate) mod completions;
 mod daemon;
 mod demo;
+mod hooks;
 mod init;
 mod man;
 mod overview;
@@ -29,7 +31,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         return overview::run(options, *output);
     };
     match command {
-        Command::Init(args) => init::run(&args, *output),
+        Command::Init(args) => init::run(options, &args, *output),
         Command::Create(mut op) => {
             stdin::fill(&mut op.description)?;
             create(options, *output, &op)
@@ -83,6 +85,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Conflicts(ConflictArgs { command: Some(Conflicts::Resolve(op)), .. }) => {
             pass_on(options, *output, &op)
         }
+        Command::Hooks(command) => hooks::run(options, *output, &command),
         Command::Doctor(op) => pass_on(options, *output, &op),
         Command::Where(op) => pass_on(options, *output, &op),
         Command::Demo(args) => demo::run(&args, *output),

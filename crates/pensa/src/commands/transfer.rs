@@ -47,7 +47,7 @@ fn tell(output: Output, notes: &[String], conflicts: i64) {
 }
 
 /// The linked worktree whose files are meant, if it is one.
-fn worktree(options: &Options) -> Result<Option<String>> {
+pub(super) fn worktree(options: &Options) -> Result<Option<String>> {
     let explicit = options.store.as_deref().filter(|dir| !dir.as_os_str().is_empty());
     let cwd = connect::cwd()?;
     let from = explicit.map_or_else(|| cwd.clone(), |dir| cwd.join(dir));

@@ -5,13 +5,13 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Stdio};
 use std::thread::{self, JoinHandle};
 
-use pensa_testkit::{PATIENCE, Run, Sandbox, reap};
+use pensa_testkit::{PATIENCE, Run, Sandbox};
 use serde_json::json;
 
 use crate::steps::{task, text};
+use crate::typing::Terminal;
 
 const SECRET: &str = "s3cret-t0ken-of-the-team";
 
@@ -179,39 +179,6 @@ fn a_token_goes_to_its_own_server_when_that_is_called_by_name_and_nowhere_else()
         elsewhere(&pn, &["list"]).env("PN_DAEMON", server).env("PN_TOKEN", handed_over).ok();
         assert_eq!(heard.join().expect("a server that ends").as_deref(), expected);
         elsewhere(&pn, &["remote", "remove", "web"]).ok();
-    }
-}
-
-/// A shell command on a terminal of its own.
-struct Terminal {
-    child: Child,
-    screen: ChildStdout,
-    shown: String,
-}
-
-impl Terminal {
-    fn run(pn: &Sandbox, line: &str) -> Self {
-        let mut command = pn.command("script");
-        command.args(["-qec", line, "/dev/null"]).env("SHELL", "/bin/sh").env("PN", crate::PN);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script of util-linux");
-        let screen = child.stdout.take().expect("a pipe");
-        Self { child, screen, shown: String::new() }
-    }
-
-    /// Types once `prompt` is shown: before that, the terminal itself would echo.
-    fn answer(&mut self, prompt: &str, typed: &str) {
-        let mut byte = [0u8];
-        while !self.shown.ends_with(prompt) {
-            self.screen.read_exact(&mut byte).unwrap_or_else(|e| panic!("{e}: {:?}", self.shown));
-            self.shown.push(char::from(byte[0]));
-        }
-        self.child.stdin.as_mut().expect("a pipe").write_all(typed.as_bytes()).expect("typed");
-    }
-
-    /// All it showed, and how it ended.
-    fn end(mut self) -> (String, Option<i32>) {
-        self.screen.read_to_string(&mut self.shown).expect("UTF-8");
-        (self.shown, reap(&mut self.child).code())
     }
 }
 

@@ -1,0 +1,127 @@
+//! What doctor has to say about a store's git repository, and what it puts right there.
+//!
+//! Silent outside a repository, and for stores that are not part of a project.
+
+use std::path::Path;
+
+use pensa_core::ops::store::{Finding, Report, Severity};
+use pensa_core::{Code, Result};
+
+use super::Repo;
+use super::hooks::{HookState, Hooks, HooksReport};
+use super::seen::jsonl_files;
+use crate::home::Home;
+use crate::store::StoreDir;
+
+/// Looks at the repository around a store. What git can't tell or do is a finding, and no end of the check-up.
+pub(crate) fn check_up(home: &Home, fix: bool, report: &mut Report) {
+    let Home::Dir(store) = home else { return };
+    if store.root().file_name().is_none_or(|name| name != StoreDir::NAME) {
+        return;
+    }
+    match look(store, fix, report) {
+        Ok(()) => {}
+        Err(e) if e.code == Code::NoRepo => {}
+        // The user's hooks lie in one place for all repositories, which is nothing wrong.
+        Err(e) if e.code == Code::Unsupported => found(report, "hooks", Severity::Info, e.message, false),
+        Err(e) => found(report, "hooks", Severity::Warning, e.message, false),
+    }
+}
+
+fn look(store: &StoreDir, fix: bool, report: &mut Report) -> Result<()> {
+    let hooks = Hooks::of(store, store.project_dir())?;
+    tracked(&hooks.repo, store, report)?;
+    ignored(&hooks.repo, store, report)?;
+    installed(&hooks, &hooks.status()?, fix, report)
+}
+
+fn found(report: &mut Report, check: &str, severity: Severity, message: String, fixable: bool) {
+    report.findings.push(Finding { check: check.to_owned(), severity, message, issue_id: None, fixable });
+}
+
+/// A project that asks for the merge driver, or a clone that has a part of it all, should have all of it.
+fn installed(hooks: &Hooks, status: &HooksReport, fix: bool, report: &mut Report) -> Result<()> {
+    let before = report.findings.len();
+    let any = |state| status.hooks.iter().any(|hook| hook.state == state);
+    let wanted = status.gitattributes
+        || status.prek
+        || [HookState::Installed, HookState::Outdated, HookState::Overwritten].into_iter().any(any);
+    if !wanted {
+        let message = "commits do not export issues and merges do not import them here; pn hooks install changes that";
+        found(report, "hooks", Severity::Info, message.to_owned(), false);
+        return Ok(());
+    }
+    for hook in status.hooks.iter().filter(|hook| hook.state != HookState::Installed) {
+        let name = hook.name;
+        let message = match hook.state {
+            HookState::Overwritten => format!("another tool has overwritten the {name} hook"),
+            HookState::Outdated => format!("the {name} hook is not up to date or calls a pn that is not there"),
+            _ if status.prek => format!("the {name} hook is not installed; prek install does it"),
+            _ => format!("the {name} hook is not installed"),
+        };
+        found(report, "hooks", Severity::Warning, message, !status.prek);
+    }
+    if !status.merge_driver {
+        let message = "git is not told how to merge the JSONL files: it would leave conflict markers in them";
+        found(report, "merge_driver", Severity::Warning, message.to_owned(), true);
+    }
+    if !status.gitattributes {
+        let message = ".gitattributes does not give the JSONL files to the merge driver";
+        found(report, "merge_driver", Severity::Warning, message.to_owned(), true);
+    }
+    let fixable = report.findings.iter().skip(before).any(|finding| finding.fixable);
+    if fix && fixable {
+        let done = hooks.install()?;
+        report.fixes_applied.extend(done.changed.into_iter().map(|what| format!("installed {what}")));
+    }
+    Ok(())
+}
+
+/// Files of this machine that were committed: each merge and checkout would write over them.
+fn tracked(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()> {
+    let root = store.root();
+    let mut git = repo.git();
+    git.args(["ls-files", "-z", "--"]).arg(root.join("db.sqlite*")).arg(root.join("local"));
+    let told = super::run(&mut git)?;
+    for name in told.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let name = String::from_utf8_lossy(name);
+        let message =
+            format!("{name} is tracked by git, but belongs to this machine only; take it out of the repository");
+        found(report, "tracked_database", Severity::Error, message, false);
+    }
+    Ok(())
+}
+
+/// JSONL files that git does not see reach nobody.
+fn ignored(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()> {
+    let mut paths = jsonl_files(store.root());
+    let usual = store.root().join("issues.jsonl");
+    if !paths.contains(&usual) {
+        paths.push(usual);
+    }
+    paths.sort();
+    let told = super::run(repo.git().args(["check-ignore", "--verbose", "--"]).args(&paths))?;
+    for line in String::from_utf8_lossy(&told.stdout).lines() {
+        // "source:line:pattern", a tab, and the path
+        let Some((rule, path)) = line.split_once('\t') else { continue };
+        // The last rule that matches may be one that brings a file back.
+        if !pattern(rule).starts_with('!') {
+            let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
+            found(report, "ignored_jsonl", Severity::Warning, format!("git ignores {name}: {rule}"), false);
+        }
+    }
+    Ok(())
+}
+
+/// The pattern of a rule behind its place, which may have colons too.
+fn pattern(rule: &str) -> &str {
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut rest = rule;
+    while let Some((_, after)) = rest.split_once(':') {
+        match after.split_once(':') {
+            Some((part, pattern)) if number(part) => return pattern,
+            _ => rest = after,
+        }
+    }
+    rest
+}

@@ -1,0 +1,83 @@
+//! The merge driver in git's configuration, and how `pn` is called by what git starts.
+//!
+//! Which files it merges is told by `.gitattributes`; the merging itself is another command's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use pensa_core::{Error, Result};
+
+use super::{Repo, attributes, files, script};
+
+const NAME_KEY: &str = "merge.pensa.name";
+const DRIVER_KEY: &str = "merge.pensa.driver";
+const NAME: &str = "Pensa's issues, merged field by field";
+
+/// How a shell calls this program: by its name where that means the same program, else by its path.
+pub(super) fn program() -> Result<String> {
+    let here = std::env::current_exe().and_then(fs::canonicalize);
+    let by_name = on_path().and_then(|path| fs::canonicalize(path).ok());
+    match (here, by_name) {
+        (Ok(here), by_name) if by_name.as_ref() != Some(&here) => {
+            let path = here.to_str().ok_or_else(|| {
+                Error::invalid(format!("the path of this program is not UTF-8: {}", here.display()))
+                    .hint("put pn into a directory on your PATH")
+            })?;
+            Ok(script::quote(path))
+        }
+        _ => Ok("pn".to_owned()),
+    }
+}
+
+/// What a shell finds under our name.
+fn on_path() -> Option<PathBuf> {
+    let asked = Command::new("sh").args(["-c", "command -v pn"]).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let path = String::from_utf8(asked.ok()?.stdout).ok()?;
+    Some(PathBuf::from(path.trim_end_matches('\n'))).filter(|path| path.is_absolute())
+}
+
+fn driver(program: &str) -> String {
+    // Git replaces %O and its like; a percent sign of the path is none of them.
+    format!("{} merge-driver %O %A %B %P", program.replace('%', "%%"))
+}
+
+/// Whether git knows how to merge. By which `pn` is the user's choice.
+pub(super) fn is_configured(repo: &Repo) -> Result<bool> {
+    Ok(repo.setting(DRIVER_KEY)?.is_some_and(|driver| driver.ends_with(" merge-driver %O %A %B %P")))
+}
+
+/// Puts the driver into the repository's configuration; says whether it was another before.
+pub(super) fn configure(repo: &Repo, program: &str) -> Result<bool> {
+    let mut changed = false;
+    for (key, value) in [(NAME_KEY, NAME), (DRIVER_KEY, &driver(program))] {
+        if repo.setting(key)?.as_deref() != Some(value) {
+            repo.must(["config", "--local", "--replace-all", key, value])?;
+            changed = true;
+        }
+    }
+    Ok(changed)
+}
+
+/// Takes the driver out of the repository's configuration; says whether it was there.
+pub(super) fn forget(repo: &Repo) -> Result<bool> {
+    let there = super::run(repo.git().args(["config", "--local", "--get-regexp", r"^merge\.pensa\."]))?.success;
+    if there {
+        repo.must(["config", "--local", "--remove-section", "merge.pensa"])?;
+    }
+    Ok(there)
+}
+
+/// Configures the driver in the repository around `top`, the root of a work tree, if its `.gitattributes` name one that
+/// git does not know. A clone whose hooks came with it (by prek) has nobody else to do it.
+pub fn configure_if_named(top: &Path) -> Result<()> {
+    let rules = files::read(&top.join(".gitattributes"))?.unwrap_or_default();
+    if !attributes::name_driver(&String::from_utf8_lossy(&rules)) {
+        return Ok(());
+    }
+    let git_knows = super::run(super::git(top).args(["config", "--get", DRIVER_KEY]))?.line().is_some();
+    match Repo::around(top).filter(|_| !git_knows) {
+        Some(repo) => configure(&repo, &program()?).map(drop),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,234 @@
+//! What the engine asks of git, called as a program and never through a shell.
+//!
+//! Hooks, the merge driver and what doctor says about them have modules of their own.
+
+mod attributes;
+mod check_up;
+mod driver;
+mod files;
+mod hooks;
+mod prek;
+mod script;
+mod seen;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pensa_core::{Code, Error, Result};
+
+pub(crate) use check_up::check_up;
+pub use driver::configure_if_named as configure_driver_if_named;
+pub use hooks::{HookReport, HookState, Hooks, HooksReport};
+pub use script::Hook;
+pub use seen::{Seen, jsonl_files};
+
+/// Longest that git may take; it runs while other writers wait.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What git tells its hooks about the repository at hand. It would lead us astray wherever we mean another one.
+const SURROUNDINGS: [&str; 9] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+];
+
+/// How an error opens that says that another git command has the index.
+pub const INDEX_IS_LOCKED: &str = "git's index is locked";
+
+/// Stages files if they are in a git work tree; does nothing outside one.
+///
+/// Inside a hook they go into the index of the commit that is being made, which need not be the repository's own.
+pub fn stage(project: &Path, files: &[PathBuf]) -> Result<()> {
+    let project = fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
+    let own = work_tree(&mut git(&project));
+    // The repository that git itself is busy with, if we are in one of its hooks.
+    let at_hand = work_tree(&mut plain()).filter(|top| project.starts_with(top));
+    match (own, at_hand) {
+        (Some(own), Some(at_hand)) if own != at_hand => add(git(&project), files),
+        (_, Some(_)) => add(plain(), files).and_then(|()| add_to_index_in_waiting(files)),
+        (Some(_), None) => add(git(&project), files),
+        (None, None) => Ok(()),
+    }
+}
+
+fn add(mut git: Command, files: &[PathBuf]) -> Result<()> {
+    let told = run(git.args(["add", "--"]).args(files))?;
+    if told.success {
+        return Ok(());
+    }
+    let reason = told.stderr.trim();
+    if reason.contains("index.lock") {
+        return Err(Error::new(Code::Busy, format!("{INDEX_IS_LOCKED}: {reason}"))
+            .hint("another git command is at work in this repository; try again when it has ended"));
+    }
+    let error = Error::internal(format!("git add failed: {reason}"));
+    if reason.contains("ignored") {
+        Err(error.hint("pn doctor tells which rule ignores the files"))
+    } else {
+        Err(error)
+    }
+}
+
+/// `git commit FILE` commits from an index of its own. The index that is to be the repository's afterwards lies
+/// ready under another name; without the files it would say that they were put back to what they were.
+fn add_to_index_in_waiting(files: &[PathBuf]) -> Result<()> {
+    let index = run(plain().args(["rev-parse", "--git-path", "index"]))?.line();
+    let is_of_one_commit = |name: &OsStr| name.to_string_lossy().starts_with("next-index-");
+    let Some(index) = index.map(PathBuf::from).filter(|index| index.file_name().is_some_and(is_of_one_commit)) else {
+        return Ok(());
+    };
+    let waiting = index.with_file_name("index.lock");
+    if waiting.is_file() {
+        let mut git = plain();
+        git.env("GIT_INDEX_FILE", waiting);
+        // The commit is right without it.
+        let _ = add(git, files);
+    }
+    Ok(())
+}
+
+/// Whether a directory is in a work tree of git's.
+pub fn is_in_work_tree(dir: &Path) -> bool {
+    Repo::around(dir).is_some()
+}
+
+fn work_tree(git: &mut Command) -> Option<PathBuf> {
+    run(git.args(["rev-parse", "--show-toplevel"])).ok()?.line().map(PathBuf::from)
+}
+
+/// Whether a file is part of the repository. Without git, or outside a repository, it is not.
+pub(crate) fn is_tracked(project: &Path, file: &Path) -> bool {
+    run(git(project).args(["ls-files", "--error-unmatch", "--"]).arg(file)).is_ok_and(|told| told.success)
+}
+
+/// The commit that is checked out.
+pub(crate) fn head(project: &Path) -> Option<String> {
+    run(git(project).args(["rev-parse", "--verify", "--quiet", "HEAD"])).ok()?.line()
+}
+
+/// The commit that two others come from.
+pub(crate) fn merge_base(project: &Path, one: &str, other: &str) -> Option<String> {
+    run(git(project).args(["merge-base", "--end-of-options", one, other])).ok()?.line()
+}
+
+/// A file of a directory as it is in a commit.
+pub(crate) fn show(dir: &Path, commit: &str, file: &str) -> Option<Vec<u8>> {
+    let told = run(git(dir).args(["show", "--end-of-options", &format!("{commit}:./{file}")])).ok()?;
+    told.success.then_some(told.stdout)
+}
+
+/// Git in the repository that `dir` lies in, whatever repository a hook that we run in is about.
+fn git(dir: &Path) -> Command {
+    let mut command = plain();
+    command.arg("-C").arg(dir);
+    for name in SURROUNDINGS {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Git in the current directory and surroundings.
+fn plain() -> Command {
+    let mut command = Command::new("git");
+    // Its words are looked into, so they must be in one language.
+    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+    command
+}
+
+/// A repository and the work tree of it that is meant.
+#[derive(Debug, Clone)]
+struct Repo {
+    /// The root of the work tree.
+    top: PathBuf,
+    /// Where all work trees have their git directory.
+    common: PathBuf,
+}
+
+impl Repo {
+    /// The repository around a directory; none outside one, in a bare one, or without git.
+    fn around(dir: &Path) -> Option<Self> {
+        // Most directories outside a repository are known for that without asking git.
+        dir.ancestors().find(|above| above.join(".git").exists())?;
+        let top = work_tree(&mut git(dir))?;
+        let common = run(git(&top).args(["rev-parse", "--git-common-dir"])).ok()?.line()?;
+        Some(Self { common: fs::canonicalize(top.join(common)).ok()?, top })
+    }
+
+    fn git(&self) -> Command {
+        git(&self.top)
+    }
+
+    /// A setting, from wherever git takes it.
+    fn setting(&self, name: &str) -> Result<Option<String>> {
+        Ok(run(self.git().args(["config", "--get", name]))?.line())
+    }
+
+    /// Runs git, which must succeed.
+    fn must<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Told> {
+        let mut git = self.git();
+        let told = run(git.args(args))?;
+        if told.success { Ok(told) } else { Err(Error::internal(format!("git failed: {}", told.stderr.trim()))) }
+    }
+}
+
+#[derive(Debug)]
+struct Told {
+    success: bool,
+    stdout: Vec<u8>,
+    stderr: String,
+}
+
+impl Told {
+    /// The one line that was printed, if git succeeded and printed any.
+    fn line(self) -> Option<String> {
+        let text = String::from_utf8(self.stdout).ok()?;
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        (self.success && !line.is_empty()).then(|| line.to_owned())
+    }
+}
+
+/// Runs git to its end, or ends it when it takes too long.
+fn run(command: &mut Command) -> Result<Told> {
+    let failed = |e: std::io::Error| Error::internal(format!("cannot run git: {e}"));
+    let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().map_err(failed)?;
+    let (stdout, stderr) = (drain(child.stdout.take()), drain(child.stderr.take()));
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            return Ok(Told {
+                success: status.success(),
+                stdout: stdout.join().unwrap_or_default(),
+                stderr: String::from_utf8_lossy(&stderr.join().unwrap_or_default()).into_owned(),
+            });
+        }
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(Error::new(Code::Timeout, format!("git took longer than {} s", PATIENCE.as_secs())));
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Reads a pipe to its end, so that nobody waits for the other side of it.
+fn drain(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        bytes
+    })
+}

@@ -1,0 +1,218 @@
+//! Pensa's entries in the configuration of prek and pre-commit.
+//!
+//! The file is edited as text, so that comments and the order of everything else stay as they are. What is not plain
+//! enough for that is left to its owner.
+
+use std::path::PathBuf;
+
+use pensa_core::{Code, Error, Result};
+
+use super::script::Hook;
+use super::{Repo, files};
+
+const NAMES: [&str; 2] = [".pre-commit-config.yaml", ".pre-commit-config.yml"];
+const OPENING: &str = "# >>> pensa (pn hooks install --prek writes these entries)";
+const CLOSING: &str = "# <<< pensa";
+/// Marks a line that is ours outside the entries.
+const OURS: &str = "# pensa";
+
+/// The configuration of a repository, as it is.
+#[derive(Debug)]
+pub(super) struct Config {
+    path: PathBuf,
+    text: Option<String>,
+    /// prek would read its own kind of file instead.
+    has_toml: bool,
+}
+
+impl Config {
+    pub(super) fn of(repo: &Repo) -> Result<Self> {
+        let path = |name| repo.top.join(name);
+        let path = NAMES.map(path).into_iter().find(|path| path.exists()).unwrap_or_else(|| path(NAMES[0]));
+        Ok(Self { text: files::read_text(&path)?, has_toml: repo.top.join("prek.toml").exists(), path })
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    pub(super) fn has_entries(&self) -> bool {
+        self.text.as_deref().is_some_and(|text| text.lines().any(|line| line.trim() == OPENING))
+    }
+
+    /// The text with the entries; `project` is a word of a shell.
+    pub(super) fn with_entries(&self, project: &str) -> Result<Option<String>> {
+        if self.has_toml && self.text.is_none() {
+            return Err(Error::new(Code::Unsupported, "this project configures prek in prek.toml")
+                .hint("add hooks there that run pn hooks run pre-commit and so on, each in its stage"));
+        }
+        let rest = self.without_entries();
+        insert(rest.as_deref(), project).map(Some).ok_or_else(|| {
+            Error::new(Code::Unsupported, format!("the list of repos in {} is not one item a line", self.name()))
+                .hint("write it as a list with one item a line, then try again")
+        })
+    }
+
+    /// The text without the entries; none if nothing else was in it.
+    pub(super) fn without_entries(&self) -> Option<String> {
+        let text = self.text.as_deref()?;
+        if !self.has_entries() {
+            return Some(text.to_owned());
+        }
+        Some(take_out(text)).filter(|rest| !rest.is_empty())
+    }
+
+    pub(super) fn settle(&self, new: Option<String>) -> Result<bool> {
+        files::settle(&self.path, self.text.as_deref(), new.as_deref())
+    }
+}
+
+/// The entries, each line behind `indent`.
+fn entries(indent: &str, project: &str, end: &str) -> String {
+    let mut lines = vec![OPENING.to_owned(), "- repo: local".to_owned(), "  hooks:".to_owned()];
+    for hook in Hook::ALL {
+        let what = if hook == Hook::PreCommit { "export" } else { "import" };
+        let flag = if hook == Hook::PreCommit { ", with the commit" } else { "" };
+        lines.extend([
+            format!("    - id: pensa-{hook}"),
+            format!("      name: {what} issues{flag}"),
+            format!("      entry: pn --store {project} hooks run {hook}"),
+            "      language: system".to_owned(),
+            "      pass_filenames: false".to_owned(),
+            "      always_run: true".to_owned(),
+            format!("      stages: [{hook}]"),
+        ]);
+    }
+    lines.push(CLOSING.to_owned());
+    lines.iter().map(|line| format!("{indent}{line}{end}")).collect()
+}
+
+fn types(end: &str) -> String {
+    let names = Hook::ALL.map(Hook::name).join(", ");
+    format!("default_install_hook_types: [{names}]  {OURS}{end}")
+}
+
+/// The text with the entries at the end of its list of repos; none if it has one that can't be added to.
+fn insert(text: Option<&str>, project: &str) -> Option<String> {
+    let text = text.unwrap_or_default();
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let types = if text.lines().any(|line| line.starts_with("default_install_hook_types:")) {
+        String::new()
+    } else {
+        types(end)
+    };
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let Some(key) = lines.iter().position(|line| line.starts_with("repos:")) else {
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { end };
+        return Some(format!("{text}{gap}{types}repos:  {OURS}{end}{}", entries("  ", project, end)));
+    };
+    let value = lines.get(key)?.strip_prefix("repos:")?.split(" #").next()?.trim();
+    let before = lines.get(..key)?.concat();
+    if value == "[]" {
+        let after = lines.get(key + 1..)?.concat();
+        let repos = format!("repos:  {OURS}: was empty{end}");
+        return Some(format!("{before}{types}{repos}{}{after}", entries("  ", project, end)));
+    }
+    if !value.is_empty() {
+        return None;
+    }
+    let (last, indent) = last_of_list(&lines, key)?;
+    let list = lines.get(key..=last)?.concat();
+    let after = lines.get(last + 1..)?.concat();
+    let entries = entries(&indent, project, end);
+    if list.ends_with('\n') {
+        return Some(format!("{before}{types}{list}{entries}{after}"));
+    }
+    // A last line without an end stays one.
+    Some(format!("{before}{types}{list}{end}{}", entries.strip_suffix(end)?))
+}
+
+/// The last line of the list under the key in line `key`, and what its items stand behind.
+fn last_of_list(lines: &[&str], key: usize) -> Option<(usize, String)> {
+    let counts = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let first = lines.iter().skip(key + 1).find(|line| counts(line))?;
+    let indent: String = first.chars().take_while(|c| *c == ' ').collect();
+    if !first.trim_start().starts_with("- ") {
+        return None;
+    }
+    let belongs = |line: &str| line.starts_with(' ') || (indent.is_empty() && line.starts_with("- "));
+    let mut last = key;
+    for (at, line) in lines.iter().enumerate().skip(key + 1).filter(|(_, line)| counts(line)) {
+        if !belongs(line) {
+            break;
+        }
+        last = at;
+    }
+    Some((last, indent))
+}
+
+/// The text without anything of ours.
+fn take_out(text: &str) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let at = |mark: &str| lines.iter().position(|line| line.trim() == mark);
+    let (Some(start), Some(stop)) = (at(OPENING), at(CLOSING)) else { return text.to_owned() };
+    let is_last_without_end = stop + 1 == lines.len() && !text.ends_with('\n');
+    let has_more = lines.get(stop + 1).is_some_and(|line| line.trim_start().starts_with("- "));
+    let mut rest = String::new();
+    for (number, line) in lines.iter().enumerate() {
+        let end = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
+        match line.trim_end() {
+            _ if (start..=stop).contains(&number) => {}
+            line if line.starts_with("default_install_hook_types:") && line.ends_with(OURS) => {}
+            "repos:  # pensa" if !has_more => {}
+            "repos:  # pensa: was empty" if !has_more => rest.push_str(&format!("repos: []{end}")),
+            _ => rest.push_str(line),
+        }
+    }
+    if is_last_without_end {
+        return rest.strip_suffix("\r\n").or_else(|| rest.strip_suffix('\n')).unwrap_or(&rest).to_owned();
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = "# ours\nrepos:\n- repo: https://a.test/x\n  rev: v1\n  hooks:\n  - id: a # why\n\n# the end\nci:\n  skip: [a]\n";
+
+    #[test]
+    fn entries_come_and_go_without_a_trace() {
+        let indented =
+            PLAIN.replace("\n- repo", "\n    - repo").replace("\n  ", "\n      ").replace("      skip", "  skip");
+        let texts = [
+            PLAIN.to_owned(),
+            indented,
+            PLAIN.replace('\n', "\r\n"),
+            "repos: []\nfail_fast: true\n".to_owned(),
+            "fail_fast: true\n".to_owned(),
+            "---\n# nothing yet\n".to_owned(),
+            "repos:\n  - repo: local\n    hooks: []".to_owned(),
+            "default_install_hook_types: [pre-push]\nrepos:\n- repo: meta\n  hooks: []\n".to_owned(),
+        ];
+        for text in texts {
+            let with = insert(Some(&text), ".").expect("a plain list");
+            assert_ne!(with, text);
+            assert_eq!(take_out(&with), text, "{with}");
+        }
+        assert_eq!(take_out(&insert(None, ".").expect("a new file")), "");
+    }
+
+    #[test]
+    fn entries_stand_at_the_end_of_the_list_and_behind_its_indentation() {
+        let with = insert(Some(PLAIN), "'my app'").expect("a plain list");
+        let expected = "  - id: a # why\n# >>> pensa (pn hooks install --prek writes these entries)\n- repo: local\n  hooks:\n    - id: pensa-pre-commit\n";
+        assert!(with.contains(expected), "{with}");
+        assert!(with.contains("      entry: pn --store 'my app' hooks run pre-commit\n"), "{with}");
+        assert!(with.contains("# <<< pensa\n\n# the end\nci:\n"), "{with}");
+    }
+
+    #[test]
+    fn a_list_that_is_not_one_item_a_line_is_left_alone() {
+        for text in
+            ["repos: [{repo: local, hooks: []}]\n", "repos:\n  repo: local\n", "repos:\n", "repos: &a\n- repo: x\n"]
+        {
+            assert_eq!(insert(Some(text), "."), None, "{text}");
+        }
+    }
+}

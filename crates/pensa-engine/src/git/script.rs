@@ -1,0 +1,294 @@
+//! The text of Pensa's part in a hook, and how it goes into a hook file and out of it again.
+//!
+//! Knows bytes only; where hooks lie and whose they are is left to [`super::hooks`].
+
+use std::fmt;
+use std::str::FromStr;
+
+use pensa_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// The hooks that Pensa has a part in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hook {
+    PreCommit,
+    PostMerge,
+    PostCheckout,
+    PostRewrite,
+}
+
+impl Hook {
+    pub const ALL: [Hook; 4] = [Hook::PreCommit, Hook::PostMerge, Hook::PostCheckout, Hook::PostRewrite];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Hook::PreCommit => "pre-commit",
+            Hook::PostMerge => "post-merge",
+            Hook::PostCheckout => "post-checkout",
+            Hook::PostRewrite => "post-rewrite",
+        }
+    }
+}
+
+impl fmt::Display for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Hook {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let known = Hook::ALL.into_iter().find(|hook| hook.name() == name);
+        known.ok_or_else(|| {
+            let names = Hook::ALL.map(Hook::name).join(", ");
+            Error::invalid(format!("not a hook of ours: {name:?}")).hint(format!("one of {names}"))
+        })
+    }
+}
+
+/// Why a hook file has our part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// There was no such hook: the file is ours.
+    Own,
+    /// Another tool's shell script, with our part in front of its own.
+    Guest,
+    /// The file is ours and calls another tool's hook, which lies beside it under another name.
+    Chain,
+}
+
+impl Kind {
+    const ALL: [Kind; 3] = [Kind::Own, Kind::Guest, Kind::Chain];
+
+    fn opening(self) -> &'static str {
+        match self {
+            Kind::Own => "# >>> pensa (pn hooks remove deletes this file)",
+            Kind::Guest => "# >>> pensa (pn hooks remove takes this part out again)",
+            Kind::Chain => "# >>> pensa (pn hooks remove puts back the hook that was here)",
+        }
+    }
+}
+
+const CLOSING: &str = "# <<< pensa";
+const SHEBANG: &str = "#!/bin/sh\n";
+const PROGRAM: &str = "pensa_pn=";
+const STORE: &str = "pensa_store=";
+
+/// What the hook that was there before ours is called when ours calls it.
+pub(super) fn chained_name(hook: Hook) -> String {
+    format!("{hook}.pre-pensa")
+}
+
+/// What differs from one installation to another; both are words of a shell, quoted as need be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Words {
+    /// How `pn` is called.
+    pub(super) program: String,
+    /// The project, seen from the root of the work tree.
+    pub(super) store: String,
+}
+
+/// One word of a shell, whatever is in it.
+pub(super) fn quote(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./+@:".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Our part. It must stand in front of any script of any shell: no trace in `$@`, standard input or directory, and no
+/// command that fails where `set -e` would end the script.
+pub(super) fn part(hook: Hook, kind: Kind, words: &Words) -> String {
+    let (opening, chain) = (kind.opening(), if kind == Kind::Chain { chain(hook) } else { String::new() });
+    let Words { program, store } = words;
+    let (flag, failed) = match hook {
+        Hook::PreCommit => ("", "git commit --no-verify commits without an export' >&2; exit 1"),
+        Hook::PostCheckout => (r#" "${3:-1}""#, "pn import tells more' >&2"),
+        Hook::PostMerge | Hook::PostRewrite => ("", "pn import tells more' >&2"),
+    };
+    let otherwise = match hook {
+        Hook::PreCommit => "issues are not exported with this commit",
+        _ => "issues are not imported",
+    };
+    let run = format!(r#""$pensa_pn" --store "$pensa_store" hooks run {hook}{flag} </dev/null || pensa_status=$?"#);
+    format!(
+        r#"{opening}
+{PROGRAM}{program}
+{STORE}{store}
+pensa_status=0
+if ! command -v "$pensa_pn" >/dev/null 2>&1; then pensa_pn=pn; fi
+if ! command -v "$pensa_pn" >/dev/null 2>&1; then
+  echo 'pensa: pn is not installed here: {otherwise}' >&2
+elif timeout -k 5 40 true >/dev/null 2>&1; then
+  timeout -k 5 40 {run}
+else
+  {run}
+fi
+if [ "$pensa_status" -ne 0 ]; then
+  echo 'pensa: the {hook} hook failed; {failed}
+fi
+{chain}{CLOSING}
+"#
+    )
+}
+
+fn chain(hook: Hook) -> String {
+    let next = chained_name(hook);
+    format!(
+        r#"pensa_next=$(dirname -- "$0")/{next}
+PENSA_HOOK_DEPTH=$((${{PENSA_HOOK_DEPTH:-0}} + 1))
+export PENSA_HOOK_DEPTH
+if [ "$PENSA_HOOK_DEPTH" -gt 8 ]; then echo 'pensa: the {hook} hooks call each other in a circle' >&2; exit 1; fi
+if [ -x "$pensa_next" ]; then exec "$pensa_next" "$@"; fi
+"#
+    )
+}
+
+/// A hook file of our own.
+pub(super) fn file(hook: Hook, kind: Kind, words: &Words) -> Vec<u8> {
+    format!("{SHEBANG}{}", part(hook, kind, words)).into_bytes()
+}
+
+/// Another tool's script with our part behind its first line; none if it is no script that a shell runs.
+pub(super) fn insert(script: &[u8], hook: Hook, words: &Words) -> Option<Vec<u8>> {
+    let end = script.iter().position(|byte| *byte == b'\n')? + 1;
+    let first = str::from_utf8(script.get(..end)?).ok()?;
+    if !is_shell(first) || script.contains(&0) {
+        return None;
+    }
+    let (head, tail) = script.split_at(end);
+    Some([head, part(hook, Kind::Guest, words).as_bytes(), tail].concat())
+}
+
+/// Whether a first line names a shell whose scripts our part can stand in.
+fn is_shell(line: &str) -> bool {
+    let Some(line) = line.strip_prefix("#!") else { return false };
+    let Some(line) = line.strip_suffix('\n').filter(|line| !line.ends_with('\r')) else { return false };
+    let mut words = line.split_ascii_whitespace();
+    let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let mut interpreter = words.next().map(base);
+    if interpreter.as_deref() == Some("env") {
+        interpreter = words.find(|word| *word != "-S").map(base);
+    }
+    let harmless = |word: &str| word.strip_prefix('-').is_some_and(|flags| flags.chars().all(|c| "eux".contains(c)));
+    let known = ["sh", "bash", "dash", "ash", "ksh", "zsh"];
+    interpreter.is_some_and(|name| known.contains(&name.as_str())) && words.all(harmless)
+}
+
+/// A hook file with our part in it, taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) kind: Kind,
+    part: Vec<u8>,
+    /// The file without our part.
+    pub(super) rest: Vec<u8>,
+}
+
+impl Found {
+    /// Whether nobody has put anything of theirs into a file of ours.
+    pub(super) fn is_alone(&self) -> bool {
+        self.rest == SHEBANG.as_bytes()
+    }
+
+    /// The words that were put in, if they can be read.
+    pub(super) fn words(&self) -> Option<Words> {
+        let text = str::from_utf8(&self.part).ok()?;
+        let word = |name| text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+        Some(Words { program: word(PROGRAM)?, store: word(STORE)? })
+    }
+
+    /// Whether our part is what this version would write, apart from the words.
+    pub(super) fn is_current(&self, hook: Hook) -> bool {
+        self.words().is_some_and(|words| self.has(hook, &words))
+    }
+
+    pub(super) fn has(&self, hook: Hook, words: &Words) -> bool {
+        part(hook, self.kind, words).as_bytes() == self.part
+    }
+
+    /// The file with our part as it is written now, in its place.
+    pub(super) fn renewed(&self, hook: Hook, words: &Words) -> Vec<u8> {
+        let end = self.rest.iter().position(|byte| *byte == b'\n').map_or(self.rest.len(), |at| at + 1);
+        let (head, tail) = self.rest.split_at(end);
+        [head, part(hook, self.kind, words).as_bytes(), tail].concat()
+    }
+}
+
+/// Our part in a hook file, if it has one.
+pub(super) fn find(file: &[u8]) -> Option<Found> {
+    let (kind, start) = Kind::ALL.into_iter().find_map(|kind| {
+        let line = format!("{}\n", kind.opening());
+        position(file, line.as_bytes()).map(|at| (kind, at))
+    })?;
+    let closing = format!("{CLOSING}\n");
+    let end = start + position(file.get(start..)?, closing.as_bytes())? + closing.len();
+    let (part, rest) = (file.get(start..end)?.to_vec(), [file.get(..start)?, file.get(end..)?].concat());
+    Some(Found { kind, part, rest })
+}
+
+fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|window| window == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words() -> Words {
+        Words { program: quote("/opt/it's here/pn"), store: quote(".") }
+    }
+
+    #[test]
+    fn what_is_put_into_a_script_comes_out_without_a_trace() {
+        let scripts: [&[u8]; 4] =
+            [b"#!/bin/sh\n", b"#!/usr/bin/env -S bash -eu\necho \xff\n", b"#!/bin/zsh\nno end", b"#!/bin/sh -e\n\n\n"];
+        for script in scripts {
+            for hook in Hook::ALL {
+                let with = insert(script, hook, &words()).expect("a shell's script");
+                let found = find(&with).expect("our part");
+                assert_eq!((found.kind, found.rest.as_slice()), (Kind::Guest, script));
+                assert_eq!(found.words(), Some(words()));
+                assert!(found.is_current(hook));
+                assert_eq!(found.renewed(hook, &words()), with);
+            }
+        }
+    }
+
+    #[test]
+    fn only_scripts_of_a_shell_are_changed() {
+        let others: [&[u8]; 9] = [
+            b"",
+            b"\x7fELF",
+            b"#!/usr/bin/env python3\n",
+            b"#!/bin/sh",
+            b"#!/bin/sh\r\necho\r\n",
+            b"echo no first line\n",
+            b"#!/bin/sh\n\0",
+            b"#!/bin/sh -n\n",
+            b"#!/usr/bin/fish\n",
+        ];
+        for other in others {
+            assert_eq!(insert(other, Hook::PreCommit, &words()), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_another_version_is_told_from_ours() {
+        let file = file(Hook::PostMerge, Kind::Own, &words());
+        let older = String::from_utf8(file).expect("text").replace("pensa_status=0\n", "");
+        let found = find(older.as_bytes()).expect("our part");
+        assert!(!found.is_current(Hook::PostMerge) && found.is_alone());
+        assert!(find(b"#!/bin/sh\n# >>> pensa, says somebody\n").is_none());
+    }
+
+    #[test]
+    fn words_are_quoted_only_if_they_need_it() {
+        assert_eq!(quote("/usr/local/bin/pn"), "/usr/local/bin/pn");
+        assert_eq!(quote(""), "''");
+        assert_eq!(quote("a b;'c"), r"'a b;'\''c'");
+    }
+}

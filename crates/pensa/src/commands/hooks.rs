@@ -1,0 +1,164 @@
+//! `pn hooks`, and what the hooks do when git calls them. Installing them is the engine's business.
+
+use std::io::Write;
+use std::path::Path;
+use std::process;
+use std::thread;
+use std::time::Duration;
+
+use pensa_core::ops::store::{Export, Import};
+use pensa_core::{Code, Error, Result, text};
+use pensa_engine::StoreDir;
+use pensa_engine::git::{self, Hook, HookState, HooksReport, Seen};
+
+use super::transfer;
+use crate::cli::{Hooks, HooksInstall, HooksRun, Options};
+use crate::connect;
+use crate::output::Output;
+use crate::render::{Render, Screen};
+
+pub(super) fn run(options: &Options, output: Output, command: &Hooks) -> Result<()> {
+    let report = match command {
+        Hooks::Run(args) => return called_by_git(options, args),
+        Hooks::Install(HooksInstall { prek: true }) => here(options)?.install_prek()?,
+        Hooks::Install(HooksInstall { prek: false }) => here(options)?.install()?,
+        Hooks::Status => here(options)?.status()?,
+        Hooks::Remove => here(options)?.remove()?,
+    };
+    show(output, &report)
+}
+
+fn show(output: Output, report: &HooksReport) -> Result<()> {
+    output.answer(report)?;
+    report.notes.iter().for_each(|note| output.note(note));
+    Ok(())
+}
+
+/// The hooks of the repository in which the store is that is meant here.
+fn here(options: &Options) -> Result<git::Hooks> {
+    git::Hooks::of(&connect::store(options)?, &connect::cwd()?)
+}
+
+/// What a hook does. Only a failing export fails: git can't take back what the other hooks come after.
+fn called_by_git(options: &Options, args: &HooksRun) -> Result<()> {
+    let (hook, limit) = (args.hook, args.limit);
+    let top = connect::cwd()?.join(options.store.as_deref().unwrap_or(Path::new(".")));
+    // A branch from before there was a store.
+    if !has_store(&top.join(StoreDir::NAME)) {
+        return Ok(());
+    }
+    give_up_after(Duration::from_secs(limit), hook);
+    let done = match hook {
+        Hook::PreCommit => export(options, &top),
+        Hook::PostMerge | Hook::PostRewrite => import(options, &top, true),
+        Hook::PostCheckout => import(options, &top, args.flag != "0"),
+    };
+    // Best told by pn doctor if it fails.
+    let _ = connect::cwd().and_then(|top| git::configure_driver_if_named(&top));
+    match (done, hook) {
+        (Ok(()), _) => Ok(()),
+        (Err(e), Hook::PreCommit) => Err(blocking(e)),
+        (Err(e), _) => {
+            tell(&format!("pensa: issues were not imported: {}", e.message));
+            tell(&format!("pensa: {}; pn import tries again", e.hint.as_deref().unwrap_or("put that right")));
+            Ok(())
+        }
+    }
+}
+
+fn has_store(dir: &Path) -> bool {
+    dir.join("config.toml").exists() || !git::jsonl_files(dir).is_empty()
+}
+
+/// Ends the process when it takes too long, whatever it waits for. What was not committed by then did not happen.
+fn give_up_after(limit: Duration, hook: Hook) {
+    thread::spawn(move || {
+        thread::sleep(limit);
+        let seconds = limit.as_secs();
+        if hook == Hook::PreCommit {
+            tell(&format!("pensa: gave up after {seconds} s; pn export tells more, {WITHOUT_EXPORT}"));
+            process::exit(1);
+        }
+        tell(&format!("pensa: gave up after {seconds} s: issues were not imported; pn import tries again"));
+        process::exit(0);
+    });
+}
+
+const WITHOUT_EXPORT: &str = "git commit --no-verify commits without an export";
+
+fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", text::printable_block(line));
+}
+
+fn blocking(e: Error) -> Error {
+    let hint = match &e.hint {
+        Some(hint) => format!("{hint}; then commit again ({WITHOUT_EXPORT})"),
+        None => format!("pn export tells more; then commit again ({WITHOUT_EXPORT})"),
+    };
+    Error { hint: Some(hint), ..e }.within("the commit was stopped because issues could not be exported")
+}
+
+fn export(options: &Options, top: &Path) -> Result<()> {
+    let by_server = connect::server(options).is_some();
+    match connect::client(options)?.call(&Export { worktree: transfer::worktree(options)?, ..Export::default() }) {
+        Ok(_) => {}
+        Err(e) if by_server && e.code == Code::Unsupported => {
+            tell(&format!("pensa: nothing to export with this commit: {}", e.message));
+            return Ok(());
+        }
+        // It wrote the files; the index of this commit is ours to fill.
+        Err(e) if by_server && e.message.starts_with(git::INDEX_IS_LOCKED) => {}
+        Err(e) => return Err(e),
+    }
+    let dir = top.join(StoreDir::NAME);
+    if by_server {
+        git::stage(top, &git::jsonl_files(&dir))?;
+    }
+    Ok(())
+}
+
+/// Imports; after a checkout of single files only if there are JSONL files among them.
+fn import(options: &Options, top: &Path, always: bool) -> Result<()> {
+    let dir = top.join(StoreDir::NAME);
+    let by_server = connect::server(options).is_some();
+    let seen = if by_server { None } else { Some(Seen::now(&connect::store(options)?, &dir)?) };
+    if !always && seen.as_ref().is_some_and(Seen::is_known) {
+        return Ok(());
+    }
+    match connect::client(options)?.call(&Import { worktree: transfer::worktree(options)?, ..Import::default() }) {
+        Err(e) if by_server && e.code == Code::Unsupported => return Ok(()),
+        other => other?,
+    };
+    // Only saves work.
+    seen.map_or(Ok(()), |seen| seen.remember())
+}
+
+impl Render for HooksReport {
+    fn render(&self, screen: &mut Screen) {
+        for hook in &self.hooks {
+            let state = match hook.state {
+                HookState::Installed if self.prek => "installed by prek or pre-commit",
+                HookState::Installed => "installed",
+                HookState::Outdated => "not up to date",
+                HookState::Missing => "missing",
+                HookState::Overwritten => "overwritten by another tool",
+                HookState::Foreign => "another tool's",
+            };
+            screen.plain(&format!("{:<14} {state}", hook.name.name())).end();
+        }
+        let state = match (self.merge_driver, self.gitattributes) {
+            (true, true) => "installed",
+            (true, false) => "not named in .gitattributes",
+            (false, true) => "named in .gitattributes, but not configured",
+            (false, false) => "missing",
+        };
+        screen.plain(&format!("{:<14} {state}", "merge driver")).end();
+        for what in &self.changed {
+            screen.plain("changed ").text(what).end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.changed.clone()
+    }
+}
