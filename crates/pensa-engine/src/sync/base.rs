@@ -1,8 +1,9 @@
 //! The common ancestor of a file and the database: what files and database last agreed on or, after another branch
 //! was checked out, what the two branches have in common.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pensa_core::Result;
 use pensa_core::sync::{COLLECTIONS, Collection, Record, lines};
@@ -15,52 +16,82 @@ use crate::git;
 use crate::tables::agreements::{self, Agreement};
 
 /// Where the versions before a merge come from.
-#[derive(Debug)]
-pub(super) enum Base {
-    /// What was agreed on: whatever is not newer than that does not come from it.
-    Agreed(Contents),
-    /// What two branches have in common.
-    Commit(Contents),
-    None,
+#[derive(Debug, Default)]
+pub(super) struct Base {
+    /// What was agreed on, unless another line of history was checked out since.
+    agreed: Option<Contents>,
+    /// The place, and the commit that the agreement and what is checked out both come from.
+    common: Option<(PathBuf, String)>,
+    committed: OnceCell<Contents>,
 }
 
 impl Base {
     pub(super) fn find(tx: &Tx<'_>, place: &Place, agreed: Option<(Agreement, Contents)>) -> Result<Self> {
-        let known = match &agreed {
-            Some((agreement, _)) => agreement.head.clone(),
+        let (agreed, known) = match agreed {
+            Some((agreement, contents)) => (Some(contents), agreement.head),
             // A new worktree: the database knows what any other has.
-            None => agreements::all(tx)?.into_iter().find_map(|agreement| agreement.head),
+            None => (None, agreements::all(tx)?.into_iter().find_map(|agreement| agreement.head)),
         };
-        if let (Some(known), Some(head)) = (known, git::head(&place.project))
-            && let Some(common) = git::merge_base(&place.project, &known, &head)
-            && (common != known || agreed.is_none())
-        {
-            return Ok(Base::Commit(committed(&place.dir, &common)));
-        }
-        Ok(agreed.map_or(Base::None, |(_, contents)| Base::Agreed(contents)))
+        let Some(known) = known else { return Ok(Self { agreed, ..Self::default() }) };
+        let common = git::head(&place.project).and_then(|head| git::merge_base(&place.project, &known, &head));
+        let agreed = agreed.filter(|_| common.as_ref().is_none_or(|common| *common == known));
+        let common = common.map(|common| (place.dir.clone(), common));
+        Ok(Self { agreed, common, ..Self::default() })
     }
 
     /// The versions of these records.
-    pub(super) fn versions(&self, collection: &Collection, wanted: &HashSet<String>) -> HashMap<String, Record> {
-        let (Base::Agreed(contents) | Base::Commit(contents)) = self else { return HashMap::new() };
-        let at = COLLECTIONS.iter().position(|other| other.name == collection.name);
-        let bytes = at.and_then(|at| contents[at].as_deref()).unwrap_or_default();
-        if wanted.is_empty() {
-            return HashMap::new();
-        }
-        let is_wanted = |text: &[u8]| {
-            serde_json::from_slice::<Name<'_>>(text).is_ok_and(|name| wanted.contains(&name.key(collection)))
-        };
-        // What cannot be read cannot be a base.
-        let versions =
-            lines(bytes).filter(|line| is_wanted(line.text)).filter_map(|line| collection.read(line.text).ok());
-        versions.map(|record| (collection.key(&record), record)).collect()
+    pub(super) fn versions<'b>(&'b self, collection: &'static Collection, wanted: HashSet<String>) -> Versions<'b> {
+        let agreed = self.agreed.as_ref().map(|contents| records(contents, collection, &wanted));
+        Versions { base: self, collection, agreed: agreed.unwrap_or_default(), wanted, committed: OnceCell::new() }
     }
 
-    /// Whether a version that is no newer than its base comes from elsewhere.
-    pub(super) fn is_outrun(&self, collection: &Collection, base: &Record, theirs: &Record) -> bool {
-        matches!(self, Base::Agreed(_)) && base != theirs && collection.version(theirs) <= collection.version(base)
+    /// The files of the common commit, looked up when they are first needed.
+    fn committed(&self) -> &Contents {
+        self.committed.get_or_init(|| match &self.common {
+            Some((dir, commit)) => committed(dir, commit),
+            None => Contents::default(),
+        })
     }
+}
+
+/// The versions of some records before the merge.
+#[derive(Debug)]
+pub(super) struct Versions<'b> {
+    base: &'b Base,
+    collection: &'static Collection,
+    wanted: HashSet<String>,
+    agreed: HashMap<String, Record>,
+    committed: OnceCell<HashMap<String, Record>>,
+}
+
+impl Versions<'_> {
+    /// The version that another comes from. One that is no newer than what was agreed on comes from before it: then it
+    /// is the commit's, which may be an older one.
+    pub(super) fn before(&self, key: &str, theirs: &Record) -> Option<&Record> {
+        let is_outrun = |agreed: &&Record| self.collection.version(theirs) <= self.collection.version(agreed);
+        let of_commit = || {
+            let load = || records(self.base.committed(), self.collection, &self.wanted);
+            self.committed.get_or_init(load).get(key)
+        };
+        match self.agreed.get(key) {
+            Some(agreed) if !is_outrun(&agreed) || agreed == theirs => Some(agreed),
+            _ => of_commit(),
+        }
+    }
+}
+
+/// Those of these records that are in a file.
+fn records(contents: &Contents, collection: &Collection, wanted: &HashSet<String>) -> HashMap<String, Record> {
+    let at = COLLECTIONS.iter().position(|other| other.name == collection.name);
+    let bytes = at.and_then(|at| contents[at].as_deref()).unwrap_or_default();
+    if wanted.is_empty() {
+        return HashMap::new();
+    }
+    let is_wanted =
+        |text: &[u8]| serde_json::from_slice::<Name<'_>>(text).is_ok_and(|name| wanted.contains(&name.key(collection)));
+    // What cannot be read cannot be a base.
+    let versions = lines(bytes).filter(|line| is_wanted(line.text)).filter_map(|line| collection.read(line.text).ok());
+    versions.map(|record| (collection.key(&record), record)).collect()
 }
 
 /// The files in a commit.

@@ -37,7 +37,7 @@ pub(super) fn replace(
     }
     let (again, fixes) = (loading.again, loading.seen.fixes);
     deps::count_blockers(tx)?;
-    take::all(cx, tx, &Base::None, again, report)?;
+    take::all(cx, tx, &Base::default(), again, report)?;
     free_fixers(tx, fixes, report)?;
     import::log(cx, tx, counts)
 }

@@ -78,7 +78,7 @@ impl Taking<'_, '_> {
     fn table(&mut self, table: &'static dyn Table, news: Vec<Incoming>) -> Result<Vec<(usize, String)>> {
         let collection = table.collection();
         let wanted: HashSet<String> = news.iter().map(|incoming| collection.key(&incoming.record)).collect();
-        let bases = self.base.versions(collection, &wanted);
+        let bases = self.base.versions(collection, wanted);
         let mut lines: HashMap<String, usize> = HashMap::new();
         let mut touched = Vec::new();
         for mut incoming in news {
@@ -89,7 +89,8 @@ impl Taking<'_, '_> {
                 self.report.note(format!("{file} has {key} twice, in lines {first} and {}", incoming.line));
             }
             touched.push((incoming.line, key.clone()));
-            self.one(table, bases.get(&key), incoming)?;
+            let base = bases.before(&key, &incoming.record).cloned();
+            self.one(table, base.as_ref(), incoming)?;
         }
         Ok(touched)
     }
@@ -132,7 +133,6 @@ impl Taking<'_, '_> {
         theirs: &Record,
     ) -> Result<Record> {
         let collection = table.collection();
-        let base = base.filter(|base| !self.base.is_outrun(collection, base, theirs));
         let mut failed = None;
         let was_known = |field: &str, value: &Value| {
             table.has_had(self.tx, key, field, value).unwrap_or_else(|e| {
