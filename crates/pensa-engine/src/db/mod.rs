@@ -211,6 +211,14 @@ impl Tx<'_> {
         }
     }
 
+    /// Fills empty tables: whatever helps to find rows is made when all are there, which costs a fraction.
+    pub(crate) fn filling<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.filling(work),
+            Driver::Postgres(_) => work(),
+        }
+    }
+
     /// What the database itself says is wrong with it.
     pub(crate) fn integrity_problems(&self) -> Result<Vec<String>> {
         match &self.driver {

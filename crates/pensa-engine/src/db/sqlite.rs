@@ -301,6 +301,24 @@ impl Transaction<'_> {
         self.connection.pragma_update(None, "cache_size", LARGE_CACHE_KIB).map_err(|e| self.failed(e))
     }
 
+    pub(crate) fn filling<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let mut indexes: Vec<(String, String)> = Vec::new();
+        let sql = "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL
+             AND tbl_name IN ('issues', 'deps', 'comments') ORDER BY rowid";
+        self.prepare(sql)?.for_each(params![], &mut |row| {
+            indexes.push((row.text(0)?, row.text(1)?));
+            Ok(())
+        })?;
+        for (name, _) in &indexes {
+            self.connection.execute_batch(&format!("DROP INDEX \"{name}\"")).map_err(|e| self.failed(e))?;
+        }
+        let done = work()?;
+        for (_, sql) in &indexes {
+            self.connection.execute_batch(sql).map_err(|e| self.failed(e))?;
+        }
+        Ok(done)
+    }
+
     pub(crate) fn integrity_problems(&self) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         self.prepare("PRAGMA quick_check")?.for_each(params![], &mut |row| {

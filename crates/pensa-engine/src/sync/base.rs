@@ -87,8 +87,7 @@ fn records(contents: &Contents, collection: &Collection, wanted: &HashSet<String
     if wanted.is_empty() {
         return HashMap::new();
     }
-    let is_wanted =
-        |text: &[u8]| serde_json::from_slice::<Name<'_>>(text).is_ok_and(|name| wanted.contains(&name.key(collection)));
+    let is_wanted = |text: &[u8]| key(collection, text).is_some_and(|key| wanted.contains(&key));
     // What cannot be read cannot be a base.
     let versions = lines(bytes).filter(|line| is_wanted(line.text)).filter_map(|line| collection.read(line.text).ok());
     versions.map(|record| (collection.key(&record), record)).collect()
@@ -101,6 +100,11 @@ fn committed(dir: &Path, commit: &str) -> Contents {
         *slot = git::show(dir, commit, &collection.file_name());
     }
     contents
+}
+
+/// What names the record of a line, without reading the rest of it.
+pub(super) fn key(collection: &Collection, line: &[u8]) -> Option<String> {
+    serde_json::from_slice::<Name<'_>>(line).ok().map(|name| name.key(collection))
 }
 
 /// Just enough of a line to know which record it is.

@@ -17,7 +17,7 @@ use crate::tables::tombstones;
 /// The lines of every file, as the database has them now, and how many there are.
 type Rendered = [Part; COLLECTIONS.len()];
 
-fn render(tx: &Tx<'_>) -> Result<Rendered> {
+pub(super) fn render(tx: &Tx<'_>) -> Result<Rendered> {
     let mut parts = Rendered::default();
     for (table, part) in TABLES.into_iter().zip(&mut parts) {
         table.render(tx, part)?;

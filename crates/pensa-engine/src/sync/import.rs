@@ -5,14 +5,14 @@ use std::fs;
 
 use pensa_core::event::EventType;
 use pensa_core::ops::store::Transfer;
-use pensa_core::sync::{COLLECTIONS, Collection, Conflict, Line, Record, lines};
+use pensa_core::sync::{COLLECTIONS, Collection, Conflict, Line, lines};
 use pensa_core::{Access, Result};
 use serde_json::{Map, json};
 
 use super::agreed::{self, Contents};
 use super::base::Base;
 use super::place::Place;
-use super::{files, load, take};
+use super::{export, files, load, take};
 use crate::context::Context;
 use crate::db::{NewEvent, Tx, params};
 use crate::error;
@@ -62,12 +62,9 @@ impl Report {
     }
 }
 
-/// A record from a file.
-#[derive(Debug)]
-pub(super) struct Incoming {
-    pub(super) line: usize,
-    pub(super) record: Record,
-}
+/// Lines of each file that say something new. They are read again one by one, so that not all of them are in memory
+/// as records.
+pub(super) type News<'b> = [Vec<Line<'b>>; COLLECTIONS.len()];
 
 /// Takes the files of a place into the database; `authoritative` makes the database what the files are.
 pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative: bool) -> Result<Transfer> {
@@ -123,42 +120,54 @@ pub(super) fn merge(
 ) -> Result<Report> {
     let mut report = Report::default();
     notes_of_driver(cx, tx, &mut report)?;
-    let news = news(place, contents, known.as_ref().map(|(_, contents)| contents), &mut report)?;
+    if contents.iter().any(Option::is_some) && is_empty(tx)? {
+        load::replace(cx, tx, place, contents, &mut report)?;
+        return Ok(report);
+    }
+    let rendered = match &known {
+        Some(_) => None,
+        // Nothing is known to be agreed on, but what stands there as the database has it is no news.
+        None => Some(export::render(tx)?.map(|(bytes, _)| Some(bytes))),
+    };
+    let old = known.as_ref().map(|(_, contents)| contents).or(rendered.as_ref());
+    let news = news(place, contents, old, &mut report)?;
     if news.iter().all(Vec::is_empty) {
         return Ok(report);
     }
     tx.expect_many_rows()?;
     let base = Base::find(tx, place, known)?;
-    take::all(cx, tx, &base, news, &mut report)?;
+    take::all(cx, tx, &base, &news, &mut report)?;
     Ok(report)
 }
 
-/// The records of lines that were not there when files and database last agreed.
-fn news(
-    place: &Place,
-    contents: &Contents,
-    agreed: Option<&Contents>,
-    report: &mut Report,
-) -> Result<[Vec<Incoming>; COLLECTIONS.len()]> {
-    let mut all: [Vec<Incoming>; COLLECTIONS.len()] = Default::default();
+/// Whether there is nothing to merge with.
+fn is_empty(tx: &Tx<'_>) -> Result<bool> {
+    for table in ["issues", "tombstones", "conflicts"] {
+        if tx.query_one(&format!("SELECT 1 FROM {table} LIMIT 1"), params![], |_| Ok(()))?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The lines that are not among the old ones, each of them read once to see whether it can be.
+fn news<'b>(place: &Place, contents: &'b Contents, old: Option<&Contents>, report: &mut Report) -> Result<News<'b>> {
+    let mut all = News::default();
     for (at, collection) in COLLECTIONS.into_iter().enumerate() {
         let bytes = contents[at].as_deref().unwrap_or_default();
-        let old = agreed.and_then(|agreed| agreed[at].as_deref()).unwrap_or_default();
+        let old = old.and_then(|old| old[at].as_deref()).unwrap_or_default();
         if bytes == old {
             continue;
         }
         remark(collection, bytes, report);
+        let path = files::path_of(&place.dir, collection);
         let known: HashSet<&[u8]> = lines(old).map(|line| line.text).collect();
         for line in lines(bytes).filter(|line| !known.contains(line.text)) {
-            all[at].push(read(place, collection, line)?);
+            collection.read_line(&path, line)?;
+            all[at].push(line);
         }
     }
     Ok(all)
-}
-
-pub(super) fn read(place: &Place, collection: &Collection, line: Line<'_>) -> Result<Incoming> {
-    let path = files::path_of(&place.dir, collection);
-    Ok(Incoming { line: line.number, record: collection.read_line(&path, line)? })
 }
 
 /// Tells what an editor or another system did to a file.

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use pensa_core::id::IssueId;
-use pensa_core::sync::{COLLECTIONS, ISSUES, Record, TOMBSTONES, Tombstone, bad_line, lines};
+use pensa_core::sync::{COLLECTIONS, ISSUES, TOMBSTONES, Tombstone, bad_line, lines};
 use pensa_core::{Error, Result};
 use serde_json::Value;
 
 use super::agreed::Contents;
-use super::base::Base;
+use super::base::{self, Base};
 use super::files;
-use super::import::{self, Incoming, Report};
+use super::import::{self, News, Report};
 use super::place::Place;
 use super::shared::{Loaded, Seen, TABLES, Table};
 use super::take;
@@ -32,12 +32,15 @@ pub(super) fn replace(
     let dead = tombstones(tx, place, of_tombstones.as_deref().unwrap_or_default(), report)?;
     let mut loading = Loading { tx, place, dead: &dead, report, seen: Seen::default(), again: Default::default() };
     let mut counts = [0; COLLECTIONS.len()];
-    for ((table, bytes), (again, count)) in TABLES.into_iter().zip(contents).zip((0..).zip(&mut counts)) {
-        *count = loading.table(table, again, bytes.as_deref().unwrap_or_default())?;
-    }
+    tx.filling(|| {
+        for ((table, bytes), (again, count)) in TABLES.into_iter().zip(contents).zip((0..).zip(&mut counts)) {
+            *count = loading.table(table, again, bytes.as_deref().unwrap_or_default())?;
+        }
+        issues::load_title_keys(tx, std::mem::take(&mut loading.seen.title_keys))
+    })?;
     let (again, fixes) = (loading.again, loading.seen.fixes);
     deps::count_blockers(tx)?;
-    take::all(cx, tx, &Base::default(), again, report)?;
+    take::all(cx, tx, &Base::default(), &again, report)?;
     free_fixers(tx, fixes, report)?;
     import::log(cx, tx, counts)
 }
@@ -49,7 +52,7 @@ fn tombstones(tx: &Tx<'_>, place: &Place, bytes: &[u8], report: &mut Report) -> 
     import::remark(&TOMBSTONES, bytes, report);
     let mut dead = Dead::new();
     for line in lines(bytes) {
-        let Incoming { record, .. } = import::read(place, &TOMBSTONES, line)?;
+        let record = TOMBSTONES.read_line(&files::path_of(&place.dir, &TOMBSTONES), line)?;
         let mut tombstone: Tombstone = serde_json::from_value(Value::Object(record)).map_err(Error::internal)?;
         let name = (tombstone.collection.clone(), tombstone.id.clone());
         if let Some(other) = dead.get(&name) {
@@ -62,18 +65,18 @@ fn tombstones(tx: &Tx<'_>, place: &Place, bytes: &[u8], report: &mut Report) -> 
     Ok(dead)
 }
 
-struct Loading<'t, 'c> {
+struct Loading<'t, 'c, 'b> {
     tx: &'t Tx<'c>,
     place: &'t Place,
     dead: &'t Dead,
     report: &'t mut Report,
     seen: Seen,
     /// Lines for a second look: they say something about a record that another line has made, or that was deleted.
-    again: [Vec<Incoming>; COLLECTIONS.len()],
+    again: News<'b>,
 }
 
-impl Loading<'_, '_> {
-    fn table(&mut self, table: &dyn Table, at: usize, bytes: &[u8]) -> Result<i64> {
+impl<'b> Loading<'_, '_, 'b> {
+    fn table(&mut self, table: &dyn Table, at: usize, bytes: &'b [u8]) -> Result<i64> {
         let collection = table.collection();
         import::remark(collection, bytes, self.report);
         let path = files::path_of(&self.place.dir, collection);
@@ -81,7 +84,8 @@ impl Loading<'_, '_> {
         let mut count = 0;
         for line in lines(bytes) {
             if any_dead && self.is_buried(table, line.text) {
-                self.again[at].push(import::read(self.place, collection, line)?);
+                collection.read_line(&path, line)?;
+                self.again[at].push(line);
                 continue;
             }
             match table.load(self.tx, line.text, &mut self.seen) {
@@ -89,10 +93,13 @@ impl Loading<'_, '_> {
                 Ok(Loaded::Dangling(missing)) if !self.is_dead(&missing) => {
                     self.leave_out(table, line.number, &missing)
                 }
-                // Its issue may still turn out to be alive.
-                Ok(Loaded::Again | Loaded::Dangling(_)) => {
-                    self.again[at].push(import::read(self.place, collection, line)?);
+                Ok(Loaded::Again) => {
+                    let (file, key) = (collection.file_name(), base::key(collection, line.text).unwrap_or_default());
+                    self.report.note(format!("{file} has {key} twice, the second time in line {}", line.number));
+                    self.again[at].push(line);
                 }
+                // Its issue may still turn out to be alive.
+                Ok(Loaded::Dangling(_)) => self.again[at].push(line),
                 // The slower way knows better what is wrong, and takes lines of every form.
                 Err(e) => match collection.read_line(&path, line) {
                     Err(told) => return Err(told),
@@ -106,8 +113,8 @@ impl Loading<'_, '_> {
     /// Whether a tombstone speaks of the record of this line.
     fn is_buried(&self, table: &dyn Table, line: &[u8]) -> bool {
         let collection = table.collection();
-        let Ok(record) = serde_json::from_slice::<Record>(line) else { return false };
-        self.dead.contains_key(&(collection.name.to_owned(), collection.key(&record)))
+        let key = base::key(collection, line);
+        key.is_some_and(|key| self.dead.contains_key(&(collection.name.to_owned(), key)))
     }
 
     fn leave_out(&mut self, table: &dyn Table, line: usize, missing: &str) {

@@ -52,6 +52,8 @@ pub(super) trait Table: Sync {
 pub(super) struct Seen {
     pub(super) issues: HashSet<IssueId>,
     pub(super) comments: HashSet<String>,
+    /// Keys of titles, to be written in their order.
+    pub(super) title_keys: Vec<(i64, IssueId)>,
     /// Issues and the bugs they fix, to be looked at when all are there.
     pub(super) fixes: Vec<(IssueId, IssueId)>,
 }
@@ -150,7 +152,8 @@ impl Table for Issues {
         if !seen.issues.insert(issue.id.clone()) {
             return Ok(Loaded::Again);
         }
-        issues::insert(tx, &issue)?;
+        let keys = issues::load(tx, &issue)?;
+        seen.title_keys.extend(keys.into_iter().map(|key| (key, issue.id.clone())));
         if let Some(bug) = issue.fixes {
             seen.fixes.push((issue.id, bug));
         }

@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pensa_core::sync::{COLLECTIONS, Conflict, ISSUES, Record, TOMBSTONES, Tombstone};
+use pensa_core::sync::{Conflict, ISSUES, Line, Record, TOMBSTONES, Tombstone};
 use pensa_core::{Error, Result, Timestamp};
 use serde_json::Value;
 
-use super::base::Base;
-use super::import::{Incoming, Report};
+use super::base::{self, Base};
+use super::import::{News, Report};
 use super::renumber::{self, Renamed};
 use super::shared::{self, TABLES, Table};
 use crate::context::Context;
@@ -15,15 +15,9 @@ use crate::db::Tx;
 use crate::tables::{issues, tombstones};
 
 /// Takes in what is new of every collection.
-pub(super) fn all(
-    cx: &Context<'_>,
-    tx: &Tx<'_>,
-    base: &Base,
-    mut news: [Vec<Incoming>; COLLECTIONS.len()],
-    report: &mut Report,
-) -> Result<()> {
-    let [.., of_tombstones] = &mut news;
-    let buried = bury(cx, tx, std::mem::take(of_tombstones))?;
+pub(super) fn all(cx: &Context<'_>, tx: &Tx<'_>, base: &Base, news: &News<'_>, report: &mut Report) -> Result<()> {
+    let [.., of_tombstones] = news;
+    let buried = bury(tx, of_tombstones)?;
     let mut taking = Taking { cx, tx, base, report, renamed: Renamed::default() };
     for (table, incoming) in TABLES.into_iter().zip(news) {
         let touched = taking.table(table, incoming)?;
@@ -38,9 +32,10 @@ pub(super) fn all(
 }
 
 /// Takes in tombstones; gives back those that say something new.
-fn bury(_: &Context<'_>, tx: &Tx<'_>, news: Vec<Incoming>) -> Result<Vec<Tombstone>> {
+fn bury(tx: &Tx<'_>, news: &[Line<'_>]) -> Result<Vec<Tombstone>> {
     let mut buried = Vec::new();
-    for Incoming { record, .. } in news {
+    for line in news {
+        let record = TOMBSTONES.read(line.text)?;
         let theirs: Tombstone = tombstone(record.clone())?;
         let known = tombstones::get(tx, &theirs.collection, &theirs.id)?;
         let merged = match &known {
@@ -65,6 +60,12 @@ fn tombstone(record: Record) -> Result<Tombstone> {
     serde_json::from_value(Value::Object(record)).map_err(|e| Error::invalid(e.to_string()))
 }
 
+/// A record from a file.
+struct Incoming {
+    line: usize,
+    record: Record,
+}
+
 struct Taking<'t, 'c> {
     cx: &'t Context<'c>,
     tx: &'t Tx<'c>,
@@ -75,13 +76,14 @@ struct Taking<'t, 'c> {
 
 impl Taking<'_, '_> {
     /// Takes in what is new of one table; gives back the keys of what it looked at.
-    fn table(&mut self, table: &'static dyn Table, news: Vec<Incoming>) -> Result<Vec<(usize, String)>> {
+    fn table(&mut self, table: &'static dyn Table, news: &[Line<'_>]) -> Result<Vec<(usize, String)>> {
         let collection = table.collection();
-        let wanted: HashSet<String> = news.iter().map(|incoming| collection.key(&incoming.record)).collect();
+        let wanted: HashSet<String> = news.iter().filter_map(|line| base::key(collection, line.text)).collect();
         let bases = self.base.versions(collection, wanted);
         let mut lines: HashMap<String, usize> = HashMap::new();
         let mut touched = Vec::new();
-        for mut incoming in news {
+        for line in news {
+            let mut incoming = Incoming { line: line.number, record: collection.read(line.text)? };
             self.renamed.follow(self.tx, table, &mut incoming.record)?;
             let key = collection.key(&incoming.record);
             if let Some(first) = lines.insert(key.clone(), incoming.line) {

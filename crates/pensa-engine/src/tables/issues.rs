@@ -154,13 +154,30 @@ impl Listing {
 
 /// Adds a row; its blockers are counted as its dependencies are added.
 pub(crate) fn insert(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
+    insert_row(tx, issue)?;
+    add_title_keys(tx, issue)
+}
+
+fn insert_row(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     tx.send(
         "INSERT INTO issues (id, title, description, issue_type, status, priority, spec, fixes, assignee,
             lease_expires_at, lease_ms, created_at, updated_at, closed_at, close_reason, extra, search_text)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
         &row(issue)?,
-    )?;
-    add_title_keys(tx, issue)
+    )
+}
+
+/// Adds a row without its keys for near-duplicates, which it gives back instead.
+pub(crate) fn load(tx: &Tx<'_>, issue: &Issue) -> Result<Vec<i64>> {
+    insert_row(tx, issue)?;
+    if issue.status == Status::Closed { Ok(Vec::new()) } else { Ok(similar::keys(&issue.title)) }
+}
+
+/// Adds the keys of many issues. In the order of the index this costs a fraction of what any other does.
+pub(crate) fn load_title_keys(tx: &Tx<'_>, mut keys: Vec<(i64, IssueId)>) -> Result<()> {
+    keys.sort_unstable();
+    let sql = "INSERT INTO title_keys (title_key, issue_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    keys.iter().try_for_each(|(key, id)| tx.send(sql, params![*key, id]))
 }
 
 /// Replaces a row and what is derived from it.
