@@ -98,9 +98,20 @@ fn add_to_index_in_waiting(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a directory is in a work tree of git's.
-pub fn is_in_work_tree(dir: &Path) -> bool {
-    Repo::around(dir).is_some()
+/// Refuses a directory that is in no work tree of git's.
+pub fn require_work_tree(dir: &Path) -> Result<()> {
+    Repo::around(dir).map(drop).ok_or_else(|| no_repo(dir))
+}
+
+/// Why a directory is in no repository. Git has its own words where it refuses one, as that of another user.
+fn no_repo(dir: &Path) -> Error {
+    let told = run(git(dir).args(["rev-parse", "--show-toplevel"])).map(|told| told.stderr);
+    let reason = told.unwrap_or_else(|e| e.message);
+    let error = Error::new(Code::NoRepo, format!("{} is in no git repository", dir.display()));
+    match reason.lines().next().and_then(|line| line.strip_prefix("fatal: ")) {
+        Some(reason) if !reason.starts_with("not a git repository") => error.hint(format!("git says: {reason}")),
+        _ => error.hint("git init makes it one"),
+    }
 }
 
 fn work_tree(git: &mut Command) -> Option<PathBuf> {
