@@ -61,7 +61,11 @@ pub(super) fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }
-    written.map_err(|e: io::Error| error::io("write", path, &e))
+    written.map_err(|e: io::Error| match error::io("write", path, &e) {
+        // It is one of several that belong together.
+        full if full.code == Code::DiskFull => full.hint("free some space and do it again"),
+        other => other,
+    })
 }
 
 /// Replaces a text if it is to be another, and keeps its mode; no text means no file. Says whether anything changed.

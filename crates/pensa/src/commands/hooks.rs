@@ -99,7 +99,7 @@ fn blocking(e: Error) -> Error {
 
 fn export(options: &Options, top: &Path) -> Result<()> {
     let by_server = connect::server(options).is_some();
-    match connect::client(options)?.call(&Export {}) {
+    match connect::client(options)?.call(&Export::default()) {
         Ok(_) => {}
         Err(e) if by_server && e.code == Code::Unsupported => {
             tell(&format!("pensa: nothing to export with this commit: {}", e.message));
@@ -124,7 +124,7 @@ fn import(options: &Options, top: &Path, always: bool) -> Result<()> {
     if !always && seen.as_ref().is_some_and(Seen::is_known) {
         return Ok(());
     }
-    match connect::client(options)?.call(&Import {}) {
+    match connect::client(options)?.call(&Import::default()) {
         Err(e) if by_server && e.code == Code::Unsupported => return Ok(()),
         other => other?,
     };

@@ -284,10 +284,9 @@ fn killed_at_any_system_call_the_hooks_of_others_are_called_and_the_next_run_end
     fs::write(pn.project().join(".gitattributes"), "*.png binary\n").expect("written");
     let before = snapshot(&pn);
     let mut kills = 0;
-    for call in ["rename", "linkat", "fsync", "write", "fchmod", "unlink", "openat"] {
+    for call in ["rename", "linkat", "fsync", "fchmod", "unlink"] {
         for what in ["install", "remove"] {
-            // Files are opened all the time, most of them only to be read.
-            for nth in (1..).step_by(if call == "openat" { 10 } else { 1 }) {
+            for nth in 1.. {
                 if what == "remove" {
                     pn.pn(["hooks", "install"]).ok();
                 }
@@ -330,6 +329,7 @@ fn a_full_disk_leaves_the_hooks_of_others_as_they_were() {
     let names: Vec<_> = fs::read_dir(theirs.parent().expect("a directory")).expect("there").flatten().collect();
     let ours = names.iter().filter(|entry| entry.file_name().to_string_lossy().contains("pensa")).count();
     assert_eq!(ours, 0, "{names:?}");
+    drop(ballast);
     fs::remove_file(disk.file("ballast")).expect("removed");
     assert!(is_complete(&pn.pn(["hooks", "install"]).on(&disk).ok_json()));
     pn.pn(["hooks", "remove"]).on(&disk).ok();
