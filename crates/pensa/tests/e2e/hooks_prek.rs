@@ -64,6 +64,11 @@ fn one_commit_with_prek_carries_the_issues_and_a_checkout_brings_them() {
         assert_eq!(pn.git(["status", "--porcelain"]), "", "{line:?}");
         fs::write(here.join("a"), format!("{number}.")).expect("written");
     }
+    // prek puts aside what is not to be committed.
+    task(&pn, "beside other changes");
+    run(&pn, &here, &["git", "commit", "--allow-empty", "--message=x"]);
+    assert!(pn.git(["show", "HEAD:.pensa/issues.jsonl"]).contains("beside other changes"));
+    assert_eq!(pn.git(["status", "--porcelain"]), " M a\n");
 
     let there = pn.path("clone");
     run(&pn, &here, &["git", "clone", "--quiet", ".", there.to_str().expect("a path")]);
