@@ -179,9 +179,6 @@ pub(crate) struct HooksRun {
     /// pre-commit, post-merge, post-checkout or post-rewrite
     #[arg(value_name = "HOOK")]
     pub(crate) hook: Hook,
-    /// What post-checkout is told: 1 for a branch, 0 for single files
-    #[arg(value_name = "FLAG", default_value = "1")]
-    pub(crate) flag: String,
     /// Most seconds it may take
     #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) limit: u64,

@@ -9,7 +9,7 @@ use pensa_core::{Code, Result};
 
 use super::Repo;
 use super::hooks::{HookState, Hooks, HooksReport};
-use super::seen::jsonl_files;
+use super::jsonl_files;
 use crate::home::Home;
 use crate::store::StoreDir;
 

@@ -15,6 +15,9 @@ use crate::error;
 /// Largest file that is looked into; what is larger is no hook and no list of rules.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
+/// How the names of drafts begin.
+const DRAFT: &str = ".pensa-draft-";
+
 /// A file that is there and small enough to read; none if there is no such file.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let meta = match fs::metadata(path) {
@@ -44,7 +47,7 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>> {
 /// Puts a file in place of whatever has its name. The draft lies beside it: a rename can't leave the file system.
 pub(super) fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
     let dir = path.parent().unwrap_or(path);
-    let draft = dir.join(format!(".pensa-{}.tmp", Uuid::new_v4().simple()));
+    let draft = dir.join(format!("{DRAFT}{}.tmp", Uuid::new_v4().simple()));
     let written = (|| {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
         file.write_all(bytes)?;
@@ -58,7 +61,11 @@ pub(super) fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }
-    written.map_err(|e: io::Error| error::io("write", path, &e))
+    written.map_err(|e: io::Error| match error::io("write", path, &e) {
+        // It is one of several that belong together.
+        full if full.code == Code::DiskFull => full.hint("free some space and do it again"),
+        other => other,
+    })
 }
 
 /// Replaces a text if it is to be another, and keeps its mode; no text means no file. Says whether anything changed.
@@ -72,4 +79,14 @@ pub(super) fn settle(path: &Path, old: Option<&str>, new: Option<&str>) -> Resul
         }
     }
     Ok(true)
+}
+
+/// Deletes the drafts in a directory, for whoever knows that nobody is writing one.
+pub(super) fn delete_drafts(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with(DRAFT) && name.ends_with(".tmp")) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }

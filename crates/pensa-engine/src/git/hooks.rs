@@ -111,10 +111,7 @@ impl Hooks {
     /// The hooks of the repository around a store, in the work tree of it that `dir` is in.
     pub fn of(store: &StoreDir, dir: &Path) -> Result<Self> {
         let project = fs::canonicalize(store.project_dir()).map_err(|e| error::io("find", store.project_dir(), &e))?;
-        let home = Repo::around(&project).ok_or_else(|| {
-            Error::new(Code::NoRepo, format!("{} is in no git repository", project.display()))
-                .hint("git init makes it one")
-        })?;
+        let home = Repo::around(&project).ok_or_else(|| super::no_repo(&project))?;
         let top = fs::canonicalize(&home.top).map_err(|e| error::io("find", &home.top, &e))?;
         let inside = project.strip_prefix(&top).unwrap_or(Path::new(""));
         let inside = inside.to_str().ok_or_else(|| {
@@ -219,8 +216,8 @@ impl Hooks {
 
     /// Installs whatever is missing, as hooks of git's own. A second time changes nothing.
     pub fn install(&self) -> Result<HooksReport> {
-        let _alone = self.lock()?;
-        let (dir, words, mut work) = (self.dir()?, self.words()?, Work::default());
+        let (_alone, dir) = self.begin()?;
+        let (words, mut work) = (self.words()?, Work::default());
         if prek::Config::of(&self.repo)?.has_entries() {
             work.notes.push("the hooks are entries for prek: prek install puts them into this clone".to_owned());
         } else {
@@ -236,8 +233,8 @@ impl Hooks {
 
     /// Installs whatever is missing, the hooks as entries for prek or pre-commit.
     pub fn install_prek(&self) -> Result<HooksReport> {
-        let _alone = self.lock()?;
-        let (dir, mut work) = (self.dir()?, Work::default());
+        let (_alone, dir) = self.begin()?;
+        let mut work = Work::default();
         let config = prek::Config::of(&self.repo)?;
         let with = config.with_entries(&script::quote(&self.project))?;
         for hook in Hook::ALL {
@@ -328,17 +325,7 @@ impl Hooks {
         let script = if place.is_link || !place.is_executable() { None } else { files::read(&place.path)? };
         match script.and_then(|script| script::insert(&script, hook, words)) {
             Some(with_ours) => files::replace(&place.path, &with_ours, Some(place.mode))?,
-            None => {
-                let chained = place.chained();
-                set_aside(&chained, &place.path, hook, work)?;
-                // By a second name first: whenever we are stopped, one of them is the hook that was there.
-                match fs::hard_link(&place.path, &chained) {
-                    Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                    Err(_) => fs::rename(&place.path, &chained).map_err(|e| error::io("move", &place.path, &e))?,
-                    Ok(()) => {}
-                }
-                files::replace(&place.path, &script::file(hook, Kind::Chain, words), Some(0o755))?;
-            }
+            None => put_in_front(place, words, work)?,
         }
         work.changed.push(hook.to_string());
         Ok(())
@@ -346,14 +333,15 @@ impl Hooks {
 
     /// Takes everything out again that an installation put in.
     pub fn remove(&self) -> Result<HooksReport> {
-        let _alone = self.lock()?;
-        let (dir, mut work) = (self.dir()?, Work::default());
+        let (_alone, dir) = self.begin()?;
+        let mut work = Work::default();
         for hook in Hook::ALL {
             self.remove_hook(&dir, hook, &mut work)?;
         }
         let config = prek::Config::of(&self.repo)?;
         if config.settle(config.without_entries())? {
             work.changed.push(config.name());
+            work.notes.push("prek uninstall takes prek's own hooks out".to_owned());
         }
         let path = self.repo.top.join(".gitattributes");
         if let Some(text) = files::read_text(&path)? {
@@ -377,6 +365,9 @@ impl Hooks {
             {
                 take_out(&place, found, work)?;
                 work.changed.push(hook.to_string());
+            } else if is_same_file(&place.path, &place.chained()) {
+                // An installation was stopped here before it put ours in front.
+                fs::remove_file(place.chained()).map_err(|e| error::io("delete", &place.chained(), &e))?;
             }
         }
         Ok(())
@@ -386,7 +377,16 @@ impl Hooks {
         Ok(HooksReport { changed: work.changed, notes: work.notes, ..self.status()? })
     }
 
-    /// Two of us at once would each take the other's work for another tool's.
+    /// Two of us at once would each take the other's work for another tool's. Whoever is alone cleans up after one
+    /// that was stopped.
+    fn begin(&self) -> Result<(File, PathBuf)> {
+        let dir = self.dir()?;
+        let alone = self.lock()?;
+        files::delete_drafts(&dir);
+        files::delete_drafts(&self.repo.top);
+        Ok((alone, dir))
+    }
+
     fn lock(&self) -> Result<File> {
         let dir = &self.repo.common;
         let file = File::open(dir).map_err(|e| error::io("open", dir, &e))?;
@@ -415,13 +415,39 @@ struct Work {
 fn calls_others(path: &Path) -> Result<bool> {
     let text = files::read(path)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    Ok(["prek", "pre-commit.com"].iter().any(|name| text.contains(&format!("File generated by {name}"))))
+    Ok(["prek", "pre-commit"].iter().any(|name| text.contains(&format!("# File generated by {name}:"))))
+}
+
+/// Puts our hook in the place of another, which ours calls under the name that it gets instead.
+fn put_in_front(place: &Place, words: &Words, work: &mut Work) -> Result<()> {
+    let (hook, chained) = (place.hook, place.chained());
+    set_aside(&chained, &place.path, hook, work)?;
+    // By a second name first: whenever we are stopped, the hook that was there is where it was.
+    let linked = match fs::hard_link(&place.path, &chained) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => true,
+        Err(_) => {
+            fs::rename(&place.path, &chained).map_err(|e| error::io("move", &place.path, &e))?;
+            false
+        }
+        Ok(()) => true,
+    };
+    let written = files::replace(&place.path, &script::file(hook, Kind::Chain, words), Some(0o755));
+    if written.is_err() {
+        let _ = if linked { fs::remove_file(&chained) } else { fs::rename(&chained, &place.path) };
+    }
+    written
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (fs::symlink_metadata(one), fs::symlink_metadata(other)) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
 }
 
 /// Moves an earlier hook to a name of its own, so that `chained` is free for `next`.
 fn set_aside(chained: &Path, next: &Path, hook: Hook, work: &mut Work) -> Result<()> {
-    let (Ok(earlier), Ok(next)) = (fs::symlink_metadata(chained), fs::symlink_metadata(next)) else { return Ok(()) };
-    if (earlier.dev(), earlier.ino()) == (next.dev(), next.ino()) {
+    if fs::symlink_metadata(chained).is_err() || is_same_file(chained, next) {
         return Ok(());
     }
     let kept = keep(chained, hook)?;

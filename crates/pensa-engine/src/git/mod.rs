@@ -9,7 +9,6 @@ mod files;
 mod hooks;
 mod prek;
 mod script;
-mod seen;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -25,7 +24,6 @@ pub(crate) use check_up::check_up;
 pub use driver::configure_if_named as configure_driver_if_named;
 pub use hooks::{HookReport, HookState, Hooks, HooksReport};
 pub use script::Hook;
-pub use seen::{Seen, jsonl_files};
 
 /// Longest that git may take; it runs while other writers wait.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -98,9 +96,20 @@ fn add_to_index_in_waiting(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a directory is in a work tree of git's.
-pub fn is_in_work_tree(dir: &Path) -> bool {
-    Repo::around(dir).is_some()
+/// Refuses a directory that is in no work tree of git's.
+pub fn require_work_tree(dir: &Path) -> Result<()> {
+    Repo::around(dir).map(drop).ok_or_else(|| no_repo(dir))
+}
+
+/// Why a directory is in no repository. Git has its own words where it refuses one, as that of another user.
+fn no_repo(dir: &Path) -> Error {
+    let told = run(git(dir).args(["rev-parse", "--show-toplevel"])).map(|told| told.stderr);
+    let reason = told.unwrap_or_else(|e| e.message);
+    let error = Error::new(Code::NoRepo, format!("{} is in no git repository", dir.display()));
+    match reason.lines().next().and_then(|line| line.strip_prefix("fatal: ")) {
+        Some(reason) if !reason.starts_with("not a git repository") => error.hint(format!("git says: {reason}")),
+        _ => error.hint("git init makes it one"),
+    }
 }
 
 fn work_tree(git: &mut Command) -> Option<PathBuf> {
@@ -110,6 +119,12 @@ fn work_tree(git: &mut Command) -> Option<PathBuf> {
 /// Whether a file is part of the repository. Without git, or outside a repository, it is not.
 pub(crate) fn is_tracked(project: &Path, file: &Path) -> bool {
     run(git(project).args(["ls-files", "--error-unmatch", "--"]).arg(file)).is_ok_and(|told| told.success)
+}
+
+/// The JSONL files in a store's directory.
+pub fn jsonl_files(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
 }
 
 /// The commit that is checked out.

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use pensa_core::{Code, Error, Result};
+use serde_json::Value;
 
 use super::script::Hook;
 use super::{Repo, files};
@@ -76,7 +77,7 @@ fn entries(indent: &str, project: &str, end: &str) -> String {
         lines.extend([
             format!("    - id: pensa-{hook}"),
             format!("      name: {what} issues{flag}"),
-            format!("      entry: pn --store {project} hooks run {hook}"),
+            format!("      entry: {}", scalar(&format!("pn --store {project} hooks run {hook}"))),
             "      language: system".to_owned(),
             "      pass_filenames: false".to_owned(),
             "      always_run: true".to_owned(),
@@ -85,6 +86,12 @@ fn entries(indent: &str, project: &str, end: &str) -> String {
     }
     lines.push(CLOSING.to_owned());
     lines.iter().map(|line| format!("{indent}{line}{end}")).collect()
+}
+
+/// A text of YAML; plain if nothing in it could mean anything else.
+fn scalar(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./'+@ ".contains(c);
+    if text.chars().all(is_plain) { text.to_owned() } else { Value::from(text).to_string() }
 }
 
 fn types(end: &str) -> String {
@@ -205,6 +212,8 @@ mod tests {
         assert!(with.contains(expected), "{with}");
         assert!(with.contains("      entry: pn --store 'my app' hooks run pre-commit\n"), "{with}");
         assert!(with.contains("# <<< pensa\n\n# the end\nci:\n"), "{with}");
+        let with = insert(Some(PLAIN), "'a #b: \"c\"'").expect("a plain list");
+        assert!(with.contains(r#"entry: "pn --store 'a #b: \"c\"' hooks run pre-commit""#), "{with}");
     }
 
     #[test]

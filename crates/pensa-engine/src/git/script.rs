@@ -105,16 +105,15 @@ pub(super) fn quote(text: &str) -> String {
 pub(super) fn part(hook: Hook, kind: Kind, words: &Words) -> String {
     let (opening, chain) = (kind.opening(), if kind == Kind::Chain { chain(hook) } else { String::new() });
     let Words { program, store } = words;
-    let (flag, failed) = match hook {
-        Hook::PreCommit => ("", "git commit --no-verify commits without an export' >&2; exit 1"),
-        Hook::PostCheckout => (r#" "${3:-1}""#, "pn import tells more' >&2"),
-        Hook::PostMerge | Hook::PostRewrite => ("", "pn import tells more' >&2"),
+    let failed = match hook {
+        Hook::PreCommit => "git commit --no-verify commits without an export' >&2; exit 1",
+        Hook::PostCheckout | Hook::PostMerge | Hook::PostRewrite => "pn import tells more' >&2",
     };
     let otherwise = match hook {
         Hook::PreCommit => "issues are not exported with this commit",
         _ => "issues are not imported",
     };
-    let run = format!(r#""$pensa_pn" --store "$pensa_store" hooks run {hook}{flag} </dev/null || pensa_status=$?"#);
+    let run = format!(r#""$pensa_pn" --store "$pensa_store" hooks run {hook} </dev/null || pensa_status=$?"#);
     format!(
         r#"{opening}
 {PROGRAM}{program}

@@ -6,10 +6,10 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-use pensa_core::ops::store::{Export, Import};
+use pensa_core::ops::store::{Export, Import, Transfer};
 use pensa_core::{Code, Error, Result, text};
 use pensa_engine::StoreDir;
-use pensa_engine::git::{self, Hook, HookState, HooksReport, Seen};
+use pensa_engine::git::{self, Hook, HookState, HooksReport};
 
 use super::transfer;
 use crate::cli::{Hooks, HooksInstall, HooksRun, Options};
@@ -50,8 +50,7 @@ fn called_by_git(options: &Options, args: &HooksRun) -> Result<()> {
     give_up_after(Duration::from_secs(limit), hook);
     let done = match hook {
         Hook::PreCommit => export(options, &top),
-        Hook::PostMerge | Hook::PostRewrite => import(options, &top, true),
-        Hook::PostCheckout => import(options, &top, args.flag != "0"),
+        Hook::PostMerge | Hook::PostRewrite | Hook::PostCheckout => import(options),
     };
     // Best told by pn doctor if it fails.
     let _ = connect::cwd().and_then(|top| git::configure_driver_if_named(&top));
@@ -101,7 +100,7 @@ fn blocking(e: Error) -> Error {
 fn export(options: &Options, top: &Path) -> Result<()> {
     let by_server = connect::server(options).is_some();
     match connect::client(options)?.call(&Export { worktree: transfer::worktree(options)?, ..Export::default() }) {
-        Ok(_) => {}
+        Ok(transfer) => tell_conflicts(&transfer),
         Err(e) if by_server && e.code == Code::Unsupported => {
             tell(&format!("pensa: nothing to export with this commit: {}", e.message));
             return Ok(());
@@ -117,20 +116,25 @@ fn export(options: &Options, top: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Imports; after a checkout of single files only if there are JSONL files among them.
-fn import(options: &Options, top: &Path, always: bool) -> Result<()> {
-    let dir = top.join(StoreDir::NAME);
+/// Imports. Files that are as they were cost next to nothing.
+fn import(options: &Options) -> Result<()> {
     let by_server = connect::server(options).is_some();
-    let seen = if by_server { None } else { Some(Seen::now(&connect::store(options)?, &dir)?) };
-    if !always && seen.as_ref().is_some_and(Seen::is_known) {
-        return Ok(());
+    let op = Import { worktree: transfer::worktree(options)?, ..Import::default() };
+    match connect::client(options)?.call(&op) {
+        Err(e) if by_server && e.code == Code::Unsupported => Ok(()),
+        Err(e) => Err(e),
+        Ok(transfer) => {
+            tell_conflicts(&transfer);
+            Ok(())
+        }
     }
-    match connect::client(options)?.call(&Import { worktree: transfer::worktree(options)?, ..Import::default() }) {
-        Err(e) if by_server && e.code == Code::Unsupported => return Ok(()),
-        other => other?,
-    };
-    // Only saves work.
-    seen.map_or(Ok(()), |seen| seen.remember())
+}
+
+fn tell_conflicts(transfer: &Transfer) {
+    if transfer.conflicts > 0 {
+        let many = transfer.conflicts;
+        tell(&format!("pensa: both sides changed the same in {many} places; pn conflicts shows what was not kept"));
+    }
 }
 
 impl Render for HooksReport {

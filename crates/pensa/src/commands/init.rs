@@ -1,7 +1,7 @@
 //! `pn init`, which offers the git hooks.
 
 use pensa_client::locate;
-use pensa_core::{Code, Error, Result};
+use pensa_core::{Code, Result};
 use pensa_engine::git::{self, Hooks};
 use pensa_engine::{Engine, StoreDir};
 use serde::Serialize;
@@ -24,9 +24,8 @@ struct Initialised {
 pub(super) fn run(options: &Options, args: &Init, output: Output) -> Result<()> {
     let cwd = connect::cwd()?;
     let dir = args.dir.as_ref().map_or_else(|| cwd.clone(), |dir| cwd.join(dir));
-    if args.hooks && !git::is_in_work_tree(&dir) {
-        return Err(Error::new(Code::NoRepo, format!("{} is in no git repository", dir.display()))
-            .hint("git init makes it one; without --hooks a store can be anywhere"));
+    if args.hooks {
+        git::require_work_tree(&dir)?;
     }
     let (store, created) = StoreDir::create(&locate::new_store_root(&dir))?;
     let engine = Engine::open(store.clone())?;

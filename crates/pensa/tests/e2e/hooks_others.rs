@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::thread;
 
-use pensa_testkit::Sandbox;
+use pensa_testkit::{Disk, Sandbox};
 use serde_json::json;
 
 use crate::hooks::is_complete;
@@ -117,7 +117,12 @@ fn hooks_of_other_tools_are_called_as_before_and_put_back_as_they_were() {
     let (said, log) = git(&["checkout", "--quiet", "-b", "side"], "0");
     assert!(said.code == Some(0) && log.contains(" 3 ") && log.ends_with(" 1\n"), "{log}: {said:?}");
     let (said, _) = git(&["checkout", "--quiet", "main"], "5");
-    assert_eq!(said.code, Some(5), "their exit code counts: {said:?}");
+    assert_eq!(said.code, Some(1), "their exit code counts: {said:?}");
+    for name in ["pre-commit", "post-checkout", "post-rewrite"] {
+        let mut direct = pn.command(hook(&pn, name));
+        let said = crate::hooks_world::answer(direct.env("LOG", pn.path("log")).env("STATUS", "5"));
+        assert_eq!(said.code, Some(5), "{name}: {said:?}");
+    }
     let old = pn.git(["rev-parse", "HEAD"]);
     let (said, log) = git(&["commit", "--quiet", "--amend", "--allow-empty", "--message=y"], "0");
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -238,7 +243,7 @@ fn a_line_of_gitattributes_that_another_rule_beats_comes_last_again() {
     assert_eq!(pn.pn(["hooks", "status"]).ok_json()["gitattributes"], false);
     assert!(is_complete(&pn.pn(["hooks", "install"]).ok_json()));
     assert_eq!(fs::read_to_string(&file).expect("there"), format!("*.jsonl merge=union\n{ours}"));
-    fs::remove_file(&file).expect("removed");
+    pn.git(["rm", "--quiet", "--force", ".gitattributes"]);
     symlink("elsewhere", &file).expect("linked");
     pn.pn(["hooks", "install"]).fails("invalid_input");
     assert!(try_git(&pn, &pn.project(), &["status"]).code == Some(0));
@@ -259,4 +264,74 @@ fn hooks_are_for_one_store_of_a_repository() {
     let error = pn.pn(["hooks", "install"]).dir(&inner).fails("conflict");
     assert!(text(&error["hint"]).contains("pn hooks remove"), "{error}");
     assert_eq!(snapshot(&pn), before);
+}
+
+/// Kills a run of `pn` at the `nth` system call of a kind; says whether it got through instead.
+fn survives(pn: &Sandbox, args: &[&str], call: &str, nth: usize) -> bool {
+    let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=SIGKILL:when={nth}"));
+    let strace = ["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+    let said = pn.pn(args).under("strace", strace).answer();
+    assert!(said.code.is_none_or(|code| code == 0), "these tests need strace and the right to use it: {said:?}");
+    said.code == Some(0)
+}
+
+#[test]
+fn killed_at_any_system_call_the_hooks_of_others_are_called_and_the_next_run_ends_the_work() {
+    let pn = repository();
+    write_program(&hook(&pn, "post-merge"), SHELL);
+    write_program(&hook(&pn, "post-rewrite"), PYTHON);
+    symlink("../../scripts/checkout", hook(&pn, "post-checkout")).expect("linked");
+    fs::write(pn.project().join(".gitattributes"), "*.png binary\n").expect("written");
+    let before = snapshot(&pn);
+    let mut kills = 0;
+    for call in ["rename", "linkat", "fsync", "fchmod", "unlink"] {
+        for what in ["install", "remove"] {
+            for nth in 1.. {
+                if what == "remove" {
+                    pn.pn(["hooks", "install"]).ok();
+                }
+                let done = survives(&pn, &["hooks", what], call, nth);
+                for name in ["post-merge", "post-rewrite"] {
+                    let _ = fs::remove_file(pn.path("log"));
+                    crate::hooks_world::answer(pn.command(hook(&pn, name)).arg("x").env("LOG", pn.path("log")));
+                    let log = fs::read_to_string(pn.path("log")).unwrap_or_default();
+                    assert!(log.contains(" 1 x\n"), "{what} {call} {nth}: {name}: {log:?}");
+                }
+                if what == "install" {
+                    let report = pn.pn(["hooks", "install"]).ok_json();
+                    assert!(is_complete(&report), "{call} {nth}: {report}");
+                }
+                pn.pn(["hooks", "remove"]).ok();
+                assert_eq!(snapshot(&pn), before, "{what} {call} {nth}");
+                assert!(!pn.git(["status", "--porcelain"]).contains("draft"), "{what} {call} {nth}");
+                if done {
+                    break;
+                }
+                kills += 1;
+            }
+        }
+    }
+    assert!(kills > 10, "only {kills} kills: strace does not inject");
+}
+
+#[test]
+fn a_full_disk_leaves_the_hooks_of_others_as_they_were() {
+    let pn = Sandbox::bare(crate::PN);
+    let disk = Disk::small(&pn, &pn.project(), "3m");
+    let init = pn.pn(["init", "--no-hooks"]).under("sh", ["-c", r#"git init --quiet . && exec "$0" "$@""#]);
+    init.on(&disk).ok();
+    let theirs = disk.file(".git/hooks/post-merge");
+    write_program(&theirs, PYTHON);
+    let mut ballast = fs::File::create(disk.file("ballast")).expect("made");
+    while std::io::Write::write_all(&mut ballast, &[1u8; 512]).is_ok() {}
+    pn.pn(["hooks", "install"]).on(&disk).fails("disk_full");
+    assert_eq!(fs::read_to_string(&theirs).expect("theirs"), PYTHON);
+    let names: Vec<_> = fs::read_dir(theirs.parent().expect("a directory")).expect("there").flatten().collect();
+    let ours = names.iter().filter(|entry| entry.file_name().to_string_lossy().contains("pensa")).count();
+    assert_eq!(ours, 0, "{names:?}");
+    drop(ballast);
+    fs::remove_file(disk.file("ballast")).expect("removed");
+    assert!(is_complete(&pn.pn(["hooks", "install"]).on(&disk).ok_json()));
+    pn.pn(["hooks", "remove"]).on(&disk).ok();
+    assert_eq!(fs::read_to_string(&theirs).expect("theirs"), PYTHON);
 }

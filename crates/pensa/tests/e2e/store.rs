@@ -195,8 +195,8 @@ fn a_fresh_clone_imports_by_itself() {
     let view = |dir: &Path| ["list", "ready", "blocked"].map(|view| pn.pn([view]).dir(dir).ok_json());
     assert_eq!(view(&clone), view(&pn.project()));
     assert_eq!(pn.pn(["show", &child]).dir(&clone).ok_json(), show(&pn, &child));
-    let findings = pn.pn(["doctor"]).dir(&clone).ok_json();
-    assert_eq!(findings["findings"], json!([]));
+    let report = pn.pn(["doctor"]).dir(&clone).ok_json();
+    assert!(elements(&report["findings"]).iter().all(|finding| finding["check"] == "hooks"), "{report}");
 }
 
 #[test]
