@@ -8,3 +8,4 @@ mod issue;
 pub(crate) mod lease;
 pub(crate) mod project;
 mod store;
+mod undo;

@@ -39,6 +39,11 @@ pub(crate) fn insert(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
     )
 }
 
+/// Removes a comment; false if there is none.
+pub(crate) fn delete(tx: &Tx<'_>, id: &CommentId) -> Result<bool> {
+    Ok(tx.execute("DELETE FROM comments WHERE id = ?1", params![id])? > 0)
+}
+
 pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Comment>> {
     tx.query(&format!("SELECT {COLUMNS} FROM comments WHERE issue_id = ?1 ORDER BY created_at, id"), params![id], read)
 }

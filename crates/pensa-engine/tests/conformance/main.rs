@@ -10,6 +10,7 @@ mod lookup;
 mod postgres;
 mod schema;
 mod transfer;
+mod undo;
 mod world;
 mod writers;
 

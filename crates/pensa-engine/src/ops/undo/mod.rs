@@ -1,0 +1,122 @@
+//! Taking back operations: all that were selected, newest first, in one transaction.
+//!
+//! Which they are is left to [`selection`], what forbids it to [`standing`], how it is done to [`reverse`].
+
+mod reverse;
+mod selection;
+mod standing;
+
+use std::collections::HashSet;
+
+use pensa_core::event::EventType;
+use pensa_core::ops::undo::{TakenBack, Undo, Undone};
+use pensa_core::{Access, Code, Error, Result};
+
+use crate::context::Context;
+use crate::db::Tx;
+use crate::execute::Execute;
+use crate::tables::issues;
+use crate::tables::operations::Line;
+use selection::Operation;
+use standing::Standing;
+
+impl Execute for Undo {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Undone> {
+        if !self.dry_run {
+            return take_back(cx, tx, self);
+        }
+        // Done in earnest and then dropped, so that it is refused for every reason that would refuse the real one.
+        tx.be_careful();
+        let mut done = None;
+        let dropped: Result<()> = tx.savepoint(|| {
+            done = Some(take_back(cx, tx, self)?);
+            Err(Error::internal("only tried"))
+        });
+        tx.begin_operation();
+        match (done, dropped) {
+            (Some(undone), _) => Ok(Undone { event: None, ..undone }),
+            (None, Err(error)) => Err(error),
+            (None, Ok(())) => Err(Error::internal("nothing was tried")),
+        }
+    }
+}
+
+fn take_back(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Undone> {
+    let operations = selection::select(cx, tx, wanted)?;
+    let chosen: HashSet<i64> = operations.iter().flat_map(|op| op.lines.iter().map(|line| line.id)).collect();
+    let mut standing = Standing::since(tx, chosen.iter().min().copied().unwrap_or_default());
+    let named = wanted.by.is_none() && wanted.since.is_none();
+    let mut undone = Vec::new();
+    for operation in &operations {
+        if !named && is_settled(operation, &chosen, &mut standing)? {
+            continue;
+        }
+        refuse_others(cx, operation)?;
+        for line in operation.lines.iter().rev() {
+            standing.refuse(line)?;
+            let mark = reverse::reverse(cx, tx, line)?;
+            standing.settle(line, mark)?;
+            undone.push(told(line)?);
+        }
+    }
+    if undone.is_empty() {
+        return Err(Error::new(Code::NotFound, "there is nothing to undo").hint("all of it was taken back already"));
+    }
+    refuse_dead_leases(cx, tx, &operations)?;
+    Ok(Undone { event: tx.operation(), undone })
+}
+
+/// Whether an operation needs nothing more: it was taken back, or it took back what is itself to be taken back.
+fn is_settled(operation: &Operation, chosen: &HashSet<i64>, standing: &mut Standing<'_>) -> Result<bool> {
+    let undoes: Vec<i64> = operation.lines.iter().flat_map(Line::undoes).collect();
+    if !undoes.is_empty() && undoes.iter().all(|id| chosen.contains(id)) {
+        return Ok(true);
+    }
+    for line in &operation.lines {
+        if standing.taken_back_by(line)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whoever has no more rights than to work takes back only what they did themselves. Names can be made up, so it
+/// must have come with the same token too.
+fn refuse_others(cx: &Context<'_>, operation: &Operation) -> Result<()> {
+    match operation.lines.iter().find(|line| !is_own(cx, line)) {
+        None => Ok(()),
+        Some(line) => cx.require(Access::Maintain, &format!("taking back {}", line.told())),
+    }
+}
+
+fn is_own(cx: &Context<'_>, line: &Line) -> bool {
+    line.actor == cx.actor && line.token_id == cx.token
+}
+
+/// A claim whose time has run out would be given back again at once.
+fn refuse_dead_leases(cx: &Context<'_>, tx: &Tx<'_>, operations: &[Operation]) -> Result<()> {
+    let lines = operations.iter().flat_map(|operation| &operation.lines);
+    for line in lines.filter(|line| line.event_type == EventType::LeaseExpired.as_str()) {
+        let issue = issues::get(tx, &line.subject_id.parse()?)?;
+        if let Some(end) = issue.and_then(|issue| issue.lease_expires_at).filter(|end| *end <= cx.now) {
+            return Err(refused(line, &format!("the lease ended at {end}")).hint("claim the issue again"));
+        }
+    }
+    Ok(())
+}
+
+fn told(line: &Line) -> Result<TakenBack> {
+    Ok(TakenBack {
+        event: line.id,
+        op: line.op.unwrap_or(line.id),
+        issue_id: line.subject_id.parse()?,
+        event_type: line.event_type.clone(),
+        actor: line.actor.clone(),
+        created_at: line.created_at,
+    })
+}
+
+/// Why a line can't be taken back.
+fn refused(line: &Line, why: &str) -> Error {
+    Error::new(Code::Conflict, format!("cannot take back {}: {why}", line.told()))
+}
