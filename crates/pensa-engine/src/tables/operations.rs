@@ -66,7 +66,7 @@ pub(crate) fn last(tx: &Tx<'_>) -> Result<Option<Line>> {
     tx.query_one(&sql, params![SYSTEM], read)
 }
 
-/// The last line that `actor` caused with this token.
+/// The number of the last line that `actor` caused with this token.
 pub(crate) fn last_of(tx: &Tx<'_>, actor: &str, token: &str) -> Result<Option<i64>> {
     let sql = "SELECT id FROM events WHERE token_id = ?1 AND actor = ?2 ORDER BY id DESC LIMIT 1";
     tx.query_one(sql, params![token, actor], |row| row.int(0))

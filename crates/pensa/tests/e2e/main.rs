@@ -15,6 +15,7 @@ mod shapes;
 mod steps;
 mod store;
 mod terminal;
+mod undo;
 mod views;
 
 use pensa_testkit::Sandbox;

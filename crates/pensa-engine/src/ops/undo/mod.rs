@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
 use crate::tables::issues;
-use crate::tables::operations::Line;
+use crate::tables::operations::{self, Line};
 use selection::Operation;
 use standing::Standing;
 
@@ -51,7 +51,7 @@ fn take_back(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Undone> {
         if !named && is_settled(operation, &chosen, &mut standing)? {
             continue;
         }
-        refuse_others(cx, operation)?;
+        refuse_others(cx, tx, operation)?;
         for line in operation.lines.iter().rev() {
             standing.refuse(line)?;
             let mark = reverse::reverse(cx, tx, line)?;
@@ -60,7 +60,7 @@ fn take_back(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Undone> {
         }
     }
     if undone.is_empty() {
-        return Err(Error::new(Code::NotFound, "there is nothing to undo").hint("all of it was taken back already"));
+        return Err(nothing("all of it was taken back already"));
     }
     refuse_dead_leases(cx, tx, &operations)?;
     Ok(Undone { event: tx.operation(), undone })
@@ -82,15 +82,15 @@ fn is_settled(operation: &Operation, chosen: &HashSet<i64>, standing: &mut Stand
 
 /// Whoever has no more rights than to work takes back only what they did themselves. Names can be made up, so it
 /// must have come with the same token too.
-fn refuse_others(cx: &Context<'_>, operation: &Operation) -> Result<()> {
-    match operation.lines.iter().find(|line| !is_own(cx, line)) {
-        None => Ok(()),
-        Some(line) => cx.require(Access::Maintain, &format!("taking back {}", line.told())),
-    }
-}
-
-fn is_own(cx: &Context<'_>, line: &Line) -> bool {
-    line.actor == cx.actor && line.token_id == cx.token
+fn refuse_others(cx: &Context<'_>, tx: &Tx<'_>, operation: &Operation) -> Result<()> {
+    let is_own = |line: &Line| line.actor == cx.actor && line.token_id == cx.token;
+    let Some(foreign) = operation.lines.iter().find(|line| !is_own(line)) else { return Ok(()) };
+    let Err(error) = cx.require(Access::Maintain, &format!("taking back {}", foreign.told())) else { return Ok(()) };
+    let own = cx.token.as_ref().map(|token| operations::last_of(tx, &cx.actor, token)).transpose()?.flatten();
+    Err(match own {
+        Some(own) => error.hint(format!("the last of your own is event {own}: name it if you mean it")),
+        None => error,
+    })
 }
 
 /// A claim whose time has run out would be given back again at once.
@@ -114,6 +114,10 @@ fn told(line: &Line) -> Result<TakenBack> {
         actor: line.actor.clone(),
         created_at: line.created_at,
     })
+}
+
+fn nothing(why: &str) -> Error {
+    Error::new(Code::NotFound, "there is nothing to undo").hint(why)
 }
 
 /// Why a line can't be taken back.
