@@ -275,6 +275,35 @@ conformance! {
         assert_eq!(world.show(&task).title, "two");
     }
 
+    fn an_undo_and_what_it_took_back_are_left_alone_if_others_went_on(world: World) {
+        let task = world.task("one");
+        let rename = |actor: &str, title: &str| {
+            world.json::<issue::Update>(actor, json!({"id": task.id, "title": title})).expect("updated")
+        };
+        rename("bob", "two");
+        world.json::<Undo>("bob", json!({})).expect("undone");
+        rename("eve", "three");
+        world.json::<issue::Create>("bob", json!({"title": "bob's", "issue_type": "task"})).expect("created");
+        assert_eq!(undo(&world, json!({"by": "bob"})).expect("undone").undone.len(), 1);
+        assert_eq!(world.ready(), ["three"]);
+    }
+
+    fn an_undo_is_taken_back_if_something_between_needs_what_it_removed(world: World) {
+        let parent = world.task("parent");
+        let created = last_event(&world, &parent);
+        let child = world.create(json!({"title": "child", "deps": [parent.id]}));
+        world.pass(60);
+        world.json::<issue::Delete>("bob", json!({"id": child.id})).expect("deleted");
+        undo(&world, json!({"event": created})).expect("nothing stands on it any more");
+        assert_eq!(undo(&world, json!({"by": "bob"})).expect_err("its parent is gone").code, Code::Conflict);
+        undo(&world, json!({"since": "30s"})).expect("both");
+        assert_eq!((world.ready(), world.blocked()), (vec!["parent".into()], vec!["child".into()]));
+        undo_last(&world);
+        undo(&world, json!({"since": "1h"})).expect("all, with the parent back in between");
+        assert!(world.ok(&issue::List::default()).is_empty());
+        is_healthy(&world);
+    }
+
     fn what_happens_by_itself_is_not_the_last_thing_done(world: World) {
         let task = world.task("one");
         world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true, "ttl": "10s"})).expect("claimed");

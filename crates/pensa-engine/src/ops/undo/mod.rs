@@ -41,43 +41,75 @@ impl Execute for Undo {
     }
 }
 
-fn take_back(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Undone> {
-    let operations = selection::select(cx, tx, wanted)?;
-    let chosen: HashSet<i64> = operations.iter().flat_map(|op| op.lines.iter().map(|line| line.id)).collect();
-    let mut standing = Standing::since(tx, chosen.iter().min().copied().unwrap_or_default());
-    let named = wanted.by.is_none() && wanted.since.is_none();
-    let mut undone = Vec::new();
-    for operation in &operations {
-        if !named && is_settled(operation, &chosen, &mut standing)? {
-            continue;
-        }
-        refuse_others(cx, tx, operation)?;
-        for line in operation.lines.iter().rev() {
-            standing.refuse(line)?;
-            let mark = reverse::reverse(cx, tx, line)?;
-            standing.settle(line, mark)?;
-            undone.push(told(line)?);
-        }
-    }
-    if undone.is_empty() {
-        return Err(nothing("all of it was taken back already"));
-    }
-    refuse_dead_leases(cx, tx, &operations)?;
-    Ok(Undone { event: tx.operation(), undone })
+/// What becomes of an undo that was selected together with what it took back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pairs {
+    /// They come to nothing already.
+    Leave,
+    /// Both are taken back: what lies between them may need what the undo removed.
+    Replay,
 }
 
-/// Whether an operation needs nothing more: it was taken back, or it took back what is itself to be taken back.
-fn is_settled(operation: &Operation, chosen: &HashSet<i64>, standing: &mut Standing<'_>) -> Result<bool> {
-    let undoes: Vec<i64> = operation.lines.iter().flat_map(Line::undoes).collect();
-    if !undoes.is_empty() && undoes.iter().all(|id| chosen.contains(id)) {
-        return Ok(true);
+fn take_back(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Undone> {
+    let selected = Selected::new(selection::select(cx, tx, wanted)?);
+    if wanted.by.is_none() && wanted.since.is_none() {
+        return selected.take_back(cx, tx, Pairs::Replay, false);
     }
-    for line in &operation.lines {
-        if standing.taken_back_by(line)?.is_some() {
-            return Ok(true);
+    if !selected.operations.iter().any(|operation| selected.is_pair(operation)) {
+        return selected.take_back(cx, tx, Pairs::Leave, true);
+    }
+    tx.be_careful();
+    let first = tx.savepoint(|| selected.take_back(cx, tx, Pairs::Leave, true));
+    match first {
+        Err(error) if [Code::Conflict, Code::CycleDetected].contains(&error.code) => {
+            tx.begin_operation();
+            selected.take_back(cx, tx, Pairs::Replay, true).map_err(|_| error)
         }
+        other => other,
     }
-    Ok(false)
+}
+
+/// What is to be taken back, newest first.
+struct Selected {
+    operations: Vec<Operation>,
+    events: HashSet<i64>,
+}
+
+impl Selected {
+    fn new(operations: Vec<Operation>) -> Self {
+        let events = operations.iter().flat_map(|operation| operation.lines.iter().map(|line| line.id)).collect();
+        Self { operations, events }
+    }
+
+    /// Whether an operation took back what is itself selected, and nothing else.
+    fn is_pair(&self, operation: &Operation) -> bool {
+        let undoes: Vec<i64> = operation.lines.iter().flat_map(Line::undoes).collect();
+        !undoes.is_empty() && undoes.iter().all(|id| self.events.contains(id))
+    }
+
+    /// Takes back all of it. What was taken back already is passed over or, if it was asked for by name, refused.
+    fn take_back(&self, cx: &Context<'_>, tx: &Tx<'_>, pairs: Pairs, pass_over: bool) -> Result<Undone> {
+        let mut standing = Standing::since(tx, self.events.iter().min().copied().unwrap_or_default());
+        let mut undone = Vec::new();
+        for operation in &self.operations {
+            let is_over = pairs == Pairs::Leave && self.is_pair(operation);
+            if is_over || (pass_over && standing.is_taken_back(operation)?) {
+                continue;
+            }
+            refuse_others(cx, tx, operation)?;
+            for line in operation.lines.iter().rev() {
+                standing.refuse(line)?;
+                let mark = reverse::reverse(cx, tx, line)?;
+                standing.settle(line, mark)?;
+                undone.push(told(line)?);
+            }
+        }
+        if undone.is_empty() {
+            return Err(nothing("all of it was taken back already"));
+        }
+        refuse_dead_leases(cx, tx, &self.operations)?;
+        Ok(Undone { event: tx.operation(), undone })
+    }
 }
 
 /// Whoever has no more rights than to work takes back only what they did themselves. Names can be made up, so it

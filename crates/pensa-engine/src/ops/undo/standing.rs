@@ -8,6 +8,7 @@ use pensa_core::Result;
 use pensa_core::effect::Thing;
 
 use super::refused;
+use super::selection::Operation;
 use crate::db::Tx;
 use crate::tables::operations::{self, Line};
 
@@ -49,10 +50,18 @@ impl<'t> Standing<'t> {
     }
 
     /// What took back a line, if that is still so.
-    pub(super) fn taken_back_by(&mut self, line: &Line) -> Result<Option<String>> {
+    fn taken_back_by(&mut self, line: &Line) -> Result<Option<String>> {
         let marks = self.marks(line)?;
-        let by = undone(marks).get(&line.id).copied();
+        let by = undone(after(marks, line.id)).get(&line.id).copied();
         Ok(marks.iter().find(|mark| Some(mark.id) == by).map(|mark| mark.told.clone()))
+    }
+
+    /// Whether an operation was taken back: one of its events is as good as all of them.
+    pub(super) fn is_taken_back(&mut self, operation: &Operation) -> Result<bool> {
+        match operation.lines.first() {
+            Some(line) => Ok(self.taken_back_by(line)?.is_some()),
+            None => Ok(true),
+        }
     }
 
     /// Refuses a line that is not in effect, or that something stands on.
@@ -86,12 +95,17 @@ impl<'t> Standing<'t> {
     }
 }
 
+/// The lines after one.
+fn after(marks: &[Mark], id: i64) -> &[Mark] {
+    &marks[marks.partition_point(|mark| mark.id <= id)..]
+}
+
 /// The lines after one that are in effect, except undos of what came after it too.
 fn later(marks: &[Mark], id: i64) -> impl Iterator<Item = &Mark> {
-    let undone = undone(marks);
-    let from = marks.partition_point(|mark| mark.id <= id);
+    let after = after(marks, id);
+    let undone = undone(after);
     let came_to_nothing = move |mark: &Mark| !mark.undoes.is_empty() && mark.undoes.iter().all(|other| *other > id);
-    marks[from..].iter().filter(move |mark| !undone.contains_key(&mark.id) && !came_to_nothing(mark))
+    after.iter().filter(move |mark| !undone.contains_key(&mark.id) && !came_to_nothing(mark))
 }
 
 /// Each line that is not in effect, and what took it back. An undo that was taken back has no effect either.
