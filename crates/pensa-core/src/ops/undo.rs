@@ -23,7 +23,7 @@ pub struct Undo {
     #[arg(long, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
-    /// The operation that wrote this event; pn history --json tells its number as id
+    /// The operation that wrote this event; pn history shows the numbers
     #[arg(long, value_name = "N", conflicts_with_all = ["by", "since"])]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<i64>,

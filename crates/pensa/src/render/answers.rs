@@ -152,7 +152,11 @@ impl Render for Summary {
 impl Render for Vec<Event> {
     fn render(&self, screen: &mut Screen) {
         for event in self {
-            screen.faint(&event.created_at.to_string()).plain(" ").text(&event.event_type).plain(" by ");
+            screen
+                .faint(&format!("{:>4} {}", event.id, event.created_at))
+                .plain(" ")
+                .text(&event.event_type)
+                .plain(" by ");
             screen.text(&event.actor);
             let changes = describe(&event.detail);
             if !changes.is_empty() {
@@ -176,6 +180,8 @@ fn describe(detail: &Map<String, Value>) -> String {
         other => Some(shorten(&other.to_string())),
     };
     let hidden = ["id", "created_at", "closed_at"];
+    let undoes = detail.get("undoes").and_then(Value::as_array).into_iter().flatten();
+    let undoes = undoes.map(|event| format!("undoes {event}"));
     let each = detail.iter().filter(|(name, _)| !hidden.contains(&name.as_str())).filter_map(|(name, change)| {
         match (word(&change["old"]), word(&change["new"])) {
             (Some(old), Some(new)) => Some(format!("{name} {old} → {new}")),
@@ -184,7 +190,7 @@ fn describe(detail: &Map<String, Value>) -> String {
             (None, None) => change.as_str().map(|text| format!("{name} {}", shorten(text))),
         }
     });
-    each.collect::<Vec<_>>().join(", ")
+    undoes.chain(each).collect::<Vec<_>>().join(", ")
 }
 
 fn shorten(text: &str) -> String {

@@ -23,7 +23,7 @@ pub(super) fn select(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Vec
         }
         Undo { event: Some(id), by: None, since: None, .. } => {
             let line = operations::line(tx, *id)?;
-            let unknown = || Error::not_found("event", id).hint("pn history --json tells the numbers, as id");
+            let unknown = || Error::not_found("event", id).hint("pn history shows the numbers");
             vec![whole(tx, line.ok_or_else(unknown)?)?]
         }
         Undo { event: Some(_), .. } => {
