@@ -35,6 +35,7 @@ macro_rules! for_each_op {
             $crate::ops::store::Where,
             $crate::ops::store::Info,
             $crate::ops::batch::Batch,
+            $crate::ops::undo::Undo,
             $crate::ops::project::Create,
             $crate::ops::project::List,
             $crate::ops::project::Archive,

@@ -22,6 +22,11 @@ impl Dep {
     pub fn new(issue_id: IssueId, depends_on_id: IssueId) -> Self {
         Self { issue_id, depends_on_id, extra: Extra::new() }
     }
+
+    /// What names it among the records that git carries.
+    pub fn key(&self) -> String {
+        format!("{} {}", self.issue_id, self.depends_on_id)
+    }
 }
 
 impl Noun for Dep {

@@ -28,6 +28,7 @@ pub enum EventType {
     Restored,
     Revoked,
     Imported,
+    Undone,
 }
 
 impl EventType {
@@ -48,6 +49,7 @@ impl EventType {
             EventType::Restored => "restored",
             EventType::Revoked => "revoked",
             EventType::Imported => "imported",
+            EventType::Undone => "undone",
         }
     }
 }

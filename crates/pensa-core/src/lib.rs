@@ -6,6 +6,7 @@
 pub mod catalog;
 pub mod comment;
 pub mod dep;
+pub mod effect;
 pub mod error;
 pub mod event;
 pub mod graph;

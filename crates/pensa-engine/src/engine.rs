@@ -208,7 +208,9 @@ impl Engine {
     fn write<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {
         let cx = self.context(caller)?;
         let tx = self.db.begin_write()?;
-        let output = lease::expire(&cx, &tx).and_then(|()| work(&cx, &tx)).map_err(|e| Lost::with(&tx, e))?;
+        lease::expire(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
+        tx.begin_operation();
+        let output = work(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
         tx.commit()?;
         self.writes.set(self.writes.get() + 1);
         Ok(output)
@@ -286,6 +288,7 @@ impl Engine {
                 }
             }
             let job = &jobs[answers.len()];
+            tx.begin_operation();
             let run = || self.context(&job.caller).and_then(|cx| tx.savepoint(|| job.run(&cx, &tx)));
             // Unwinding has undone what it did.
             let answer = panic::catch_unwind(AssertUnwindSafe(run))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pensa_client::RemoteName;
-use pensa_core::ops::{audit, comment, conflict, dep, issue, project, store, token};
+use pensa_core::ops::{audit, comment, conflict, dep, issue, project, store, token, undo};
 use pensa_engine::git::Hook;
 
 /// Memory and state for coding agents
@@ -60,6 +60,7 @@ pub(crate) enum Command {
     Count(issue::Count),
     Status(store::Status),
     History(issue::History),
+    Undo(undo::Undo),
     /// Say which issue waits for which
     #[command(subcommand)]
     Dep(Dep),

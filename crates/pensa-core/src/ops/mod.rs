@@ -9,3 +9,4 @@ pub mod issue;
 pub mod project;
 pub mod store;
 pub mod token;
+pub mod undo;

@@ -7,6 +7,8 @@ mod postgres;
 mod sqlite;
 mod value;
 
+use std::cell::Cell;
+
 use pensa_core::event::EventType;
 use pensa_core::id::IssueId;
 use pensa_core::{Error, Result, Timestamp};
@@ -28,7 +30,7 @@ impl Db {
     /// makes it, so that nobody ever sees it empty.
     pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: impl FnOnce(&Tx<'_>) -> Result<()>) -> Result<Self> {
         let seed = |tx: sqlite::Transaction<'_>| {
-            let tx = Tx { driver: Driver::Sqlite(tx) };
+            let tx = Tx::new(Driver::Sqlite(tx));
             seed(&tx)?;
             tx.commit().map_err(|uncommitted| uncommitted.error)
         };
@@ -71,7 +73,7 @@ impl Db {
             Db::Sqlite(database) => Driver::Sqlite(database.begin_read()?),
             Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_read()?)),
         };
-        Ok(Tx { driver })
+        Ok(Tx::new(driver))
     }
 
     /// Begins as the store's only writer, waiting for the others.
@@ -80,7 +82,7 @@ impl Db {
             Db::Sqlite(database) => Driver::Sqlite(database.begin_write()?),
             Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_write()?)),
         };
-        Ok(Tx { driver })
+        Ok(Tx::new(driver))
     }
 }
 
@@ -88,6 +90,8 @@ impl Db {
 #[derive(Debug)]
 pub struct Tx<'c> {
     driver: Driver<'c>,
+    /// The first event of the operation that is under way, once it has written one.
+    op: Cell<Option<i64>>,
 }
 
 #[derive(Debug)]
@@ -129,6 +133,12 @@ pub(crate) struct NewEvent<'a> {
     pub(crate) token_id: Option<&'a str>,
     pub(crate) detail: Map<String, Value>,
     pub(crate) at: Timestamp,
+}
+
+impl<'c> Tx<'c> {
+    fn new(driver: Driver<'c>) -> Self {
+        Self { driver, op: Cell::new(None) }
+    }
 }
 
 impl Tx<'_> {
@@ -195,12 +205,24 @@ impl Tx<'_> {
         Ok(self.query(sql, params, map)?.pop())
     }
 
-    /// Appends a line to the log. The driver hands out the sequence number.
-    pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<()> {
-        match &self.driver {
-            Driver::Sqlite(tx) => tx.append_event(event),
-            Driver::Postgres(tx) => tx.append_event(event),
-        }
+    /// From here on, events belong to another operation than those before.
+    pub(crate) fn begin_operation(&self) {
+        self.op.set(None);
+    }
+
+    /// The number of the operation that is under way, which is that of its first event.
+    pub(crate) fn operation(&self) -> Option<i64> {
+        self.op.get()
+    }
+
+    /// Appends a line to the log, as a part of the operation that is under way. The driver hands out its number.
+    pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<i64> {
+        let number = match &self.driver {
+            Driver::Sqlite(tx) => tx.append_event(event, self.op.get()),
+            Driver::Postgres(tx) => tx.append_event(event, self.op.get()),
+        }?;
+        self.op.set(self.op.get().or(Some(number)));
+        Ok(number)
     }
 
     /// Prepares for many rows in any order: foreign keys need to hold only at the commit.

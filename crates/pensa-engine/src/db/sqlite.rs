@@ -276,10 +276,13 @@ impl Transaction<'_> {
         Ok(Statement { statement, path: self.path })
     }
 
-    pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<()> {
+    pub(crate) fn append_event(&self, event: &NewEvent<'_>, op: Option<i64>) -> Result<i64> {
+        // The first event of an operation names itself, by the number that it is about to be given.
         self.execute(
-            "INSERT INTO events (subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO events
+                 (subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at, op)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
+                 COALESCE(?9, (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'events'), 1))",
             params![
                 event.subject_kind,
                 event.subject_id,
@@ -289,9 +292,10 @@ impl Transaction<'_> {
                 event.token_id,
                 json::to_line(&event.detail)?,
                 event.at,
+                op,
             ],
         )?;
-        Ok(())
+        Ok(self.connection.last_insert_rowid())
     }
 
     pub(crate) fn expect_many_rows(&self) -> Result<()> {

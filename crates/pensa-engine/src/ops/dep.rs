@@ -27,13 +27,8 @@ pub(crate) fn link(cx: &Context<'_>, tx: &Tx<'_>, dep: &Dep, parent: &Issue) -> 
 /// The same for somebody who says so now: clones that know it as removed are told that it is back.
 pub(super) fn link_anew(cx: &Context<'_>, tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<()> {
     let dep = Dep::new(child.clone(), parent.id.clone());
-    tombstones::lift(cx, tx, &DEPS, &name(&dep))?;
+    tombstones::lift(cx, tx, &DEPS, &dep.key())?;
     link(cx, tx, &dep, parent)
-}
-
-/// What names a dependency among those that git carries.
-fn name(dep: &Dep) -> String {
-    format!("{} {}", dep.issue_id, dep.depends_on_id)
 }
 
 /// Makes `child` no longer wait for `parent` and logs it; says whether it did wait.
@@ -75,7 +70,7 @@ impl Execute for Remove {
             return Err(Error::not_found("dependency", format!("{} on {}", child.id, parent.id)));
         }
         let dep = Dep::new(child.id.clone(), parent.id.clone());
-        tombstones::bury(cx, tx, &DEPS, &name(&dep), None)?;
+        tombstones::bury(cx, tx, &DEPS, &dep.key(), None)?;
         Ok(DepChange { status: "removed".into(), issue_id: child.id, depends_on_id: parent.id })
     }
 }

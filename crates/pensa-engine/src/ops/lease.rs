@@ -34,6 +34,8 @@ pub(crate) fn expire(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
         let mut new = old.clone();
         let outcome = issue::apply(&mut new, Move::Expire, SYSTEM, cx.now)?;
         if let Some(event) = outcome.event {
+            // Each stands for itself: nobody asked for them together.
+            tx.begin_operation();
             issues::save(&system, tx, &old, new, event, outcome.note)?;
         }
     }

@@ -31,6 +31,7 @@ fn log(cx: &Context<'_>, tx: &Tx<'_>, kind: &'static str, id: &str, what: EventT
         detail,
         at: cx.now,
     })
+    .map(drop)
 }
 
 impl Execute for project::Create {

@@ -219,6 +219,7 @@ pub(super) fn log(cx: &Context<'_>, tx: &Tx<'_>, counts: [i64; COLLECTIONS.len()
         detail,
         at: cx.now,
     })
+    .map(drop)
 }
 
 /// Removes everything that files can bring back.

@@ -236,7 +236,7 @@ impl Table for Comments {
     }
 
     fn remove(&self, _: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
-        comments::delete(tx, &text(&record, "id"))
+        comments::delete(tx, &text(&record, "id")).map(drop)
     }
 
     fn rests_on(&self, record: &Record) -> Vec<String> {

@@ -49,8 +49,9 @@ pub(crate) fn replace(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
     )
 }
 
-pub(crate) fn delete(tx: &Tx<'_>, id: &str) -> Result<()> {
-    tx.send("DELETE FROM comments WHERE id = ?1", params![id])
+/// Removes a comment; false if there is none.
+pub(crate) fn delete(tx: &Tx<'_>, id: &str) -> Result<bool> {
+    Ok(tx.execute("DELETE FROM comments WHERE id = ?1", params![id])? > 0)
 }
 
 fn row(comment: &Comment) -> Result<[Param<'_>; 6]> {

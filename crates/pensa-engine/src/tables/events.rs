@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::db::{NewEvent, Row, Tx, params};
+use crate::tables::operations::Line;
 
 /// Logs what happened to an issue.
 pub(crate) fn log(
@@ -28,6 +29,39 @@ pub(crate) fn log(
         token_id: cx.token.as_deref(),
         detail,
         at: cx.now,
+    })
+    .map(drop)
+}
+
+/// Logs that something was taken back. The detail says what changed, and as `undoes` which events that reverses.
+pub(crate) fn log_undone(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    id: &IssueId,
+    is_there: bool,
+    detail: Map<String, Value>,
+) -> Result<Line> {
+    let event_type = EventType::Undone;
+    let number = tx.append_event(&NewEvent {
+        subject_kind: "issue",
+        subject_id: id.as_str(),
+        issue_id: is_there.then_some(id),
+        event_type,
+        actor: &cx.actor,
+        token_id: cx.token.as_deref(),
+        detail: detail.clone(),
+        at: cx.now,
+    })?;
+    Ok(Line {
+        id: number,
+        op: tx.operation(),
+        subject_kind: "issue".to_owned(),
+        subject_id: id.to_string(),
+        event_type: event_type.as_str().to_owned(),
+        actor: cx.actor.clone(),
+        token_id: cx.token.clone(),
+        detail,
+        created_at: cx.now,
     })
 }
 

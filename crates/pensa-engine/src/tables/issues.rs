@@ -305,13 +305,14 @@ pub(crate) fn new_id_and_similar(cx: &Context<'_>, tx: &Tx<'_>, title: &str) -> 
     }
 }
 
-/// Removes the row, its comments, its events and its dependencies' rows. The caller has told whom it concerns.
+/// Removes the row, its comments and its dependencies' rows. Its events are no longer an issue's history, but stay in
+/// the log, so that the deletion can be taken back. The caller has told whom it concerns.
 pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     remove_title_keys(tx, issue)?;
     for sql in [
         "DELETE FROM deps WHERE issue_id = ?1",
         "DELETE FROM comments WHERE issue_id = ?1",
-        "DELETE FROM events WHERE issue_id = ?1",
+        "UPDATE events SET issue_id = NULL WHERE issue_id = ?1",
         "DELETE FROM issues WHERE id = ?1",
     ] {
         tx.send(sql, params![&issue.id])?;

@@ -8,6 +8,7 @@ pub(crate) mod cycle;
 pub(crate) mod deps;
 pub(crate) mod events;
 pub(crate) mod issues;
+pub(crate) mod operations;
 pub(crate) mod projects;
 pub(crate) mod tombstones;
 

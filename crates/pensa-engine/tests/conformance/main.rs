@@ -3,6 +3,7 @@
 
 mod batches;
 mod graph;
+mod histories;
 mod leases;
 mod life;
 mod log;
@@ -11,6 +12,7 @@ mod postgres;
 mod schema;
 mod sync;
 mod transfer;
+mod undo;
 mod world;
 mod writers;
 

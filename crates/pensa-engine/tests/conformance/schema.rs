@@ -5,6 +5,7 @@ use std::thread;
 
 use pensa_core::Code;
 use pensa_core::ops::issue;
+use pensa_core::ops::undo::Undo;
 use pensa_engine::{Engine, SCHEMA_VERSION, StoreDir};
 use rusqlite::Connection;
 
@@ -52,6 +53,30 @@ fn migrations_are_recorded_and_in_step_with_the_version() {
         )
         .expect("a number");
     assert_eq!((version, recorded), (SCHEMA_VERSION, SCHEMA_VERSION));
+}
+
+#[test]
+fn what_was_done_before_operations_were_noted_is_not_undone_by_halves() {
+    let world = World::sqlite();
+    let task = world.task("old");
+    raw(&world)
+        .execute_batch(
+            "DROP INDEX events_gone; ALTER TABLE events DROP COLUMN op;
+             DROP TABLE tombstones; DROP TABLE conflicts; DROP TABLE agreements;
+             ALTER TABLE issues DROP COLUMN extra; ALTER TABLE deps DROP COLUMN extra;
+             ALTER TABLE comments DROP COLUMN extra;
+             DELETE FROM _migrations WHERE name >= '0003'; PRAGMA user_version = 3",
+        )
+        .expect("as it was");
+    let engine = Engine::open(world.store()).expect("brought up to date");
+    let undo = |fields| engine.call("a", &serde_json::from_value::<Undo>(fields).expect("an operation"));
+    let error = undo(serde_json::json!({})).expect_err("nobody knows what belongs to it");
+    assert_eq!(error.code, Code::Conflict);
+    assert!(error.message.contains("older Pensa"), "{error}");
+    let close = serde_json::json!({"id": task.id});
+    engine.call::<issue::Close>("a", &serde_json::from_value(close).expect("an operation")).expect("closed");
+    undo(serde_json::json!({})).expect("done since");
+    assert_eq!(undo(serde_json::json!({"since": "3650d"})).expect_err("also the old").code, Code::Conflict);
 }
 
 #[test]

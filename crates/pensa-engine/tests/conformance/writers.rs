@@ -49,6 +49,49 @@ conformance! {
         assert_eq!(world.ready(), ["a"]);
     }
 
+    fn operations_that_share_a_commit_are_undone_one_by_one(world: World) {
+        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+        let create = |title: &str| submit(&writer, "issue.create", json!({"title": title, "issue_type": "task"}));
+        let line = |title: &str| json!({"op": "issue.create", "title": title, "issue_type": "task"});
+        let answers = vec![
+            submit(&writer, "batch", json!({"operations": [line("a"), line("z")]})),
+            create("b"),
+            submit(&writer, "undo", json!({"since": "1h", "dry_run": true})),
+            submit(&writer, "undo", json!({})),
+            create("c"),
+            // Refused when it has undone some already: nothing of it is left, and the others do not notice.
+            submit(&writer, "comment.add", json!({"id": "pn-000000a0", "text": "hm"})),
+            submit(&writer, "undo", json!({"event": 1})),
+            create("d"),
+            submit(&writer, "undo", json!({})),
+        ];
+        let answers: Vec<_> = answers.into_iter().map(|answer| answer.recv().expect("an answer")).collect();
+        let refused: Vec<usize> = (0..answers.len()).filter(|at| answers[*at].is_err()).collect();
+        assert_eq!(refused, [6], "{answers:?}");
+        let mut left = world.ready();
+        left.sort();
+        assert_eq!(left, ["a", "c", "z"]);
+        let tried: Value = serde_json::from_str(answers[2].as_ref().expect("tried")).expect("JSON");
+        assert_eq!(tried["undone"].as_array().map(Vec::len), Some(3), "{tried}");
+    }
+
+    fn more_than_a_thousand_operations_are_not_undone_at_once(world: World) {
+        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+        let answers: Vec<_> =
+            (0..1001).map(|n| submit(&writer, "issue.create", json!({"title": format!("t{n}"), "issue_type": "task"}))).collect();
+        for answer in answers {
+            answer.recv().expect("an answer").expect("created");
+        }
+        let undo = |fields: Value| submit(&writer, "undo", fields).recv().expect("an answer");
+        let error = undo(json!({"since": "1h"})).expect_err("too many");
+        assert_eq!(error.code, Code::TooLarge);
+        assert!(error.message.contains("1000"), "{error}");
+        undo(json!({})).expect("one less");
+        undo(json!({"event": 1})).expect("and another");
+        assert_eq!(undo(json!({"since": "1h"})).expect_err("undos are operations").code, Code::TooLarge);
+        assert_eq!(world.ok(&issue::List::default()).len(), 999);
+    }
+
     fn what_was_queued_is_written_before_the_writer_ends(world: World) {
         let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
         let answers: Vec<_> =

@@ -53,6 +53,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Count(op) => pass_on(options, *output, &op),
         Command::Status(op) => pass_on(options, *output, &op),
         Command::History(op) => pass_on(options, *output, &op),
+        Command::Undo(op) => pass_on(options, *output, &op),
         Command::Dep(Dep::Add(op)) => pass_on(options, *output, &op),
         Command::Dep(Dep::Remove(op)) => pass_on(options, *output, &op),
         Command::Dep(Dep::List(op)) => pass_on(options, *output, &op),

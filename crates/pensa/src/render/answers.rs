@@ -7,6 +7,7 @@ use pensa_core::issue::{Created, Issue, IssueDetail};
 use pensa_core::ops::dep::DepChange;
 use pensa_core::ops::issue::{Counted, Deleted, Group};
 use pensa_core::ops::store::{Place, Report, Severity, Summary, Tally, Transfer};
+use pensa_core::ops::undo::Undone;
 use pensa_core::sync::Conflict;
 use serde_json::{Map, Value};
 
@@ -152,7 +153,11 @@ impl Render for Summary {
 impl Render for Vec<Event> {
     fn render(&self, screen: &mut Screen) {
         for event in self {
-            screen.faint(&event.created_at.to_string()).plain(" ").text(&event.event_type).plain(" by ");
+            screen
+                .faint(&format!("{:>4} {}", event.id, event.created_at))
+                .plain(" ")
+                .text(&event.event_type)
+                .plain(" by ");
             screen.text(&event.actor);
             let changes = describe(&event.detail);
             if !changes.is_empty() {
@@ -176,6 +181,8 @@ fn describe(detail: &Map<String, Value>) -> String {
         other => Some(shorten(&other.to_string())),
     };
     let hidden = ["id", "created_at", "closed_at"];
+    let undoes = detail.get("undoes").and_then(Value::as_array).into_iter().flatten();
+    let undoes = undoes.map(|event| format!("undoes {event}"));
     let each = detail.iter().filter(|(name, _)| !hidden.contains(&name.as_str())).filter_map(|(name, change)| {
         match (word(&change["old"]), word(&change["new"])) {
             (Some(old), Some(new)) => Some(format!("{name} {old} → {new}")),
@@ -184,7 +191,7 @@ fn describe(detail: &Map<String, Value>) -> String {
             (None, None) => change.as_str().map(|text| format!("{name} {}", shorten(text))),
         }
     });
-    each.collect::<Vec<_>>().join(", ")
+    undoes.chain(each).collect::<Vec<_>>().join(", ")
 }
 
 fn shorten(text: &str) -> String {
@@ -315,6 +322,26 @@ impl Render for Report {
 
     fn ids(&self) -> Vec<String> {
         self.findings.iter().filter_map(|finding| finding.issue_id.as_ref()).map(ToString::to_string).collect()
+    }
+}
+
+impl Render for Undone {
+    fn render(&self, screen: &mut Screen) {
+        let verb = if self.event.is_some() { "took back " } else { "would take back " };
+        for one in &self.undone {
+            screen.plain(verb).id(&one.issue_id).plain(" ").text(&one.event_type).plain(" by ").text(&one.actor);
+            screen.plain(" ").faint(&one.created_at.to_string()).end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        let mut ids: Vec<String> = Vec::new();
+        for id in self.undone.iter().map(|one| one.issue_id.to_string()) {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids
     }
 }
 

@@ -1,5 +1,6 @@
 //! `kill -9` at any moment: what was acknowledged is there, and nothing is there by half.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs;
 use std::process::Child;
@@ -10,7 +11,7 @@ use pensa_testkit::{Run, Sandbox};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::steps::{elements, event_types, ids, task, text};
+use crate::steps::{create, elements, event_types, ids, task, text};
 
 /// Random numbers from a seed that a failure prints; PENSA_TEST_SEED repeats a run.
 struct Dice(u64);
@@ -201,6 +202,35 @@ fn create_killed_at_any_system_call_happened_or_did_not() {
             assert_eq!(event_types(&pn, &id), ["created", "dep_added"], "{title}");
             assert_eq!(ids(&pn, &["dep", "list", &id]), [parent.as_str()], "{title}");
         }
+    });
+}
+
+#[test]
+fn undo_killed_at_any_system_call_happened_or_did_not() {
+    let pn = crate::sandbox();
+    let parent = task(&pn, "parent");
+    let (child, gone) = (task(&pn, "child"), RefCell::new(String::new()));
+    let run = |title: &str| {
+        let id = create(&pn, &[title, "-t", "task", "--dep", &parent]);
+        pn.pn(["comment", "add", &id, "said"]).ok_json();
+        pn.pn(["dep", "add", &child, &id]).ok_json();
+        pn.pn(["delete", &id, "--force"]).ok_json();
+        gone.replace(id);
+        pn.pn(["undo"])
+    };
+    sweep_all(run, |point, done| {
+        assert_sound(&pn);
+        let id = gone.borrow();
+        let waits = ids(&pn, &["dep", "list", &child]);
+        if !ids(&pn, &["list"]).contains(&id) {
+            assert!(!done && !waits.contains(&id), "{point}");
+            return;
+        }
+        assert!(waits.contains(&id), "{point}");
+        assert_eq!(ids(&pn, &["dep", "list", &id]), [parent.as_str()], "{point}");
+        assert_eq!(elements(&pn.pn(["comment", "list", &id]).ok_json()).len(), 1, "{point}");
+        assert_eq!(event_types(&pn, &id), ["created", "dep_added", "commented", "deleted", "undone"], "{point}");
+        pn.pn(["delete", &id, "--force"]).ok_json();
     });
 }
 

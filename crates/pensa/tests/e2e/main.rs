@@ -21,6 +21,7 @@ mod steps;
 mod store;
 mod terminal;
 mod typing;
+mod undo;
 mod views;
 
 use pensa_testkit::Sandbox;

@@ -90,6 +90,9 @@ fn no_command_prints_what_could_harm_a_terminal(pn: &Sandbox) {
         vec!["import"],
         vec!["doctor", "--fix"],
         vec!["delete", id, "--force"],
+        vec!["undo"],
+        vec!["undo", "--by", EVIL.split('\0').next().unwrap_or_default()],
+        vec!["undo", "--since", "1d", "--dry-run"],
         vec!["history", "pn-evil1"],
     ];
     for args in &commands {

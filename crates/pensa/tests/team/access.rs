@@ -128,6 +128,9 @@ fn roles_decide(two: &Two) {
             if entry.name == "project.archive" {
                 two.team.project(target);
             }
+            if entry.name == "undo" && may(role) >= entry.access {
+                create(&mut two.server.client(token), "a mistake of one's own");
+            }
             let asked = Asked::of(entry, &issue, &other, &victim.id, target);
             let reply = asked.send(&mut two.server.client(token), entry);
             if may(role) < entry.access {
@@ -228,6 +231,30 @@ fn a_batch_lends_no_rights(two: &Two) {
     two.server.client(&two.ours[2]).post("/batch", &batch).ok();
 }
 
+/// An agent takes back what it did itself, whatever name it uses; a maintainer what anybody did.
+fn undoing_what_others_did_takes_a_maintainer(two: &Two) {
+    let named = |token: usize, actor: &str| two.server.client(&two.ours[token]).with("Pensa-Actor", actor);
+    let others = create(&mut named(3, "ana"), "of somebody else");
+    let event = named(3, "ana").get(&format!("/issues/{others}/history")).ok()[0]["id"].clone();
+    for actor in ["ben", "ana"] {
+        for selected in [json!({}), json!({"event": event}), json!({"by": "ana"}), json!({"since": "1h"})] {
+            named(1, actor).post("/undo", &selected).refused(403, "forbidden");
+        }
+    }
+    let own = create(&mut named(1, "ben"), "of one's own");
+    create(&mut named(3, "ana"), "later, of somebody else");
+    let told = named(1, "ben").post("/undo", &json!({}));
+    let event = named(1, "ben").get(&format!("/issues/{own}/history")).ok()[0]["id"].clone();
+    assert!(told.refused(403, "forbidden")["hint"].as_str().is_some_and(|hint| hint.contains(&event.to_string())));
+    named(1, "ben").post("/undo", &json!({"event": event})).ok();
+    named(1, "ben").get(&format!("/issues/{own}")).refused(404, "not_found");
+    named(1, "ben").get(&format!("/issues/{others}")).ok();
+    named(2, "mia").post("/undo", &json!({"by": "ana"})).ok();
+    named(2, "mia").get(&format!("/issues/{others}")).refused(404, "not_found");
+    let batch = json!({"operations": [{"op": "undo"}]});
+    named(3, "ana").post("/batch", &batch).refused(400, "invalid_input");
+}
+
 /// The server's own affairs are at its root, for admins; nothing of a project is.
 fn the_root_is_for_admins(two: &Two) {
     for entry in catalog() {
@@ -276,5 +303,6 @@ on_both_databases! {
     ids_of_others_are_like_none,
     other_routes_keep_to_the_project_too,
     a_batch_lends_no_rights,
+    undoing_what_others_did_takes_a_maintainer,
     the_root_is_for_admins,
 }

@@ -257,12 +257,12 @@ impl<'c> Transaction<'c> {
         }
     }
 
-    pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<()> {
+    pub(crate) fn append_event(&self, event: &NewEvent<'_>, op: Option<i64>) -> Result<i64> {
         let number = self.last_event.get() + 1;
         self.send(
             "INSERT INTO events
-                 (id, subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                 (id, subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at, op)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
                 number,
                 event.subject_kind,
@@ -273,10 +273,11 @@ impl<'c> Transaction<'c> {
                 event.token_id,
                 json::to_line(&event.detail)?,
                 event.at,
+                op.unwrap_or(number),
             ],
         )?;
         self.last_event.set(number);
-        Ok(())
+        Ok(number)
     }
 
     /// Runs an operation that must leave no trace if it fails. Nearly all that are refused are so before they change

@@ -1,0 +1,70 @@
+//! Taking back what was done.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::id::IssueId;
+use crate::op::{Access, Op, Route};
+use crate::time::{Since, Timestamp};
+
+/// Take back the last operation, or those selected
+///
+/// Everything selected is taken back, newest first, or nothing is: a later change that stands on it is named. An undo
+/// is an operation too, so another undo brings back what this one took.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Undo {
+    /// All that this actor did
+    #[arg(long, value_name = "ACTOR")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// All that was done since then: a duration such as 30m, or a time
+    #[arg(long, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Since>,
+    /// The operation that wrote this event; pn history shows the numbers
+    #[arg(long, value_name = "N", conflicts_with_all = ["by", "since"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<i64>,
+    /// Only show what would be taken back
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+}
+
+/// Most operations that are taken back at once.
+pub const MAX_OPERATIONS: usize = 1_000;
+
+/// Most events that these operations may have.
+pub const MAX_EVENTS: usize = 20_000;
+
+impl Op for Undo {
+    type Output = Undone;
+    const NAME: &'static str = "undo";
+    const ROUTE: Route = Route::post("/undo");
+    const ACCESS: Access = Access::Write;
+}
+
+/// What was taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Undone {
+    /// The number of the undo itself, by which it can be taken back in turn; none if nothing was changed
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<i64>,
+    /// Newest first
+    pub undone: Vec<TakenBack>,
+}
+
+/// One event that was taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TakenBack {
+    /// Its number
+    pub event: i64,
+    /// The number of the first event of the operation it was a part of
+    pub op: i64,
+    pub issue_id: IssueId,
+    pub event_type: String,
+    pub actor: String,
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,158 @@
+//! Taking back operations: all that were selected, newest first, in one transaction.
+//!
+//! Which they are is left to [`selection`], what forbids it to [`standing`], how it is done to [`reverse`].
+
+mod reverse;
+mod selection;
+mod standing;
+
+use std::collections::HashSet;
+
+use pensa_core::event::EventType;
+use pensa_core::ops::undo::{TakenBack, Undo, Undone};
+use pensa_core::{Access, Code, Error, Result};
+
+use crate::context::Context;
+use crate::db::Tx;
+use crate::execute::Execute;
+use crate::tables::issues;
+use crate::tables::operations::{self, Line};
+use selection::Operation;
+use standing::Standing;
+
+impl Execute for Undo {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Undone> {
+        if !self.dry_run {
+            return take_back(cx, tx, self);
+        }
+        // Done in earnest and then dropped, so that it is refused for every reason that would refuse the real one.
+        tx.be_careful();
+        let mut done = None;
+        let dropped: Result<()> = tx.savepoint(|| {
+            done = Some(take_back(cx, tx, self)?);
+            Err(Error::internal("only tried"))
+        });
+        tx.begin_operation();
+        match (done, dropped) {
+            (Some(undone), _) => Ok(Undone { event: None, ..undone }),
+            (None, Err(error)) => Err(error),
+            (None, Ok(())) => Err(Error::internal("nothing was tried")),
+        }
+    }
+}
+
+/// What becomes of an undo that was selected together with what it took back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pairs {
+    /// They come to nothing already.
+    Leave,
+    /// Both are taken back: what lies between them may need what the undo removed.
+    Replay,
+}
+
+fn take_back(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Undone> {
+    let selected = Selected::new(selection::select(cx, tx, wanted)?);
+    if wanted.by.is_none() && wanted.since.is_none() {
+        return selected.take_back(cx, tx, Pairs::Replay, false);
+    }
+    if !selected.operations.iter().any(|operation| selected.is_pair(operation)) {
+        return selected.take_back(cx, tx, Pairs::Leave, true);
+    }
+    tx.be_careful();
+    let first = tx.savepoint(|| selected.take_back(cx, tx, Pairs::Leave, true));
+    match first {
+        Err(error) if [Code::Conflict, Code::CycleDetected].contains(&error.code) => {
+            tx.begin_operation();
+            selected.take_back(cx, tx, Pairs::Replay, true).map_err(|_| error)
+        }
+        other => other,
+    }
+}
+
+/// What is to be taken back, newest first.
+struct Selected {
+    operations: Vec<Operation>,
+    events: HashSet<i64>,
+}
+
+impl Selected {
+    fn new(operations: Vec<Operation>) -> Self {
+        let events = operations.iter().flat_map(|operation| operation.lines.iter().map(|line| line.id)).collect();
+        Self { operations, events }
+    }
+
+    /// Whether an operation took back what is itself selected, and nothing else.
+    fn is_pair(&self, operation: &Operation) -> bool {
+        let undoes: Vec<i64> = operation.lines.iter().flat_map(Line::undoes).collect();
+        !undoes.is_empty() && undoes.iter().all(|id| self.events.contains(id))
+    }
+
+    /// Takes back all of it. What was taken back already is passed over or, if it was asked for by name, refused.
+    fn take_back(&self, cx: &Context<'_>, tx: &Tx<'_>, pairs: Pairs, pass_over: bool) -> Result<Undone> {
+        let mut standing = Standing::since(tx, self.events.iter().min().copied().unwrap_or_default());
+        let mut undone = Vec::new();
+        for operation in &self.operations {
+            let is_over = pairs == Pairs::Leave && self.is_pair(operation);
+            if is_over || (pass_over && standing.is_taken_back(operation)?) {
+                continue;
+            }
+            refuse_others(cx, tx, operation)?;
+            for line in operation.lines.iter().rev() {
+                standing.refuse(line)?;
+                let mark = reverse::reverse(cx, tx, line)?;
+                standing.settle(line, mark)?;
+                undone.push(told(line)?);
+            }
+        }
+        if undone.is_empty() {
+            return Err(nothing("all of it was taken back already"));
+        }
+        refuse_dead_leases(cx, tx, &self.operations)?;
+        Ok(Undone { event: tx.operation(), undone })
+    }
+}
+
+/// Whoever has no more rights than to work takes back only what they did themselves. Names can be made up, so it
+/// must have come with the same token too.
+fn refuse_others(cx: &Context<'_>, tx: &Tx<'_>, operation: &Operation) -> Result<()> {
+    let is_own = |line: &Line| line.actor == cx.actor && line.token_id == cx.token;
+    let Some(foreign) = operation.lines.iter().find(|line| !is_own(line)) else { return Ok(()) };
+    let Err(error) = cx.require(Access::Maintain, &format!("taking back {}", foreign.told())) else { return Ok(()) };
+    let own = cx.token.as_ref().map(|token| operations::last_of(tx, &cx.actor, token)).transpose()?.flatten();
+    Err(match own {
+        Some(own) => error.hint(format!("the last of your own is event {own}: name it if you mean it")),
+        None => error,
+    })
+}
+
+/// A claim whose time has run out would be given back again at once.
+fn refuse_dead_leases(cx: &Context<'_>, tx: &Tx<'_>, operations: &[Operation]) -> Result<()> {
+    let lines = operations.iter().flat_map(|operation| &operation.lines);
+    for line in lines.filter(|line| line.event_type == EventType::LeaseExpired.as_str()) {
+        let issue = issues::get(tx, &line.subject_id.parse()?)?;
+        if let Some(end) = issue.and_then(|issue| issue.lease_expires_at).filter(|end| *end <= cx.now) {
+            return Err(refused(line, &format!("the lease ended at {end}")).hint("claim the issue again"));
+        }
+    }
+    Ok(())
+}
+
+fn told(line: &Line) -> Result<TakenBack> {
+    Ok(TakenBack {
+        event: line.id,
+        op: line.op.unwrap_or(line.id),
+        issue_id: line.subject_id.parse()?,
+        event_type: line.event_type.clone(),
+        actor: line.actor.clone(),
+        created_at: line.created_at,
+    })
+}
+
+fn nothing(why: &str) -> Error {
+    Error::new(Code::NotFound, "there is nothing to undo").hint(why)
+}
+
+/// Why a line can't be taken back.
+fn refused(line: &Line, why: &str) -> Error {
+    Error::new(Code::Conflict, format!("cannot take back {}: {why}", line.told()))
+}

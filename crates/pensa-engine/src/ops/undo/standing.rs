@@ -1,0 +1,165 @@
+//! What stands on an event: later changes of the same thing that are in effect.
+//!
+//! An undo and what it took back cancel each other, so neither stands on anything before them.
+
+use std::collections::HashMap;
+
+use pensa_core::Result;
+use pensa_core::effect::Thing;
+
+use super::refused;
+use super::selection::Operation;
+use crate::db::Tx;
+use crate::tables::operations::{self, Line};
+
+/// What matters of a line of the log.
+#[derive(Debug)]
+pub(super) struct Mark {
+    id: i64,
+    told: String,
+    things: Vec<Thing>,
+    undoes: Vec<i64>,
+}
+
+impl Mark {
+    pub(super) fn of(line: &Line) -> Result<Self> {
+        Ok(Self { id: line.id, told: line.told(), things: line.effect()?.things(), undoes: line.undoes() })
+    }
+}
+
+/// The log of every issue that is looked at, from the first line that matters.
+#[derive(Debug)]
+pub(super) struct Standing<'t> {
+    tx: &'t Tx<'t>,
+    from: i64,
+    issues: HashMap<String, Vec<Mark>>,
+}
+
+impl<'t> Standing<'t> {
+    pub(super) fn since(tx: &'t Tx<'t>, from: i64) -> Self {
+        Self { tx, from, issues: HashMap::new() }
+    }
+
+    fn marks(&mut self, line: &Line) -> Result<&mut Vec<Mark>> {
+        if !self.issues.contains_key(&line.subject_id) {
+            let lines = operations::of_issue(self.tx, &line.subject_id, self.from)?;
+            let marks = lines.iter().map(Mark::of).collect::<Result<Vec<_>>>()?;
+            self.issues.insert(line.subject_id.clone(), marks);
+        }
+        Ok(self.issues.entry(line.subject_id.clone()).or_default())
+    }
+
+    /// What took back a line, if that is still so.
+    fn taken_back_by(&mut self, line: &Line) -> Result<Option<String>> {
+        let marks = self.marks(line)?;
+        let by = undone(after(marks, line.id)).get(&line.id).copied();
+        Ok(marks.iter().find(|mark| Some(mark.id) == by).map(|mark| mark.told.clone()))
+    }
+
+    /// Whether an operation was taken back: one of its events is as good as all of them.
+    pub(super) fn is_taken_back(&mut self, operation: &Operation) -> Result<bool> {
+        match operation.lines.first() {
+            Some(line) => Ok(self.taken_back_by(line)?.is_some()),
+            None => Ok(true),
+        }
+    }
+
+    /// Refuses a line that is not in effect, or that something stands on.
+    pub(super) fn refuse(&mut self, line: &Line) -> Result<()> {
+        if let Some(by) = self.taken_back_by(line)? {
+            let error = refused(line, &format!("{by} has done so already"));
+            return Err(error.hint("undo that event to bring it back"));
+        }
+        let things = line.effect()?.things();
+        let marks = self.marks(line)?;
+        let touches = |mark: &&Mark| mark.things.iter().any(|thing| things.iter().any(|own| own.meets(thing)));
+        match later(marks, line.id).find(touches) {
+            None => Ok(()),
+            Some(mark) => {
+                let error = refused(line, &format!("{} stands on it", mark.told));
+                Err(error.hint("take the later change back first, or select both"))
+            }
+        }
+    }
+
+    /// Notes that a line was taken back.
+    pub(super) fn settle(&mut self, line: &Line, by: Mark) -> Result<()> {
+        let marks = self.marks(line)?;
+        let at = marks.iter().position(|mark| mark.id == line.id);
+        match at {
+            // All that follows has come to nothing, and is not worth remembering.
+            Some(at) if later(marks, line.id).next().is_none() => marks.truncate(at),
+            _ => marks.push(by),
+        }
+        Ok(())
+    }
+}
+
+/// The lines after one.
+fn after(marks: &[Mark], id: i64) -> &[Mark] {
+    &marks[marks.partition_point(|mark| mark.id <= id)..]
+}
+
+/// The lines after one that are in effect, except undos of what came after it too.
+fn later(marks: &[Mark], id: i64) -> impl Iterator<Item = &Mark> {
+    let after = after(marks, id);
+    let undone = undone(after);
+    let came_to_nothing = move |mark: &Mark| !mark.undoes.is_empty() && mark.undoes.iter().all(|other| *other > id);
+    after.iter().filter(move |mark| !undone.contains_key(&mark.id) && !came_to_nothing(mark))
+}
+
+/// Each line that is not in effect, and what took it back. An undo that was taken back has no effect either.
+fn undone(marks: &[Mark]) -> HashMap<i64, i64> {
+    let mut undone = HashMap::new();
+    for mark in marks.iter().rev() {
+        if !undone.contains_key(&mark.id) {
+            mark.undoes.iter().for_each(|id| {
+                undone.entry(*id).or_insert(mark.id);
+            });
+        }
+    }
+    undone
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A log of one issue: each line is a number, what it changes, and what it takes back.
+    fn log(lines: &[(i64, &str, &[i64])]) -> Vec<Mark> {
+        let mark = |(id, field, undoes): &(i64, &str, &[i64])| Mark {
+            id: *id,
+            told: id.to_string(),
+            things: vec![Thing::Field((*field).to_owned())],
+            undoes: undoes.to_vec(),
+        };
+        lines.iter().map(mark).collect()
+    }
+
+    fn standing(marks: &[Mark], id: i64) -> Vec<i64> {
+        later(marks, id).map(|mark| mark.id).collect()
+    }
+
+    #[test]
+    fn an_undo_and_what_it_took_back_stand_on_nothing_before_them() {
+        let marks = log(&[(1, "a", &[]), (2, "a", &[]), (3, "a", &[2])]);
+        assert!(standing(&marks, 1).is_empty());
+        assert_eq!(undone(&marks).get(&2), Some(&3));
+    }
+
+    #[test]
+    fn what_was_brought_back_stands_again() {
+        let marks = log(&[(1, "a", &[]), (2, "a", &[]), (3, "a", &[2]), (4, "a", &[3])]);
+        assert_eq!(standing(&marks, 1), [2]);
+        assert_eq!(undone(&marks), HashMap::from([(3, 4)]));
+        let marks = log(&[(1, "a", &[]), (2, "a", &[]), (3, "a", &[2]), (4, "a", &[3]), (5, "a", &[4])]);
+        assert!(standing(&marks, 1).is_empty());
+    }
+
+    #[test]
+    fn an_undo_of_what_came_before_stands_on_what_came_between() {
+        // 2 was taken back by 3, then 1 by 4: bringing 2 back would put it on the wrong ground.
+        let marks = log(&[(1, "a", &[]), (2, "a", &[]), (3, "a", &[2]), (4, "a", &[1])]);
+        assert_eq!(standing(&marks, 3), [4]);
+    }
+}

@@ -1,0 +1,114 @@
+//! The log by operation: which events one request wrote, and what happened to an issue, also to one that is gone.
+
+use pensa_core::effect::Effect;
+use pensa_core::id::IssueId;
+use pensa_core::{Error, Result, Timestamp};
+use serde_json::{Map, Value};
+
+use crate::context::SYSTEM;
+use crate::db::{Row, Tx, params};
+
+/// A line of the log with all that is known of it.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) id: i64,
+    /// The first event of the same operation; none if nobody noted it.
+    pub(crate) op: Option<i64>,
+    pub(crate) subject_kind: String,
+    pub(crate) subject_id: String,
+    pub(crate) event_type: String,
+    pub(crate) actor: String,
+    pub(crate) token_id: Option<String>,
+    pub(crate) detail: Map<String, Value>,
+    pub(crate) created_at: Timestamp,
+}
+
+impl Line {
+    /// How an error names it.
+    pub(crate) fn told(&self) -> String {
+        format!("event {} ({} {} by {})", self.id, self.event_type, self.subject_id, self.actor)
+    }
+
+    pub(crate) fn effect(&self) -> Result<Effect> {
+        Effect::of(&self.event_type, &self.detail)
+    }
+
+    /// The events that this one took back.
+    pub(crate) fn undoes(&self) -> Vec<i64> {
+        let list = self.detail.get("undoes").and_then(Value::as_array);
+        list.map(|ids| ids.iter().filter_map(Value::as_i64).collect()).unwrap_or_default()
+    }
+}
+
+const COLUMNS: &str = "id, op, subject_kind, subject_id, event_type, actor, token_id, detail, created_at";
+
+fn read(row: &Row<'_>) -> Result<Line> {
+    Ok(Line {
+        id: row.int(0)?,
+        op: row.int_or_null(1)?,
+        subject_kind: row.text(2)?,
+        subject_id: row.text(3)?,
+        event_type: row.text(4)?,
+        actor: row.text(5)?,
+        token_id: row.text_or_null(6)?,
+        detail: serde_json::from_str(row.str(7)?).map_err(Error::internal)?,
+        created_at: row.parse(8)?,
+    })
+}
+
+pub(crate) fn line(tx: &Tx<'_>, id: i64) -> Result<Option<Line>> {
+    tx.query_one(&format!("SELECT {COLUMNS} FROM events WHERE id = ?1"), params![id], read)
+}
+
+/// The last line that somebody caused.
+pub(crate) fn last(tx: &Tx<'_>) -> Result<Option<Line>> {
+    let sql = format!("SELECT {COLUMNS} FROM events WHERE actor <> ?1 ORDER BY id DESC LIMIT 1");
+    tx.query_one(&sql, params![SYSTEM], read)
+}
+
+/// The number of the last line that `actor` caused with this token.
+pub(crate) fn last_of(tx: &Tx<'_>, actor: &str, token: &str) -> Result<Option<i64>> {
+    let sql = "SELECT id FROM events WHERE token_id = ?1 AND actor = ?2 ORDER BY id DESC LIMIT 1";
+    tx.query_one(sql, params![token, actor], |row| row.int(0))
+}
+
+/// The events of one operation, oldest first. They follow each other: a store has one writer at a time.
+pub(crate) fn of(tx: &Tx<'_>, op: i64, limit: i64) -> Result<Vec<Line>> {
+    let next = "SELECT id FROM events WHERE id > ?1 AND (op IS NULL OR op <> ?1) ORDER BY id LIMIT 1";
+    let end = tx.query_one(next, params![op], |row| row.int(0))?.unwrap_or(i64::MAX);
+    let sql = format!("SELECT {COLUMNS} FROM events WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3");
+    tx.query(&sql, params![op, end, limit], read)
+}
+
+/// What was done since a time, by one actor or by all, newest first. The events of an operation have all the same
+/// actor and time, so none is given in part.
+pub(crate) fn matching(tx: &Tx<'_>, by: Option<&str>, since: &str, limit: i64) -> Result<Vec<Line>> {
+    let columns = format!("SELECT {COLUMNS} FROM events WHERE created_at >= ?1");
+    match by {
+        Some(actor) => {
+            tx.query(&format!("{columns} AND actor = ?2 ORDER BY id DESC LIMIT ?3"), params![since, actor, limit], read)
+        }
+        None => tx.query(&format!("{columns} ORDER BY id DESC LIMIT ?2"), params![since, limit], read),
+    }
+}
+
+/// What happened to an issue from a line on, oldest first, whether it is still there or not.
+pub(crate) fn of_issue(tx: &Tx<'_>, id: &str, from: i64) -> Result<Vec<Line>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM events WHERE issue_id = ?1 AND id >= ?2
+         UNION ALL
+         SELECT {COLUMNS} FROM events
+         WHERE issue_id IS NULL AND subject_id = ?1 AND subject_kind = 'issue' AND id >= ?2
+         ORDER BY 1"
+    );
+    tx.query(&sql, params![id, from], read)
+}
+
+/// Makes what is left in the log of an issue that was gone its history again.
+pub(crate) fn recall(tx: &Tx<'_>, id: &IssueId) -> Result<()> {
+    tx.send(
+        "UPDATE events SET issue_id = subject_id
+         WHERE issue_id IS NULL AND subject_id = ?1 AND subject_kind = 'issue'",
+        params![id],
+    )
+}

@@ -1,0 +1,338 @@
+//! Taking back: what it restores, what refuses it, and what it leaves in the log.
+
+use pensa_core::issue::{Issue, Status};
+use pensa_core::ops::undo::{Undo, Undone};
+use pensa_core::ops::{batch, comment, dep, issue, store};
+use pensa_core::{Code, Error, Result};
+use serde_json::{Value, json};
+
+use crate::conformance;
+use crate::world::World;
+
+fn undo(world: &World, fields: Value) -> Result<Undone> {
+    world.json::<Undo>("alice", fields)
+}
+
+fn undo_last(world: &World) -> Undone {
+    undo(world, json!({})).expect("undone")
+}
+
+/// The number of an issue's last event.
+fn last_event(world: &World, issue: &Issue) -> i64 {
+    world.ok(&issue::History { id: (&issue.id).into(), limit: Some(1) })[0].id
+}
+
+/// All that the store would tell, apart from the log and the times of the last change.
+fn state(world: &World) -> Vec<Value> {
+    world
+        .ok(&issue::List::default())
+        .iter()
+        .map(|issue| {
+            let mut whole = json!(world.ok(&issue::Show { id: (&issue.id).into() }));
+            whole.as_object_mut().expect("an object").remove("updated_at");
+            for parent in whole["deps"].as_array_mut().expect("a list") {
+                parent.as_object_mut().expect("an object").remove("updated_at");
+            }
+            whole
+        })
+        .chain([json!(world.ready()), json!(world.blocked())])
+        .collect()
+}
+
+fn is_healthy(world: &World) {
+    let findings = world.ok(&store::Doctor { fix: false }).findings;
+    let bad: Vec<_> = findings.iter().filter(|finding| !["claim", "drift"].contains(&finding.check.as_str())).collect();
+    assert!(bad.is_empty(), "{bad:?}");
+}
+
+/// Undoing and undoing that: the state before, and the state after again.
+fn back_and_forth(world: &World, before: &[Value]) {
+    let after = state(world);
+    world.pass(1);
+    undo_last(world);
+    assert_eq!(state(world), before);
+    is_healthy(world);
+    undo_last(world);
+    assert_eq!(state(world), after);
+    is_healthy(world);
+    undo_last(world);
+    assert_eq!(state(world), before);
+}
+
+fn conflict(outcome: Result<Undone>) -> Error {
+    let error = outcome.expect_err("refused");
+    assert_eq!(error.code, Code::Conflict, "{error}");
+    error
+}
+
+conformance! {
+    fn every_single_operation_can_be_undone_and_redone(world: World) {
+        let bug = world.create(json!({"title": "bug", "issue_type": "bug"}));
+        let (one, two) = (world.task("one"), world.task("two"));
+        world.link(&two, &one);
+        let fix = world.create(json!({"title": "fix", "fixes": bug.id, "deps": [two.id], "description": "why"}));
+        world.json::<comment::Add>("bob", json!({"id": fix.id, "text": "seen"})).expect("said");
+        world.json::<issue::Update>("bob", json!({"id": two.id, "claim": true, "ttl": "1h"})).expect("claimed");
+        let shut = world.task("shut");
+        world.json::<issue::Close>("bob", json!({"id": shut.id, "reason": "done"})).expect("closed");
+        let steps = [
+            ("issue.create", json!({"title": "new", "issue_type": "task", "fixes": bug.id, "deps": [one.id, two.id]})),
+            ("issue.update", json!({"id": one.id, "title": "uno", "description": "d", "priority": "p0", "assignee": "ana"})),
+            ("issue.update", json!({"id": one.id, "claim": true, "ttl": "30m"})),
+            ("issue.heartbeat", json!({"id": two.id, "ttl": "2h"})),
+            ("issue.release", json!({"id": two.id})),
+            ("issue.close", json!({"id": fix.id, "reason": "and its bug"})),
+            ("issue.close", json!({"id": one.id, "reason": "others wait for it"})),
+            ("issue.reopen", json!({"id": shut.id, "reason": "no"})),
+            ("comment.add", json!({"id": fix.id, "text": "more"})),
+            ("dep.add", json!({"issue_id": fix.id, "depends_on_id": one.id})),
+            ("dep.remove", json!({"issue_id": two.id, "depends_on_id": one.id})),
+            ("issue.delete", json!({"id": two.id, "force": true})),
+            ("issue.delete", json!({"id": bug.id, "force": true})),
+            ("issue.delete", json!({"id": fix.id, "force": true})),
+            ("issue.delete", json!({"id": shut.id})),
+        ];
+        for (op, mut fields) in steps {
+            fields["op"] = json!(op);
+            let before = state(&world);
+            world.json::<batch::Batch>("bob", json!({"operations": [fields]})).expect(op);
+            assert_ne!(state(&world), before, "{op}");
+            back_and_forth(&world, &before);
+        }
+    }
+
+    fn an_undo_is_an_event_with_what_changed_and_what_it_undoes(world: World) {
+        let task = world.task("one");
+        world.json::<issue::Update>("bob", json!({"id": task.id, "title": "two"})).expect("updated");
+        let event = last_event(&world, &task);
+        world.pass(5);
+        let told = undo(&world, json!({"event": event})).expect("undone");
+        let newest = &world.ok(&issue::History { id: (&task.id).into(), limit: Some(1) })[0];
+        assert_eq!((newest.event_type.as_str(), newest.actor.as_str(), Some(newest.id)), ("undone", "alice", told.event));
+        assert_eq!(json!(newest.detail), json!({"title": {"old": "two", "new": "one"}, "undoes": [event]}));
+        let taken = &told.undone[0];
+        assert_eq!((taken.event, taken.op, taken.event_type.as_str(), taken.actor.as_str()), (event, event, "updated", "bob"));
+        assert_eq!(world.show(&task).updated_at, newest.created_at);
+    }
+
+    fn the_events_of_one_operation_are_undone_together(world: World) {
+        let bug = world.create(json!({"title": "bug", "issue_type": "bug"}));
+        let fix = world.create(json!({"title": "fix", "fixes": bug.id}));
+        world.json::<issue::Close>("bob", json!({"id": fix.id})).expect("closed");
+        let told = undo(&world, json!({"event": last_event(&world, &bug)})).expect("undone");
+        assert_eq!(told.undone.len(), 2);
+        assert_eq!((world.status(&bug), world.status(&fix)), (Status::Open, Status::Open));
+        let lines = json!([
+            {"op": "issue.create", "title": "a", "issue_type": "task", "as": "a"},
+            {"op": "issue.create", "title": "b", "issue_type": "task", "deps": ["@a"]},
+            {"op": "comment.add", "id": "@a", "text": "hm"},
+        ]);
+        world.json::<batch::Batch>("bob", json!({"operations": lines})).expect("made");
+        assert_eq!(undo_last(&world).undone.len(), 4);
+        assert_eq!(world.ready(), ["fix"]);
+    }
+
+    fn operations_of_the_same_moment_are_still_two(world: World) {
+        let (one, two) = (world.task("one"), world.task("two"));
+        undo_last(&world);
+        assert_eq!(world.show(&one).title, "one");
+        assert_eq!(world.refused::<issue::Show>("alice", json!({"id": two.id})), Code::NotFound);
+    }
+
+    fn a_later_change_of_the_same_thing_refuses_and_is_named(world: World) {
+        let task = world.task("one");
+        let rename = |title: &str| world.json::<issue::Update>("bob", json!({"id": task.id, "title": title})).expect("updated");
+        rename("two");
+        let event = last_event(&world, &task);
+        rename("three");
+        let later = last_event(&world, &task);
+        let error = conflict(undo(&world, json!({"event": event})));
+        assert!(error.message.contains(&format!("event {later} (updated {} by bob) stands on it", task.id)), "{error}");
+        // Neither another field nor a comment is in the way, nor what was taken back itself.
+        world.json::<issue::Update>("bob", json!({"id": task.id, "priority": "p0"})).expect("updated");
+        world.json::<comment::Add>("bob", json!({"id": task.id, "text": "hm"})).expect("said");
+        undo(&world, json!({"event": later})).expect("undone");
+        undo(&world, json!({"event": event})).expect("undone");
+        let left = world.show(&task);
+        assert_eq!((left.title.as_str(), left.priority.as_str()), ("one", "p0"));
+        let error = conflict(undo(&world, json!({"event": event})));
+        assert!(error.message.contains("has done so already"), "{error}");
+    }
+
+    fn what_others_built_on_an_issue_keeps_it(world: World) {
+        let refused = |task: &Issue, by: &str| {
+            let first = world.ok(&issue::History { id: (&task.id).into(), limit: None }).last().expect("an event").id;
+            let error = conflict(undo(&world, json!({"event": first})));
+            assert!(error.message.contains(by) && error.message.contains("stands on it"), "{error}");
+            assert_eq!(world.show(task).title, task.title, "nothing happened");
+        };
+        let said = world.task("said");
+        world.json::<comment::Add>("bob", json!({"id": said.id, "text": "hm"})).expect("said");
+        refused(&said, "commented");
+        let parent = world.task("parent");
+        let child = world.create(json!({"title": "child", "deps": [parent.id]}));
+        refused(&parent, &format!("dep_added {}", child.id));
+        let bug = world.create(json!({"title": "bug", "issue_type": "bug"}));
+        let fix = world.create(json!({"title": "fix", "fixes": bug.id}));
+        refused(&bug, &format!("created {}", fix.id));
+        let edited = world.task("edited");
+        world.json::<issue::Update>("bob", json!({"id": edited.id, "priority": "p0"})).expect("updated");
+        refused(&edited, "updated");
+    }
+
+    fn a_claim_that_was_taken_over_is_not_given_back(world: World) {
+        let task = world.task("one");
+        world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true})).expect("claimed");
+        let claim = last_event(&world, &task);
+        world.json::<issue::Release>("bob", json!({"id": task.id})).expect("released");
+        let release = last_event(&world, &task);
+        world.json::<issue::Update>("eve", json!({"id": task.id, "claim": true})).expect("claimed");
+        for event in [claim, release] {
+            conflict(undo(&world, json!({"event": event})));
+        }
+        assert_eq!(world.show(&task).assignee.as_deref(), Some("eve"));
+    }
+
+    fn a_deletion_comes_back_whole_or_not_at_all(world: World) {
+        let parent = world.task("parent");
+        let task = world.create(json!({"title": "task", "deps": [parent.id]}));
+        world.json::<comment::Add>("bob", json!({"id": task.id, "text": "hm"})).expect("said");
+        let history = world.events(&task);
+        world.json::<issue::Delete>("bob", json!({"id": task.id, "force": true})).expect("deleted");
+        world.json::<issue::Delete>("eve", json!({"id": parent.id})).expect("deleted");
+        let log = undo(&world, json!({"by": "bob", "dry_run": true}));
+        let error = conflict(log);
+        assert!(error.message.contains(&format!("(deleted {} by eve) took {} away", parent.id, parent.id)), "{error}");
+        undo(&world, json!({"by": "eve"})).expect("undone");
+        let told = undo(&world, json!({"by": "bob"})).expect("undone");
+        assert_eq!(told.undone.len(), 2, "the deletion and the comment");
+        assert_eq!(world.show(&task).title, "task");
+        assert_eq!(world.blocked(), ["task"]);
+        assert_eq!(world.events(&task)[..history.len()], history, "its history is back too");
+        is_healthy(&world);
+    }
+
+    fn a_dependency_that_would_close_a_cycle_by_now_stays_away(world: World) {
+        let (a, b) = (world.task("a"), world.task("b"));
+        world.link(&a, &b);
+        world.json::<dep::Remove>("bob", json!({"issue_id": a.id, "depends_on_id": b.id})).expect("removed");
+        let removed = last_event(&world, &a);
+        world.link(&b, &a);
+        assert_eq!(undo(&world, json!({"event": removed})).expect_err("a cycle").code, Code::CycleDetected);
+        assert!(world.ok(&dep::Cycles {}).is_empty());
+    }
+
+    fn a_selection_is_undone_newest_first_and_all_or_nothing(world: World) {
+        let task = world.task("one");
+        world.pass(10);
+        let rename = |actor: &str, title: &str| {
+            world.json::<issue::Update>(actor, json!({"id": task.id, "title": title})).expect("updated")
+        };
+        rename("bob", "two");
+        let since = world.show(&task).updated_at;
+        world.json::<issue::Create>("bob", json!({"title": "bob's", "issue_type": "task"})).expect("created");
+        world.pass(10);
+        rename("eve", "three");
+        world.json::<issue::Create>("bob", json!({"title": "bob's too", "issue_type": "task"})).expect("created");
+        let before = state(&world);
+        conflict(undo(&world, json!({"by": "bob"})));
+        assert_eq!(state(&world), before, "the later ones are back too");
+        let told = undo(&world, json!({"since": since, "dry_run": true})).expect("tried");
+        assert_eq!((told.event, told.undone.len()), (None, 4));
+        assert_eq!(state(&world), before, "only tried");
+        let told = undo(&world, json!({"since": since})).expect("undone");
+        let events: Vec<i64> = told.undone.iter().map(|one| one.event).collect();
+        assert!(events.is_sorted_by(|a, b| a > b), "{events:?}");
+        assert_eq!(world.ready(), ["one"]);
+        // Of what was done since, only the undo is in effect, and it took back what is selected too.
+        assert_eq!(undo(&world, json!({"since": since})).expect_err("nothing left").code, Code::NotFound);
+        undo_last(&world);
+        assert_eq!(state(&world), before);
+    }
+
+    fn both_bounds_of_a_selection_hold(world: World) {
+        world.json::<issue::Create>("bob", json!({"title": "old", "issue_type": "task"})).expect("created");
+        world.pass(60);
+        world.json::<issue::Create>("eve", json!({"title": "hers", "issue_type": "task"})).expect("created");
+        world.json::<issue::Create>("bob", json!({"title": "new", "issue_type": "task"})).expect("created");
+        undo(&world, json!({"by": "bob", "since": "30s"})).expect("undone");
+        let mut left = world.ready();
+        left.sort();
+        assert_eq!(left, ["hers", "old"]);
+        assert_eq!(undo(&world, json!({"by": "nobody"})).expect_err("did nothing").code, Code::NotFound);
+        assert_eq!(undo(&world, json!({"by": "bob", "event": 1})).expect_err("one of them").code, Code::InvalidInput);
+        assert_eq!(undo(&world, json!({"event": 999})).expect_err("unknown").code, Code::NotFound);
+    }
+
+    fn an_undo_in_a_selection_gives_back_what_it_took_from_before(world: World) {
+        let task = world.task("one");
+        world.json::<issue::Update>("bob", json!({"id": task.id, "title": "two"})).expect("updated");
+        world.pass(60);
+        undo_last(&world);
+        world.task("other");
+        let told = undo(&world, json!({"since": "30s"})).expect("undone");
+        assert_eq!(told.undone.iter().map(|one| one.event_type.as_str()).collect::<Vec<_>>(), ["created", "undone"]);
+        assert_eq!(world.show(&task).title, "two");
+    }
+
+    fn an_undo_and_what_it_took_back_are_left_alone_if_others_went_on(world: World) {
+        let task = world.task("one");
+        let rename = |actor: &str, title: &str| {
+            world.json::<issue::Update>(actor, json!({"id": task.id, "title": title})).expect("updated")
+        };
+        rename("bob", "two");
+        world.json::<Undo>("bob", json!({})).expect("undone");
+        rename("eve", "three");
+        world.json::<issue::Create>("bob", json!({"title": "bob's", "issue_type": "task"})).expect("created");
+        assert_eq!(undo(&world, json!({"by": "bob"})).expect("undone").undone.len(), 1);
+        assert_eq!(world.ready(), ["three"]);
+    }
+
+    fn an_undo_is_taken_back_if_something_between_needs_what_it_removed(world: World) {
+        let parent = world.task("parent");
+        let created = last_event(&world, &parent);
+        let child = world.create(json!({"title": "child", "deps": [parent.id]}));
+        world.pass(60);
+        world.json::<issue::Delete>("bob", json!({"id": child.id})).expect("deleted");
+        undo(&world, json!({"event": created})).expect("nothing stands on it any more");
+        assert_eq!(undo(&world, json!({"by": "bob"})).expect_err("its parent is gone").code, Code::Conflict);
+        undo(&world, json!({"since": "30s"})).expect("both");
+        assert_eq!((world.ready(), world.blocked()), (vec!["parent".into()], vec!["child".into()]));
+        undo_last(&world);
+        undo(&world, json!({"since": "1h"})).expect("all, with the parent back in between");
+        assert!(world.ok(&issue::List::default()).is_empty());
+        is_healthy(&world);
+    }
+
+    fn what_happens_by_itself_is_not_the_last_thing_done(world: World) {
+        let task = world.task("one");
+        world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true, "ttl": "10s"})).expect("claimed");
+        let other = world.task("other");
+        world.pass(60);
+        assert_eq!(world.status(&task), Status::Open);
+        let lapse = last_event(&world, &task);
+        let error = conflict(undo(&world, json!({"event": lapse})));
+        assert!(error.message.contains("the lease ended at"), "{error}");
+        undo_last(&world);
+        assert_eq!(world.refused::<issue::Show>("alice", json!({"id": other.id})), Code::NotFound);
+        undo(&world, json!({"since": "1h"})).expect("all of it, the end of the lease too");
+        assert!(world.ok(&issue::List::default()).is_empty());
+    }
+
+    fn a_lease_that_comes_back_is_renewed_as_before(world: World) {
+        let task = world.task("one");
+        world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true, "ttl": "1h"})).expect("claimed");
+        world.pass(60);
+        world.json::<issue::Update>("bob", json!({"id": task.id, "title": "uno"})).expect("updated");
+        world.json::<issue::Close>("bob", json!({"id": task.id})).expect("closed");
+        world.pass(60);
+        undo_last(&world);
+        let renewed = world.json::<issue::Heartbeat>("bob", json!({"id": task.id})).expect("alive");
+        let span = renewed.lease_expires_at.expect("a lease").since(renewed.updated_at);
+        assert_eq!(span.map(|span| span.to_string()).as_deref(), Some("1h"));
+    }
+
+    fn an_empty_store_has_nothing_to_undo(world: World) {
+        assert_eq!(undo(&world, json!({})).expect_err("nothing").code, Code::NotFound);
+    }
+}

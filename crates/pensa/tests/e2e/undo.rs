@@ -1,0 +1,154 @@
+//! Taking back, as its users meet it: what is said, in which shape, and what is refused.
+
+use pensa_testkit::Sandbox;
+use serde_json::json;
+
+use crate::steps::{bug, create, elements, event_types, everything, history, ids, keys, show, task, text};
+
+crate::in_both_modes! {
+    undo_takes_back_the_last_operation_and_undo_again_brings_it_back,
+    undo_answers_with_what_it_took_back,
+    a_close_is_taken_back_with_the_bug_that_it_closed,
+    a_deletion_is_taken_back_with_all_that_hung_on_it,
+    a_refused_undo_names_the_later_change_and_changes_nothing,
+    a_selection_is_taken_back_as_a_whole,
+    a_dry_run_changes_nothing,
+    doctor_is_content_after_an_undo,
+}
+
+fn undo_takes_back_the_last_operation_and_undo_again_brings_it_back(pn: &Sandbox) {
+    let id = task(pn, "one");
+    pn.pn(["update", &id, "--title", "two", "-p", "p0"]).actor("ana").ok_json();
+    let renamed = show(pn, &id);
+    pn.pn(["undo"]).ok_json();
+    let back = show(pn, &id);
+    assert_eq!((&back["title"], &back["priority"]), (&json!("one"), &json!("p2")));
+    assert!(text(&back["updated_at"]) > text(&renamed["updated_at"]), "undoing is a change: {back}");
+    pn.pn(["undo"]).ok_json();
+    assert_eq!(show(pn, &id)["title"], "two");
+    assert_eq!(event_types(pn, &id), ["created", "updated", "undone", "undone"]);
+    let created = history(pn, &id)[3]["id"].to_string();
+    pn.pn(["undo", "--event", &created]).fails("conflict");
+    pn.pn(["undo", "--by", "ana"]).ok_json();
+    pn.pn(["undo", "--event", &created]).ok_json();
+    pn.pn(["show", &id]).fails("not_found");
+    pn.pn(["undo"]).ok_json();
+    assert_eq!(show(pn, &id)["title"], "one");
+}
+
+fn undo_answers_with_what_it_took_back(pn: &Sandbox) {
+    pn.pn(["undo"]).fails("not_found");
+    let id = task(pn, "one");
+    pn.pn(["close", &id]).actor("ana").ok_json();
+    let closed = history(pn, &id)[0].clone();
+    let told = pn.pn(["undo"]).ok_json();
+    assert_eq!(keys(&told), ["event", "undone"]);
+    let undo = &history(pn, &id)[0];
+    assert_eq!(
+        (&undo["event_type"], &undo["id"], &undo["actor"]),
+        (&json!("undone"), &told["event"], &json!("tester"))
+    );
+    assert_eq!(undo["detail"]["undoes"], json!([closed["id"]]));
+    assert_eq!(undo["detail"]["status"], json!({"old": "closed", "new": "open"}));
+    let expected = json!([{
+        "event": closed["id"], "op": closed["id"], "issue_id": id, "event_type": "closed", "actor": "ana",
+        "created_at": closed["created_at"],
+    }]);
+    assert_eq!(told["undone"], expected);
+    let said = pn.pn(["undo"]).ok();
+    assert_eq!(said.lines().count(), 1);
+    assert!(said.starts_with(&format!("took back {id} undone by tester ")), "{said}");
+    assert_eq!(pn.pn(["-q", "undo"]).ok().trim(), id);
+}
+
+fn a_close_is_taken_back_with_the_bug_that_it_closed(pn: &Sandbox) {
+    let bug = bug(pn, "a bug");
+    let fix = create(pn, &["its fix", "-t", "task", "--fixes", &bug]);
+    let after = create(pn, &["then", "-t", "task", "--dep", &fix]);
+    pn.pn(["close", &fix]).ok_json();
+    assert_eq!(ids(pn, &["ready"]), [after.as_str()]);
+    let told = pn.pn(["undo"]).ok_json();
+    assert_eq!(elements(&told["undone"]).len(), 2);
+    assert_eq!((&show(pn, &bug)["status"], &show(pn, &fix)["status"]), (&json!("open"), &json!("open")));
+    assert_eq!(ids(pn, &["ready"]), [fix.as_str()]);
+}
+
+fn a_deletion_is_taken_back_with_all_that_hung_on_it(pn: &Sandbox) {
+    let bug = bug(pn, "a bug");
+    let parent = task(pn, "parent");
+    let fix = create(pn, &["its fix", "-t", "task", "--fixes", &bug]);
+    pn.pn(["dep", "add", &bug, &parent]).ok_json();
+    pn.pn(["dep", "add", &fix, &bug]).ok_json();
+    pn.pn(["comment", "add", &bug, "seen"]).actor("ana").ok_json();
+    let (before, told) = (show(pn, &bug), history(pn, &bug));
+    pn.pn(["delete", &bug, "--force"]).ok_json();
+    pn.pn(["history", &bug]).fails("not_found");
+    pn.pn(["undo"]).ok_json();
+    let mut back = show(pn, &bug);
+    back["updated_at"] = before["updated_at"].clone();
+    assert_eq!(back, before);
+    assert_eq!(history(pn, &bug)[2..], told, "with its history");
+    assert_eq!(show(pn, &fix)["fixes"], bug.as_str());
+    assert_eq!(show(pn, &fix)["deps"][0]["id"], bug.as_str());
+    pn.pn(["close", &fix]).ok_json();
+    assert_eq!(show(pn, &bug)["status"], "closed", "the link is a real one");
+}
+
+fn a_refused_undo_names_the_later_change_and_changes_nothing(pn: &Sandbox) {
+    let id = task(pn, "one");
+    pn.pn(["update", &id, "--title", "two"]).actor("ana").ok_json();
+    pn.pn(["update", &id, "--title", "three"]).actor("ben").ok_json();
+    let told = history(pn, &id);
+    let before = everything(pn);
+    let error = pn.pn(["undo", "--by", "ana"]).fails("conflict");
+    let later = format!("event {} (updated {id} by ben)", told[0]["id"]);
+    assert!(text(&error["error"]).contains(&later), "{error}");
+    assert!(error["hint"].is_string(), "{error}");
+    pn.pn(["undo", "--event", &told[2]["id"].to_string()]).fails("conflict");
+    pn.pn(["undo", "--event", "123456"]).fails("not_found");
+    pn.pn(["undo", "--since", "yesterday"]).misused();
+    pn.pn(["undo", "--event", "1", "--by", "ana"]).misused();
+    assert_eq!(everything(pn), before);
+}
+
+fn a_selection_is_taken_back_as_a_whole(pn: &Sandbox) {
+    let id = task(pn, "kept");
+    let made: Vec<String> =
+        (0..3).map(|n| text(&pn.pn(["create", &format!("n{n}"), "-t", "task"]).actor("bot").ok_json()["id"])).collect();
+    pn.pn(["update", &id, "-p", "p0"]).actor("bot").ok_json();
+    pn.pn(["comment", "add", &made[0], "mine"]).actor("ana").ok_json();
+    let before = everything(pn);
+    pn.pn(["undo", "--by", "bot"]).fails("conflict");
+    assert_eq!(everything(pn), before, "all or nothing");
+    pn.pn(["undo", "--by", "ana", "--since", "1h"]).ok_json();
+    let told = pn.pn(["undo", "--by", "bot", "--since", "1h"]).ok_json();
+    let kinds: Vec<String> = elements(&told["undone"]).iter().map(|one| text(&one["event_type"])).collect();
+    assert_eq!(kinds, ["updated", "created", "created", "created"], "newest first");
+    assert_eq!(ids(pn, &["list"]), [id.as_str()]);
+    assert_eq!(show(pn, &id)["priority"], "p2");
+    pn.pn(["undo", "--by", "bot"]).fails("not_found");
+}
+
+fn a_dry_run_changes_nothing(pn: &Sandbox) {
+    let id = task(pn, "one");
+    pn.pn(["close", &id]).ok_json();
+    let before = everything(pn);
+    let tried = pn.pn(["undo", "--since", "1h", "--dry-run"]).ok_json();
+    assert_eq!(keys(&tried), ["undone"]);
+    assert_eq!(elements(&tried["undone"]).len(), 2);
+    assert!(pn.pn(["undo", "--dry-run"]).ok().starts_with(&format!("would take back {id} closed by tester ")));
+    assert_eq!(everything(pn), before);
+    let next = task(pn, "two");
+    assert_eq!(pn.pn(["undo"]).ok_json()["undone"][0]["issue_id"], next.as_str(), "the log has no trace of it");
+}
+
+fn doctor_is_content_after_an_undo(pn: &Sandbox) {
+    let (a, b) = (task(pn, "a"), task(pn, "b"));
+    pn.pn(["dep", "add", &b, &a]).ok_json();
+    pn.pn(["close", &a]).ok_json();
+    pn.pn(["dep", "remove", &b, &a]).ok_json();
+    for selection in [&["undo"][..], &["undo", "--since", "1h"], &["undo"]] {
+        pn.pn(selection).ok_json();
+        assert_eq!(pn.pn(["doctor"]).ok_json()["findings"], json!([]), "{selection:?}");
+    }
+}
