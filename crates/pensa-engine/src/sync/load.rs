@@ -36,10 +36,10 @@ pub(super) fn replace(
         for ((table, bytes), (again, count)) in TABLES.into_iter().zip(contents).zip((0..).zip(&mut counts)) {
             *count = loading.table(table, again, bytes.as_deref().unwrap_or_default())?;
         }
-        issues::load_title_keys(tx, std::mem::take(&mut loading.seen.title_keys))
+        issues::load_title_keys(tx, std::mem::take(&mut loading.seen.title_keys))?;
+        deps::count_blockers(tx)
     })?;
     let (again, fixes) = (loading.again, loading.seen.fixes);
-    deps::count_blockers(tx)?;
     take::all(cx, tx, &Base::default(), &again, report)?;
     free_fixers(tx, fixes, report)?;
     import::log(cx, tx, counts)

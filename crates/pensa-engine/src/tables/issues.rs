@@ -176,9 +176,18 @@ pub(crate) fn load(tx: &Tx<'_>, issue: &Issue) -> Result<Vec<i64>> {
 /// Adds the keys of many issues. In the order of the index this costs a fraction of what any other does.
 pub(crate) fn load_title_keys(tx: &Tx<'_>, mut keys: Vec<(i64, IssueId)>) -> Result<()> {
     keys.sort_unstable();
-    let sql = "INSERT INTO title_keys (title_key, issue_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    keys.iter().try_for_each(|(key, id)| tx.send(sql, params![*key, id]))
+    keys.dedup();
+    for chunk in keys.chunks(KEYS_AT_ONCE) {
+        let places: Vec<String> = (0..chunk.len()).map(|at| format!("(?{}, ?{})", 2 * at + 1, 2 * at + 2)).collect();
+        let sql = format!("INSERT INTO title_keys (title_key, issue_id) VALUES {}", places.join(", "));
+        let values: Vec<Param<'_>> = chunk.iter().flat_map(|(key, id)| [(*key).into(), id.into()]).collect();
+        tx.send(&sql, &values)?;
+    }
+    Ok(())
 }
+
+/// Keys that one statement adds.
+const KEYS_AT_ONCE: usize = 64;
 
 /// Replaces a row and what is derived from it.
 pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
