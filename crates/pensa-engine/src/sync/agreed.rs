@@ -1,17 +1,17 @@
 //! The copy of what files and database last had in common: the base of the next merge.
 //!
-//! A copy is written before the transaction that names it commits, and is never changed after; so whatever the
-//! database names is what it has taken in, also after a crash in between.
+//! A copy is there before the transaction that names it commits, and is never changed after; so whatever the database
+//! names is what it has taken in, also after a crash in between.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use pensa_core::Result;
 use pensa_core::sync::COLLECTIONS;
 use uuid::Uuid;
 
-use super::files;
+use super::files::{self, Contents, Stamp};
 use super::place::Place;
 use crate::context::Context;
 use crate::db::Tx;
@@ -22,49 +22,61 @@ use crate::{error, git};
 
 /// A copy that nobody names may be one whose transaction has not committed yet.
 const LEFT_ALONE: Duration = Duration::from_secs(3600);
+/// What the files looked like, of which this is a copy.
+const STAMPS: &str = "stamps";
 
-/// What each file had, in the order of the collections; nothing if it was not there.
-pub(super) type Contents = [Option<Vec<u8>>; COLLECTIONS.len()];
-
-fn dir(store: &StoreDir) -> Result<PathBuf> {
-    store.local_dir("agreed")
+/// What was agreed on at a place.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) agreement: Agreement,
+    dir: PathBuf,
 }
 
-/// The files as they are at a place now.
-pub(super) fn on_disk(place: &Place) -> Result<Contents> {
-    contents(&place.dir)
-}
-
-fn contents(dir: &std::path::Path) -> Result<Contents> {
-    let mut all = Contents::default();
-    for (slot, collection) in all.iter_mut().zip(COLLECTIONS) {
-        *slot = files::read(&files::path_of(dir, collection))?;
+impl Known {
+    /// Whether the files of the place are those that were agreed on, as can be told without reading them.
+    pub(super) fn is_in(&self, place: &Path) -> bool {
+        let path = self.dir.join(STAMPS);
+        let Some(noted) = Stamp::at(&path) else { return false };
+        // A file that was written in the same moment may have been written again in it.
+        let is_settled = |stamp: Option<Stamp>| stamp.is_none_or(|stamp| stamp.is_before(&noted));
+        let all: Vec<Option<Stamp>> = files::paths(place).iter().map(|path| Stamp::at(path)).collect();
+        fs::read_to_string(&path).is_ok_and(|noted| noted == told(&all)) && all.into_iter().all(is_settled)
     }
-    Ok(all)
+
+    pub(super) fn contents(&self) -> Result<Contents> {
+        files::contents(&self.dir)
+    }
+
+    /// Whether this was agreed on; most often the lengths tell that it was not.
+    fn has(&self, contents: &Contents) -> Result<bool> {
+        let length = |path: &PathBuf| fs::metadata(path).ok().map(|meta| meta.len());
+        let ours = contents.iter().map(|content| content.as_ref().map(|content| content.bytes.len() as u64));
+        Ok(files::paths(&self.dir).iter().map(length).eq(ours) && self.contents()? == *contents)
+    }
 }
 
-/// What was last agreed on at a place, and the commit that was checked out. A copy that is gone is as none.
-pub(super) fn last(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<Option<(Agreement, Contents)>> {
+/// One line for each file.
+fn told(stamps: &[Option<Stamp>]) -> String {
+    stamps.iter().map(|stamp| stamp.map_or_else(|| "none\n".to_owned(), |stamp| format!("{stamp:?}\n"))).collect()
+}
+
+/// What was last agreed on at a place. A copy that is gone is as none.
+pub(super) fn last(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<Option<Known>> {
     let Some(agreement) = agreements::get(tx, &place.name)? else { return Ok(None) };
-    let copy = dir(store)?.join(&agreement.copy);
-    if !copy.is_dir() {
-        return Ok(None);
-    }
-    let contents = contents(&copy)?;
-    Ok(Some((agreement, contents)))
+    let dir = store.local_dir("agreed")?.join(&agreement.copy);
+    Ok(dir.join(STAMPS).exists().then_some(Known { agreement, dir }))
 }
 
 /// Notes that the database has taken in these contents.
 pub(super) fn agree(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents) -> Result<()> {
     let store = cx.store.dir()?;
     let head = git::head(&place.project);
-    let known = last(store, tx, place)?;
-    let copy = match &known {
-        Some((agreement, same)) if same == contents => {
-            if agreement.head == head {
+    let copy = match last(store, tx, place)? {
+        Some(known) if known.has(contents)? => {
+            if known.agreement.head == head {
                 return Ok(());
             }
-            agreement.copy.clone()
+            known.agreement.copy
         }
         _ => write(store, contents)?,
     };
@@ -76,12 +88,17 @@ fn write(store: &StoreDir, contents: &Contents) -> Result<String> {
     let name = Uuid::now_v7().simple().to_string();
     let copy = store.local_dir("agreed")?.join(&name);
     fs::create_dir(&copy).map_err(|e| error::io("create", &copy, &e))?;
-    for (bytes, collection) in contents.iter().zip(COLLECTIONS) {
-        if let Some(bytes) = bytes {
+    for (content, collection) in contents.iter().zip(COLLECTIONS) {
+        if let Some(content) = content {
             let path = files::path_of(&copy, collection);
-            fs::write(&path, bytes).map_err(|e| error::io("write", &path, &e))?;
+            fs::write(&path, &content.bytes).map_err(|e| error::io("write", &path, &e))?;
         }
     }
+    // Last, so that a copy without it is not whole.
+    let stamps: Vec<Option<Stamp>> =
+        contents.iter().map(|content| content.as_ref().and_then(|content| content.stamp)).collect();
+    let path = copy.join(STAMPS);
+    fs::write(&path, told(&stamps)).map_err(|e| error::io("write", &path, &e))?;
     Ok(name)
 }
 
@@ -92,7 +109,7 @@ fn sweep(store: &StoreDir, tx: &Tx<'_>) -> Result<()> {
         let age = entry.metadata().and_then(|meta| meta.modified()).map(|time| SystemTime::now().duration_since(time));
         matches!(age, Ok(Ok(age)) if age > LEFT_ALONE)
     };
-    for entry in fs::read_dir(dir(store)?).into_iter().flatten().flatten().take(1000) {
+    for entry in fs::read_dir(store.local_dir("agreed")?).into_iter().flatten().flatten().take(1000) {
         let name = entry.file_name();
         if is_old(&entry) && !named.iter().any(|agreement| name == agreement.copy.as_str()) {
             let _ = fs::remove_dir_all(entry.path());

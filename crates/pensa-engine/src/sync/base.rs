@@ -9,11 +9,12 @@ use pensa_core::Result;
 use pensa_core::sync::{COLLECTIONS, Collection, Record, lines};
 use serde::Deserialize;
 
-use super::agreed::Contents;
+use super::agreed::Known;
+use super::files::{Content, Contents, bytes_of};
 use super::place::Place;
 use crate::db::Tx;
 use crate::git;
-use crate::tables::agreements::{self, Agreement};
+use crate::tables::agreements;
 
 /// Where the versions before a merge come from.
 #[derive(Debug, Default)]
@@ -26,9 +27,9 @@ pub(super) struct Base {
 }
 
 impl Base {
-    pub(super) fn find(tx: &Tx<'_>, place: &Place, agreed: Option<(Agreement, Contents)>) -> Result<Self> {
+    pub(super) fn find(tx: &Tx<'_>, place: &Place, agreed: Option<(Known, Contents)>) -> Result<Self> {
         let (agreed, known) = match agreed {
-            Some((agreement, contents)) => (Some(contents), agreement.head),
+            Some((known, contents)) => (Some(contents), known.agreement.head),
             // A new worktree: the database knows what any other has.
             None => (None, agreements::all(tx)?.into_iter().find_map(|agreement| agreement.head)),
         };
@@ -83,7 +84,7 @@ impl Versions<'_> {
 /// Those of these records that are in a file.
 fn records(contents: &Contents, collection: &Collection, wanted: &HashSet<String>) -> HashMap<String, Record> {
     let at = COLLECTIONS.iter().position(|other| other.name == collection.name);
-    let bytes = at.and_then(|at| contents[at].as_deref()).unwrap_or_default();
+    let bytes = at.map(|at| bytes_of(&contents[at])).unwrap_or_default();
     if wanted.is_empty() {
         return HashMap::new();
     }
@@ -97,7 +98,7 @@ fn records(contents: &Contents, collection: &Collection, wanted: &HashSet<String
 fn committed(dir: &Path, commit: &str) -> Contents {
     let mut contents = Contents::default();
     for (slot, collection) in contents.iter_mut().zip(COLLECTIONS) {
-        *slot = git::show(dir, commit, &collection.file_name());
+        *slot = git::show(dir, commit, &collection.file_name()).map(Content::from);
     }
     contents
 }

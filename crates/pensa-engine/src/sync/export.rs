@@ -4,8 +4,8 @@ use pensa_core::Result;
 use pensa_core::ops::store::Transfer;
 use pensa_core::sync::COLLECTIONS;
 
-use super::agreed::{self, Contents};
-use super::files;
+use super::agreed;
+use super::files::{self, Content, Contents};
 use super::import::{self, Report};
 use super::place::Place;
 use super::shared::{self, Part, TABLES};
@@ -30,28 +30,30 @@ pub(super) fn render(tx: &Tx<'_>) -> Result<Rendered> {
 /// Writes the files of a place and stages them, after whatever was in them and the database did not have was taken in.
 pub(crate) fn export(cx: &Context<'_>, tx: &Tx<'_>, place: &Place) -> Result<Transfer> {
     let store = cx.store.dir()?;
-    let before = agreed::on_disk(place)?;
-    let known = agreed::last(store, tx, place)?;
-    let report = match &known {
-        Some((_, same)) if *same == before => Report::default(),
-        None if before.iter().all(Option::is_none) => Report::default(),
-        _ => import::merge(cx, tx, place, &before, known)?,
+    let report = match agreed::last(store, tx, place)? {
+        Some(known) if known.is_in(&place.dir) => Report::default(),
+        known => {
+            let before = files::contents(&place.dir)?;
+            let known = known.map(|known| known.contents().map(|contents| (known, contents))).transpose()?;
+            import::merge(cx, tx, place, &before, known)?
+        }
     };
     let rendered = render(tx)?;
     let counts = rendered.each_ref().map(|(_, count)| *count);
     let drafts = store.local_dir("")?;
     let mut after = Contents::default();
-    for ((was, (bytes, count)), (slot, collection)) in
-        before.iter().zip(rendered).zip(after.iter_mut().zip(COLLECTIONS))
-    {
+    for ((bytes, count), (slot, collection)) in rendered.into_iter().zip(after.iter_mut().zip(COLLECTIONS)) {
+        let path = files::path_of(&place.dir, collection);
+        let was = files::read(&path)?;
         // Most stores never delete anything.
         if collection.is_optional() && was.is_none() && count == 0 {
             continue;
         }
-        if was.as_ref() != Some(&bytes) {
-            files::write(&drafts, &files::path_of(&place.dir, collection), &bytes)?;
-        }
-        *slot = Some(bytes);
+        let stamp = match was {
+            Some(same) if same.bytes == bytes => same.stamp,
+            _ => Some(files::write(&drafts, &path, &bytes)?),
+        };
+        *slot = Some(Content { bytes, stamp });
     }
     git::stage(&place.project, &files::paths(&place.dir).into_iter().filter(|path| path.exists()).collect::<Vec<_>>())?;
     agreed::agree(cx, tx, place, &after)?;
@@ -60,11 +62,11 @@ pub(crate) fn export(cx: &Context<'_>, tx: &Tx<'_>, place: &Place) -> Result<Tra
 
 /// The files that differ from what an export would write.
 pub(crate) fn check(tx: &Tx<'_>, place: &Place) -> Result<(Vec<String>, [i64; COLLECTIONS.len()])> {
-    let (rendered, on_disk) = (render(tx)?, agreed::on_disk(place)?);
+    let (rendered, on_disk) = (render(tx)?, files::contents(&place.dir)?);
     let mut drifted = Vec::new();
     for (((bytes, _), was), collection) in rendered.iter().zip(&on_disk).zip(COLLECTIONS) {
         let missing_is_fine = collection.is_optional() && bytes.is_empty();
-        let same = was.as_ref().map_or(missing_is_fine, |was| was == bytes);
+        let same = was.as_ref().map_or(missing_is_fine, |was| was.bytes == *bytes);
         if !same {
             drifted.push(collection.file_name());
         }

@@ -1,7 +1,8 @@
 //! The files of a place: read whole, written whole or not at all.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use pensa_core::Result;
@@ -24,24 +25,96 @@ pub(crate) fn any(dir: &Path) -> bool {
     paths(dir).iter().any(|path| path.exists())
 }
 
-/// The bytes of a file, if it is there.
-pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
+/// What each file has, in the order of the collections; nothing if it is not there.
+pub(super) type Contents = [Option<Content>; COLLECTIONS.len()];
+
+/// What a file has, and which file that was.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Content {
+    pub(super) bytes: Vec<u8>,
+    pub(super) stamp: Option<Stamp>,
+}
+
+impl PartialEq for Content {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes, stamp: None }
+    }
+}
+
+/// The bytes of a file; none if it is not there.
+pub(super) fn bytes_of(content: &Option<Content>) -> &[u8] {
+    content.as_ref().map(|content| &content.bytes[..]).unwrap_or_default()
+}
+
+/// A file as it can be told from others, and from itself after somebody wrote into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    device: u64,
+    number: u64,
+    length: u64,
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    pub(super) fn of(meta: &Metadata) -> Self {
+        let modified = (meta.mtime(), meta.mtime_nsec());
+        Self { device: meta.dev(), number: meta.ino(), length: meta.len(), modified }
+    }
+
+    /// That of the file which has this name now.
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        fs::symlink_metadata(path).ok().filter(Metadata::is_file).map(|meta| Self::of(&meta))
+    }
+
+    /// Whether it was written before the other.
+    pub(super) fn is_before(&self, other: &Self) -> bool {
+        self.modified < other.modified
+    }
+}
+
+/// The files of a directory.
+pub(super) fn contents(dir: &Path) -> Result<Contents> {
+    let mut all = Contents::default();
+    for (slot, collection) in all.iter_mut().zip(COLLECTIONS) {
+        *slot = read(&path_of(dir, collection))?;
+    }
+    Ok(all)
+}
+
+/// What a file has, if it is there.
+pub(super) fn read(path: &Path) -> Result<Option<Content>> {
+    let read = || {
+        let mut file = File::open(path)?;
+        let meta = file.metadata()?;
+        let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or_default());
+        file.read_to_end(&mut bytes)?;
+        Ok::<_, io::Error>(Content { bytes, stamp: meta.is_file().then(|| Stamp::of(&meta)) })
+    };
+    match read() {
+        Ok(content) => Ok(Some(content)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(e) => Err(error::io("read", path, &e)),
     }
 }
 
-/// Replaces a file. The draft lies in `drafts`, where git does not look, under a name that nobody can have taken.
-pub(super) fn write(drafts: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+/// Replaces a file and tells which one is there now. The draft lies in `drafts`, where git does not look, under a name
+/// that nobody can have taken.
+pub(super) fn write(drafts: &Path, path: &Path, bytes: &[u8]) -> Result<Stamp> {
     let draft = drafts.join(format!("export-{}.tmp", Uuid::new_v4().simple()));
     let written = (|| {
         let mut file = File::create_new(&draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
+        let stamp = Stamp::of(&file.metadata()?);
         fs::rename(&draft, path)?;
-        File::open(path.parent().unwrap_or(path))?.sync_all()
+        File::open(path.parent().unwrap_or(path))?.sync_all()?;
+        Ok(stamp)
     })();
     if written.is_err() {
         let _ = fs::remove_file(&draft);

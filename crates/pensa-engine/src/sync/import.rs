@@ -9,15 +9,15 @@ use pensa_core::sync::{COLLECTIONS, Collection, Conflict, Line, lines};
 use pensa_core::{Access, Result};
 use serde_json::{Map, json};
 
-use super::agreed::{self, Contents};
+use super::agreed::{self, Known};
 use super::base::Base;
+use super::files::{Content, Contents, bytes_of};
 use super::place::Place;
 use super::{export, files, load, take};
 use crate::context::Context;
 use crate::db::{NewEvent, Tx, params};
-use crate::error;
-use crate::tables::agreements::Agreement;
 use crate::tables::conflicts;
+use crate::{error, git};
 
 /// Most remarks that are told one by one.
 const MAX_NOTES: usize = 20;
@@ -68,7 +68,16 @@ pub(super) type News<'b> = [Vec<Line<'b>>; COLLECTIONS.len()];
 
 /// Takes the files of a place into the database; `authoritative` makes the database what the files are.
 pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative: bool) -> Result<Transfer> {
-    let on_disk = agreed::on_disk(place)?;
+    if !authoritative
+        && let Some(known) = agreed::last(cx.store.dir()?, tx, place)?
+        && known.is_in(&place.dir)
+        && known.agreement.head == git::head(&place.project)
+    {
+        let mut report = Report::default();
+        notes_of_driver(cx, tx, &mut report)?;
+        return Ok(report.transfer(stored(tx)?));
+    }
+    let on_disk = files::contents(&place.dir)?;
     let mut report = Report::default();
     if authoritative {
         // It removes whatever the files do not have.
@@ -76,9 +85,10 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative
         load::replace(cx, tx, place, &on_disk, &mut report)?;
     } else {
         let known = agreed::last(cx.store.dir()?, tx, place)?;
+        let known = known.map(|known| known.contents().map(|contents| (known, contents))).transpose()?;
         report = merge(cx, tx, place, &on_disk, known)?;
     }
-    let counts = on_disk.each_ref().map(|bytes| bytes.as_deref().map_or(0, |bytes| count(lines(bytes).count())));
+    let counts = on_disk.each_ref().map(|content| content.as_ref().map_or(0, |it| count(lines(&it.bytes).count())));
     agreed::agree(cx, tx, place, &without(on_disk, &report))?;
     Ok(report.transfer(counts))
 }
@@ -87,10 +97,20 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative
 pub(crate) fn fill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
     let store = cx.store.dir()?;
     let place = Place::new(store, None)?;
-    let on_disk = agreed::on_disk(&place)?;
+    let on_disk = files::contents(&place.dir)?;
     let mut report = Report::default();
     load::replace(cx, tx, &place, &on_disk, &mut report)?;
     agreed::agree(cx, tx, &place, &without(on_disk, &report))
+}
+
+/// How many records of each kind the store has.
+fn stored(tx: &Tx<'_>) -> Result<[i64; COLLECTIONS.len()]> {
+    let mut counts = [0; COLLECTIONS.len()];
+    for (count, collection) in counts.iter_mut().zip(COLLECTIONS) {
+        let sql = format!("SELECT COUNT(*) FROM {}", collection.name);
+        *count = tx.query_one(&sql, params![], |row| row.int(0))?.unwrap_or_default();
+    }
+    Ok(counts)
 }
 
 pub(super) fn count(length: usize) -> i64 {
@@ -103,9 +123,12 @@ fn without(mut contents: Contents, report: &Report) -> Contents {
         return contents;
     }
     for (slot, collection) in contents.iter_mut().zip(COLLECTIONS) {
-        let Some(bytes) = slot else { continue };
+        if !report.left_out.iter().any(|(of, _)| *of == collection.name) {
+            continue;
+        }
+        let Some(Content { bytes, .. }) = slot else { continue };
         let kept = lines(bytes).filter(|line| !report.left_out.contains(&(collection.name, line.number)));
-        *bytes = kept.flat_map(|line| [line.text, b"\n"].concat()).collect();
+        *slot = Some(Content::from(kept.flat_map(|line| [line.text, b"\n"].concat()).collect::<Vec<u8>>()));
     }
     contents
 }
@@ -116,7 +139,7 @@ pub(super) fn merge(
     tx: &Tx<'_>,
     place: &Place,
     contents: &Contents,
-    known: Option<(Agreement, Contents)>,
+    known: Option<(Known, Contents)>,
 ) -> Result<Report> {
     let mut report = Report::default();
     notes_of_driver(cx, tx, &mut report)?;
@@ -127,7 +150,7 @@ pub(super) fn merge(
     let rendered = match &known {
         Some(_) => None,
         // Nothing is known to be agreed on, but what stands there as the database has it is no news.
-        None => Some(export::render(tx)?.map(|(bytes, _)| Some(bytes))),
+        None => Some(export::render(tx)?.map(|(bytes, _)| Some(Content::from(bytes)))),
     };
     let old = known.as_ref().map(|(_, contents)| contents).or(rendered.as_ref());
     let news = news(place, contents, old, &mut report)?;
@@ -154,8 +177,7 @@ fn is_empty(tx: &Tx<'_>) -> Result<bool> {
 fn news<'b>(place: &Place, contents: &'b Contents, old: Option<&Contents>, report: &mut Report) -> Result<News<'b>> {
     let mut all = News::default();
     for (at, collection) in COLLECTIONS.into_iter().enumerate() {
-        let bytes = contents[at].as_deref().unwrap_or_default();
-        let old = old.and_then(|old| old[at].as_deref()).unwrap_or_default();
+        let (bytes, old) = (bytes_of(&contents[at]), old.map(|old| bytes_of(&old[at])).unwrap_or_default());
         if bytes == old {
             continue;
         }

@@ -7,16 +7,15 @@ use pensa_core::sync::{COLLECTIONS, ISSUES, TOMBSTONES, Tombstone, bad_line, lin
 use pensa_core::{Error, Result};
 use serde_json::Value;
 
-use super::agreed::Contents;
 use super::base::{self, Base};
-use super::files;
+use super::files::{self, Contents, bytes_of};
 use super::import::{self, News, Report};
 use super::place::Place;
 use super::shared::{Loaded, Seen, TABLES, Table};
-use super::take;
+use super::{count, take};
 use crate::context::Context;
 use crate::db::Tx;
-use crate::tables::{deps, issues, tombstones};
+use crate::tables::{self, tombstones};
 
 /// Replaces everything by what the files have.
 pub(super) fn replace(
@@ -29,15 +28,19 @@ pub(super) fn replace(
     tx.expect_many_rows()?;
     import::clear(tx)?;
     let [.., of_tombstones] = contents;
-    let dead = tombstones(tx, place, of_tombstones.as_deref().unwrap_or_default(), report)?;
-    let mut loading = Loading { tx, place, dead: &dead, report, seen: Seen::default(), again: Default::default() };
+    let dead = tombstones(tx, place, bytes_of(of_tombstones), report)?;
+    let [issues, deps, ..] = contents;
+    let counted = if dead.is_empty() { count::blockers(bytes_of(issues), bytes_of(deps)) } else { None };
+    let (is_counted, blockers) = (counted.is_some(), counted.unwrap_or_default());
+    let seen = Seen { blockers, ..Seen::default() };
+    let mut loading = Loading { tx, place, dead: &dead, report, seen, again: Default::default() };
     let mut counts = [0; COLLECTIONS.len()];
     tx.filling(|| {
         for ((table, bytes), (again, count)) in TABLES.into_iter().zip(contents).zip((0..).zip(&mut counts)) {
-            *count = loading.table(table, again, bytes.as_deref().unwrap_or_default())?;
+            *count = loading.table(table, again, bytes_of(bytes))?;
         }
-        issues::load_title_keys(tx, std::mem::take(&mut loading.seen.title_keys))?;
-        deps::count_blockers(tx)
+        tables::issues::load_title_keys(tx, std::mem::take(&mut loading.seen.title_keys))?;
+        if is_counted { Ok(()) } else { tables::deps::count_blockers(tx) }
     })?;
     let (again, fixes) = (loading.again, loading.seen.fixes);
     take::all(cx, tx, &Base::default(), &again, report)?;
@@ -132,12 +135,12 @@ impl<'b> Loading<'_, '_, 'b> {
 /// An issue cannot fix a bug that is not there.
 fn free_fixers(tx: &Tx<'_>, fixes: Vec<(IssueId, IssueId)>, report: &mut Report) -> Result<()> {
     for (id, bug) in fixes {
-        if issues::get(tx, &bug)?.is_none()
-            && let Some(issue) = issues::get(tx, &id)?
+        if tables::issues::get(tx, &bug)?.is_none()
+            && let Some(issue) = tables::issues::get(tx, &id)?
         {
             let mut free = issue.clone();
             free.fixes = None;
-            issues::replace(tx, &issue, &free)?;
+            tables::issues::replace(tx, &issue, &free)?;
             report.note(format!("{id} fixes {bug}, which does not exist"));
         }
     }

@@ -4,6 +4,7 @@
 
 mod agreed;
 mod base;
+mod count;
 mod export;
 mod files;
 mod import;

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::count::Blockers;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::ops;
@@ -52,6 +53,8 @@ pub(super) trait Table: Sync {
 pub(super) struct Seen {
     pub(super) issues: HashSet<IssueId>,
     pub(super) comments: HashSet<String>,
+    /// What each issue waits for, if that was counted beforehand.
+    pub(super) blockers: Blockers,
     /// Keys of titles, to be written in their order.
     pub(super) title_keys: Vec<(i64, IssueId)>,
     /// Issues and the bugs they fix, to be looked at when all are there.
@@ -152,7 +155,8 @@ impl Table for Issues {
         if !seen.issues.insert(issue.id.clone()) {
             return Ok(Loaded::Again);
         }
-        let keys = issues::load(tx, &issue)?;
+        let blockers = seen.blockers.get(issue.id.as_str()).copied().unwrap_or_default();
+        let keys = issues::load(tx, &issue, blockers)?;
         seen.title_keys.extend(keys.into_iter().map(|key| (key, issue.id.clone())));
         if let Some(bug) = issue.fixes {
             seen.fixes.push((issue.id, bug));

@@ -154,22 +154,22 @@ impl Listing {
 
 /// Adds a row; its blockers are counted as its dependencies are added.
 pub(crate) fn insert(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
-    insert_row(tx, issue)?;
+    insert_row(tx, issue, 0)?;
     add_title_keys(tx, issue)
 }
 
-fn insert_row(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
+fn insert_row(tx: &Tx<'_>, issue: &Issue, blockers: i64) -> Result<()> {
     tx.send(
         "INSERT INTO issues (id, title, description, issue_type, status, priority, spec, fixes, assignee,
-            lease_expires_at, lease_ms, created_at, updated_at, closed_at, close_reason, extra, search_text)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-        &row(issue)?,
+            lease_expires_at, lease_ms, created_at, updated_at, closed_at, close_reason, extra, search_text, blockers)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+        &row(issue)?.into_iter().chain([Param::from(blockers)]).collect::<Vec<_>>(),
     )
 }
 
 /// Adds a row without its keys for near-duplicates, which it gives back instead.
-pub(crate) fn load(tx: &Tx<'_>, issue: &Issue) -> Result<Vec<i64>> {
-    insert_row(tx, issue)?;
+pub(crate) fn load(tx: &Tx<'_>, issue: &Issue, blockers: i64) -> Result<Vec<i64>> {
+    insert_row(tx, issue, blockers)?;
     if issue.status == Status::Closed { Ok(Vec::new()) } else { Ok(similar::keys(&issue.title)) }
 }
 
