@@ -36,7 +36,23 @@ impl Machine {
             machine.git_in("project", &["clone", "--quiet", "../shared.git", &format!("../clone-{at}")]);
             machine.clone(at).pn(&["hooks", "install"]);
         }
+        for clone in machine.clones() {
+            clone.git(&["remote", "set-url", "origin", "../shared.git"]);
+        }
         machine
+    }
+
+    /// Another machine that has the same.
+    pub(crate) fn copy(&self) -> Self {
+        let sandbox = Sandbox::bare(crate::PN);
+        let mut copy = sandbox.command("cp");
+        copy.arg("-a").arg(self.sandbox.path("gitconfig")).arg(self.sandbox.path("shared.git"));
+        for clone in self.clones() {
+            copy.arg(clone.dir);
+        }
+        let to = sandbox.path("");
+        sandbox.tool(copy.arg(to));
+        Self { sandbox, clones: self.clones }
     }
 
     pub(crate) fn clone(&self, at: usize) -> Clone<'_> {

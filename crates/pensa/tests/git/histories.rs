@@ -42,9 +42,9 @@ struct History {
 }
 
 impl History {
-    fn new(seed: u64) -> Self {
+    fn new(machine: Machine, seed: u64) -> Self {
         let branches = std::array::from_fn(|_| ("main".to_owned(), Vec::new()));
-        Self { machine: Machine::new(CLONES), model: Model::default(), dice: Dice(seed), branches, told: Vec::new() }
+        Self { machine, model: Model::default(), dice: Dice(seed), branches, told: Vec::new() }
     }
 
     fn step(&mut self) {
@@ -223,10 +223,8 @@ impl History {
                 self.note(at, format!("gather {name}"));
             }
         }
-        for _ in 0..3 {
-            for at in 0..CLONES {
-                self.push(at);
-            }
+        for at in 0..CLONES {
+            self.push(at);
         }
         for at in 0..CLONES {
             self.pull(at);
@@ -320,10 +318,10 @@ fn first_seed(test: u64) -> u64 {
 
 fn try_many(test: u64) {
     let count = env::var("PENSA_HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(IN_CI);
-    let first = first_seed(test);
+    let (first, machine) = (first_seed(test), Machine::new(CLONES));
     for seed in (0..count).map(|at| first.wrapping_add(at)) {
         println!("PENSA_TEST_SEED={seed} PENSA_HISTORIES=1");
-        let mut history = History::new(seed);
+        let mut history = History::new(machine.copy(), seed);
         for _ in 0..STEPS.start + history.dice.below(STEPS.len()) {
             history.step();
         }
