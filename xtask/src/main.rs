@@ -4,6 +4,7 @@
 
 mod bench;
 mod repo;
+mod soak;
 mod test;
 mod tidy;
 mod tools;
@@ -23,7 +24,9 @@ Usage: cargo xtask <TASK>
   bench  measure against sqlite3, a bare HTTP server and pgbench
            --quick       fewer and shorter runs
            --only GROUP  only one group: local (processes and the daemon), server (on PostgreSQL) or chain
-           --write       put the results into docs/benchmarks.md";
+           --write       put the results into docs/benchmarks.md
+  soak   random histories of three clones, for hours
+           --histories COUNT  how many [default: 10000]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["tidy"] => tidy::run(),
         ["bench", flags @ ..] => bench::run(flags),
+        ["soak", flags @ ..] => soak::run(flags),
         _ => Err(format!("no such task: {}\n\n{USAGE}", args.join(" ")).into()),
     };
     match done {

@@ -1,0 +1,26 @@
+//! `cargo xtask soak`: the random tests for as long as it takes, instead of the few rounds that each change can wait for.
+
+use std::time::Instant;
+
+use crate::Result;
+use crate::repo::cargo;
+
+/// Histories of three clones that a whole soak tries.
+const HISTORIES: usize = 10_000;
+/// Tests among which they are divided; as many as `tests/git/histories.rs` has.
+const TESTS: usize = 8;
+
+pub(crate) fn run(flags: &[&str]) -> Result {
+    let histories = match flags {
+        [] => HISTORIES,
+        ["--histories", count] => count.parse().map_err(|_| format!("not a number: {count}"))?,
+        _ => return Err(format!("soak has only --histories COUNT, not {}", flags.join(" ")).into()),
+    };
+    let (each, start) = (histories.div_ceil(TESTS), Instant::now());
+    println!("{} histories; each prints how to repeat it", each * TESTS);
+    // Without nextest, whose limit for a test that hangs is meant for short ones.
+    let mut tests = cargo(&["test", "--release", "--package", "pensa", "--test", "git", "histories"]);
+    let status = tests.env("PENSA_HISTORIES", each.to_string()).status()?;
+    println!("took {:.0} s", start.elapsed().as_secs_f64());
+    if status.success() { Ok(()) } else { Err(format!("a history failed: {status}").into()) }
+}
