@@ -23,7 +23,8 @@ Usage: cargo xtask <TASK>
   tidy   only the checks of the repository's own shape
   bench  measure against sqlite3, a bare HTTP server and pgbench
            --quick       fewer and shorter runs
-           --only GROUP  only one group: local (processes and the daemon), server (on PostgreSQL) or chain
+           --only GROUP  only one group: local (processes and the daemon), server (on PostgreSQL), chain
+                         or transfer (import and export)
            --write       put the results into docs/benchmarks.md
   soak   random histories of three clones, for hours
            --histories COUNT  how many [default: 10000]";

@@ -67,8 +67,8 @@ pub(super) fn time(number: usize) -> String {
 }
 
 /// Writes the JSONL files of a store with `size` issues. Each depends on the one before it, so that there are long
-/// chains, and on one more at random; half of them are closed; every third has a comment.
-pub(super) fn write(dir: &Path, size: usize) -> Result {
+/// chains, and on one more at random; half of them are closed; one in `comment_every` has a comment.
+pub(super) fn write(dir: &Path, size: usize, comment_every: usize) -> Result {
     let open = |name: &str| File::create(dir.join(name)).map(BufWriter::new);
     let (mut issues, mut deps, mut comments) = (open("issues.jsonl")?, open("deps.jsonl")?, open("comments.jsonl")?);
     let mut dice = Dice::new(size as u64);
@@ -79,7 +79,7 @@ pub(super) fn write(dir: &Path, size: usize) -> Result {
         for parent in before.into_iter().chain(at_random) {
             writeln!(deps, "{}", json!({"issue_id": id(n), "depends_on_id": id(parent)}))?;
         }
-        if n % 3 == 0 {
+        if n % comment_every == 0 {
             let comment = json!({"id": format!("pn-c{n:07x}"), "issue_id": id(n), "actor": "agent",
                 "text": dice.description(), "created_at": time(n)});
             writeln!(comments, "{comment}")?;

@@ -14,6 +14,7 @@ pub(super) struct Lab {
     dir: PathBuf,
     pn: PathBuf,
     bare: PathBuf,
+    bare_transfer: PathBuf,
 }
 
 /// A project with a store of known size.
@@ -38,13 +39,14 @@ impl Lab {
     /// Builds the programs. The stores go beside them: a system's own place for such things is often in memory,
     /// where a durable write costs nothing.
     pub(super) fn build() -> Result<Self> {
-        println!("building pn and the bare server");
+        println!("building pn and the bare programs");
         let pn = executable(&["--package", "pensa", "--bin", "pn"])?;
         let bare = executable(&["--package", "pensa-server", "--example", "bare"])?;
+        let bare_transfer = executable(&["--package", "pensa-engine", "--example", "bare_transfer"])?;
         let target = pn.ancestors().nth(2).ok_or("pn was built in no directory")?;
         let dir = target.join(format!("bench-{}", std::process::id()));
         fs::create_dir_all(&dir)?;
-        Ok(Self { dir, pn, bare })
+        Ok(Self { dir, pn, bare, bare_transfer })
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -71,6 +73,12 @@ impl Lab {
         command
     }
 
+    pub(super) fn bare_transfer(&self, args: &[&std::ffi::OsStr]) -> Command {
+        let mut command = self.program(&self.bare_transfer);
+        command.args(args);
+        command
+    }
+
     pub(super) fn sqlite3(&self, project: &Project, options: &[&str], sql: &str) -> Command {
         let mut command = self.program("sqlite3");
         command.arg("-batch").args(options).arg(project.database()).arg(sql);
@@ -82,7 +90,7 @@ impl Lab {
         let start = Instant::now();
         let project = self.repository(&format!("store-{size}"), size)?;
         fs::create_dir(project.dir.join(".pensa"))?;
-        data::write(&project.dir.join(".pensa"), size)?;
+        data::write(&project.dir.join(".pensa"), size, 3)?;
         output(&mut self.pn(&project, &["init"]))?;
         println!("made a store of {size} issues in {:.1} s", start.elapsed().as_secs_f64());
         Ok(project)
@@ -95,7 +103,7 @@ impl Lab {
         Ok(project)
     }
 
-    fn repository(&self, name: &str, size: usize) -> Result<Project> {
+    pub(super) fn repository(&self, name: &str, size: usize) -> Result<Project> {
         let project = Project { dir: self.dir.join(name), size };
         fs::create_dir(&project.dir)?;
         output(self.program("git").args(["init", "--quiet"]).current_dir(&project.dir))?;

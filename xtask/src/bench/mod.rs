@@ -16,6 +16,7 @@ mod report;
 mod samples;
 mod server;
 mod team;
+mod transfer;
 
 use std::time::{Duration, Instant};
 
@@ -49,11 +50,12 @@ enum Group {
     Local,
     Server,
     Chain,
+    Transfer,
 }
 
 impl Group {
-    const ALL: [(&'static str, Group); 3] =
-        [("local", Group::Local), ("server", Group::Server), ("chain", Group::Chain)];
+    const ALL: [(&'static str, Group); 4] =
+        [("local", Group::Local), ("server", Group::Server), ("chain", Group::Chain), ("transfer", Group::Transfer)];
 
     fn named(wanted: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|(name, _)| *name == wanted);
@@ -132,6 +134,9 @@ fn measure(lab: &Lab, wanted: &Wanted, plan: &Plan) -> Result<Vec<Row>> {
     }
     if wanted.has(Group::Chain) {
         rows.extend(chain::rows(lab, plan)?);
+    }
+    if wanted.has(Group::Transfer) {
+        rows.extend(transfer::rows(lab, plan)?);
     }
     Ok(rows)
 }

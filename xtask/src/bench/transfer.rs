@@ -1,0 +1,178 @@
+//! `pn import` and `pn export` of a large store against a program that does the least there is to do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use super::Plan;
+use super::data;
+use super::lab::{Lab, Project, output};
+use super::report::{Row, Target, grouped};
+use super::samples::{Contender, Samples, alternate};
+use crate::Result;
+
+const NAMES: [&str; 3] = ["issues.jsonl", "deps.jsonl", "comments.jsonl"];
+
+/// A large store in files, and a place for what the reference makes of it.
+struct Scene<'a> {
+    lab: &'a Lab,
+    project: Project,
+    size: usize,
+    elsewhere: PathBuf,
+}
+
+pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+    let size = *plan.sizes.last().ok_or("a plan has a size")?;
+    let runs = plan.rounds * 2 + 1;
+    let project = lab.repository("transfer", size)?;
+    let store = project.dir.join(".pensa");
+    fs::create_dir(&store)?;
+    data::write(&store, size, 1)?;
+    output(&mut lab.pn(&project, &["init"]))?;
+    // From here on the files are as pn writes them.
+    output(&mut lab.pn(&project, &["export"]))?;
+    let elsewhere = lab.dir().join("elsewhere");
+    fs::create_dir(&elsewhere)?;
+    let scene = Scene { lab, project, size, elsewhere };
+    let memory = scene.memory()?;
+    let mut rows = vec![scene.import(runs)?, memory];
+    rows.extend(scene.export(runs)?);
+    Ok(rows)
+}
+
+fn row(name: String, ours: &Samples, reference: &Samples, target: f64, about: &str) -> Row {
+    let ratio = ours.median() / reference.median();
+    Row::new(name, ours.describe(), reference.describe(), ratio, Target::AtMost(target), about)
+}
+
+impl Scene<'_> {
+    fn store(&self) -> PathBuf {
+        self.project.dir.join(".pensa")
+    }
+
+    /// What a fresh clone has: the files and nothing else.
+    fn forget(&self) -> Result {
+        for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+            remove(&self.store().join(name))?;
+        }
+        let local = self.store().join("local");
+        if local.exists() {
+            fs::remove_dir_all(local)?;
+        }
+        Ok(())
+    }
+
+    fn import(&self, runs: usize) -> Result<Row> {
+        let database = self.elsewhere.join("bare.sqlite");
+        let ours = || {
+            self.forget()?;
+            Ok(self.lab.pn(&self.project, &["import"]))
+        };
+        let reference = || {
+            for ending in ["", "-wal", "-shm"] {
+                remove(&self.elsewhere.join(format!("bare.sqlite{ending}")))?;
+            }
+            Ok(self.lab.bare_transfer(&["import".as_ref(), self.store().as_ref(), database.as_ref()]))
+        };
+        let [ours, reference] = alternate(runs, [Contender::new(|_| ours()), Contender::new(|_| reference())])?;
+        let size = self.size;
+        Ok(row(
+            format!("`pn import` of {}", grouped(size)),
+            &ours,
+            &reference,
+            3.0,
+            &format!(
+                "`pn import` in a fresh clone with {} issues, {} dependencies and {} comments (checked, merged with \
+                 nothing, indexed for every listing, for search and for near-duplicates) against a program that reads \
+                 the same lines with serde_json and inserts them into three bare tables in one SQLite transaction",
+                grouped(size),
+                grouped(2 * size),
+                grouped(size)
+            ),
+        ))
+    }
+
+    /// The most memory that an import has, against the size of its files.
+    fn memory(&self) -> Result<Row> {
+        self.forget()?;
+        let files: u64 =
+            NAMES.iter().filter_map(|name| fs::metadata(self.store().join(name)).ok()).map(|m| m.len()).sum();
+        let peak = peak_memory(&mut self.lab.pn(&self.project, &["import"]))?;
+        let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+        Ok(Row::new(
+            format!("memory of `pn import` of {}", grouped(self.size)),
+            megabytes(peak),
+            megabytes(files),
+            peak as f64 / files as f64,
+            Target::AtMost(3.0),
+            "The most memory that the same import has resident, against the size of the files; up to 128 MB of it are \
+             pages of the database, whatever the files' size",
+        ))
+    }
+
+    fn export(&self, runs: usize) -> Result<[Row; 2]> {
+        let anew = || {
+            for name in NAMES {
+                remove(&self.store().join(name))?;
+            }
+            Ok(self.lab.pn(&self.project, &["export"]))
+        };
+        let reference = || {
+            let database = self.project.database();
+            Ok(self.lab.bare_transfer(&["export".as_ref(), database.as_ref(), self.elsewhere.as_ref()]))
+        };
+        let [full, bare] = alternate(runs, [Contender::new(|_| anew()), Contender::new(|_| reference())])?;
+        let changed = |run: usize| {
+            let title = format!("changed {run}");
+            output(&mut self.lab.pn(&self.project, &["update", &data::id(run), "--title", &title]))?;
+            Ok(self.lab.pn(&self.project, &["export"]))
+        };
+        let [one, again] = alternate(runs, [Contender::new(changed), Contender::new(|_| anew())])?;
+        let size = grouped(self.size);
+        Ok([
+            row(
+                format!("`pn export` of {size}"),
+                &full,
+                &bare,
+                2.0,
+                "`pn export` of the same store into files that are not there (rendered, synced, renamed, kept as a base \
+                 and staged in git) against a program that selects the same rows in the same order and writes them with \
+                 serde_json, without a sync",
+            ),
+            row(
+                format!("`pn export` of {size} after one change"),
+                &one,
+                &again,
+                1.2,
+                "`pn export` after one issue was changed, against that of the whole store",
+            ),
+        ])
+    }
+}
+
+fn remove(path: &Path) -> Result {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e.into()),
+        _ => Ok(()),
+    }
+}
+
+/// The most memory that a process ever had resident, looked at until it ends.
+fn peak_memory(command: &mut Command) -> Result<u64> {
+    let mut child = command.stdout(Stdio::null()).spawn()?;
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    let ended = loop {
+        if let Some(ended) = child.try_wait()? {
+            break ended;
+        }
+        let told = fs::read_to_string(&status).unwrap_or_default();
+        let line = told.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes: u64 = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or_default();
+        peak = peak.max(kilobytes * 1024);
+        thread::sleep(Duration::from_millis(2));
+    };
+    if ended.success() { Ok(peak) } else { Err(format!("{command:?} failed: {ended}").into()) }
+}
