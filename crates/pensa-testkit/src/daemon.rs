@@ -22,7 +22,7 @@ pub struct Daemon {
 
 impl Daemon {
     /// Starts it and waits for the line that says it is ready.
-    pub(crate) fn start(command: &mut Command) -> Self {
+    pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("a daemon that starts");
         let stdout = child.stdout.take().expect("a pipe");
         let (send, lines) = mpsc::channel();

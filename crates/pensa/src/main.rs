@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod connect;
 mod output;
+mod progress;
 mod render;
 
 use std::process::ExitCode;

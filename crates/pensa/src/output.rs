@@ -30,6 +30,10 @@ impl Output {
         Self { form }
     }
 
+    pub(crate) fn is_for_people(self) -> bool {
+        self.form == Form::Human
+    }
+
     /// Shows an answer.
     pub(crate) fn answer<T: Serialize + Render>(self, answer: &T) -> Result<()> {
         match self.form {

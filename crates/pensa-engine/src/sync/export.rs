@@ -11,8 +11,8 @@ use super::place::Place;
 use super::shared::{self, Part, TABLES};
 use crate::context::Context;
 use crate::db::Tx;
-use crate::git;
 use crate::tables::tombstones;
+use crate::{git, meter};
 
 /// The lines of every file, as the database has them now, and how many there are.
 type Rendered = [Part; COLLECTIONS.len()];
@@ -38,7 +38,9 @@ pub(crate) fn export(cx: &Context<'_>, tx: &Tx<'_>, place: &Place) -> Result<Tra
             import::merge(cx, tx, place, &before, known)?
         }
     };
+    meter().begin(usize::try_from(import::stored(tx)?.iter().sum::<i64>()).unwrap_or_default());
     let rendered = render(tx)?;
+    meter().end();
     let counts = rendered.each_ref().map(|(_, count)| *count);
     let drafts = store.local_dir("")?;
     let mut after = Contents::default();

@@ -104,7 +104,7 @@ pub(crate) fn fill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
 }
 
 /// How many records of each kind the store has.
-fn stored(tx: &Tx<'_>) -> Result<[i64; COLLECTIONS.len()]> {
+pub(super) fn stored(tx: &Tx<'_>) -> Result<[i64; COLLECTIONS.len()]> {
     let mut counts = [0; COLLECTIONS.len()];
     for (count, collection) in counts.iter_mut().zip(COLLECTIONS) {
         let sql = format!("SELECT COUNT(*) FROM {}", collection.name);

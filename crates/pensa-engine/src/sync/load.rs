@@ -15,6 +15,7 @@ use super::shared::{Loaded, Seen, TABLES, Table};
 use super::{count, take};
 use crate::context::Context;
 use crate::db::Tx;
+use crate::meter;
 use crate::tables::{self, tombstones};
 
 /// Replaces everything by what the files have.
@@ -35,6 +36,7 @@ pub(super) fn replace(
     let seen = Seen { blockers, ..Seen::default() };
     let mut loading = Loading { tx, place, dead: &dead, report, seen, again: Default::default() };
     let mut counts = [0; COLLECTIONS.len()];
+    meter().begin(contents.iter().map(|content| bytes_of(content).len()).sum());
     tx.filling(|| {
         for ((table, bytes), (again, count)) in TABLES.into_iter().zip(contents).zip((0..).zip(&mut counts)) {
             *count = loading.table(table, again, bytes_of(bytes))?;
@@ -43,6 +45,7 @@ pub(super) fn replace(
         if is_counted { Ok(()) } else { tables::deps::count_blockers(tx) }
     })?;
     let (again, fixes) = (loading.again, loading.seen.fixes);
+    meter().end();
     take::all(cx, tx, &Base::default(), &again, report)?;
     free_fixers(tx, fixes, report)?;
     import::log(cx, tx, counts)
@@ -86,6 +89,7 @@ impl<'b> Loading<'_, '_, 'b> {
         let any_dead = self.dead.keys().any(|(of, _)| of == collection.name);
         let mut count = 0;
         for line in lines(bytes) {
+            meter().advance(line.text.len() + 1);
             if any_dead && self.is_buried(table, line.text) {
                 collection.read_line(&path, line)?;
                 self.again[at].push(line);

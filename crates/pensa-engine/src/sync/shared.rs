@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::count::Blockers;
 use crate::context::Context;
 use crate::db::Tx;
+use crate::meter;
 use crate::ops;
 use crate::tables::{comments, deps, events, issues};
 
@@ -82,6 +83,7 @@ pub(super) fn add_line<T: Serialize>((bytes, count): &mut Part, record: &T) -> R
     json::write_line(bytes, record)?;
     bytes.push(b'\n');
     *count += 1;
+    meter().advance(1);
     Ok(())
 }
 

@@ -12,12 +12,14 @@ use super::renumber::{self, Renamed};
 use super::shared::{self, TABLES, Table};
 use crate::context::Context;
 use crate::db::Tx;
+use crate::meter;
 use crate::tables::{issues, tombstones};
 
 /// Takes in what is new of every collection.
 pub(super) fn all(cx: &Context<'_>, tx: &Tx<'_>, base: &Base, news: &News<'_>, report: &mut Report) -> Result<()> {
     let [.., of_tombstones] = news;
     let buried = bury(tx, of_tombstones)?;
+    meter().begin(news.iter().flatten().map(|line| line.text.len() + 1).sum());
     let mut taking = Taking { cx, tx, base, report, renamed: Renamed::default() };
     for (table, incoming) in TABLES.into_iter().zip(news) {
         let touched = taking.table(table, incoming)?;
@@ -28,6 +30,7 @@ pub(super) fn all(cx: &Context<'_>, tx: &Tx<'_>, base: &Base, news: &News<'_>, r
             taking.remove_dead(table, tombstone)?;
         }
     }
+    meter().end();
     Ok(())
 }
 
@@ -83,6 +86,7 @@ impl Taking<'_, '_> {
         let mut lines: HashMap<String, usize> = HashMap::new();
         let mut touched = Vec::new();
         for line in news {
+            meter().advance(line.text.len() + 1);
             let mut incoming = Incoming { line: line.number, record: collection.read(line.text)? };
             self.renamed.follow(self.tx, table, &mut incoming.record)?;
             let key = collection.key(&incoming.record);

@@ -22,6 +22,7 @@ use crate::cli::{
 };
 use crate::connect;
 use crate::output::Output;
+use crate::progress::watched;
 use crate::render::Render;
 
 /// One run of the program.
@@ -99,7 +100,8 @@ fn pass_on<O: Execute>(options: &Options, output: Output, op: &O) -> Result<()>
 where
     O::Output: Render,
 {
-    output.answer(&connect::client(options)?.call(op)?)
+    // The first command in a fresh clone imports.
+    output.answer(&watched(output, || connect::client(options)?.call(op))?)
 }
 
 /// Agents with fresh context file the same bug again and again: say so, but never refuse.

@@ -11,10 +11,11 @@ use pensa_core::{Code, Error, Result};
 use crate::cli::{MergeDriver, Options};
 use crate::connect;
 use crate::output::Output;
+use crate::progress::watched;
 
 pub(super) fn export(options: &Options, output: Output, mut op: Export) -> Result<()> {
     op.worktree = worktree(options)?;
-    let transfer = connect::client(options)?.call(&op)?;
+    let transfer = watched(output, || connect::client(options)?.call(&op))?;
     output.answer(&transfer)?;
     tell(output, &transfer.notes, transfer.conflicts);
     if transfer.drifted.is_empty() {
@@ -27,7 +28,7 @@ pub(super) fn export(options: &Options, output: Output, mut op: Export) -> Resul
 
 pub(super) fn import(options: &Options, output: Output, mut op: Import) -> Result<()> {
     op.worktree = worktree(options)?;
-    let transfer = connect::client(options)?.call(&op)?;
+    let transfer = watched(output, || connect::client(options)?.call(&op))?;
     output.answer(&transfer)?;
     tell(output, &transfer.notes, transfer.conflicts);
     Ok(())

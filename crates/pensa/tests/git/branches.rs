@@ -94,4 +94,8 @@ fn a_fresh_clone_imports_by_itself_embedded_and_in_the_daemon() {
         assert_eq!(first.json(&["--store", store, "list"])[0]["id"], id.as_str(), "{name}");
         assert!(dir.join(".pensa/config.toml").exists());
     }
+    let dir = machine.path("served");
+    first.git(&["clone", "--quiet", "../shared.git", dir.to_str().expect("UTF-8")]);
+    let daemon = first.daemon(&dir);
+    assert_eq!(first.json(&["--remote-server", &daemon.url, "--store", "..", "list"])[0]["id"], id.as_str());
 }

@@ -1,10 +1,10 @@
 //! Clones of one repository on one machine, each with a store of its own.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pensa_testkit::Sandbox;
+use pensa_testkit::{Daemon, Sandbox};
 use serde_json::Value;
 
 /// A machine with a shared repository and clones of it.
@@ -126,6 +126,11 @@ impl Clone<'_> {
     pub(crate) fn exported(&self) -> Vec<String> {
         self.pn(&["export"]);
         ["issues.jsonl", "deps.jsonl", "comments.jsonl", "tombstones.jsonl"].map(|name| self.read(name)).to_vec()
+    }
+
+    /// A daemon for the project in a directory.
+    pub(crate) fn daemon(&self, project: &Path) -> Daemon {
+        Daemon::start(self.command(crate::PN).args(["daemon", "--port", "0", "--json", "--project-dir"]).arg(project))
     }
 
     /// A linked worktree of this clone, on a new branch.

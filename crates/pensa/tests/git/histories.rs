@@ -330,23 +330,44 @@ fn try_many(test: u64) {
     }
 }
 
-macro_rules! histories {
-    ($($name:ident $number:literal;)*) => {$(
-        #[test]
-        fn $name() {
-            try_many($number);
-        }
-    )*};
+// Several tests, because tests run side by side.
+
+#[test]
+fn whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_1() {
+    try_many(1);
 }
 
-// Several tests, because tests run side by side.
-histories! {
-    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_1 1;
-    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_2 2;
-    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_3 3;
-    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_4 4;
-    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_5 5;
-    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_6 6;
-    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_7 7;
-    whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_8 8;
+#[test]
+fn whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_2() {
+    try_many(2);
+}
+
+#[test]
+fn whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_3() {
+    try_many(3);
+}
+
+#[test]
+fn whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_4() {
+    try_many(4);
+}
+
+#[test]
+fn whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_5() {
+    try_many(5);
+}
+
+#[test]
+fn whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_6() {
+    try_many(6);
+}
+
+#[test]
+fn whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_7() {
+    try_many(7);
+}
+
+#[test]
+fn whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_8() {
+    try_many(8);
 }
