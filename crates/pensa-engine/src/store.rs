@@ -115,6 +115,11 @@ impl StoreDir {
         self.root.join("local/token")
     }
 
+    /// Says that something of the database could not be read, so that the next to open it looks closely.
+    pub(crate) fn damage_mark(&self) -> PathBuf {
+        self.root.join("local/damaged")
+    }
+
     pub(crate) fn writer_lock(&self) -> PathBuf {
         self.root.join("local/writer.lock")
     }

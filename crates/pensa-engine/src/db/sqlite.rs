@@ -1,6 +1,6 @@
 //! The SQLite driver.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,16 @@ use pensa_core::{Code, Error, Result, Timestamp, json};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OpenFlags};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::migrations::{self, Migration};
 use super::value::{Param, Row};
 use super::{NewEvent, params};
-use crate::error;
+use crate::journal::{self, Journal};
 use crate::store::{self, StoreDir};
 use crate::ticket::{self, Ticket};
+use crate::{backup, error, recover};
 
 /// Older ones can corrupt a write-ahead log.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -42,6 +45,10 @@ pub(crate) struct Database {
     path: PathBuf,
     /// Which file it was, by device and number, when it was opened.
     file: Option<(u64, u64)>,
+    /// Where changes are kept besides; nothing for a database that nobody else can see.
+    journal: Option<Journal>,
+    /// Whether the journal has grown so much that it is worth a look whether to make a backup.
+    has_grown: Cell<bool>,
 }
 
 impl Database {
@@ -60,7 +67,14 @@ impl Database {
             // Readable by its owner only from the start; SQLite gives its log the same mode.
             StoreDir::open_private(&path).map_err(|e| error::io("create", &path, &e))?;
         }
-        let database = Self { connection: connect(&path)?, store: store.clone(), file: identity(&path), path };
+        let database = Self {
+            connection: connect(&path)?,
+            store: store.clone(),
+            file: identity(&path),
+            path,
+            journal: Some(Journal::new(store)),
+            has_grown: Cell::new(false),
+        };
         let version = database.version()?;
         if version == migrations::SCHEMA_VERSION && database.is_wal()? {
             return Ok(database);
@@ -70,6 +84,60 @@ impl Database {
         }
         database.bring_up_to_date(store, now, seed)?;
         Ok(database)
+    }
+
+    /// A database that nobody else can see: in a file of its own, or in memory.
+    pub(crate) fn loose(store: &StoreDir, file: Option<&Path>, now: Timestamp) -> Result<Self> {
+        let path = file.map_or_else(|| PathBuf::from(":memory:"), Path::to_owned);
+        let open = || {
+            let connection = match file {
+                Some(file) => Connection::open(file)?,
+                None => Connection::open_in_memory()?,
+            };
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+            connection.set_prepared_statement_cache_capacity(64);
+            Ok(connection)
+        };
+        let connection = open().map_err(|e| failed(&path, e))?;
+        let (store, has_grown) = (store.clone(), Cell::new(false));
+        let loose = Self { connection, store, path, file: None, journal: None, has_grown };
+        loose.migrate_loose(now)?;
+        Ok(loose)
+    }
+
+    /// Takes the contents of a file, whatever was there before.
+    pub(crate) fn fill_from(&mut self, file: &Path, now: Timestamp) -> Result<()> {
+        let source = super::snapshot::open(file)?;
+        super::snapshot::copy_into(&source, &mut self.connection).map_err(|e| failed(file, e))?;
+        self.migrate_loose(now)
+    }
+
+    fn migrate_loose(&self, now: Timestamp) -> Result<()> {
+        let version = self.version()?;
+        if version > migrations::SCHEMA_VERSION {
+            return Err(newer(&self.path, version));
+        }
+        if version == migrations::SCHEMA_VERSION {
+            return Ok(());
+        }
+        let tx = self.begin("BEGIN IMMEDIATE", None)?;
+        self.migrate(&tx, version, now)?;
+        tx.commit()
+    }
+
+    /// Makes a loose file what [`open`](Self::open) expects, and makes sure that it is on the disk.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.one::<String>("PRAGMA journal_mode = WAL").map_err(|e| self.failed(e))?;
+        let path = self.path.clone();
+        self.connection.close().map_err(|(_, e)| failed(&path, e))?;
+        let synced = fs::File::open(&path).and_then(|file| file.sync_all());
+        synced.map_err(|e| error::io("write", &path, &e))
+    }
+
+    /// The number of the last event.
+    pub(crate) fn last_event(&self) -> Result<i64> {
+        last_event(&self.connection).map_err(|e| self.failed(e))
     }
 
     fn bring_up_to_date(
@@ -88,6 +156,9 @@ impl Database {
             return Err(Error::new(Code::Corrupt, format!("{} is not a Pensa database", self.path.display()))
                 .hint("move it away; Pensa then makes its own"));
         }
+        if version == 0 && recover::has_source(store) {
+            return Err(Error::new(Code::Corrupt, format!("{} is empty", self.path.display())));
+        }
         if !self.is_wal()? {
             let mode: String = self.one("PRAGMA journal_mode = WAL").map_err(|e| self.failed(e))?;
             if mode != "wal" {
@@ -98,7 +169,16 @@ impl Database {
                 .hint("move the store to a local file system, or use pn daemon"));
             }
         }
-        let tx = self.begin("BEGIN IMMEDIATE", None)?;
+        if 0 < version && version < migrations::SCHEMA_VERSION {
+            backup::automatic(store)?;
+        }
+        let before = if version == 0 { 0 } else { self.last_event()? };
+        let tx = self.begin("BEGIN IMMEDIATE", Some(self.recording(None, before)))?;
+        self.migrate(&tx, version, now)?;
+        if version == 0 { seed(tx) } else { tx.commit() }
+    }
+
+    fn migrate(&self, tx: &Transaction<'_>, version: i64, now: Timestamp) -> Result<()> {
         for migration in migrations::pending(version) {
             tx.connection.execute_batch(migration.sqlite).map_err(|e| self.failed(e))?;
             tx.execute(
@@ -106,8 +186,18 @@ impl Database {
                 params![migration.name, Migration::checksum(migration.sqlite), now],
             )?;
         }
-        tx.connection.pragma_update(None, "user_version", migrations::SCHEMA_VERSION).map_err(|e| self.failed(e))?;
-        if version == 0 { seed(tx) } else { tx.commit() }
+        tx.connection.pragma_update(None, "user_version", migrations::SCHEMA_VERSION).map_err(|e| self.failed(e))
+    }
+
+    fn recording(&self, ticket: Option<Ticket>, before: i64) -> Recording<'_> {
+        Recording {
+            database: self,
+            _ticket: ticket,
+            before: Cell::new(before),
+            items: RefCell::default(),
+            paused: Cell::new(false),
+            too_much: Cell::new(false),
+        }
     }
 
     pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
@@ -115,19 +205,43 @@ impl Database {
     }
 
     pub(crate) fn begin_write(&self) -> Result<Transaction<'_>> {
+        if self.journal.is_none() {
+            return self.begin("BEGIN IMMEDIATE", None);
+        }
         let ticket = ticket::take(&self.store)?;
-        self.begin("BEGIN IMMEDIATE", Some(ticket))
+        if self.is_orphaned() {
+            // Somebody put another file in its place while this one waited.
+            return Err(replaced());
+        }
+        let tx = self.begin("BEGIN IMMEDIATE", Some(self.recording(Some(ticket), 0)))?;
+        let before = self.last_event()?;
+        if let Some(recording) = &tx.recording {
+            recording.before.set(before);
+        }
+        Ok(tx)
     }
 
-    fn begin(&self, how: &str, ticket: Option<Ticket>) -> Result<Transaction<'_>> {
+    fn begin<'d>(&'d self, how: &str, recording: Option<Recording<'d>>) -> Result<Transaction<'d>> {
         self.connection.prepare_cached(how).and_then(|mut s| s.execute([])).map_err(|e| self.failed(e))?;
         let (connection, path) = (&self.connection, self.path.as_path());
-        Ok(Transaction { connection, path, open: true, usual_cache: Cell::new(None), _ticket: ticket })
+        Ok(Transaction { connection, path, open: true, usual_cache: Cell::new(None), recording })
+    }
+
+    /// Makes a backup if the journal has grown long, so that it can be cut.
+    pub(crate) fn keep_journal_short(&self) {
+        if self.has_grown.replace(false)
+            && backup::is_due(&self.store).unwrap_or(false)
+            && let Some(_ticket) = ticket::try_take(&self.store)
+        {
+            // Nothing depends on it; the next to finish a segment tries again.
+            let _ = backup::automatic(&self.store);
+        }
     }
 
     /// Folds a log so large that the next to open the database would feel it, unless somebody else is busy with the
     /// database: nothing depends on it.
     pub(crate) fn tidy_up(&self) {
+        self.keep_journal_short();
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");
         let is_large = fs::metadata(log).is_ok_and(|meta| meta.len() > LARGEST_LOG_LEFT);
@@ -139,7 +253,7 @@ impl Database {
     }
 
     pub(crate) fn is_orphaned(&self) -> bool {
-        identity(&self.path) != self.file
+        self.journal.is_some() && (identity(&self.path) != self.file || self.store.damage_mark().exists())
     }
 
     pub(crate) fn expect_many_writes(&self) -> Result<()> {
@@ -172,7 +286,17 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
-fn connect(path: &Path) -> Result<Connection> {
+fn last_event(connection: &Connection) -> rusqlite::Result<i64> {
+    let sql = "SELECT COALESCE(MAX(id), 0) FROM events";
+    connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
+}
+
+/// The error of one whose database is no longer the store's: another must be opened.
+pub(crate) fn replaced() -> Error {
+    Error::new(Code::Busy, "the database was replaced by another").hint("try again")
+}
+
+pub(crate) fn connect(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     // NOFOLLOW refuses links anywhere in the path: resolve the directory's, the file itself was checked.
     let real = path
@@ -211,7 +335,7 @@ fn newer(path: &Path, version: i64) -> Error {
 }
 
 /// SQLite reports some failures for want of space as plain I/O errors: ask the file system.
-fn failed(path: &Path, e: rusqlite::Error) -> Error {
+pub(crate) fn failed(path: &Path, e: rusqlite::Error) -> Error {
     let told = error::sqlite(e);
     let full = || rustix::fs::statvfs(path).is_ok_and(|fs| fs.f_bavail.saturating_mul(fs.f_frsize) < 64 * 1024);
     if told.code == Code::Internal && full() {
@@ -228,8 +352,57 @@ pub(crate) struct Transaction<'c> {
     open: bool,
     /// The size of the cache to go back to after many rows.
     usual_cache: Cell<Option<i64>>,
-    /// Given back after the transaction has ended.
+    /// Given up, and with it the ticket, after the transaction has ended.
+    recording: Option<Recording<'c>>,
+}
+
+/// What a transaction that writes has done so far, for the journal.
+#[derive(Debug)]
+struct Recording<'c> {
+    database: &'c Database,
     _ticket: Option<Ticket>,
+    /// The last event before the transaction.
+    before: Cell<i64>,
+    /// JSON, with commas between the items.
+    items: RefCell<Vec<u8>>,
+    /// While what is in the journal already is done again.
+    paused: Cell<bool>,
+    /// Whether there is more than the journal takes: then a backup is made instead.
+    too_much: Cell<bool>,
+}
+
+impl Recording<'_> {
+    fn add(&self, kind: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        if self.paused.get() || self.too_much.get() {
+            return Ok(());
+        }
+        let items = &mut *self.items.borrow_mut();
+        if items.len() > journal::MAX_ITEMS {
+            self.too_much.set(true);
+            return Ok(());
+        }
+        if !items.is_empty() {
+            items.push(b',');
+        }
+        json::write_line(items, &(kind, value))
+    }
+
+    /// Appends what was committed to the journal. Where that is not possible, a backup is where the journal goes on.
+    fn keep(&self, last: i64) {
+        let (before, items) = (self.before.get(), self.items.borrow());
+        let Some(journal) = &self.database.journal else { return };
+        if items.is_empty() && last == before {
+            return;
+        }
+        let in_step = journal.last(before).is_ok_and(|known| known == before);
+        if in_step && !self.too_much.get() {
+            let full = journal.append(before, last, &items);
+            // One that failed is made up for by the next.
+            self.database.has_grown.set(full.unwrap_or(false) || self.database.has_grown.get());
+            return;
+        }
+        let _ = backup::automatic(&self.database.store).and_then(|_| journal.append(last, last, b"[\"gap\",{}]"));
+    }
 }
 
 impl Drop for Transaction<'_> {
@@ -245,9 +418,52 @@ impl Drop for Transaction<'_> {
 
 impl Transaction<'_> {
     pub(crate) fn commit(mut self) -> Result<()> {
+        let last = match &self.recording {
+            Some(_) => last_event(self.connection).map_err(|e| self.failed(e))?,
+            None => 0,
+        };
         self.execute("COMMIT", params![])?;
         self.open = false;
+        if let Some(recording) = &self.recording {
+            recording.keep(last);
+        }
         Ok(())
+    }
+
+    /// Notes for the journal what was done.
+    pub(crate) fn journal(&self, kind: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        self.recording.as_ref().map_or(Ok(()), |recording| recording.add(kind, value))
+    }
+
+    /// What this transaction has noted so far.
+    pub(crate) fn journaled(&self) -> Result<Vec<(String, Value)>> {
+        let Some(recording) = &self.recording else { return Ok(Vec::new()) };
+        let items = [b"[", recording.items.borrow().as_slice(), b"]"].concat();
+        serde_json::from_slice(&items).map_err(Error::internal)
+    }
+
+    /// The last event before this transaction, if the journal knows of later ones.
+    pub(crate) fn is_behind(&self) -> Result<Option<(i64, &StoreDir)>> {
+        let Some((recording, journal)) = self.recording.as_ref().and_then(|r| Some((r, r.database.journal.as_ref()?)))
+        else {
+            return Ok(None);
+        };
+        let before = recording.before.get();
+        Ok((journal.last(before)? > before).then_some((before, &recording.database.store)))
+    }
+
+    /// Does what the journal has already, up to event `last`.
+    pub(crate) fn repeat(&self, last: i64, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let Some(recording) = &self.recording else { return work() };
+        recording.paused.set(true);
+        let done = work();
+        recording.paused.set(false);
+        recording.before.set(last);
+        done
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        self.connection
     }
 
     pub(crate) fn is_alive(&self) -> bool {
@@ -256,10 +472,14 @@ impl Transaction<'_> {
 
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.execute("SAVEPOINT op", params![])?;
+        let noted = self.recording.as_ref().map_or(0, |recording| recording.items.borrow().len());
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         if self.is_alive() {
             if !matches!(outcome, Ok(Ok(_))) {
                 self.execute("ROLLBACK TO op", params![])?;
+                if let Some(recording) = &self.recording {
+                    recording.items.borrow_mut().truncate(noted);
+                }
             }
             self.execute("RELEASE op", params![])?;
         }
@@ -277,21 +497,23 @@ impl Transaction<'_> {
     }
 
     pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<()> {
-        self.execute(
-            "INSERT INTO events (subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            params![
-                event.subject_kind,
-                event.subject_id,
-                event.issue_id,
-                event.event_type.as_str(),
-                event.actor,
-                event.token_id,
-                json::to_line(&event.detail)?,
-                event.at,
-            ],
-        )?;
-        Ok(())
+        let columns = [
+            ("subject_kind", Param::from(event.subject_kind)),
+            ("subject_id", event.subject_id.into()),
+            ("issue_id", event.issue_id.into()),
+            ("event_type", event.event_type.as_str().into()),
+            ("actor", event.actor.into()),
+            ("token_id", event.token_id.into()),
+            ("detail", json::to_line(&event.detail)?.into()),
+            ("created_at", event.at.into()),
+        ];
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let places: Vec<String> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
+        let sql = format!("INSERT INTO events ({}) VALUES ({})", names.join(", "), places.join(", "));
+        let values: Vec<Param<'_>> = columns.iter().map(|(_, value)| value.clone()).collect();
+        self.execute(&sql, &values)?;
+        let numbered = std::iter::once(("id", Param::from(self.connection.last_insert_rowid()))).chain(columns);
+        self.journal("event", &Columns(numbered.collect()))
     }
 
     pub(crate) fn expect_many_rows(&self) -> Result<()> {
@@ -301,9 +523,9 @@ impl Transaction<'_> {
         self.connection.pragma_update(None, "cache_size", LARGE_CACHE_KIB).map_err(|e| self.failed(e))
     }
 
-    pub(crate) fn integrity_problems(&self) -> Result<Vec<String>> {
+    pub(crate) fn integrity_problems(&self, thorough: bool) -> Result<Vec<String>> {
         let mut problems = Vec::new();
-        self.prepare("PRAGMA quick_check")?.for_each(params![], &mut |row| {
+        self.prepare(if thorough { "PRAGMA integrity_check" } else { "PRAGMA quick_check" })?.for_each(params![], &mut |row| {
             problems.push(row.text(0)?);
             Ok(())
         })?;
@@ -343,6 +565,19 @@ impl Statement<'_> {
             each(&Row::Sqlite(row))?;
         }
         Ok(())
+    }
+}
+
+/// A row by its columns, for the journal; those that are NULL are left out.
+struct Columns<'a>(Vec<(&'static str, Param<'a>)>);
+
+impl Serialize for Columns<'_> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().filter_map(|(name, value)| match value {
+            Param::Null => None,
+            Param::Int(value) => Some((name, Value::from(*value))),
+            Param::Text(text) => Some((name, Value::from(text.as_ref()))),
+        }))
     }
 }
 

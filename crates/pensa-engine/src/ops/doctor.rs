@@ -43,7 +43,7 @@ fn found(
 }
 
 fn integrity(tx: &Tx<'_>, report: &mut Report) -> Result<()> {
-    for problem in tx.integrity_problems()? {
+    for problem in tx.integrity_problems(false)? {
         found(report, "integrity", Severity::Error, problem, None, false);
     }
     Ok(())

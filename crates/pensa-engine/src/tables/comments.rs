@@ -33,6 +33,7 @@ pub(crate) fn exists(tx: &Tx<'_>, id: &CommentId) -> Result<bool> {
 }
 
 pub(crate) fn insert(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
+    tx.journal("comment", comment)?;
     tx.send(
         "INSERT INTO comments (id, issue_id, actor, text, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![&comment.id, &comment.issue_id, &comment.actor, &comment.text, comment.created_at],

@@ -23,6 +23,9 @@ pub(crate) fn insert(tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<boo
         "INSERT INTO deps (issue_id, depends_on_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
         params![child, &parent.id],
     )? > 0;
+    if added {
+        note(tx, "dep", child, parent)?;
+    }
     if added && parent.status != Status::Closed {
         tx.send("UPDATE issues SET blockers = blockers + 1 WHERE id = ?1", params![child])?;
     }
@@ -33,10 +36,17 @@ pub(crate) fn insert(tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<boo
 pub(crate) fn remove(tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<bool> {
     let removed =
         tx.execute("DELETE FROM deps WHERE issue_id = ?1 AND depends_on_id = ?2", params![child, &parent.id])? > 0;
+    if removed {
+        note(tx, "dep_removed", child, parent)?;
+    }
     if removed && parent.status != Status::Closed {
         tx.send("UPDATE issues SET blockers = blockers - 1 WHERE id = ?1", params![child])?;
     }
     Ok(removed)
+}
+
+fn note(tx: &Tx<'_>, kind: &str, child: &IssueId, parent: &Issue) -> Result<()> {
+    tx.journal(kind, &Dep { issue_id: child.clone(), depends_on_id: parent.id.clone() })
 }
 
 /// Tells everything that waits for `parent` that it was closed, or opened again.

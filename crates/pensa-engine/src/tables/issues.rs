@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
+use crate::replay::IssueRow;
 use crate::tables::{deps, events};
 
 const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
@@ -159,6 +160,7 @@ pub(crate) fn insert(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         &row(issue),
     )?;
+    tx.journal("issue", &IssueRow::of(issue))?;
     add_title_keys(tx, issue)
 }
 
@@ -171,6 +173,7 @@ pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
          WHERE id = ?1",
         &row(new),
     )?;
+    tx.journal("issue", &IssueRow::of(new))?;
     let (was, is) = (old.status == Status::Closed, new.status == Status::Closed);
     if old.title != new.title || was != is {
         remove_title_keys(tx, old)?;
@@ -289,6 +292,7 @@ pub(crate) fn new_id_and_similar(cx: &Context<'_>, tx: &Tx<'_>, title: &str) -> 
 /// Removes the row, its comments, its events and its dependencies' rows. The caller has told whom it concerns.
 pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     remove_title_keys(tx, issue)?;
+    tx.journal("issue_deleted", &issue.id)?;
     for sql in [
         "DELETE FROM deps WHERE issue_id = ?1",
         "DELETE FROM comments WHERE issue_id = ?1",

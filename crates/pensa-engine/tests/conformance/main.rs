@@ -3,6 +3,7 @@
 
 mod batches;
 mod graph;
+mod journal;
 mod leases;
 mod life;
 mod log;

@@ -1,0 +1,185 @@
+//! Backups: whole copies of a store's database in `local/backups`, behind which the journal can be cut.
+//!
+//! Made while the writer's ticket is held. Putting one in place is left to the operations and to `recover`.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use pensa_core::similar::hash64;
+use pensa_core::{Code, Error, Result, Timestamp};
+use uuid::Uuid;
+
+use crate::context::{Clock, SystemClock};
+use crate::db::snapshot::{self, Contents};
+use crate::store::StoreDir;
+use crate::{error, journal};
+
+const DIR: &str = "backups";
+/// How many backups are kept that were made without a file to put them in.
+const KEPT: usize = 5;
+/// How many files are kept from which a store was restored.
+const SOURCES_KEPT: usize = 2;
+/// A journal that has grown by this much since the last backup is worth another.
+const LONG_JOURNAL: u64 = 64 << 20;
+/// How the name of a file begins from which the store was restored.
+const SOURCE: &str = "restored-";
+
+/// A backup in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Backup {
+    /// The number of its last event.
+    pub(crate) event: i64,
+    /// When it was made, as its name says.
+    pub(crate) made: String,
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+}
+
+pub(crate) fn dir(store: &StoreDir) -> PathBuf {
+    store.root().join("local").join(DIR)
+}
+
+/// A mark that tells the stores apart from which backups were made.
+pub(crate) fn mark(store: &StoreDir) -> i64 {
+    let id = store.id().unwrap_or_default();
+    i64::from(u32::try_from(hash64(id.as_bytes()) & 0x7fff_ffff).unwrap_or(1).max(1))
+}
+
+/// The backups that are there, newest first.
+pub(crate) fn list(store: &StoreDir) -> Result<Vec<Backup>> {
+    let mut found: Vec<Backup> = files(store)?.into_iter().filter_map(|path| named(&path)).collect();
+    found.sort_by(|a, b| (b.event, &b.made).cmp(&(a.event, &a.made)));
+    Ok(found)
+}
+
+fn files(store: &StoreDir) -> Result<Vec<PathBuf>> {
+    let dir = dir(store);
+    match fs::read_dir(&dir) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        listed => {
+            let read = listed.and_then(|entries| entries.map(|entry| entry.map(|e| e.path())).collect());
+            read.map_err(|e| error::io("read", &dir, &e))
+        }
+    }
+}
+
+/// `20260227T143000Z-42.sqlite`: when, and up to which event.
+fn named(path: &Path) -> Option<Backup> {
+    let (made, event) = path.file_name()?.to_str()?.strip_suffix(".sqlite")?.split_once('-')?;
+    let bytes = fs::metadata(path).ok()?.len();
+    let is_time = made.len() == 16 && made.ends_with('Z');
+    Some(Backup { event: event.parse().ok()?, made: made.to_owned(), path: path.to_owned(), bytes })
+        .filter(|_| is_time)
+}
+
+/// `2026-02-27T14:30:00.000Z` without what a file's name need not have.
+pub(crate) fn compact(time: Timestamp) -> String {
+    let text = time.to_string();
+    let whole = text.split('.').next().unwrap_or_default();
+    format!("{}Z", whole.replace(['-', ':'], ""))
+}
+
+/// Makes a backup of what was last committed, unless the newest one is of the same event.
+pub(crate) fn automatic(store: &StoreDir) -> Result<Backup> {
+    let event = snapshot_event(store)?;
+    match list(store)?.into_iter().find(|backup| backup.event == event) {
+        Some(known) if snapshot::inspect(&known.path, false).is_ok() => Ok(known),
+        _ => make(store),
+    }
+}
+
+fn snapshot_event(store: &StoreDir) -> Result<i64> {
+    let path = store.database();
+    let connection = snapshot::open(&path)?;
+    let asked = connection.query_row("SELECT COALESCE(MAX(id), 0) FROM events", [], |row| row.get(0));
+    asked.map_err(|e| snapshot::failed(&path, e))
+}
+
+/// Makes a backup, then forgets old ones and the journal behind them.
+pub(crate) fn make(store: &StoreDir) -> Result<Backup> {
+    let dir = store.local_dir(DIR)?;
+    let draft = dir.join(format!("{}.tmp", Uuid::new_v4().simple()));
+    let made = copy_to(store, &draft).and_then(|contents| {
+        let name = format!("{}-{}.sqlite", compact(SystemClock.now()?), contents.event);
+        let path = dir.join(name);
+        publish(&draft, &path)?;
+        Ok(path)
+    });
+    if made.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    let path = made?;
+    forget_old(store)?;
+    named(&path).ok_or_else(|| Error::internal("a backup without a name"))
+}
+
+fn copy_to(store: &StoreDir, draft: &Path) -> Result<Contents> {
+    snapshot::copy_store(store, draft, mark(store))
+}
+
+fn publish(draft: &Path, path: &Path) -> Result<()> {
+    let published = fs::rename(draft, path).and_then(|()| File::open(path.parent().unwrap_or(path))?.sync_all());
+    published.map_err(|e| error::io("write", path, &e))
+}
+
+/// Makes a backup in a file of the caller's choice.
+pub(crate) fn make_at(store: &StoreDir, path: &Path, force: bool) -> Result<Backup> {
+    let path = std::path::absolute(path).map_err(|e| error::io("find", path, &e))?;
+    if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+        return Err(Error::invalid(format!("{} is not a plain file", path.display())));
+    }
+    if !force && path.exists() {
+        return Err(Error::new(Code::Conflict, format!("{} exists", path.display())).hint("--force replaces it"));
+    }
+    let mut draft = path.clone().into_os_string();
+    draft.push(format!(".tmp-{}", Uuid::new_v4().simple()));
+    let draft = PathBuf::from(draft);
+    let made = copy_to(store, &draft).and_then(|contents| publish(&draft, &path).map(|()| contents));
+    if made.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    let event = made?.event;
+    let bytes = fs::metadata(&path).map_err(|e| error::io("read", &path, &e))?.len();
+    Ok(Backup { event, made: compact(SystemClock.now()?), path, bytes })
+}
+
+/// Copies a file from which the store is about to be restored to where it stays, and gives its name.
+pub(crate) fn keep_source(store: &StoreDir, file: &Path) -> Result<(String, PathBuf)> {
+    let dir = store.local_dir(DIR)?;
+    let name = format!("{SOURCE}{}-{}.sqlite", compact(SystemClock.now()?), Uuid::new_v4().simple());
+    let draft = dir.join(format!("{}.tmp", Uuid::new_v4().simple()));
+    let kept = snapshot::open(file).and_then(|from| snapshot::copy(&from, &draft, mark(store)));
+    let kept = kept.and_then(|_| publish(&draft, &dir.join(&name)));
+    if kept.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    kept.map(|()| (name.clone(), dir.join(name)))
+}
+
+/// Whether the journal has grown so long since the last backup that another is worth its while.
+pub(crate) fn is_due(store: &StoreDir) -> Result<bool> {
+    let newest = list(store)?.first().map_or(0, |backup| backup.event);
+    // A large database is worth a longer journal: else a busy one would do little but copy.
+    let size = fs::metadata(store.database()).map_or(0, |meta| meta.len());
+    Ok(journal::bytes_after(store, newest)? > LONG_JOURNAL.max(size))
+}
+
+/// Keeps the newest backups, and of the journal what comes after the second of them: if the newest turns out to be
+/// unreadable, the one before is as good.
+fn forget_old(store: &StoreDir) -> Result<()> {
+    let all = list(store)?;
+    for old in all.iter().skip(KEPT) {
+        fs::remove_file(&old.path).map_err(|e| error::io("delete", &old.path, &e))?;
+    }
+    let is_source = |path: &PathBuf| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(SOURCE));
+    let mut sources: Vec<PathBuf> = files(store)?.into_iter().filter(is_source).collect();
+    sources.sort_unstable();
+    for old in sources.iter().rev().skip(SOURCES_KEPT) {
+        fs::remove_file(old).map_err(|e| error::io("delete", old, &e))?;
+    }
+    match all.get(1) {
+        Some(second) => journal::forget_until(store, second.event),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,144 @@
+//! Whole databases in files: copied, looked at, and put in place of what a database holds. SQLite only.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use pensa_core::{Code, Error, Result};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+
+use super::migrations::SCHEMA_VERSION;
+use super::sqlite::{Transaction, connect};
+pub(crate) use super::sqlite::failed;
+use crate::error;
+use crate::store::StoreDir;
+
+/// Tables that are not part of a store's state: how the schema came to be, and what was answered to requests, which
+/// stays answered whatever the state is.
+const LEFT_ALONE: [&str; 2] = ["_migrations", "answers"];
+
+/// What a file turns out to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Contents {
+    pub(crate) schema: i64,
+    /// The number of its last event.
+    pub(crate) event: i64,
+    /// A mark of the store it was made from; 0 in a file that is not a backup.
+    pub(crate) mark: i64,
+}
+
+/// Opens a file to read it, and nothing else.
+pub(crate) fn open(file: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    fs::metadata(file).map_err(|e| error::io("read", file, &e))?;
+    Connection::open_with_flags(file, flags).map_err(|e| failed(file, e))
+}
+
+/// Copies one database over another, as of one moment.
+pub(crate) fn copy_into(from: &Connection, to: &mut Connection) -> rusqlite::Result<()> {
+    let copy = Backup::new(from, to)?;
+    match copy.step(-1)? {
+        StepResult::Done => Ok(()),
+        _ => Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None)),
+    }
+}
+
+/// Copies the store's database, as it was last committed, to a new file of its owner's only, marked with `mark` and
+/// synced.
+pub(crate) fn copy_store(store: &StoreDir, to: &Path, mark: i64) -> Result<Contents> {
+    copy(&connect(&store.database())?, to, mark)
+}
+
+/// The same from any open database.
+pub(crate) fn copy(from: &Connection, to: &Path, mark: i64) -> Result<Contents> {
+    StoreDir::open_private(to).map_err(|e| error::io("create", to, &e))?;
+    let write = || {
+        let mut copy = Connection::open(to)?;
+        copy_into(from, &mut copy)?;
+        // One file, without a log beside it.
+        copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+        copy.pragma_update(None, "application_id", mark)?;
+        copy.close().map_err(|(_, e)| e)
+    };
+    write().map_err(|e| failed(to, e))?;
+    File::open(to).and_then(|file| file.sync_all()).map_err(|e| error::io("write", to, &e))?;
+    inspect(to, false)
+}
+
+/// Refuses a file that is not a whole database of Pensa's that this build can read.
+pub(crate) fn inspect(file: &Path, thorough: bool) -> Result<Contents> {
+    let connection = open(file)?;
+    let no_pensa = |_: rusqlite::Error| {
+        Error::invalid(format!("{} is not a Pensa database", file.display())).hint("pn backup makes such files")
+    };
+    let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let schema = one("PRAGMA user_version").map_err(no_pensa)?;
+    if schema > SCHEMA_VERSION {
+        return Err(Error::new(
+            Code::NewerSchema,
+            format!("{} was written by a newer Pensa (schema {schema}, this one knows {SCHEMA_VERSION})", file.display()),
+        )
+        .hint("update pn"));
+    }
+    one("SELECT COUNT(*) FROM _migrations, issues WHERE 0").map_err(no_pensa)?;
+    let problems = problems(&connection, thorough).map_err(|e| failed(file, e))?;
+    if let Some(first) = problems.first() {
+        return Err(Error::new(Code::Corrupt, format!("{} is damaged: {first}", file.display())));
+    }
+    let event = one("SELECT COALESCE(MAX(id), 0) FROM events").map_err(|e| failed(file, e))?;
+    let mark = one("PRAGMA application_id").map_err(|e| failed(file, e))?;
+    Ok(Contents { schema, event, mark })
+}
+
+/// Most problems that are worth telling.
+const MAX_PROBLEMS: usize = 20;
+
+fn problems(connection: &Connection, thorough: bool) -> rusqlite::Result<Vec<String>> {
+    let check = if thorough { "PRAGMA integrity_check" } else { "PRAGMA quick_check" };
+    let mut told: Vec<String> =
+        connection.prepare(check)?.query_map([], |row| row.get(0))?.take(MAX_PROBLEMS).collect::<Result<_, _>>()?;
+    told.retain(|line| line != "ok");
+    if thorough {
+        let mut dangling = connection.prepare("PRAGMA foreign_key_check")?;
+        let rows = dangling.query_map([], |row| Ok(format!("a row of {} refers to nothing", row.get::<_, String>(0)?)))?;
+        told.extend(rows.take(MAX_PROBLEMS).collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(told)
+}
+
+/// Puts the contents of a file, which has the current schema, in place of all that a transaction sees.
+pub(super) fn replace_all(tx: &Transaction<'_>, file: &Path, last: i64) -> Result<()> {
+    let source = open(file)?;
+    tx.expect_many_rows()?;
+    let tell = |e| failed(file, e);
+    let tables = names(tx.connection(), "SELECT name FROM sqlite_schema WHERE type = 'table'").map_err(tell)?;
+    for table in tables.iter().filter(|name| !name.starts_with("sqlite_") && !LEFT_ALONE.contains(&name.as_str())) {
+        copy_table(&source, tx.connection(), table).map_err(tell)?;
+    }
+    let raise = "UPDATE sqlite_sequence SET seq = MAX(seq, ?1) WHERE name = 'events'";
+    let known = tx.connection().execute(raise, [last]).map_err(tell)?;
+    if known == 0 {
+        let start = "INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?1)";
+        tx.connection().execute(start, [last]).map_err(tell)?;
+    }
+    Ok(())
+}
+
+fn names(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
+    connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+}
+
+fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Result<()> {
+    let columns = names(to, &format!("SELECT name FROM pragma_table_info('{table}')"))?;
+    let list = columns.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let places = (1..=columns.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+    to.execute(&format!("DELETE FROM \"{table}\""), [])?;
+    let mut insert = to.prepare(&format!("INSERT INTO \"{table}\" ({list}) VALUES ({places})"))?;
+    let mut select = from.prepare(&format!("SELECT {list} FROM \"{table}\""))?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let values = (0..columns.len()).map(|at| row.get::<_, rusqlite::types::Value>(at));
+        insert.execute(rusqlite::params_from_iter(values.collect::<Result<Vec<_>, _>>()?))?;
+    }
+    Ok(())
+}
