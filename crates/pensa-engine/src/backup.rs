@@ -10,8 +10,9 @@ use pensa_core::similar::hash64;
 use pensa_core::{Code, Error, Result, Timestamp};
 use uuid::Uuid;
 
-use crate::context::{Clock, SystemClock};
+use crate::context::{Clock, Context, SystemClock};
 use crate::db::snapshot::{self, Contents};
+use crate::home::Home;
 use crate::store::StoreDir;
 use crate::{error, journal};
 
@@ -78,6 +79,15 @@ pub(crate) fn compact(time: Timestamp) -> String {
     let text = time.to_string();
     let whole = text.split('.').next().unwrap_or_default();
     format!("{}Z", whole.replace(['-', ':'], ""))
+}
+
+/// Makes a backup before something that replaces much. The caller has begun to write, but changed nothing yet. A store
+/// in PostgreSQL has its own backups.
+pub(crate) fn before(cx: &Context<'_>) -> Result<()> {
+    match cx.store {
+        Home::Dir(store) => automatic(store).map(drop),
+        Home::Database { .. } => Ok(()),
+    }
 }
 
 /// Makes a backup of what was last committed, unless the newest one is of the same event.
@@ -147,7 +157,9 @@ pub(crate) fn make_at(store: &StoreDir, path: &Path, force: bool) -> Result<Back
 /// Copies a file from which the store is about to be restored to where it stays, and gives its name.
 pub(crate) fn keep_source(store: &StoreDir, file: &Path) -> Result<(String, PathBuf)> {
     let dir = store.local_dir(DIR)?;
-    let name = format!("{SOURCE}{}-{}.sqlite", compact(SystemClock.now()?), Uuid::new_v4().simple());
+    // To the millisecond, and then by number: the newest sorts last.
+    let made = SystemClock.now()?.to_string().replace(['-', ':', '.'], "");
+    let name = format!("{SOURCE}{made}-{}.sqlite", Uuid::now_v7().simple());
     let draft = dir.join(format!("{}.tmp", Uuid::new_v4().simple()));
     let kept = snapshot::open(file).and_then(|from| snapshot::copy(&from, &draft, mark(store)));
     let kept = kept.and_then(|_| publish(&draft, &dir.join(&name)));

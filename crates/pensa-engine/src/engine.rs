@@ -203,6 +203,7 @@ impl Engine {
                 // To open it is to look closely, and to rebuild it if need be.
                 let another = self.another()?;
                 let outcome = another.run_here(access, caller, &work);
+                // Those that `another` could tell nobody.
                 self.notices.borrow_mut().extend(another.notices());
                 outcome
             }

@@ -12,14 +12,14 @@ use pensa_core::{Code, Error, Result, Timestamp};
 use uuid::Uuid;
 
 use crate::backup;
-use crate::db::{Db, Tx, params};
+use crate::db::{Db, Tx, params, replaced};
 use crate::journal::{self, Journal, Line};
 use crate::replay::Replay;
 use crate::store::StoreDir;
 use crate::{error, jsonl, ticket};
 
-/// How often a store is rebuilt before its opener gives up.
-const TRIES: usize = 3;
+/// How often a store is looked at, and rebuilt, before its opener gives up.
+const TRIES: usize = 5;
 /// Where damaged databases go.
 const SET_ASIDE: &str = "set-aside";
 /// How many of them are kept.
@@ -35,12 +35,14 @@ pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<(
     let mut notices = Vec::new();
     for _ in 0..TRIES {
         let seen = identity(store);
-        match look(store, now, seed)? {
-            Look::Sound(db, notice) => {
+        match look(store, now, seed) {
+            Ok(Look::Sound(db, notice)) => {
                 notices.extend(notice);
                 return Ok((db, notices));
             }
-            Look::Damaged(why) => {
+            Err(error) if error == replaced() => {}
+            Err(error) => return Err(error),
+            Ok(Look::Damaged(why)) => {
                 let _ticket = ticket::take(store)?;
                 // Whoever was first has put another file in place.
                 if identity(store) == seen {
@@ -64,7 +66,8 @@ fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<Look> {
         let db = Db::open(store, now, seed)?;
         if store.damage_mark().exists() {
             examine(&db)?;
-            fs::remove_file(store.damage_mark()).or_else(gone_is_fine).map_err(|e| error::io("delete", &store.damage_mark(), &e))?;
+            let cleared = fs::remove_file(store.damage_mark()).or_else(gone_is_fine);
+            cleared.map_err(|e| error::io("delete", &store.damage_mark(), &e))?;
         }
         // In this order: the journal is written after the database.
         let journaled = Journal::new(store).last(-1)?;

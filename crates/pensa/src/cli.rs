@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pensa_client::RemoteName;
-use pensa_core::ops::{audit, comment, dep, issue, project, store, token};
+use pensa_core::ops::{audit, backup, comment, dep, issue, project, store, token};
 
 /// Memory and state for coding agents
 ///
@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Export(store::Export),
     Import(store::Import),
     Doctor(store::Doctor),
+    Backup(BackupArgs),
+    Restore(backup::Restore),
     Where(store::Where),
     Demo(Demo),
     Completions(Completions),
@@ -106,6 +108,18 @@ pub(crate) struct Init {
     /// A directory of the project [default: the current one]
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+}
+
+/// Copy the store's database to a file
+///
+/// Without a file the copy goes to local/backups of the store, where the newest five are kept.
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    #[command(flatten)]
+    pub(crate) op: backup::Backup,
+    /// List the backups that are there instead
+    #[arg(long, conflicts_with_all = ["file", "force"])]
+    pub(crate) list: bool,
 }
 
 /// Show an issue with its dependencies and comments

@@ -28,6 +28,8 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 const WRITER_CACHE_KIB: i64 = -16_000;
 /// The same during an import, whose pages would otherwise be written again and again.
 const LARGE_CACHE_KIB: i64 = -128_000;
+/// How often a file is opened that is replaced meanwhile.
+const OPEN_TRIES: usize = 10;
 const BUSY_TIMEOUT: Duration = Duration::from_millis(5000);
 /// Pages in the log before a process that stays folds them into the database. Each commit of a busy daemon changes
 /// hundreds, many of them again and again, so folding often would cost more than the commits.
@@ -61,22 +63,8 @@ impl Database {
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(Error::internal(format!("built with SQLite {}, which is too old", rusqlite::version())));
         }
-        let path = store.database();
-        store::refuse_link(&path)?;
-        if !path.exists() {
-            // Readable by its owner only from the start; SQLite gives its log the same mode.
-            StoreDir::open_private(&path).map_err(|e| error::io("create", &path, &e))?;
-        }
-        let database = Self {
-            connection: connect(&path)?,
-            store: store.clone(),
-            file: identity(&path),
-            path,
-            journal: Some(Journal::new(store)),
-            has_grown: Cell::new(false),
-        };
-        let version = database.version()?;
-        if version == migrations::SCHEMA_VERSION && database.is_wal()? {
+        let (database, version, is_wal) = Self::open_file(store)?;
+        if version == migrations::SCHEMA_VERSION && is_wal {
             return Ok(database);
         }
         if version > migrations::SCHEMA_VERSION {
@@ -140,6 +128,30 @@ impl Database {
         last_event(&self.connection).map_err(|e| self.failed(e))
     }
 
+    /// Opens the file and reads its first page. SQLite finds a database's log by its name, so a file that is replaced
+    /// in between is opened again: else its log would be taken for that of the new one.
+    fn open_file(store: &StoreDir) -> Result<(Self, i64, bool)> {
+        let path = store.database();
+        store::refuse_link(&path)?;
+        let mut tries = 0..OPEN_TRIES;
+        loop {
+            if !path.exists() {
+                // Readable by its owner only from the start; SQLite gives its log the same mode.
+                StoreDir::open_private(&path).map_err(|e| error::io("create", &path, &e))?;
+            }
+            let file = identity(&path);
+            let opened = connect(&path).and_then(|connection| {
+                let (path, journal) = (path.clone(), Some(Journal::new(store)));
+                let new = Self { connection, store: store.clone(), file, path, journal, has_grown: Cell::new(false) };
+                let (version, is_wal) = (new.version()?, new.is_wal()?);
+                Ok((new, version, is_wal))
+            });
+            if identity(&path) == file || tries.next().is_none() {
+                return opened;
+            }
+        }
+    }
+
     fn bring_up_to_date(
         &self,
         store: &StoreDir,
@@ -148,6 +160,9 @@ impl Database {
     ) -> Result<()> {
         store.local_dir("")?;
         let _ticket = ticket::take(store)?;
+        if identity(&self.path) != self.file {
+            return Err(replaced());
+        }
         let version = self.version()?;
         if version > migrations::SCHEMA_VERSION {
             return Err(newer(&self.path, version));

@@ -2,10 +2,10 @@
 
 use pensa_client::locate;
 use pensa_core::Result;
-use pensa_engine::{Engine, StoreDir};
+use pensa_engine::StoreDir;
 use serde::Serialize;
 
-use crate::cli::Init;
+use crate::cli::{Init, Options};
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
@@ -17,11 +17,11 @@ struct Initialised {
     created: bool,
 }
 
-pub(super) fn run(args: &Init, output: Output) -> Result<()> {
+pub(super) fn run(options: &Options, args: &Init, output: Output) -> Result<()> {
     let cwd = connect::cwd()?;
     let dir = args.dir.as_ref().map_or_else(|| cwd.clone(), |dir| cwd.join(dir));
     let (store, created) = StoreDir::create(&locate::new_store_root(&dir))?;
-    let engine = Engine::open(store)?;
+    let engine = connect::open(options, store)?;
     output.answer(&Initialised { path: engine.home().place(), store_id: engine.home().id()?, created })
 }
 

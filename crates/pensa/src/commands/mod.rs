@@ -12,6 +12,7 @@ mod server;
 mod stdin;
 
 use pensa_core::Result;
+use pensa_core::ops::backup::Backups;
 use pensa_engine::Execute;
 
 use crate::cli::{AuditArgs, Cli, Command, Comment, Dep, OnServer, Options, Project, ShowArgs, Token};
@@ -26,7 +27,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         return overview::run(options, *output);
     };
     match command {
-        Command::Init(args) => init::run(&args, *output),
+        Command::Init(args) => init::run(options, &args, *output),
         Command::Create(mut op) => {
             stdin::fill(&mut op.description)?;
             create(options, *output, &op)
@@ -76,6 +77,9 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Export(op) => pass_on(options, *output, &op),
         Command::Import(op) => pass_on(options, *output, &op),
         Command::Doctor(op) => pass_on(options, *output, &op),
+        Command::Backup(args) if args.list => pass_on(options, *output, &Backups {}),
+        Command::Backup(args) => pass_on(options, *output, &args.op),
+        Command::Restore(op) => pass_on(options, *output, &op),
         Command::Where(op) => pass_on(options, *output, &op),
         Command::Demo(args) => demo::run(&args, *output),
         Command::Completions(args) => completions::run(&args),
