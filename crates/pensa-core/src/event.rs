@@ -27,6 +27,7 @@ pub enum EventType {
     Archived,
     Restored,
     Revoked,
+    Fixed,
 }
 
 impl EventType {
@@ -46,6 +47,7 @@ impl EventType {
             EventType::Archived => "archived",
             EventType::Restored => "restored",
             EventType::Revoked => "revoked",
+            EventType::Fixed => "fixed",
         }
     }
 }

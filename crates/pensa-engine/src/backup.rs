@@ -92,18 +92,11 @@ pub(crate) fn before(cx: &Context<'_>) -> Result<()> {
 
 /// Makes a backup of what was last committed, unless the newest one is of the same event.
 pub(crate) fn automatic(store: &StoreDir) -> Result<Backup> {
-    let event = snapshot_event(store)?;
-    match list(store)?.into_iter().find(|backup| backup.event == event) {
-        Some(known) if snapshot::inspect(&known.path, false).is_ok() => Ok(known),
+    let event = snapshot::last_event(&store.database())?;
+    match list(store)?.into_iter().next() {
+        Some(known) if known.event == event && snapshot::last_event(&known.path) == Ok(event) => Ok(known),
         _ => make(store),
     }
-}
-
-fn snapshot_event(store: &StoreDir) -> Result<i64> {
-    let path = store.database();
-    let connection = snapshot::open(&path)?;
-    let asked = connection.query_row("SELECT COALESCE(MAX(id), 0) FROM events", [], |row| row.get(0));
-    asked.map_err(|e| snapshot::failed(&path, e))
 }
 
 /// Makes a backup, then forgets old ones and the journal behind them.

@@ -31,15 +31,27 @@ pub(crate) fn sqlite(error: rusqlite::Error) -> Error {
         return Error::internal(format!("database: {error}"));
     };
     let told = |code, text: &str| Error::new(code, format!("{text}: {error}"));
+    if is_damage(&error) {
+        return told(Code::Corrupt, "the database is damaged").hint(REBUILT);
+    }
     match code {
         E::DatabaseBusy | E::DatabaseLocked => told(Code::Busy, "the database is busy").hint("try again"),
         E::DiskFull => Error::new(Code::DiskFull, "no space left on the disk of the database")
             .hint("free some space and try again; nothing was changed"),
-        E::DatabaseCorrupt | E::NotADatabase => told(Code::Corrupt, "the database is damaged")
-            .hint("the JSONL files beside it hold what was last exported; with db.sqlite moved away they are imported"),
+        E::DatabaseCorrupt | E::NotADatabase => told(Code::Corrupt, "the database is damaged").hint(REBUILT),
         E::ReadOnly | E::CannotOpen | E::PermissionDenied => told(Code::Forbidden, "cannot write the database")
             .hint("check who owns the directory and whether it is read-only"),
         E::TooBig => told(Code::TooLarge, "too large for the database"),
         _ => Error::internal(format!("database: {error}")),
     }
+}
+
+const REBUILT: &str = "try again: what can be rebuilt from local/backups, local/journal and the JSONL files is";
+
+/// Failures that can only come from a damaged file: it ends too early, or what the schema says is not there.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    let rusqlite::Error::SqliteFailure(failure, message) = error else { return false };
+    let ends_early = failure.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ;
+    let says = |text: &str| message.as_ref().is_some_and(|message| message.contains(text));
+    ends_early || says("no such table") || says("no such column") || says("unsupported file format")
 }

@@ -324,17 +324,26 @@ pub(crate) struct Health {
     pub(crate) torn: bool,
 }
 
-pub(crate) fn health(store: &StoreDir) -> Result<Health> {
+/// Looks at the journal after event `after`.
+pub(crate) fn health(store: &StoreDir, after: i64) -> Result<Health> {
     let mut health = Health::default();
     let mut known = None;
-    read(store, 0, |line| {
-        let Line::Entry(entry) = line else {
-            health.unreadable += 1;
+    let mut unreadable = 0;
+    read_raw(store, after, |bytes| {
+        let Some(sound) = whole(bytes) else { return Ok(()) };
+        let Some(entry) = sound.then(|| serde_json::from_slice::<Entry>(bytes).ok()).flatten() else {
+            unreadable += 1;
             return Ok(());
         };
+        if entry.last <= after {
+            // Whatever is wrong up to here, the backup has it.
+            unreadable = 0;
+            known = Some(entry.last);
+            return Ok(());
+        }
         let told = entry.items.first().is_some_and(|(kind, _)| kind == "gap" || kind == "restored");
         if let Some(known) = known
-            && entry.before != known
+            && entry.before != known.max(after)
             && !told
         {
             health.gaps.push((known + 1, entry.before));
@@ -342,6 +351,7 @@ pub(crate) fn health(store: &StoreDir) -> Result<Health> {
         known = Some(entry.last);
         Ok(())
     })?;
+    health.unreadable = unreadable;
     let end = find_end(store)?;
     health.last = end.as_ref().map_or(0, |end| end.last);
     health.torn = end.is_some_and(|end| end.bytes > end.whole);
@@ -397,7 +407,7 @@ mod tests {
             let journal = Journal::new(&store);
             assert_eq!(journal.last(3).expect("an end"), 2, "{cut}");
             assert_eq!(numbers(&store, 0), [(0, 2)], "{cut}");
-            assert_eq!(health(&store).expect("looked").torn, cut > first);
+            assert_eq!(health(&store, 0).expect("looked").torn, cut > first);
             journal.append(2, 4, b"[\"z\",{}]").expect("appended");
             assert_eq!(numbers(&store, 0), [(0, 2), (2, 4)], "{cut}");
         }

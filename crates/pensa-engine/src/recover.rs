@@ -16,6 +16,7 @@ use crate::db::{Db, Tx, params, replaced};
 use crate::journal::{self, Journal, Line};
 use crate::replay::Replay;
 use crate::store::StoreDir;
+use crate::tables::{comments, deps, events, issues};
 use crate::{error, jsonl, ticket};
 
 /// How often a store is looked at, and rebuilt, before its opener gives up.
@@ -93,12 +94,16 @@ fn gone_is_fine(e: io::Error) -> io::Result<()> {
     if e.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(e) }
 }
 
-/// Looks at every page.
+/// Looks at every page, and reads every record.
 fn examine(db: &Db) -> Result<()> {
-    match db.begin_read()?.integrity_problems(true)?.into_iter().next() {
-        None => Ok(()),
-        Some(problem) => Err(Error::new(Code::Corrupt, problem)),
+    let tx = db.begin_read()?;
+    if let Some(problem) = tx.integrity_problems(true)?.into_iter().next() {
+        return Err(Error::new(Code::Corrupt, problem));
     }
+    issues::for_each(&tx, |_| Ok(()))?;
+    deps::for_each(&tx, |_| Ok(()))?;
+    comments::for_each(&tx, |_| Ok(()))?;
+    events::for_each(&tx, |_| Ok(()))
 }
 
 /// Notes that a database could not be read as it should.
@@ -123,7 +128,7 @@ fn rebuild(store: &StoreDir, now: Timestamp, seed: Seed<'_>, why: &Error) -> Res
     let rebuilt = (|| {
         StoreDir::open_private(&draft).map_err(|e| error::io("create", &draft, &e))?;
         let mut db = Db::loose(store, Some(&draft), now)?;
-        let told = fill(&mut db, store, now, seed)?;
+        let told = fill(&mut db, store, now, seed)?.told;
         db.finish()?;
         let aside = set_aside(store, now)?;
         put_in_place(store, &draft)?;
@@ -185,23 +190,35 @@ struct Base {
     /// The journal goes on after this event.
     after: i64,
     told: String,
+    has_history: bool,
+}
+
+/// What a database was filled with.
+#[derive(Debug)]
+pub(crate) struct Filled {
+    /// From what, for people.
+    told: String,
+    /// Pieces of the journal that are missing or cannot be read.
+    pub(crate) missing: usize,
+    /// Whether all events are those that were logged.
+    pub(crate) has_history: bool,
 }
 
 /// Fills an empty loose database with all that is known of a store; tells from what.
-pub(crate) fn fill(db: &mut Db, store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<String> {
+pub(crate) fn fill(db: &mut Db, store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<Filled> {
     let base = match base_file(db, store, now)? {
         Some(base) => base,
         None => base_without_file(db, store, seed)?,
     };
     let tx = db.begin_write()?;
-    let unread = replay_after(&tx, store, base.after)?;
+    let missing = replay_after(&tx, store, base.after)?;
     tx.commit().map_err(|uncommitted| uncommitted.error)?;
     let journal = if journal::any(store) { " and the journal" } else { "" };
-    let lost = match unread {
+    let lost = match missing {
         0 => String::new(),
         n => format!("; {n} parts of the journal are missing or unreadable"),
     };
-    Ok(format!("{}{journal}{lost}", base.told))
+    Ok(Filled { told: format!("{}{journal}{lost}", base.told), missing, has_history: base.has_history })
 }
 
 /// The newest file that can be read and from which the journal leads on.
@@ -210,13 +227,14 @@ fn base_file(db: &mut Db, store: &StoreDir, now: Timestamp) -> Result<Option<Bas
     for backup in backup::list(store)? {
         let is_late = boundary.as_ref().is_none_or(|boundary| backup.event >= boundary.last);
         if is_late && is_readable(&backup.path) && db.fill_from(&backup.path, now).is_ok() {
-            return Ok(Some(Base { after: backup.event, told: "a backup".to_owned() }));
+            return Ok(Some(Base { after: backup.event, told: "a backup".to_owned(), has_history: true }));
         }
     }
     let Some(boundary) = boundary else { return Ok(None) };
     let source = backup::dir(store).join(&boundary.from);
     if is_readable(&source) && db.fill_from(&source, now).is_ok() {
-        return Ok(Some(Base { after: boundary.before, told: "the file it was last restored from".to_owned() }));
+        let told = "the file it was last restored from".to_owned();
+        return Ok(Some(Base { after: boundary.before, told, has_history: true }));
     }
     Ok(None)
 }
@@ -229,7 +247,7 @@ fn is_readable(file: &Path) -> bool {
 fn base_without_file(db: &mut Db, store: &StoreDir, seed: Seed<'_>) -> Result<Base> {
     let begins = journal::segments(store)?.first().map(|(first, _)| *first);
     if begins == Some(1) {
-        return Ok(Base { after: 0, told: "nothing else".to_owned() });
+        return Ok(Base { after: 0, told: "nothing else".to_owned(), has_history: true });
     }
     let last = Journal::new(store).last(-1)?;
     let tx = db.begin_write()?;
@@ -238,7 +256,7 @@ fn base_without_file(db: &mut Db, store: &StoreDir, seed: Seed<'_>) -> Result<Ba
     tx.execute("UPDATE events SET id = -id", params![])?;
     tx.execute("UPDATE events SET id = ?1 - id", params![last])?;
     tx.commit().map_err(|uncommitted| uncommitted.error)?;
-    Ok(Base { after: 0, told: "the JSONL files".to_owned() })
+    Ok(Base { after: 0, told: "the JSONL files".to_owned(), has_history: false })
 }
 
 /// Does all of the journal after an event again, as far as it can be read; tells how many pieces are missing.

@@ -16,6 +16,7 @@ use pensa_core::{Error, Result, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use self::snapshot::Difference;
 use crate::replay;
 use crate::store::StoreDir;
 pub use postgres::{PoolState, Postgres, Wakeups};
@@ -295,6 +296,22 @@ impl Tx<'_> {
         match &self.driver {
             Driver::Sqlite(tx) => snapshot::replace_all(tx, file, last),
             Driver::Postgres(_) => Err(Error::internal("not a file")),
+        }
+    }
+
+    /// Where this database differs from another of the same kind.
+    pub(crate) fn differences(&self, expected: &Tx<'_>) -> Result<Vec<Difference>> {
+        match (&self.driver, &expected.driver) {
+            (Driver::Sqlite(tx), Driver::Sqlite(expected)) => snapshot::differences(tx, expected),
+            _ => Err(Error::internal("not a file")),
+        }
+    }
+
+    /// Takes the records that differ from another database.
+    pub(crate) fn mend(&self, expected: &Tx<'_>, differences: &[Difference]) -> Result<()> {
+        match (&self.driver, &expected.driver) {
+            (Driver::Sqlite(tx), Driver::Sqlite(expected)) => snapshot::mend(tx, expected, differences),
+            _ => Err(Error::internal("not a file")),
         }
     }
 

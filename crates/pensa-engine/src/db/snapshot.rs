@@ -1,8 +1,11 @@
 //! Whole databases in files: copied, looked at, and put in place of what a database holds. SQLite only.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, File};
 use std::path::Path;
 
+use pensa_core::similar::hash64;
 use pensa_core::{Code, Error, Result};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
@@ -41,6 +44,12 @@ pub(crate) fn copy_into(from: &Connection, to: &mut Connection) -> rusqlite::Res
         StepResult::Done => Ok(()),
         _ => Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None)),
     }
+}
+
+/// The number of the last event of a database, as it was last committed.
+pub(crate) fn last_event(file: &Path) -> Result<i64> {
+    let asked = open(file)?.query_row("SELECT COALESCE(MAX(id), 0) FROM events", [], |row| row.get(0));
+    asked.map_err(|e| failed(file, e))
 }
 
 /// Copies the store's database, as it was last committed, to a new file of its owner's only, marked with `mark` and
@@ -139,6 +148,123 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
     while let Some(row) = rows.next()? {
         let values = (0..columns.len()).map(|at| row.get::<_, rusqlite::types::Value>(at));
         insert.execute(rusqlite::params_from_iter(values.collect::<Result<Vec<_>, _>>()?))?;
+    }
+    Ok(())
+}
+
+/// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
+const COMPARED: [(&str, &str, &str); 5] = [
+    ("issues", "id", "id"),
+    ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
+    ("comments", "id", "issue_id"),
+    ("events", "CAST(id AS TEXT)", "issue_id"),
+    ("title_keys", "title_key || ' ' || issue_id", "issue_id"),
+];
+
+/// A record that is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) table: &'static str,
+    pub(crate) key: String,
+    pub(crate) issue_id: Option<String>,
+    /// Columns with a value of their own; empty if the record is missing, or should be.
+    columns: Vec<String>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { table, key, columns, .. } = self;
+        match columns.as_slice() {
+            [] => write!(f, "{table} {key} is in only one of the database and the journal"),
+            some => write!(f, "{table} {key} is not what the journal says it is, in {}", some.join(", ")),
+        }
+    }
+}
+
+/// Compares two databases record by record.
+pub(super) fn differences(live: &Transaction<'_>, expected: &Transaction<'_>) -> Result<Vec<Difference>> {
+    let mut found = Vec::new();
+    for (table, key, issue) in COMPARED {
+        let mut should = hashes(expected.connection(), table, key, issue).map_err(|e| failed(live.path(), e))?;
+        let is = hashes(live.connection(), table, key, issue).map_err(|e| failed(live.path(), e))?;
+        for (key, (hash, issue_id)) in is {
+            if should.remove(&key).is_none_or(|(expected, _)| expected != hash) {
+                found.push(Difference { table, key, issue_id, columns: Vec::new() });
+            }
+        }
+        let missing = should.into_iter().map(|(key, (_, issue_id))| Difference { table, key, issue_id, columns: Vec::new() });
+        found.extend(missing);
+    }
+    for difference in found.iter_mut().take(MAX_EXPLAINED) {
+        let of = |connection| row_of(connection, difference).map_err(|e| failed(live.path(), e));
+        let (is, should) = (of(live.connection())?, of(expected.connection())?);
+        let differ = is.iter().zip(&should).filter(|((_, a), (_, b))| a != b);
+        difference.columns = differ.map(|((name, _), _)| name.clone()).collect();
+    }
+    Ok(found)
+}
+
+/// Most records of which is told in what they differ.
+const MAX_EXPLAINED: usize = 100;
+
+type Hashes = BTreeMap<String, (u64, Option<String>)>;
+
+fn hashes(connection: &Connection, table: &str, key: &str, issue: &str) -> rusqlite::Result<Hashes> {
+    let columns = names(connection, &format!("SELECT name FROM pragma_table_info('{table}')"))?;
+    let list = columns.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    // Without an index: what is compared is the table itself.
+    let sql = format!("SELECT {key}, {issue}, {list} FROM \"{table}\" NOT INDEXED");
+    let mut select = connection.prepare(&sql)?;
+    let mut rows = select.query([])?;
+    let mut found = Hashes::new();
+    while let Some(row) = rows.next()? {
+        let text = |at| row.get_ref(at).map(|value| lossy(value.as_bytes_or_null().ok().flatten()));
+        let key = text(0)?.unwrap_or_default();
+        let issue = text(1)?;
+        let mut bytes = Vec::new();
+        for at in 2..columns.len() + 2 {
+            bytes.extend_from_slice(format!("{:?}\u{1f}", row.get_ref(at)?).as_bytes());
+        }
+        found.insert(key, (hash64(&bytes), issue));
+    }
+    Ok(found)
+}
+
+fn lossy(bytes: Option<&[u8]>) -> Option<String> {
+    bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+}
+
+fn key_of(table: &str) -> &'static str {
+    COMPARED.iter().find(|(name, _, _)| *name == table).map_or("rowid", |(_, key, _)| key)
+}
+
+/// The columns of a record and their values; nothing if it is not there.
+fn row_of(connection: &Connection, wanted: &Difference) -> rusqlite::Result<Vec<(String, rusqlite::types::Value)>> {
+    let columns = names(connection, &format!("SELECT name FROM pragma_table_info('{}')", wanted.table))?;
+    let list = columns.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let sql = format!("SELECT {list} FROM \"{}\" NOT INDEXED WHERE {} = ?1", wanted.table, key_of(wanted.table));
+    let mut select = connection.prepare(&sql)?;
+    let mut rows = select.query([&wanted.key])?;
+    let Some(row) = rows.next()? else { return Ok(Vec::new()) };
+    columns.into_iter().enumerate().map(|(at, name)| Ok((name, row.get(at)?))).collect()
+}
+
+/// Takes the records that differ from where they are as they should be.
+pub(super) fn mend(live: &Transaction<'_>, expected: &Transaction<'_>, differences: &[Difference]) -> Result<()> {
+    live.expect_many_rows()?;
+    let tell = |e| failed(live.path(), e);
+    for difference in differences {
+        let (table, key) = (difference.table, key_of(difference.table));
+        let delete = format!("DELETE FROM \"{table}\" WHERE {key} = ?1");
+        live.connection().execute(&delete, [&difference.key]).map_err(tell)?;
+        let row = row_of(expected.connection(), difference).map_err(tell)?;
+        if !row.is_empty() {
+            let list = row.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+            let places = (1..=row.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+            let insert = format!("INSERT INTO \"{table}\" ({list}) VALUES ({places})");
+            let values = row.into_iter().map(|(_, value)| value);
+            live.connection().execute(&insert, rusqlite::params_from_iter(values)).map_err(tell)?;
+        }
     }
     Ok(())
 }

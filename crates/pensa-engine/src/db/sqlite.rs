@@ -67,6 +67,7 @@ impl Database {
         if version == migrations::SCHEMA_VERSION && is_wal {
             return Ok(database);
         }
+        database.refuse_wrong_version(version)?;
         if version > migrations::SCHEMA_VERSION {
             return Err(newer(&database.path, version));
         }
@@ -150,6 +151,20 @@ impl Database {
                 return opened;
             }
         }
+    }
+
+    /// The version stands in the file's head, where one bit can make it any other. The list of migrations knows better.
+    fn refuse_wrong_version(&self, version: i64) -> Result<()> {
+        let has_list = "SELECT COUNT(*) FROM sqlite_schema WHERE name = '_migrations'";
+        if self.one::<i64>(has_list).map_err(|e| self.failed(e))? == 0 {
+            return Ok(());
+        }
+        let listed: i64 = self.one("SELECT COUNT(*) FROM _migrations").map_err(|e| self.failed(e))?;
+        if listed == version {
+            return Ok(());
+        }
+        let message = format!("{} says it has schema {version}, and lists {listed}", self.path.display());
+        Err(Error::new(Code::Corrupt, message).hint("move it away; what is known besides is then used to rebuild it"))
     }
 
     fn bring_up_to_date(
@@ -479,6 +494,10 @@ impl Transaction<'_> {
 
     pub(crate) fn connection(&self) -> &Connection {
         self.connection
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.path
     }
 
     pub(crate) fn is_alive(&self) -> bool {

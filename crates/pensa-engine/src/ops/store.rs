@@ -7,7 +7,7 @@ use pensa_core::{Result, VERSION};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
-use crate::{git, jsonl};
+use crate::{backup, git, jsonl};
 
 impl Execute for Status {
     fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Summary> {
@@ -41,6 +41,7 @@ impl Execute for Export {
 
 impl Execute for Import {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
+        backup::before(cx)?;
         jsonl::import(cx, tx)
     }
 }

@@ -2,10 +2,12 @@
 //! SQLite only.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
-use pensa_core::ops::{comment, dep, issue};
+use pensa_core::Result;
+use pensa_core::ops::store::{Doctor, Severity};
+use pensa_core::ops::{backup, comment, dep, issue};
 use pensa_engine::{Engine, Execute, StoreDir};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -16,16 +18,20 @@ struct Site {
 }
 
 /// Everything that a store knows, with its history.
-pub(crate) fn everything(engine: &Engine) -> Value {
-    let issues = engine.call("a", &issue::List::default()).expect("a list");
+fn everything(engine: &Engine) -> Value {
+    try_everything(engine).expect("all of it")
+}
+
+fn try_everything(engine: &Engine) -> Result<Value> {
+    let issues = engine.call("a", &issue::List::default())?;
     let whole = issues.iter().map(|issue| {
-        let shown = engine.call("a", &issue::Show { id: (&issue.id).into() }).expect("shown");
-        let history = engine.call("a", &issue::History { id: (&issue.id).into(), limit: None }).expect("a history");
-        json!({"shown": shown, "history": history})
+        let shown = engine.call("a", &issue::Show { id: (&issue.id).into() })?;
+        let history = engine.call("a", &issue::History { id: (&issue.id).into(), limit: None })?;
+        Ok(json!({"shown": shown, "history": history}))
     });
-    let whole: Vec<Value> = whole.collect();
-    let ready = engine.call("a", &issue::Ready::default()).expect("a list");
-    json!({"issues": whole, "ready": ready})
+    let whole: Vec<Value> = whole.collect::<Result<_>>()?;
+    let ready = engine.call("a", &issue::Ready::default())?;
+    Ok(json!({"issues": whole, "ready": ready}))
 }
 
 fn run<O: Execute>(engine: &Engine, actor: &str, fields: Value) -> O::Output {
@@ -200,4 +206,250 @@ fn a_torn_or_lost_journal_goes_on_from_a_backup() {
         site.delete_database();
         assert_eq!(everything(&site.open()), before, "{keep}");
     }
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a directory");
+    for entry in fs::read_dir(from).expect("a directory") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).expect("copied");
+        }
+    }
+}
+
+/// How many bytes apart the flipped ones lie; PENSA_TEST_EVERY_BYTE flips them all.
+fn stride(usual: usize) -> (usize, usize) {
+    if std::env::var_os("PENSA_TEST_EVERY_BYTE").is_some() {
+        return (0, 1);
+    }
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_micros();
+    let seed = std::env::var("PENSA_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(now);
+    println!("PENSA_TEST_SEED={seed}");
+    (usize::try_from(seed % usual as u128).expect("small"), usual)
+}
+
+/// Flips bits of one file of a store, one at a time; damage must be found, and nothing may be lost.
+fn flip(file: &str, length: usize, usual_stride: usize, fold: bool) {
+    let pristine = Site::lived_in();
+    let before = everything(&pristine.open());
+    if fold {
+        let raw = rusqlite::Connection::open(pristine.path("db.sqlite")).expect("opens");
+        raw.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("folded");
+    }
+    let good = fs::read(pristine.path(file)).expect("a file");
+    let (start, step) = stride(usual_stride);
+    let (mut silent, mut mended) = (0, 0);
+    for at in (start..good.len().min(length)).step_by(step) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let site = Site { dir };
+        copy_tree(&pristine.path(""), &site.path(""));
+        let mut bad = good.clone();
+        bad[at] ^= 1 << (at % 8);
+        fs::write(site.path(file), bad).expect("flipped");
+        let engine = Engine::open(site.store()).unwrap_or_else(|e| panic!("{file} {at}: {e:?}"));
+        let found = try_everything(&engine);
+        if found.as_ref() == Ok(&before) {
+            silent += 1;
+            continue;
+        }
+        let report = engine.call("a", &Doctor { fix: false, deep: true }).unwrap_or_else(|e| panic!("{file} {at}: {e:?}"));
+        let is_mended = engine.call("a", &issue::List::default()).is_ok() && everything(&site.open()) == before;
+        let told = report.findings.iter().any(|finding| finding.severity == Severity::Error);
+        assert!(told || is_mended, "{file} {at}: {report:?} {found:?}");
+        engine.call("a", &Doctor { fix: true, deep: true }).unwrap_or_else(|e| panic!("{file} {at}: {e:?}"));
+        let after = everything(&site.open());
+        assert_same_issues(&after, &before, &format!("{file} {at}"));
+        mended += 1;
+    }
+    println!("{file}: {silent} without consequence or mended on the way, {mended} by the doctor");
+}
+
+/// Equal but for the history, which tells of the repair.
+#[track_caller]
+fn assert_same_issues(after: &Value, before: &Value, what: &str) {
+    let shown = |all: &Value| -> Vec<Value> {
+        all["issues"].as_array().expect("a list").iter().map(|issue| issue["shown"].clone()).collect()
+    };
+    let unclaimed = |mut issues: Vec<Value>| {
+        // --fix gives claims back; those have a lease and stay.
+        issues.iter_mut().for_each(|issue| drop(issue.as_object_mut().map(|issue| issue.remove("updated_at"))));
+        issues
+    };
+    assert_eq!(unclaimed(shown(after)), unclaimed(shown(before)), "{what}");
+}
+
+#[test]
+fn a_flipped_bit_in_the_first_pages_is_found_and_costs_nothing() {
+    flip("db.sqlite", 5 * 4096, 31, true);
+}
+
+#[test]
+fn a_flipped_bit_in_any_page_is_found_and_costs_nothing() {
+    flip("db.sqlite", usize::MAX, 151, true);
+}
+
+#[test]
+fn a_flipped_bit_in_the_log_is_found_and_costs_nothing() {
+    flip("db.sqlite-wal", usize::MAX, 907, false);
+}
+
+fn restore(engine: &Engine, file: &str) -> backup::Restored {
+    run::<backup::Restore>(engine, "alice", json!({"file": file}))
+}
+
+#[test]
+fn a_restore_brings_back_what_was_and_the_journal_does_not_undo_it() {
+    let site = Site::lived_in();
+    let engine = site.open();
+    let then = everything(&engine);
+    let made = run::<backup::Backup>(&engine, "alice", json!({}));
+    create(&engine, "to be undone");
+    let last = everything(&engine);
+    let restored = restore(&engine, &made.path);
+    assert!(restored.event > made.event + 1, "{restored:?} {made:?}");
+    assert_eq!(everything(&engine), then);
+    drop(engine);
+    assert_eq!(everything(&site.open()), then);
+    site.delete_database();
+    assert_eq!(everything(&site.open()), then, "rebuilt");
+    create(&site.open(), "later");
+    let later = everything(&site.open());
+    site.delete_database();
+    let engine = site.open();
+    assert_eq!(everything(&engine), later, "rebuilt with what came later");
+    restore(&engine, &restored.backup);
+    assert_eq!(everything(&engine), last, "the backup of before the restore");
+}
+
+#[test]
+fn a_database_from_before_a_restore_is_not_brought_forward_across_it() {
+    let site = Site::lived_in();
+    let old: Vec<_> = ["db.sqlite", "db.sqlite-wal"].map(|name| (name, fs::read(site.path(name)).expect("a file"))).into();
+    let engine = site.open();
+    let made = run::<backup::Backup>(&engine, "alice", json!({}));
+    create(&engine, "to be undone");
+    restore(&engine, &made.path);
+    create(&engine, "later");
+    let before = everything(&engine);
+    drop(engine);
+    site.delete_database();
+    for (name, bytes) in old {
+        fs::write(site.path(name), bytes).expect("put back");
+    }
+    assert_eq!(everything(&site.open()), before);
+}
+
+#[test]
+fn a_file_that_is_no_sound_backup_of_this_store_is_refused_and_nothing_changes() {
+    let site = Site::lived_in();
+    let engine = site.open();
+    let before = everything(&engine);
+    let good = run::<backup::Backup>(&engine, "alice", json!({"file": site.path("good.sqlite")}));
+    let refused = |file: &Path| {
+        let op: backup::Restore = serde_json::from_value(json!({"file": file})).expect("an operation");
+        engine.call("alice", &op).expect_err("refused").code.as_str().to_owned()
+    };
+    assert_eq!(refused(&site.path("nowhere.sqlite")), "not_found");
+    assert_eq!(refused(&site.path("config.toml")), "invalid_input");
+    let bytes = fs::read(&good.path).expect("a backup");
+    let bad = site.path("bad.sqlite");
+    for length in [0, 1, 100, 4096, bytes.len() / 2, bytes.len() - 1] {
+        fs::write(&bad, &bytes[..length]).expect("truncated");
+        assert_eq!(refused(&bad), "invalid_input", "{length}");
+    }
+    let foreign = Site::lived_in();
+    run::<backup::Backup>(&foreign.open(), "alice", json!({"file": foreign.path("b.sqlite")}));
+    assert_eq!(refused(&foreign.path("b.sqlite")), "wrong_store");
+    assert_eq!(everything(&engine), before);
+    let op = json!({"file": foreign.path("b.sqlite"), "force": true});
+    run::<backup::Restore>(&engine, "alice", op);
+    assert_eq!(everything(&engine)["issues"][0]["shown"], everything(&foreign.open())["issues"][0]["shown"]);
+}
+
+#[test]
+fn a_backup_never_replaces_a_file_unasked_and_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let site = Site::lived_in();
+    let engine = site.open();
+    let file = site.path("mine.sqlite");
+    run::<backup::Backup>(&engine, "alice", json!({"file": file}));
+    assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
+    let op: backup::Backup = serde_json::from_value(json!({"file": file})).expect("an operation");
+    assert_eq!(engine.call("alice", &op).expect_err("refused").code.as_str(), "conflict");
+    run::<backup::Backup>(&engine, "alice", json!({"file": file, "force": true}));
+}
+
+#[test]
+fn five_backups_are_kept_and_the_journal_ends_behind_them() {
+    let site = Site::new();
+    let engine = site.open();
+    let text = "x".repeat(60_000);
+    for round in 0..8 {
+        for n in 0..40 {
+            let fields = json!({"title": format!("{round} {n}"), "issue_type": "task", "description": text});
+            run::<issue::Create>(&engine, "alice", fields);
+        }
+        run::<backup::Backup>(&engine, "alice", json!({}));
+    }
+    let kept = engine.call("alice", &backup::Backups {}).expect("a list");
+    assert_eq!(kept.len(), 5);
+    let size: u64 = fs::read_dir(site.path("local/journal")).expect("listed").map(|e| e.expect("one").metadata().expect("a size").len()).sum();
+    // Each round journals about ten megabytes; all of them would be eighty.
+    assert!(size < 30 << 20, "{size}");
+    let before = everything(&engine);
+    drop(engine);
+    site.delete_database();
+    assert_eq!(everything(&site.open()), before);
+}
+
+#[test]
+fn an_unreadable_backup_is_passed_over_for_the_one_before() {
+    let site = Site::lived_in();
+    let engine = site.open();
+    run::<backup::Backup>(&engine, "alice", json!({}));
+    create(&engine, "between");
+    let newest = run::<backup::Backup>(&engine, "alice", json!({}));
+    create(&engine, "after");
+    let before = everything(&engine);
+    drop(engine);
+    fs::write(&newest.path, "no longer a database").expect("damaged");
+    site.delete_database();
+    assert_eq!(everything(&site.open()), before);
+}
+
+#[test]
+fn silent_damage_to_text_is_found_by_a_deep_check_and_mended() {
+    let site = Site::lived_in();
+    let before = everything(&site.open());
+    let raw = rusqlite::Connection::open(site.path("db.sqlite")).expect("opens");
+    raw.execute_batch(
+        "UPDATE issues SET title = 'something else' WHERE title = 'bug';
+         UPDATE comments SET text = 'never said';
+         UPDATE events SET detail = '{}' WHERE id = 2;
+         DELETE FROM title_keys",
+    )
+    .expect("damaged");
+    drop(raw);
+    let engine = site.open();
+    let report = engine.call("a", &Doctor { fix: false, deep: false }).expect("a report");
+    assert!(report.findings.iter().all(|finding| finding.check != "damage"), "{report:?}");
+    let report = engine.call("a", &Doctor { fix: false, deep: true }).expect("a report");
+    let damage: Vec<&str> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.check == "damage")
+        .map(|finding| finding.message.split(' ').next().unwrap_or_default())
+        .collect();
+    for table in ["issues", "comments", "events", "title_keys"] {
+        assert!(damage.contains(&table), "{table}: {report:?}");
+    }
+    let fixed = engine.call("a", &Doctor { fix: true, deep: true }).expect("a report");
+    assert_eq!(fixed.fixes_applied.len(), damage.len(), "{fixed:?}");
+    assert_same_issues(&everything(&engine), &before, "mended");
+    let report = engine.call("a", &Doctor { fix: false, deep: true }).expect("a report");
+    assert!(report.findings.iter().all(|finding| finding.severity != Severity::Error), "{report:?}");
 }

@@ -306,7 +306,13 @@ fn a_database_of_a_newer_pensa_is_refused_untouched() {
     let pn = crate::sandbox();
     task(&pn, "one");
     let database = pn.store().join("db.sqlite");
-    sqlite(&pn, &database, "PRAGMA user_version = 999");
+    sqlite(
+        &pn,
+        &database,
+        "PRAGMA user_version = 999;
+         WITH RECURSIVE n(n) AS (SELECT (SELECT COUNT(*) FROM _migrations) UNION ALL SELECT n + 1 FROM n LIMIT 999)
+         INSERT INTO _migrations SELECT 'm' || n, '', '' FROM n WHERE n < 999",
+    );
     let before = fs::read(&database).expect("a database");
     for args in [vec!["list"], vec!["create", "x", "-t", "task"], vec!["init"], vec!["doctor", "--fix"], vec!["import"]]
     {
