@@ -3,17 +3,19 @@
 //! Made while the writer's ticket is held. Putting one in place is left to the operations and to `recover`.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use pensa_core::similar::hash64;
 use pensa_core::{Code, Error, Result, Timestamp};
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::context::{Clock, Context, SystemClock};
 use crate::db::snapshot::{self, Contents};
 use crate::home::Home;
 use crate::store::StoreDir;
+use crate::tables::answers::hex;
 use crate::{error, journal};
 
 const DIR: &str = "backups";
@@ -106,6 +108,7 @@ pub(crate) fn make(store: &StoreDir) -> Result<Backup> {
     let made = copy_to(store, &draft).and_then(|contents| {
         let name = format!("{}-{}.sqlite", compact(SystemClock.now()?), contents.event);
         let path = dir.join(name);
+        keep_sum(&draft, &path)?;
         publish(&draft, &path)?;
         Ok(path)
     });
@@ -119,6 +122,45 @@ pub(crate) fn make(store: &StoreDir) -> Result<Backup> {
 
 fn copy_to(store: &StoreDir, draft: &Path) -> Result<Contents> {
     snapshot::copy_store(store, draft, mark(store))
+}
+
+/// Where the checksum of a backup is kept: a database has none of its own, and a changed letter in it looks as good
+/// as any other.
+fn sum_file(path: &Path) -> PathBuf {
+    path.with_extension("sha256")
+}
+
+fn sum(file: &Path) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut bytes = vec![0; 1 << 20];
+    let mut file = File::open(file)?;
+    loop {
+        match file.read(&mut bytes)? {
+            0 => return Ok(hex(&hash.finalize())),
+            read => hash.update(&bytes[..read]),
+        }
+    }
+}
+
+pub(crate) fn keep_sum(draft: &Path, path: &Path) -> Result<()> {
+    let target = sum_file(path);
+    let kept = (|| {
+        let mut file = StoreDir::open_private(&target)?;
+        file.set_len(0)?;
+        writeln!(file, "{}", sum(draft)?)?;
+        file.sync_all()
+    })();
+    kept.map_err(|e| error::io("write", &target, &e))
+}
+
+/// Whether a backup is as it was made, and a whole database.
+pub(crate) fn is_sound(path: &Path) -> bool {
+    let is_same = match fs::read_to_string(sum_file(path)) {
+        Ok(kept) => sum(path).is_ok_and(|now| now == kept.trim()),
+        // A file from elsewhere has none.
+        Err(e) => e.kind() == io::ErrorKind::NotFound,
+    };
+    is_same && snapshot::inspect(path, true).is_ok()
 }
 
 fn publish(draft: &Path, path: &Path) -> Result<()> {
@@ -176,12 +218,17 @@ fn forget_old(store: &StoreDir) -> Result<()> {
     let all = list(store)?;
     for old in all.iter().skip(KEPT) {
         fs::remove_file(&old.path).map_err(|e| error::io("delete", &old.path, &e))?;
+        let _ = fs::remove_file(sum_file(&old.path));
     }
-    let is_source = |path: &PathBuf| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(SOURCE));
+    let is_source = |path: &PathBuf| {
+        path.extension().is_some_and(|end| end == "sqlite")
+            && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(SOURCE))
+    };
     let mut sources: Vec<PathBuf> = files(store)?.into_iter().filter(is_source).collect();
     sources.sort_unstable();
     for old in sources.iter().rev().skip(SOURCES_KEPT) {
         fs::remove_file(old).map_err(|e| error::io("delete", old, &e))?;
+        let _ = fs::remove_file(sum_file(old));
     }
     match all.get(1) {
         Some(second) => journal::forget_until(store, second.event),

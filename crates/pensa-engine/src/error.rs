@@ -50,8 +50,12 @@ const REBUILT: &str = "try again: what can be rebuilt from local/backups, local/
 
 /// Failures that can only come from a damaged file: it ends too early, or what the schema says is not there.
 fn is_damage(error: &rusqlite::Error) -> bool {
-    let rusqlite::Error::SqliteFailure(failure, message) = error else { return false };
-    let ends_early = failure.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ;
-    let says = |text: &str| message.as_ref().is_some_and(|message| message.contains(text));
-    ends_early || says("no such table") || says("no such column") || says("unsupported file format")
+    let (code, message) = match error {
+        rusqlite::Error::SqliteFailure(failure, message) => (failure.extended_code, message.as_deref()),
+        rusqlite::Error::SqlInputError { error, msg, .. } => (error.extended_code, Some(msg.as_str())),
+        _ => return false,
+    };
+    let says = |text: &str| message.is_some_and(|message| message.contains(text));
+    let lacks_something = says("no such table") || says("no such column") || says("unsupported file format");
+    code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ || lacks_something
 }

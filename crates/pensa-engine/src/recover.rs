@@ -226,21 +226,17 @@ fn base_file(db: &mut Db, store: &StoreDir, now: Timestamp) -> Result<Option<Bas
     let boundary = journal::last_boundary(store)?;
     for backup in backup::list(store)? {
         let is_late = boundary.as_ref().is_none_or(|boundary| backup.event >= boundary.last);
-        if is_late && is_readable(&backup.path) && db.fill_from(&backup.path, now).is_ok() {
+        if is_late && backup::is_sound(&backup.path) && db.fill_from(&backup.path, now).is_ok() {
             return Ok(Some(Base { after: backup.event, told: "a backup".to_owned(), has_history: true }));
         }
     }
     let Some(boundary) = boundary else { return Ok(None) };
     let source = backup::dir(store).join(&boundary.from);
-    if is_readable(&source) && db.fill_from(&source, now).is_ok() {
+    if backup::is_sound(&source) && db.fill_from(&source, now).is_ok() {
         let told = "the file it was last restored from".to_owned();
         return Ok(Some(Base { after: boundary.before, told, has_history: true }));
     }
     Ok(None)
-}
-
-fn is_readable(file: &Path) -> bool {
-    crate::db::snapshot::inspect(file, true).is_ok()
 }
 
 /// A journal that goes back to the first event needs nothing else; for any other, the last export is the best there is.

@@ -94,6 +94,11 @@ pub(crate) fn inspect(file: &Path, thorough: bool) -> Result<Contents> {
     if let Some(first) = problems.first() {
         return Err(Error::new(Code::Corrupt, format!("{} is damaged: {first}", file.display())));
     }
+    let whole = one("PRAGMA page_count").and_then(|pages| Ok(pages * one("PRAGMA page_size")?));
+    let bytes = fs::metadata(file).map_err(|e| error::io("read", file, &e))?.len();
+    if i64::try_from(bytes).ok() != whole.ok() {
+        return Err(Error::new(Code::Corrupt, format!("{} is not as long as it should be", file.display())));
+    }
     let event = one("SELECT COALESCE(MAX(id), 0) FROM events").map_err(|e| failed(file, e))?;
     let mark = one("PRAGMA application_id").map_err(|e| failed(file, e))?;
     Ok(Contents { schema, event, mark })

@@ -64,6 +64,7 @@ impl Execute for Restore {
         // It stays where the journal can name it, and is brought to the present schema there.
         let (name, kept) = backup::keep_source(store, &file)?;
         drop(Db::loose(store, Some(&kept), cx.now)?);
+        backup::keep_sum(&kept, &kept)?;
         let before = backup::automatic(store)?;
         let last = events::last(tx)?.max(Journal::new(store).last(-1)?);
         tx.replace_all(&kept, last)?;
@@ -106,11 +107,15 @@ fn find(store: &StoreDir, wanted: &str) -> Result<PathBuf> {
 
 /// Refuses a file that is not a sound backup of this store.
 fn check(store: &StoreDir, file: &Path, force: bool) -> Result<()> {
+    // The file's fault, not the store's.
+    let bad = |message: String| Error::invalid(message).hint("take another; nothing was changed");
     let contents = snapshot::inspect(file, true).map_err(|e| match e.code {
-        // The file's fault, not the store's.
-        Code::Corrupt => Error::invalid(e.message).hint("take another; nothing was changed"),
+        Code::Corrupt => bad(e.message),
         _ => e,
     })?;
+    if !backup::is_sound(file) {
+        return Err(bad(format!("{} is not as it was made", file.display())));
+    }
     if contents.mark != 0 && contents.mark != backup::mark(store) && !force {
         return Err(Error::new(Code::WrongStore, format!("{} is a backup of another store", file.display()))
             .hint("--force takes it nevertheless"));

@@ -8,15 +8,15 @@ use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::issue::{self, Issue, Move};
 use pensa_core::ops::store::{Doctor, Finding, Report, Severity};
-use pensa_core::{Access, Result, Span, graph};
+use pensa_core::{Access, Code, Error, Result, Span, graph};
 use serde_json::{Map, Value};
 
 use super::backup::own_dir;
 use crate::context::Context;
 use crate::db::{NewEvent, Tx, params};
 use crate::execute::Execute;
-use crate::jsonl;
 use crate::tables::{deps, issues};
+use crate::{jsonl, recover};
 
 /// A claim without a sign of life for this long is called stale.
 const STALE: Span = Span::from_millis(24 * 3_600_000);
@@ -28,7 +28,7 @@ impl Execute for Doctor {
             cx.require(Access::Maintain, "doctor with fix")?;
         }
         let mut report = Report::default();
-        integrity(tx, self.deep, &mut report)?;
+        integrity(cx, tx, self, &mut report)?;
         store_files(cx, tx, self, &mut report)?;
         claims(cx, tx, self.fix, &mut report)?;
         orphans(cx, tx, self.fix, &mut report)?;
@@ -71,10 +71,15 @@ fn log_fix(cx: &Context<'_>, tx: &Tx<'_>, issue: Option<&IssueId>, what: &str, r
     Ok(())
 }
 
-/// A damaged index or page can't be mended from within: the damage is told, and the store's next use rebuilds it.
-fn integrity(tx: &Tx<'_>, deep: bool, report: &mut Report) -> Result<()> {
-    for problem in tx.integrity_problems(deep)? {
-        found(report, "integrity", Severity::Error, problem, None, false);
+/// A damaged page or index can't be mended from within: an error that says so has the whole database rebuilt.
+fn integrity(cx: &Context<'_>, tx: &Tx<'_>, doctor: &Doctor, report: &mut Report) -> Result<()> {
+    let fixable = own_dir(cx).is_ok_and(recover::has_source);
+    for problem in tx.integrity_problems(doctor.deep)? {
+        if doctor.fix && fixable {
+            return Err(Error::new(Code::Corrupt, format!("the database is damaged: {problem}"))
+                .hint("try again: it is rebuilt before it is used again"));
+        }
+        found(report, "integrity", Severity::Error, problem, None, fixable);
     }
     Ok(())
 }
