@@ -209,6 +209,7 @@ fn a_fresh_clone_with_a_broken_file_says_so_until_it_is_mended() {
     for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
         let _ = fs::remove_file(pn.store().join(name));
     }
+    fs::remove_dir_all(pn.store().join("local")).expect("a clone has none");
     let broken = format!("<<<<<<< HEAD\n{good}");
     fs::write(&file, &broken).expect("written");
     for args in [vec!["list"], vec!["create", "x", "-t", "task"], vec!["export"], vec!["list"]] {
