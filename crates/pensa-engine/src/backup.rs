@@ -13,10 +13,11 @@ use uuid::Uuid;
 
 use crate::context::{Clock, Context, SystemClock};
 use crate::db::snapshot::{self, Contents};
+use crate::error;
 use crate::home::Home;
+use crate::journal::{self, Journal};
 use crate::store::StoreDir;
 use crate::tables::answers::hex;
-use crate::{error, journal};
 
 const DIR: &str = "backups";
 /// How many backups are kept that were made without a file to put them in.
@@ -204,6 +205,19 @@ pub(crate) fn keep_source(store: &StoreDir, file: &Path) -> Result<(String, Path
     kept.map(|()| (name.clone(), dir.join(name)))
 }
 
+/// Makes a backup from which the journal goes on, because it lacks something before event `last`, the database's last.
+/// The caller holds the ticket.
+pub(crate) fn begin_journal(store: &StoreDir, journal: &Journal, last: i64) -> Result<()> {
+    let size = fs::metadata(store.database()).map_or(0, |meta| meta.len());
+    let free = rustix::fs::statvfs(store.root()).map_or(u64::MAX, |fs| fs.f_bavail.saturating_mul(fs.f_frsize));
+    if free < size.saturating_mul(2) {
+        // Whoever opens the store tries this: it must not cost them much each time.
+        return Err(Error::new(Code::DiskFull, "no space for a backup"));
+    }
+    automatic(store)?;
+    journal.append(last, last, b"[\"gap\",{}]").map(drop)
+}
+
 /// Whether the journal has grown so long since the last backup that another is worth its while.
 pub(crate) fn is_due(store: &StoreDir) -> Result<bool> {
     let newest = list(store)?.first().map_or(0, |backup| backup.event);
@@ -233,5 +247,39 @@ fn forget_old(store: &StoreDir) -> Result<()> {
     match all.get(1) {
         Some(second) => journal::forget_until(store, second.event),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Engine;
+
+    #[test]
+    fn a_journal_that_grew_long_has_a_backup_made_and_is_cut() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
+        let engine = Engine::open(store.clone()).expect("opens");
+        assert!(!is_due(&store).expect("looked"));
+        let segment = store.local_dir("journal").expect("a directory").join("000000000000001.jsonl");
+        let file = File::create(segment).expect("a segment");
+        file.set_len(LONG_JOURNAL + 1).expect("long");
+        assert!(is_due(&store).expect("looked"));
+        drop(engine);
+    }
+
+    #[test]
+    fn what_is_not_named_as_a_backup_is_none() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| {
+            let path = dir.path().join(name);
+            File::create(&path).expect("made");
+            path
+        };
+        let known = named(&path("20260227T143000Z-42.sqlite")).expect("a backup");
+        assert_eq!((known.event, known.made.as_str()), (42, "20260227T143000Z"));
+        for name in ["restored-1-2.sqlite", "20260227T143000Z-x.sqlite", "a.tmp", "20260227T143000Z-42.sha256"] {
+            assert_eq!(named(&path(name)), None, "{name}");
+        }
     }
 }

@@ -152,12 +152,21 @@ impl Engine {
 
     /// The store's mark as of now. On SQLite much cheaper than any question to the store.
     pub fn mark(&self) -> Result<Mark> {
-        Ok(Mark { seen: self.db.changes_seen()?, writes: self.writes.get() })
+        let seen = self.minding(self.db.changes_seen())?;
+        Ok(Mark { seen, writes: self.writes.get() })
     }
 
     /// How long answers stay right if nobody changes anything: until the next lease runs out.
     pub fn right_until(&self) -> Result<Option<Timestamp>> {
-        lease::next_expiry(&self.db.begin_read()?)
+        self.minding(self.db.begin_read().and_then(|tx| lease::next_expiry(&tx)))
+    }
+
+    /// Notes damage that shows, so that the next look at the store is a close one.
+    fn minding<T>(&self, outcome: Result<T>) -> Result<T> {
+        if let Err(error) = &outcome {
+            self.needs_another(error);
+        }
+        outcome
     }
 
     /// Whether the database was deleted or replaced behind this handle's back: then another one must be opened.

@@ -233,15 +233,21 @@ fn line_before(file: &mut File, end: u64) -> io::Result<u64> {
 
 /// Hands the lines that hold events after `after`, or changes without any, to `each`.
 pub(crate) fn read(store: &StoreDir, after: i64, mut each: impl FnMut(Line) -> Result<()>) -> Result<()> {
-    read_raw(store, after, |bytes| match whole(bytes) {
-        Some(true) => match serde_json::from_slice::<Entry>(bytes) {
-            Ok(entry) if entry.last <= after && entry.before < after => Ok(()),
-            Ok(entry) => each(Line::Entry(entry)),
-            Err(_) => each(Line::Unreadable),
-        },
-        Some(false) => each(Line::Unreadable),
-        None => Ok(()),
-    })
+    let mut unreadable = 0;
+    read_raw(store, after, |bytes| {
+        let Some(sound) = whole(bytes) else { return Ok(()) };
+        match sound.then(|| serde_json::from_slice::<Entry>(bytes).ok()).flatten() {
+            // What stands before it is not wanted either, whether it can be read or not.
+            Some(entry) if entry.last <= after && entry.before < after => unreadable = 0,
+            Some(entry) => {
+                (0..std::mem::take(&mut unreadable)).try_for_each(|_| each(Line::Unreadable))?;
+                each(Line::Entry(entry))?;
+            }
+            None => unreadable += 1,
+        }
+        Ok(())
+    })?;
+    (0..unreadable).try_for_each(|_| each(Line::Unreadable))
 }
 
 /// The last place where everything was replaced.

@@ -73,6 +73,9 @@ fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<Look> {
         // In this order: the journal is written after the database.
         let journaled = Journal::new(store).last(-1)?;
         let last = db.last_event()?;
+        if journaled < last {
+            make_up_for_lag(&db, store);
+        }
         if journaled <= last {
             return Ok(Look::Sound(db, None));
         }
@@ -87,6 +90,19 @@ fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<Look> {
     match looked {
         Err(e) if e.code == Code::Corrupt && (has_source(store) || jsonl::any(store)) => Ok(Look::Damaged(e)),
         looked => looked,
+    }
+}
+
+/// A process that was killed after its commit, a lost journal, or a store from before there were journals: what the
+/// database has is kept by a backup. Unless somebody is writing just now, who will see to it.
+fn make_up_for_lag(db: &Db, store: &StoreDir) {
+    let Some(_ticket) = ticket::try_take(store) else { return };
+    let journal = Journal::new(store);
+    if let (Ok(journaled), Ok(last)) = (journal.last(-1), db.last_event())
+        && journaled < last
+    {
+        // Reading does not depend on it, and the next to write tries again.
+        let _ = backup::begin_journal(store, &journal, last);
     }
 }
 

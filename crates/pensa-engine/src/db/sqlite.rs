@@ -431,7 +431,8 @@ impl Recording<'_> {
             self.database.has_grown.set(full.unwrap_or(false) || self.database.has_grown.get());
             return;
         }
-        let _ = backup::automatic(&self.database.store).and_then(|_| journal.append(last, last, b"[\"gap\",{}]"));
+        // If that fails too, the next to open the store tries again.
+        let _ = backup::begin_journal(&self.database.store, journal, last);
     }
 }
 

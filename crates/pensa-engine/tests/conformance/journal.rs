@@ -7,10 +7,12 @@ use std::thread;
 
 use pensa_core::Result;
 use pensa_core::ops::store::{Doctor, Severity};
-use pensa_core::ops::{backup, batch, comment, dep, issue};
-use pensa_engine::{Engine, Execute, StoreDir};
+use pensa_core::ops::{backup, batch, comment, dep, issue, project, store, token};
+use pensa_engine::{Engine, Execute, Projects, StoreDir};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::world::World;
 
 /// A store between its uses: nobody has it open.
 struct Site {
@@ -451,4 +453,143 @@ fn silent_damage_to_text_is_found_by_a_deep_check_and_mended() {
     assert_same_issues(&everything(&engine), &before, "mended");
     let report = engine.call("a", &Doctor { fix: false, deep: true }).expect("a report");
     assert!(report.findings.iter().all(|finding| finding.severity != Severity::Error), "{report:?}");
+}
+
+#[test]
+fn a_transaction_too_large_for_the_journal_is_kept_by_a_backup() {
+    let site = Site::new();
+    let engine = site.open();
+    create(&engine, "before");
+    let text = "x".repeat(60_000);
+    let one = |n| json!({"op": "issue.create", "title": format!("{n}"), "issue_type": "task", "description": text});
+    run::<batch::Batch>(&engine, "alice", json!({"operations": (0..80).map(one).collect::<Vec<_>>()}));
+    assert_eq!(engine.call("a", &backup::Backups {}).expect("a list").len(), 1);
+    create(&engine, "after");
+    let before = everything(&engine);
+    drop(engine);
+    site.delete_database();
+    assert_eq!(everything(&site.open()), before);
+}
+
+/// The direst case: no backup, and a journal that does not go back to the beginning.
+#[test]
+fn without_backups_the_last_export_and_what_is_left_of_the_journal_are_put_together() {
+    let site = Site::new();
+    let engine = site.open();
+    let (one, two) = (create(&engine, "one"), create(&engine, "two"));
+    engine.call("alice", &store::Export {}).expect("exported");
+    run::<issue::Close>(&engine, "alice", json!({"id": one}));
+    run::<dep::Add>(&engine, "alice", json!({"issue_id": two, "depends_on_id": one}));
+    let three = create(&engine, "three");
+    drop(engine);
+    let dir = site.path("local/journal");
+    let first = dir.join("000000000000001.jsonl");
+    let lines = fs::read_to_string(&first).expect("a journal");
+    let rest: String = lines.split_inclusive('\n').skip(2).collect();
+    fs::remove_file(first).expect("removed");
+    fs::write(dir.join("000000000000003.jsonl"), rest).expect("written");
+    site.delete_database();
+    let engine = site.open();
+    let listed = engine.call("a", &issue::List::default()).expect("a list");
+    let mut ids: Vec<String> = listed.iter().map(|issue| issue.id.to_string()).collect();
+    ids.sort();
+    let mut all = vec![one.clone(), two, three];
+    all.sort();
+    assert_eq!(ids, all);
+    let closed = listed.iter().find(|issue| issue.id.to_string() == one).expect("there");
+    assert_eq!(closed.status.as_str(), "closed");
+    let report = engine.call("a", &Doctor { fix: false, deep: true }).expect("a report");
+    assert!(report.findings.iter().all(|finding| finding.severity != Severity::Error), "{report:?}");
+}
+
+#[test]
+fn the_projects_and_tokens_of_a_server_are_rebuilt_too() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let projects = Projects::make_directory(dir.path()).expect("a place");
+    let control = projects.control().expect("opens");
+    for name in ["web", "old"] {
+        run::<project::Create>(&control, "admin", json!({"name": name}));
+    }
+    run::<project::Archive>(&control, "admin", json!({"name": "old"}));
+    let made = run::<token::Create>(&control, "admin", json!({"project": "web", "role": "agent"}));
+    let revoked = run::<token::Create>(&control, "admin", json!({"project": "web", "role": "viewer"}));
+    run::<token::Revoke>(&control, "admin", json!({"id": revoked.id}));
+    let all = |control: &Engine| {
+        let projects = run::<project::List>(control, "admin", json!({"all": true}));
+        json!([projects, run::<token::List>(control, "admin", json!({"all": true}))])
+    };
+    let before = all(&control);
+    let hash: [u8; 32] = sha2::Digest::finalize(sha2::Digest::chain_update(<sha2::Sha256 as sha2::Digest>::new(), made.token.as_bytes())).into();
+    drop(control);
+    for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+        let _ = fs::remove_file(dir.path().join("control").join(name));
+    }
+    let control = projects.control().expect("opens");
+    assert_eq!(all(&control), before);
+    assert!(Projects::grant(&control, &hash).expect("looked up").is_some());
+}
+
+/// A database as the first release left it.
+fn of_the_first_release(path: &Path) {
+    let old = rusqlite::Connection::open(path).expect("opens");
+    let sql = include_str!("../../src/db/migrations/0001_issues.sqlite.sql");
+    old.execute_batch("CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);
+        INSERT INTO _migrations VALUES ('0000_migrations', '', ''), ('0001_issues', '', '')").expect("made");
+    old.execute_batch(sql).expect("made");
+    old.execute_batch(
+        "INSERT INTO issues (id, title, issue_type, created_at, updated_at, search_text)
+            VALUES ('pn-old', 'old', 'task', '2026-02-27T14:30:00.000Z', '2026-02-27T14:30:00.000Z', 'old');
+         INSERT INTO events (subject_kind, subject_id, issue_id, event_type, actor, detail, created_at)
+            VALUES ('issue', 'pn-old', 'pn-old', 'created', 'a', '{}', '2026-02-27T14:30:00.000Z');
+         PRAGMA user_version = 2",
+    )
+    .expect("filled");
+}
+
+#[test]
+fn a_migration_is_preceded_by_a_backup_and_an_old_backup_can_be_restored() {
+    let site = Site::new();
+    of_the_first_release(&site.path("db.sqlite"));
+    let engine = site.open();
+    let before = everything(&engine);
+    assert_eq!(before["issues"][0]["shown"]["id"], "pn-old");
+    let kept = engine.call("a", &backup::Backups {}).expect("a list");
+    let raw = rusqlite::Connection::open(&kept[0].path).expect("opens");
+    let version: i64 = raw.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a version");
+    assert_eq!((kept.len(), version), (1, 2), "as it was before");
+    drop(raw);
+    create(&engine, "new");
+    restore(&engine, &kept[0].path);
+    assert_eq!(everything(&engine), before);
+    drop(engine);
+    site.delete_database();
+    assert_eq!(everything(&site.open()), before);
+}
+
+#[test]
+fn a_store_in_postgresql_says_where_its_backups_are() {
+    let world = World::postgres();
+    for refused in [
+        world.refused::<backup::Backup>("alice", json!({})),
+        world.refused::<backup::Backups>("alice", json!({})),
+        world.refused::<backup::Restore>("alice", json!({"file": "x.sqlite"})),
+    ] {
+        assert_eq!(refused.as_str(), "unsupported");
+    }
+    world.json::<Doctor>("alice", json!({"deep": true, "fix": true})).expect("a report");
+}
+
+#[test]
+fn a_group_of_a_daemon_journals_what_succeeded_and_nothing_else() {
+    let site = Site::lived_in();
+    let engine = site.open();
+    let op = |n: i32| if n % 3 == 0 { json!({"op": "issue.create", "title": "", "issue_type": "task"}) } else { json!({"op": "issue.create", "title": format!("{n}"), "issue_type": "task"}) };
+    for n in 0..9 {
+        let batch: batch::Batch = serde_json::from_value(json!({"operations": [op(1), op(n)]})).expect("a batch");
+        let _ = engine.call("alice", &batch);
+    }
+    let before = everything(&engine);
+    drop(engine);
+    site.delete_database();
+    assert_eq!(everything(&site.open()), before);
 }

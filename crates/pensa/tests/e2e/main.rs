@@ -9,6 +9,7 @@ mod equality;
 mod errors;
 mod hostile;
 mod leases;
+mod recovery;
 mod remotes;
 mod scenarios;
 mod shapes;

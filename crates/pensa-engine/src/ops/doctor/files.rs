@@ -31,7 +31,7 @@ pub(super) fn leftover(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: boo
     let (root, local) = (store.root(), store.root().join("local"));
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let in_root = files(root).into_iter().filter(|path| name(path).contains(".tmp-"));
-    let is_draft = |path: &PathBuf| name(path).split('-').next_back().is_some_and(|end| end.contains(".tmp"));
+    let is_draft = |path: &PathBuf| name(path).contains(".tmp");
     let in_local = files(&local).into_iter().chain(files(&local.join("backups"))).filter(is_draft);
     for path in in_root.chain(in_local).filter(|path| is_old(path)) {
         let told = path.strip_prefix(root).unwrap_or(&path).display().to_string();
