@@ -73,8 +73,7 @@ fn named(path: &Path) -> Option<Backup> {
     let (made, event) = path.file_name()?.to_str()?.strip_suffix(".sqlite")?.split_once('-')?;
     let bytes = fs::metadata(path).ok()?.len();
     let is_time = made.len() == 16 && made.ends_with('Z');
-    Some(Backup { event: event.parse().ok()?, made: made.to_owned(), path: path.to_owned(), bytes })
-        .filter(|_| is_time)
+    Some(Backup { event: event.parse().ok()?, made: made.to_owned(), path: path.to_owned(), bytes }).filter(|_| is_time)
 }
 
 /// `2026-02-27T14:30:00.000Z` without what a file's name need not have.
@@ -256,7 +255,7 @@ mod tests {
     use crate::Engine;
 
     #[test]
-    fn a_journal_that_grew_long_has_a_backup_made_and_is_cut() {
+    fn a_journal_that_grew_long_is_worth_a_backup() {
         let dir = tempfile::tempdir().expect("a directory");
         let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
         let engine = Engine::open(store.clone()).expect("opens");

@@ -14,7 +14,7 @@ pub trait Execute: Op {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Self::Output>;
 
     /// Refuses what only a process that has opened the store itself may ask, such as to touch files of its choice.
-    fn from_afar(&self) -> Result<()> {
+    fn allow_remotely(&self) -> Result<()> {
         Ok(())
     }
 
@@ -53,7 +53,7 @@ impl Entry {
             run: |cx, tx, input| {
                 cx.require(O::ACCESS, O::NAME)?;
                 let op = O::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
-                op.from_afar()?;
+                op.allow_remotely()?;
                 let mut answer = Vec::with_capacity(512);
                 op.write_json(cx, tx, &mut answer)?;
                 String::from_utf8(answer).map_err(Error::internal)

@@ -114,7 +114,6 @@ fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
             reopen_if_orphaned(&mut engine);
             written = engine.write_group(&mut group, |_| None);
         }
-        engine.keep_journal_short();
         match written {
             Ok(answers) => group.into_iter().zip(answers).for_each(|(job, answer)| (job.reply)(answer)),
             Err(error) => {
@@ -124,6 +123,7 @@ fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
                 group.into_iter().chain(others).for_each(|job| (job.reply)(Err(error.clone())));
             }
         }
+        engine.keep_journal_short();
     }
 }
 

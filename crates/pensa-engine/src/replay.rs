@@ -4,7 +4,7 @@
 
 use pensa_core::comment::Comment;
 use pensa_core::dep::Dep;
-use pensa_core::id::{IssueId, TokenId};
+use pensa_core::id::{CommentId, IssueId, TokenId};
 use pensa_core::issue::Issue;
 use pensa_core::project::{Project, ProjectName, Token};
 use pensa_core::{Code, Error, Result, Span, Timestamp};
@@ -101,6 +101,7 @@ impl<'t, 'c> Replay<'t, 'c> {
             "dep" => put_dep(tx, &read(value)?),
             "dep_removed" => remove_dep(tx, &read(value)?),
             "comment" => put_comment(tx, &read(value)?),
+            "comment_deleted" => remove_comment(tx, &read(value)?),
             "project" => put_project(tx, &read(value)?),
             "project_archived" => {
                 let (name, at): (ProjectName, Option<Timestamp>) = read(value)?;
@@ -179,7 +180,12 @@ fn remove_dep(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
 }
 
 fn put_comment(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
-    if comments::exists(tx, &comment.id)? { Ok(()) } else { comments::insert(tx, comment) }
+    remove_comment(tx, &comment.id)?;
+    comments::insert(tx, comment)
+}
+
+fn remove_comment(tx: &Tx<'_>, id: &CommentId) -> Result<()> {
+    tx.send("DELETE FROM comments WHERE id = ?1", params![id])
 }
 
 fn put_project(tx: &Tx<'_>, project: &Project) -> Result<()> {

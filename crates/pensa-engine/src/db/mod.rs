@@ -26,7 +26,7 @@ pub(crate) use value::{Param, Row, params};
 /// An open database.
 #[derive(Debug)]
 pub(crate) enum Db {
-    Sqlite(sqlite::Database),
+    Sqlite(Box<sqlite::Database>),
     Postgres(postgres::Database),
 }
 
@@ -39,12 +39,12 @@ impl Db {
             seed(&tx)?;
             tx.commit().map_err(|uncommitted| uncommitted.error)
         };
-        sqlite::Database::open(store, now, seed).map(Db::Sqlite)
+        sqlite::Database::open(store, now, seed).map(|database| Db::Sqlite(Box::new(database)))
     }
 
     /// A database that nobody else can see, with no journal: in a file of its own, or in memory.
     pub(crate) fn loose(store: &StoreDir, file: Option<&Path>, now: Timestamp) -> Result<Self> {
-        sqlite::Database::loose(store, file, now).map(Db::Sqlite)
+        sqlite::Database::loose(store, file, now).map(|database| Db::Sqlite(Box::new(database)))
     }
 
     /// Takes the contents of a file in place of what a loose database holds.

@@ -11,8 +11,8 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::migrations::SCHEMA_VERSION;
-use super::sqlite::{Transaction, connect};
 pub(crate) use super::sqlite::failed;
+use super::sqlite::{Transaction, connect};
 use crate::error;
 use crate::store::StoreDir;
 
@@ -85,7 +85,10 @@ pub(crate) fn inspect(file: &Path, thorough: bool) -> Result<Contents> {
     if schema > SCHEMA_VERSION {
         return Err(Error::new(
             Code::NewerSchema,
-            format!("{} was written by a newer Pensa (schema {schema}, this one knows {SCHEMA_VERSION})", file.display()),
+            format!(
+                "{} was written by a newer Pensa (schema {schema}, this one knows {SCHEMA_VERSION})",
+                file.display()
+            ),
         )
         .hint("update pn"));
     }
@@ -114,7 +117,8 @@ fn problems(connection: &Connection, thorough: bool) -> rusqlite::Result<Vec<Str
     told.retain(|line| line != "ok");
     if thorough {
         let mut dangling = connection.prepare("PRAGMA foreign_key_check")?;
-        let rows = dangling.query_map([], |row| Ok(format!("a row of {} refers to nothing", row.get::<_, String>(0)?)))?;
+        let rows =
+            dangling.query_map([], |row| Ok(format!("a row of {} refers to nothing", row.get::<_, String>(0)?)))?;
         told.extend(rows.take(MAX_PROBLEMS).collect::<Result<Vec<_>, _>>()?);
     }
     Ok(told)
@@ -197,7 +201,8 @@ pub(super) fn differences(live: &Transaction<'_>, expected: &Transaction<'_>) ->
                 found.push(Difference { table, key, issue_id, columns: Vec::new() });
             }
         }
-        let missing = should.into_iter().map(|(key, (_, issue_id))| Difference { table, key, issue_id, columns: Vec::new() });
+        let missing =
+            should.into_iter().map(|(key, (_, issue_id))| Difference { table, key, issue_id, columns: Vec::new() });
         found.extend(missing);
     }
     for difference in found.iter_mut().take(MAX_EXPLAINED) {

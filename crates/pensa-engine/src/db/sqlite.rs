@@ -560,10 +560,13 @@ impl Transaction<'_> {
 
     pub(crate) fn integrity_problems(&self, thorough: bool) -> Result<Vec<String>> {
         let mut problems = Vec::new();
-        self.prepare(if thorough { "PRAGMA integrity_check" } else { "PRAGMA quick_check" })?.for_each(params![], &mut |row| {
-            problems.push(row.text(0)?);
-            Ok(())
-        })?;
+        self.prepare(if thorough { "PRAGMA integrity_check" } else { "PRAGMA quick_check" })?.for_each(
+            params![],
+            &mut |row| {
+                problems.push(row.text(0)?);
+                Ok(())
+            },
+        )?;
         problems.retain(|line| line != "ok");
         self.prepare("PRAGMA foreign_key_check")?.for_each(params![], &mut |row| {
             problems.push(format!("{} has a row that refers to a missing row of {}", row.text(0)?, row.text(2)?));

@@ -41,10 +41,12 @@ impl Execute for Backup {
         Ok(told(cx, &made))
     }
 
-    fn from_afar(&self) -> Result<()> {
+    fn allow_remotely(&self) -> Result<()> {
         match &self.file {
-            Some(_) => Err(Error::new(Code::Forbidden, "a backup through a server goes where the server keeps its own")
-                .hint("leave the file away")),
+            Some(_) => {
+                Err(Error::new(Code::Forbidden, "a backup through a server goes where the server keeps its own")
+                    .hint("leave the file away"))
+            }
             None => Ok(()),
         }
     }
@@ -79,7 +81,7 @@ impl Execute for Restore {
         })
     }
 
-    fn from_afar(&self) -> Result<()> {
+    fn allow_remotely(&self) -> Result<()> {
         if is_plain(&self.file) {
             return Ok(());
         }

@@ -48,10 +48,7 @@ pub(crate) fn remove(tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<boo
 /// Removes a dependency one of whose issues is not there.
 pub(crate) fn forget(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
     tx.journal("dep_removed", dep)?;
-    tx.send(
-        "DELETE FROM deps WHERE issue_id = ?1 AND depends_on_id = ?2",
-        params![&dep.issue_id, &dep.depends_on_id],
-    )
+    tx.send("DELETE FROM deps WHERE issue_id = ?1 AND depends_on_id = ?2", params![&dep.issue_id, &dep.depends_on_id])
 }
 
 fn note(tx: &Tx<'_>, kind: &str, child: &IssueId, parent: &Issue) -> Result<()> {

@@ -3,13 +3,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::thread;
 
 use pensa_core::Result;
 use pensa_core::ops::store::{Doctor, Severity};
 use pensa_core::ops::{backup, batch, comment, dep, issue, project, store, token};
-use pensa_engine::{Engine, Execute, Projects, StoreDir};
+use pensa_engine::{Caller, Context, Engine, Execute, GroupWriter, Projects, StoreDir, Tx, entry};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use crate::world::World;
@@ -139,7 +141,8 @@ fn a_deleted_log_costs_nothing() {
 fn an_old_database_file_put_back_is_brought_up_to_date() {
     let site = Site::new();
     create(&site.open(), "first");
-    let old: Vec<_> = ["db.sqlite", "db.sqlite-wal"].map(|name| (name, fs::read(site.path(name)).expect("a file"))).into();
+    let old: Vec<_> =
+        ["db.sqlite", "db.sqlite-wal"].map(|name| (name, fs::read(site.path(name)).expect("a file"))).into();
     live(&site.open());
     let before = everything(&site.open());
     site.delete_database();
@@ -199,7 +202,8 @@ fn two_that_find_the_damage_at_once_rebuild_it_once() {
 fn a_torn_or_lost_journal_goes_on_from_a_backup() {
     for keep in [0, 1, 100] {
         let site = Site::lived_in();
-        let segment = fs::read_dir(site.path("local/journal")).expect("listed").next().expect("one").expect("read").path();
+        let segment =
+            fs::read_dir(site.path("local/journal")).expect("listed").next().expect("one").expect("read").path();
         let bytes = fs::read(&segment).expect("a file");
         fs::write(&segment, &bytes[..bytes.len() * keep / 101]).expect("torn");
         create(&site.open(), "after the tear");
@@ -258,7 +262,8 @@ fn flip(file: &str, length: usize, usual_stride: usize, fold: bool) {
             silent += 1;
             continue;
         }
-        let report = engine.call("a", &Doctor { fix: false, deep: true }).unwrap_or_else(|e| panic!("{file} {at}: {e:?}"));
+        let report =
+            engine.call("a", &Doctor { fix: false, deep: true }).unwrap_or_else(|e| panic!("{file} {at}: {e:?}"));
         let is_mended = try_everything(&site.open()).as_ref() == Ok(&before);
         let told = report.findings.iter().any(|finding| finding.severity == Severity::Error);
         assert!(told || is_mended, "{file} {at}: {report:?} {found:?}");
@@ -330,7 +335,8 @@ fn a_restore_brings_back_what_was_and_the_journal_does_not_undo_it() {
 #[test]
 fn a_database_from_before_a_restore_is_not_brought_forward_across_it() {
     let site = Site::lived_in();
-    let old: Vec<_> = ["db.sqlite", "db.sqlite-wal"].map(|name| (name, fs::read(site.path(name)).expect("a file"))).into();
+    let old: Vec<_> =
+        ["db.sqlite", "db.sqlite-wal"].map(|name| (name, fs::read(site.path(name)).expect("a file"))).into();
     let engine = site.open();
     let made = run::<backup::Backup>(&engine, "alice", json!({}));
     create(&engine, "to be undone");
@@ -398,7 +404,10 @@ fn five_backups_are_kept_and_the_journal_ends_behind_them() {
     }
     let kept = engine.call("alice", &backup::Backups {}).expect("a list");
     assert_eq!(kept.len(), 5);
-    let size: u64 = fs::read_dir(site.path("local/journal")).expect("listed").map(|e| e.expect("one").metadata().expect("a size").len()).sum();
+    let size: u64 = fs::read_dir(site.path("local/journal"))
+        .expect("listed")
+        .map(|e| e.expect("one").metadata().expect("a size").len())
+        .sum();
     // The first rounds journal about five megabytes each.
     assert!(size < 6 << 20, "{size}");
     let before = everything(&engine);
@@ -519,7 +528,7 @@ fn the_projects_and_tokens_of_a_server_are_rebuilt_too() {
         json!([projects, run::<token::List>(control, "admin", json!({"all": true}))])
     };
     let before = all(&control);
-    let hash: [u8; 32] = sha2::Digest::finalize(sha2::Digest::chain_update(<sha2::Sha256 as sha2::Digest>::new(), made.token.as_bytes())).into();
+    let hash: [u8; 32] = Sha256::digest(made.token.as_bytes()).into();
     drop(control);
     for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
         let _ = fs::remove_file(dir.path().join("control").join(name));
@@ -533,8 +542,11 @@ fn the_projects_and_tokens_of_a_server_are_rebuilt_too() {
 fn of_the_first_release(path: &Path) {
     let old = rusqlite::Connection::open(path).expect("opens");
     let sql = include_str!("../../src/db/migrations/0001_issues.sqlite.sql");
-    old.execute_batch("CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);
-        INSERT INTO _migrations VALUES ('0000_migrations', '', ''), ('0001_issues', '', '')").expect("made");
+    old.execute_batch(
+        "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);
+        INSERT INTO _migrations VALUES ('0000_migrations', '', ''), ('0001_issues', '', '')",
+    )
+    .expect("made");
     old.execute_batch(sql).expect("made");
     old.execute_batch(
         "INSERT INTO issues (id, title, issue_type, created_at, updated_at, search_text)
@@ -582,14 +594,25 @@ fn a_store_in_postgresql_says_where_its_backups_are() {
 #[test]
 fn a_group_of_a_daemon_journals_what_succeeded_and_nothing_else() {
     let site = Site::lived_in();
-    let engine = site.open();
-    let op = |n: i32| if n % 3 == 0 { json!({"op": "issue.create", "title": "", "issue_type": "task"}) } else { json!({"op": "issue.create", "title": format!("{n}"), "issue_type": "task"}) };
-    for n in 0..9 {
-        let batch: batch::Batch = serde_json::from_value(json!({"operations": [op(1), op(n)]})).expect("a batch");
-        let _ = engine.call("alice", &batch);
-    }
-    let before = everything(&engine);
-    drop(engine);
+    let writer = GroupWriter::start(site.open()).expect("starts");
+    let answers: Vec<_> = (0..60)
+        .map(|n| {
+            let (send, receive) = mpsc::channel();
+            let good = json!({"op": "issue.create", "title": format!("{n}"), "issue_type": "task"});
+            let bad = json!({"op": "issue.close", "id": "pn-nowhere"});
+            let operations = if n % 3 == 0 { vec![good.clone(), bad] } else { vec![good] };
+            // What a batch did before it failed is undone.
+            let run = entry("batch").expect("in the catalog").run;
+            let work = move |cx: &Context<'_>, tx: &Tx<'_>| run(cx, tx, &json!({"operations": operations}));
+            writer
+                .submit(Caller::local("alice"), None, work, move |answer| send.send(answer.is_ok()).expect("awaited"));
+            receive
+        })
+        .collect();
+    let made = answers.iter().filter(|answer| answer.recv().expect("an answer")).count();
+    assert_eq!(made, 40);
+    drop(writer);
+    let before = everything(&site.open());
     site.delete_database();
     assert_eq!(everything(&site.open()), before);
 }

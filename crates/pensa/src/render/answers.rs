@@ -318,7 +318,10 @@ impl Render for Vec<BackedUp> {
 
 impl Render for Restored {
     fn render(&self, screen: &mut Screen) {
-        screen.plain(&format!("restored {} issues; what was there before is in ", self.issues)).text(&self.backup).end();
+        screen
+            .plain(&format!("restored {} issues; what was there before is in ", self.issues))
+            .text(&self.backup)
+            .end();
     }
 
     fn ids(&self) -> Vec<String> {

@@ -326,7 +326,8 @@ fn a_backup_killed_at_any_system_call_leaves_whole_backups_only() {
         task(&pn, point);
     };
     let calls = ["write", "fsync", "fdatasync", "rename", "ftruncate", "unlink"];
-    let kills: usize = calls.map(|call| sweep(call, 1, run, check)).iter().sum::<usize>() + sweep("pwrite64", 11, run, check);
+    let kills: usize =
+        calls.map(|call| sweep(call, 1, run, check)).iter().sum::<usize>() + sweep("pwrite64", 11, run, check);
     assert!(kills > 5, "only {kills} kills");
 }
 
@@ -343,10 +344,14 @@ fn what_a_killed_writer_acknowledged_outlives_its_database() {
             let child = pn.pn(["batch"]).stdin(lines.clone()).json().spawn();
             let delay = Duration::from_micros(if run == 2 { dice.below(40_000) } else { 1_000_000 });
             let told = if run == 2 { kill_after(child, delay) } else { finished(child) };
-            acknowledged.extend(told.iter().flat_map(|made| match made {
-                Value::Array(all) => all.clone(),
-                one => vec![one.clone()],
-            }).map(|made| text(&made["id"])));
+            acknowledged.extend(
+                told.iter()
+                    .flat_map(|made| match made {
+                        Value::Array(all) => all.clone(),
+                        one => vec![one.clone()],
+                    })
+                    .map(|made| text(&made["id"])),
+            );
         }
         for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
             let _ = fs::remove_file(pn.store().join(name));

@@ -67,7 +67,7 @@ fn backups_are_made_listed_and_restored(pn: &Sandbox) {
     assert_eq!(keys(&made), ["path", "bytes", "event"]);
     task(pn, "two");
     let listed = elements(&pn.pn(["backup", "--list"]).ok_json());
-    assert_eq!(listed, [made.clone()]);
+    assert_eq!(listed, std::slice::from_ref(&made));
     let path = text(&made["path"]);
     let name = path.rsplit('/').next().expect("a name");
     let restored = pn.pn(["restore", name]).ok_json();
@@ -124,7 +124,8 @@ fn a_full_disk_during_backup_and_restore_changes_nothing() {
     pn.pn(["restore", &made]).on(&disk).fails("disk_full");
     assert_eq!(pn.pn(["list"]).on(&disk).ok_json(), before);
     let left = fs::read_dir(disk.file(".pensa/local/backups")).expect("backups");
-    let drafts = left.filter(|entry| entry.as_ref().expect("one").file_name().to_string_lossy().contains("tmp")).count();
+    let drafts =
+        left.filter(|entry| entry.as_ref().expect("one").file_name().to_string_lossy().contains("tmp")).count();
     assert_eq!(drafts, 0, "no drafts are left");
     fs::remove_file(disk.file("ballast")).expect("removed");
     pn.pn(["restore", &made]).on(&disk).ok_json();
@@ -171,7 +172,10 @@ fn the_doctor_finds_and_mends_what_was_left_behind_and_left_open() {
         file.set_permissions(fs::Permissions::from_mode(0o600)).expect("set");
         file.set_modified(old).expect("set");
     }
-    fs::File::create(pn.store().join("local/export-4567.tmp")).expect("in use").set_permissions(fs::Permissions::from_mode(0o600)).expect("set");
+    fs::File::create(pn.store().join("local/export-4567.tmp"))
+        .expect("in use")
+        .set_permissions(fs::Permissions::from_mode(0o600))
+        .expect("set");
     fs::set_permissions(pn.store().join("db.sqlite"), fs::Permissions::from_mode(0o644)).expect("set");
     fs::set_permissions(pn.store().join("local"), fs::Permissions::from_mode(0o755)).expect("set");
     fs::set_permissions(pn.store().join("local/backups"), fs::Permissions::from_mode(0o700)).expect("set");

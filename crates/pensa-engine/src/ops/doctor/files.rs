@@ -59,9 +59,9 @@ pub(super) fn permissions(
     report: &mut Report,
 ) -> Result<()> {
     let (root, local) = (store.root(), store.root().join("local"));
-    let databases = files(root).into_iter().filter(|path| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("db.sqlite"))
-    });
+    let databases = files(root)
+        .into_iter()
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("db.sqlite")));
     let below = ["journal", "backups", "set-aside"].map(|name| files(&local.join(name)));
     let private = databases.chain([local.clone()]).chain(files(&local)).chain(below.into_iter().flatten());
     for path in private {
