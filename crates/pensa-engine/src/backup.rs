@@ -243,6 +243,11 @@ fn forget_old(store: &StoreDir) -> Result<()> {
         fs::remove_file(old).map_err(|e| error::io("delete", old, &e))?;
         let _ = fs::remove_file(sum_file(old));
     }
+    let is_lonely =
+        |path: &PathBuf| path.extension().is_some_and(|end| end == "sha256") && !path.with_extension("sqlite").exists();
+    for lonely in files(store)?.into_iter().filter(is_lonely) {
+        let _ = fs::remove_file(lonely);
+    }
     match all.get(1) {
         Some(second) => journal::forget_until(store, second.event),
         None => Ok(()),

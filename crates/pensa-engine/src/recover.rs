@@ -140,6 +140,7 @@ fn identity(store: &StoreDir) -> Option<(u64, u64)> {
 /// Makes the database anew from the newest backup that can be read and the journal after it. The caller holds the
 /// ticket.
 fn rebuild(store: &StoreDir, now: Timestamp, seed: Seed<'_>, why: &Error) -> Result<String> {
+    store.refuse_foreign_local()?;
     let draft = store.local_dir("")?.join(format!("rebuild-{}.tmp", Uuid::new_v4().simple()));
     let rebuilt = (|| {
         StoreDir::open_private(&draft).map_err(|e| error::io("create", &draft, &e))?;

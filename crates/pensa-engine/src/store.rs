@@ -141,6 +141,19 @@ impl StoreDir {
         Ok(path)
     }
 
+    /// Refuses to take state from `local/` if the repository brought it: then it is anybody's, and not of this machine.
+    pub(crate) fn refuse_foreign_local(&self) -> Result<()> {
+        let local = self.root.join("local");
+        if !git::is_tracked(self.project_dir(), &local) {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Forbidden,
+            format!("{} is tracked by git, so nothing is recovered from it", local.display()),
+        )
+        .hint("remove it from the repository; what it holds may come from somebody else"))
+    }
+
     /// The id by which clones of a project know that they mean the same store.
     pub fn id(&self) -> Result<String> {
         let path = self.config();

@@ -238,3 +238,16 @@ fn the_doctor_tells_of_a_journal_that_cannot_be_read_and_goes_on_from_a_backup()
     lose_database(&pn);
     assert_eq!(everything(&pn), before);
 }
+
+#[test]
+fn nothing_is_recovered_from_what_came_with_the_repository() {
+    let pn = crate::sandbox();
+    pn.git_init();
+    task(&pn, "one");
+    pn.git(["add", "--force", ".pensa/local/journal"]);
+    lose_database(&pn);
+    let told = pn.pn(["list"]).fails("forbidden");
+    assert!(text(&told["error"]).contains("tracked by git"), "{told}");
+    pn.git(["rm", "--quiet", "-r", "--cached", ".pensa/local"]);
+    assert_eq!(elements(&pn.pn(["list"]).ok_json()).len(), 1);
+}
