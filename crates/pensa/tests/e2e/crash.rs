@@ -366,3 +366,59 @@ fn finished(child: Child) -> Vec<Value> {
     let output = child.wait_with_output().expect("a process that ended");
     String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
+
+/// Sweeps the calls of a command that opens a store which needs work, some of them in strides.
+fn sweep_open(run: impl FnMut(&str) -> Run + Copy, check: impl FnMut(&str, bool) + Copy) {
+    let often = ["pwrite64", "openat"].map(|call| sweep(call, 7, run, check));
+    let seldom = ["write", "fsync", "fdatasync", "rename", "ftruncate", "unlink", "mkdir", "flock"];
+    let kills = often.iter().sum::<usize>() + seldom.map(|call| sweep(call, 1, run, check)).iter().sum::<usize>();
+    assert!(kills > 15, "only {kills} kills");
+}
+
+#[test]
+fn a_rebuild_killed_at_any_system_call_is_done_by_the_next_command() {
+    let pn = crate::sandbox();
+    let id = task(&pn, "one");
+    let run = |_: &str| {
+        for name in ["db.sqlite-wal", "db.sqlite-shm"] {
+            fs::write(pn.store().join(name), "stale").expect("written");
+        }
+        fs::write(pn.store().join("db.sqlite"), "this is no database\n".repeat(1000)).expect("written");
+        pn.pn(["list"])
+    };
+    sweep_open(run, |point, _| {
+        assert_eq!(ids(&pn, &["list"]), [id.as_str()], "{point}");
+        assert_eq!(event_types(&pn, &id), ["created"], "{point}");
+    });
+    assert_sound(&pn);
+}
+
+#[test]
+fn a_migration_killed_at_any_system_call_is_done_by_the_next_command() {
+    let pn = crate::sandbox();
+    let database = pn.store().join("db.sqlite");
+    let first_release = format!(
+        "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);
+         INSERT INTO _migrations VALUES ('0000_migrations', '', ''), ('0001_issues', '', '');
+         {}
+         INSERT INTO issues (id, title, issue_type, created_at, updated_at, search_text)
+            VALUES ('pn-old', 'old', 'task', '2026-02-27T14:30:00.000Z', '2026-02-27T14:30:00.000Z', 'old');
+         INSERT INTO events (subject_kind, subject_id, issue_id, event_type, actor, detail, created_at)
+            VALUES ('issue', 'pn-old', 'pn-old', 'created', 'a', '{{}}', '2026-02-27T14:30:00.000Z');
+         PRAGMA user_version = 2;",
+        include_str!("../../../pensa-engine/src/db/migrations/0001_issues.sqlite.sql")
+    );
+    let run = |_: &str| {
+        for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+            let _ = fs::remove_file(pn.store().join(name));
+        }
+        let _ = fs::remove_dir_all(pn.store().join("local"));
+        pn.tool(pn.command("sqlite3").arg(&database).arg(&first_release));
+        pn.pn(["list"])
+    };
+    sweep_open(run, |point, _| {
+        assert_eq!(ids(&pn, &["list"]), ["pn-old"], "{point}");
+        assert_eq!(event_types(&pn, "pn-old"), ["created"], "{point}");
+    });
+    assert_sound(&pn);
+}

@@ -251,3 +251,46 @@ fn nothing_is_recovered_from_what_came_with_the_repository() {
     pn.git(["rm", "--quiet", "-r", "--cached", ".pensa/local"]);
     assert_eq!(elements(&pn.pn(["list"]).ok_json()).len(), 1);
 }
+
+#[test]
+fn with_nothing_but_an_export_a_damaged_database_is_rebuilt_from_that() {
+    let pn = crate::sandbox();
+    let id = task(&pn, "one");
+    pn.pn(["export"]).ok();
+    fs::remove_dir_all(pn.store().join("local")).expect("removed");
+    garble(&pn);
+    let answer = pn.pn(["list", "-q"]).answer();
+    assert_eq!(answer.stdout.trim(), id);
+    assert!(answer.stderr.contains("JSONL"), "{answer:?}");
+}
+
+/// The same file, its pages overwritten while a daemon has it open and some of it in memory.
+#[test]
+fn damage_under_a_running_daemon_costs_nothing_that_was_acknowledged() {
+    let pn = crate::sandbox();
+    let mut acknowledged: Vec<String> = (0..20).map(|n| task(&pn, &format!("task {n}"))).collect();
+    let database = pn.store().join("db.sqlite");
+    pn.tool(pn.command("sqlite3").arg(&database).arg("PRAGMA wal_checkpoint(TRUNCATE)"));
+    let daemon = pn.daemon();
+    let through = |args: &[&str]| pn.pn(args).env("PN_DAEMON", &daemon.url).dir(pn.path("elsewhere"));
+    let length = fs::metadata(&database).expect("a database").len();
+    let mut file = fs::OpenOptions::new().write(true).open(&database).expect("opens");
+    std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(4096)).expect("there");
+    std::io::Write::write_all(&mut file, &vec![0x5a; usize::try_from(length - 4096).expect("small")]).expect("written");
+    let mut refused = 0;
+    for n in 0..10 {
+        let answer = through(&["create", &format!("later {n}"), "-t", "task"]).json().answer();
+        match answer.code {
+            Some(0) => acknowledged.push(text(&serde_json::from_str::<Value>(&answer.stdout).expect("an issue")["id"])),
+            _ => {
+                assert_eq!(answer.error()["code"], "corrupt", "{answer:?}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused <= 2, "{refused} of 10: it mends itself");
+    let listed = through(&["list", "-q"]).ok();
+    assert!(acknowledged.iter().all(|id| listed.contains(id)), "{listed}");
+    assert_eq!(pn.pn(["list", "-q"]).ok(), listed);
+    assert_eq!(checks(&pn.pn(["doctor", "--deep"]).ok_json()), Vec::<String>::new());
+}
