@@ -4,6 +4,7 @@
 
 pub(crate) mod migrations;
 mod postgres;
+mod recording;
 pub(crate) mod snapshot;
 mod sqlite;
 mod value;

@@ -1,6 +1,6 @@
 //! The SQLite driver.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::migrations::{self, Migration};
+use super::recording::{Columns, Recording};
 use super::value::{Param, Row};
 use super::{NewEvent, params};
-use crate::journal::{self, Journal};
+use crate::journal::Journal;
 use crate::store::{self, StoreDir};
 use crate::ticket::{self, Ticket};
 use crate::{backup, error, recover};
@@ -203,7 +204,10 @@ impl Database {
             backup::automatic(store)?;
         }
         let before = if version == 0 { 0 } else { self.last_event()? };
-        let tx = self.begin("BEGIN IMMEDIATE", Some(self.recording(None, before)))?;
+        let tx = self.begin("BEGIN IMMEDIATE", self.recording(None))?;
+        if let Some(recording) = &tx.recording {
+            recording.begin_after(before);
+        }
         self.migrate(&tx, version, now)?;
         if version == 0 { seed(tx) } else { tx.commit() }
     }
@@ -219,15 +223,8 @@ impl Database {
         tx.connection.pragma_update(None, "user_version", migrations::SCHEMA_VERSION).map_err(|e| self.failed(e))
     }
 
-    fn recording(&self, ticket: Option<Ticket>, before: i64) -> Recording<'_> {
-        Recording {
-            database: self,
-            _ticket: ticket,
-            before: Cell::new(before),
-            items: RefCell::default(),
-            paused: Cell::new(false),
-            too_much: Cell::new(false),
-        }
+    fn recording(&self, ticket: Option<Ticket>) -> Option<Recording<'_>> {
+        self.journal.as_ref().map(|journal| Recording::new(&self.store, journal, &self.has_grown, ticket))
     }
 
     pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
@@ -243,10 +240,9 @@ impl Database {
             // Somebody put another file in its place while this one waited.
             return Err(replaced());
         }
-        let tx = self.begin("BEGIN IMMEDIATE", Some(self.recording(Some(ticket), 0)))?;
-        let before = self.last_event()?;
+        let tx = self.begin("BEGIN IMMEDIATE", self.recording(Some(ticket)))?;
         if let Some(recording) = &tx.recording {
-            recording.before.set(before);
+            recording.begin_after(self.last_event()?);
         }
         Ok(tx)
     }
@@ -386,56 +382,6 @@ pub(crate) struct Transaction<'c> {
     recording: Option<Recording<'c>>,
 }
 
-/// What a transaction that writes has done so far, for the journal.
-#[derive(Debug)]
-struct Recording<'c> {
-    database: &'c Database,
-    _ticket: Option<Ticket>,
-    /// The last event before the transaction.
-    before: Cell<i64>,
-    /// JSON, with commas between the items.
-    items: RefCell<Vec<u8>>,
-    /// While what is in the journal already is done again.
-    paused: Cell<bool>,
-    /// Whether there is more than the journal takes: then a backup is made instead.
-    too_much: Cell<bool>,
-}
-
-impl Recording<'_> {
-    fn add(&self, kind: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
-        if self.paused.get() || self.too_much.get() {
-            return Ok(());
-        }
-        let items = &mut *self.items.borrow_mut();
-        if items.len() > journal::MAX_ITEMS {
-            self.too_much.set(true);
-            return Ok(());
-        }
-        if !items.is_empty() {
-            items.push(b',');
-        }
-        json::write_line(items, &(kind, value))
-    }
-
-    /// Appends what was committed to the journal. Where that is not possible, a backup is where the journal goes on.
-    fn keep(&self, last: i64) {
-        let (before, items) = (self.before.get(), self.items.borrow());
-        let Some(journal) = &self.database.journal else { return };
-        if items.is_empty() && last == before {
-            return;
-        }
-        let in_step = journal.last(before).is_ok_and(|known| known == before);
-        if in_step && !self.too_much.get() {
-            let full = journal.append(before, last, &items);
-            // One that failed is made up for by the next.
-            self.database.has_grown.set(full.unwrap_or(false) || self.database.has_grown.get());
-            return;
-        }
-        // If that fails too, the next to open the store tries again.
-        let _ = backup::begin_journal(&self.database.store, journal, last);
-    }
-}
-
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if let Some(usual) = self.usual_cache.get() {
@@ -468,29 +414,21 @@ impl Transaction<'_> {
 
     /// What this transaction has noted so far.
     pub(crate) fn journaled(&self) -> Result<Vec<(String, Value)>> {
-        let Some(recording) = &self.recording else { return Ok(Vec::new()) };
-        let items = [b"[", recording.items.borrow().as_slice(), b"]"].concat();
-        serde_json::from_slice(&items).map_err(Error::internal)
+        self.recording.as_ref().map_or_else(|| Ok(Vec::new()), Recording::items)
     }
 
-    /// The last event before this transaction, if the journal knows of later ones.
+    /// The last event before this transaction and its store, if the journal has later ones.
     pub(crate) fn is_behind(&self) -> Result<Option<(i64, &StoreDir)>> {
-        let Some((recording, journal)) = self.recording.as_ref().and_then(|r| Some((r, r.database.journal.as_ref()?)))
-        else {
-            return Ok(None);
-        };
-        let before = recording.before.get();
-        Ok((journal.last(before)? > before).then_some((before, &recording.database.store)))
+        let Some(recording) = &self.recording else { return Ok(None) };
+        Ok(recording.is_behind()?.map(|before| (before, recording.store)))
     }
 
     /// Does what the journal has already, up to event `last`.
     pub(crate) fn repeat(&self, last: i64, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        let Some(recording) = &self.recording else { return work() };
-        recording.paused.set(true);
-        let done = work();
-        recording.paused.set(false);
-        recording.before.set(last);
-        done
+        match &self.recording {
+            Some(recording) => recording.repeat(last, work),
+            None => work(),
+        }
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -507,13 +445,13 @@ impl Transaction<'_> {
 
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.execute("SAVEPOINT op", params![])?;
-        let noted = self.recording.as_ref().map_or(0, |recording| recording.items.borrow().len());
+        let noted = self.recording.as_ref().map_or(0, Recording::mark);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         if self.is_alive() {
             if !matches!(outcome, Ok(Ok(_))) {
                 self.execute("ROLLBACK TO op", params![])?;
                 if let Some(recording) = &self.recording {
-                    recording.items.borrow_mut().truncate(noted);
+                    recording.take_back(noted);
                 }
             }
             self.execute("RELEASE op", params![])?;
@@ -603,19 +541,6 @@ impl Statement<'_> {
             each(&Row::Sqlite(row))?;
         }
         Ok(())
-    }
-}
-
-/// A row by its columns, for the journal; those that are NULL are left out.
-struct Columns<'a>(Vec<(&'static str, Param<'a>)>);
-
-impl Serialize for Columns<'_> {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.0.iter().filter_map(|(name, value)| match value {
-            Param::Null => None,
-            Param::Int(value) => Some((name, Value::from(*value))),
-            Param::Text(text) => Some((name, Value::from(text.as_ref()))),
-        }))
     }
 }
 
