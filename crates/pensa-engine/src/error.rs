@@ -27,13 +27,13 @@ fn describe(error: &io::Error) -> String {
 
 pub(crate) fn sqlite(error: rusqlite::Error) -> Error {
     use rusqlite::ErrorCode as E;
-    let Some(code) = error.sqlite_error_code() else {
-        return Error::internal(format!("database: {error}"));
-    };
     let told = |code, text: &str| Error::new(code, format!("{text}: {error}"));
     if is_damage(&error) {
         return told(Code::Corrupt, "the database is damaged").hint(REBUILT);
     }
+    let Some(code) = error.sqlite_error_code() else {
+        return Error::internal(format!("database: {error}"));
+    };
     match code {
         E::DatabaseBusy | E::DatabaseLocked => told(Code::Busy, "the database is busy").hint("try again"),
         E::DiskFull => Error::new(Code::DiskFull, "no space left on the disk of the database")

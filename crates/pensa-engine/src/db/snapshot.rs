@@ -10,7 +10,7 @@ use pensa_core::{Code, Error, Result};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use super::migrations::SCHEMA_VERSION;
+use super::migrations::{self, SCHEMA_VERSION};
 pub(crate) use super::sqlite::failed;
 use super::sqlite::{Transaction, connect};
 use crate::error;
@@ -122,6 +122,22 @@ fn problems(connection: &Connection, thorough: bool) -> rusqlite::Result<Vec<Str
         told.extend(rows.take(MAX_PROBLEMS).collect::<Result<Vec<_>, _>>()?);
     }
     Ok(told)
+}
+
+/// What a database has that is not as the migrations make it. Whatever somebody added is left alone.
+pub(super) fn schema_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let fresh = Connection::open_in_memory()?;
+    for migration in migrations::pending(0) {
+        fresh.execute_batch(migration.sqlite)?;
+    }
+    let parts = |of: &Connection| -> rusqlite::Result<BTreeMap<String, String>> {
+        let mut select = of.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
+        select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    };
+    let there = parts(connection)?;
+    let differs = |(name, sql): &(String, String)| there.get(name) != Some(sql);
+    let wrong = parts(&fresh)?.into_iter().filter(differs);
+    Ok(wrong.map(|(name, _)| format!("the definition of {name} is not what it should be")).collect())
 }
 
 /// Puts the contents of a file, which has the current schema, in place of all that a transaction sees.

@@ -506,6 +506,9 @@ impl Transaction<'_> {
             },
         )?;
         problems.retain(|line| line != "ok");
+        if thorough {
+            problems.extend(super::snapshot::schema_problems(self.connection).map_err(|e| self.failed(e))?);
+        }
         self.prepare("PRAGMA foreign_key_check")?.for_each(params![], &mut |row| {
             problems.push(format!("{} has a row that refers to a missing row of {}", row.text(0)?, row.text(2)?));
             Ok(())

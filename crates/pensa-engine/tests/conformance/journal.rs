@@ -432,6 +432,24 @@ fn an_unreadable_backup_is_passed_over_for_the_one_before() {
 }
 
 #[test]
+fn a_schema_that_was_tampered_with_is_found_by_a_deep_check_and_rebuilt() {
+    let site = Site::lived_in();
+    let before = everything(&site.open());
+    let raw = rusqlite::Connection::open(site.path("db.sqlite")).expect("opens");
+    raw.execute_batch("DROP INDEX issues_lease; CREATE INDEX of_their_own ON issues(spec)").expect("changed");
+    drop(raw);
+    let engine = site.open();
+    let report = engine.call("a", &Doctor { fix: false, deep: true }).expect("a report");
+    let told: Vec<&str> = report.findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(told, ["the definition of issues_lease is not what it should be"]);
+    engine.call("a", &Doctor { fix: true, deep: true }).expect("a report");
+    assert!(engine.notices()[0].contains("rebuilt"));
+    let report = site.open().call("a", &Doctor { fix: false, deep: true }).expect("a report");
+    assert!(report.findings.is_empty(), "{report:?}");
+    assert_eq!(everything(&site.open()), before);
+}
+
+#[test]
 fn silent_damage_to_text_is_found_by_a_deep_check_and_mended() {
     let site = Site::lived_in();
     let before = everything(&site.open());
@@ -569,6 +587,8 @@ fn a_migration_is_preceded_by_a_backup_and_an_old_backup_can_be_restored() {
     let raw = rusqlite::Connection::open(&kept[0].path).expect("opens");
     let version: i64 = raw.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a version");
     assert_eq!((kept.len(), version), (1, 2), "as it was before");
+    let report = engine.call("a", &Doctor { fix: false, deep: true }).expect("a report");
+    assert!(report.findings.iter().all(|finding| finding.severity == Severity::Info), "{report:?}");
     drop(raw);
     create(&engine, "new");
     restore(&engine, &kept[0].path);
