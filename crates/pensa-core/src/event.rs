@@ -29,6 +29,7 @@ pub enum EventType {
     Revoked,
     Imported,
     Undone,
+    Fixed,
 }
 
 impl EventType {
@@ -50,6 +51,7 @@ impl EventType {
             EventType::Revoked => "revoked",
             EventType::Imported => "imported",
             EventType::Undone => "undone",
+            EventType::Fixed => "fixed",
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pensa_core::id::IssueId;
@@ -130,6 +131,14 @@ impl<'a> Context<'a> {
         match self.part {
             Part::Alone => self.store.place(),
             Part::Project | Part::Control => format!("project {}", self.store.name()),
+        }
+    }
+
+    /// A file of the store as its users may know it.
+    pub(crate) fn place_of(&self, file: &Path) -> String {
+        match self.part {
+            Part::Alone => file.display().to_string(),
+            Part::Project | Part::Control => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         }
     }
 

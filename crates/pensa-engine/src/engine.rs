@@ -1,6 +1,6 @@
 //! One open store: opens it, and runs operations in read or write transactions.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -8,20 +8,19 @@ use pensa_core::{Access, Code, Error, Result, Timestamp};
 use uuid::Uuid;
 
 use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SystemClock};
-use crate::db::{Db, Postgres, Tx, Uncommitted};
+use crate::db::{Db, Postgres, Tx, Uncommitted, replaced};
 use crate::execute::Execute;
 use crate::group::Job;
 use crate::home::Home;
 use crate::ops::lease;
 use crate::store::StoreDir;
-use crate::sync;
+use crate::{recover, sync};
 
 /// How often a transaction is tried that fails before its commit because the database went away or another
 /// transaction got in its way.
 const TRIES: usize = 3;
 
 /// An open store. On SQLite it holds one connection, on PostgreSQL none between transactions.
-#[derive(Debug)]
 pub struct Engine {
     home: Home,
     source: Source,
@@ -31,6 +30,17 @@ pub struct Engine {
     part: Part,
     /// How many transactions this handle has committed.
     writes: Cell<u64>,
+    notices: RefCell<Vec<String>>,
+    ear: Option<Ear>,
+}
+
+/// Who is told what happens by itself.
+pub type Ear = Arc<dyn Fn(&str) + Send + Sync>;
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Engine({})", self.home.place())
+    }
 }
 
 /// What another handle on the same store is made from.
@@ -67,17 +77,32 @@ impl Engine {
             store.refuse_empty()?;
             store.complete()?;
         }
-        let mut fresh = false;
+        let fresh = Cell::new(false);
         let home = Home::Dir(store.clone());
-        let db = Db::open(&store, clock.now()?, |tx| {
-            fresh = true;
+        let seed = |tx: &Tx<'_>| {
+            fresh.set(true);
             if !sync::any(store.root()) {
                 return Ok(());
             }
             sync::fill(&Context::new(&Caller::system(), &*clock, &*ids, &home, Part::Alone)?, tx)
-        })?;
-        let (source, writes) = (Source::Dir(store), Cell::new(u64::from(fresh)));
-        Ok(Self { home, source, db, clock, ids, part: Part::Alone, writes })
+        };
+        let (db, notices) = recover::open(&store, clock.now()?, &seed)?;
+        let writes = Cell::new(u64::from(fresh.get()));
+        let (source, notices) = (Source::Dir(store), RefCell::new(notices));
+        Ok(Self { home, source, db, clock, ids, part: Part::Alone, writes, notices, ear: None })
+    }
+
+    /// Tells `ear` what happens by itself and is worth knowing: what was recovered, and how.
+    #[must_use]
+    pub fn telling(mut self, ear: Ear) -> Self {
+        self.notices.take().iter().for_each(|notice| ear(notice));
+        self.ear = Some(ear);
+        self
+    }
+
+    /// What has happened by itself since this was last asked, if nobody was told.
+    pub fn notices(&self) -> Vec<String> {
+        self.notices.take()
     }
 
     /// The store with this id in a database of many.
@@ -95,7 +120,8 @@ impl Engine {
     ) -> Self {
         let home = Home::Database { project: project.to_owned(), id, files: None };
         let (db, source) = (Db::Postgres(database.store(id)), Source::Database(database.clone(), id));
-        Self { home, source, db, clock, ids, part: Part::Project, writes: Cell::new(0) }
+        let (writes, notices) = (Cell::new(0), RefCell::default());
+        Self { home, source, db, clock, ids, part: Part::Project, writes, notices, ear: None }
     }
 
     #[must_use]
@@ -126,12 +152,21 @@ impl Engine {
 
     /// The store's mark as of now. On SQLite much cheaper than any question to the store.
     pub fn mark(&self) -> Result<Mark> {
-        Ok(Mark { seen: self.db.changes_seen()?, writes: self.writes.get() })
+        let seen = self.minding(self.db.changes_seen())?;
+        Ok(Mark { seen, writes: self.writes.get() })
     }
 
     /// How long answers stay right if nobody changes anything: until the next lease runs out.
     pub fn right_until(&self) -> Result<Option<Timestamp>> {
-        lease::next_expiry(&self.db.begin_read()?)
+        self.minding(self.db.begin_read().and_then(|tx| lease::next_expiry(&tx)))
+    }
+
+    /// Notes damage that shows, so that the next look at the store is a close one.
+    fn minding<T>(&self, outcome: Result<T>) -> Result<T> {
+        if let Err(error) = &outcome {
+            self.needs_another(error);
+        }
+        outcome
     }
 
     /// Whether the database was deleted or replaced behind this handle's back: then another one must be opened.
@@ -147,7 +182,10 @@ impl Engine {
     pub fn another(&self) -> Result<Self> {
         let (clock, ids) = (self.clock.clone(), self.ids.clone());
         match &self.source {
-            Source::Dir(store) => Ok(Self::open_with(store.clone(), clock, ids)?.being(self.part)),
+            Source::Dir(store) => {
+                let another = Self::open_with(store.clone(), clock, ids)?.being(self.part);
+                Ok(if let Some(ear) = &self.ear { another.telling(ear.clone()) } else { another })
+            }
             Source::Database(database, id) => {
                 let another = Self::in_database_with(database, &self.home.project(), *id, clock, ids);
                 Ok(another.being(self.part).with_home(self.home.clone()))
@@ -168,12 +206,41 @@ impl Engine {
         caller: &Caller,
         work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>,
     ) -> Result<T> {
+        let outcome = self.run_here(access, caller, &work);
+        match &outcome {
+            Err(error) if self.needs_another(error) => {
+                // To open it is to look closely, and to rebuild it if need be.
+                let another = self.another()?;
+                let outcome = another.run_here(access, caller, &work);
+                // Those that `another` could tell nobody.
+                self.notices.borrow_mut().extend(another.notices());
+                outcome
+            }
+            _ => outcome,
+        }
+    }
+
+    /// Whether an operation failed because of the file that this handle has open, so that another may do better.
+    pub(crate) fn needs_another(&self, error: &Error) -> bool {
+        let Source::Dir(store) = &self.source else { return false };
+        if error.code == Code::Corrupt {
+            recover::suspect(store);
+        }
+        error.code == Code::Corrupt || *error == replaced()
+    }
+
+    fn run_here<T>(
+        &self,
+        access: Access,
+        caller: &Caller,
+        work: &impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>,
+    ) -> Result<T> {
         let mut tries = 1..;
         loop {
             let last = tries.next().is_none_or(|tried| tried >= TRIES);
             let attempt = match access {
-                Access::Read => self.read(caller, &work),
-                Access::Write | Access::Maintain | Access::Admin => self.write(caller, &work),
+                Access::Read => self.read(caller, work),
+                Access::Write | Access::Maintain | Access::Admin => self.write(caller, work),
             };
             match attempt {
                 Ok(output) => return Ok(output),
@@ -247,6 +314,11 @@ impl Engine {
 
     pub(crate) fn expect_many_writes(&self) -> Result<()> {
         self.db.expect_many_writes()
+    }
+
+    /// Makes a backup if the journal has grown long.
+    pub(crate) fn keep_journal_short(&self) {
+        self.db.keep_journal_short();
     }
 
     /// Runs every job in one write transaction, so that one that fails leaves no trace and does not disturb the others. Takes in what `more` has while it runs; done again, it starts with the

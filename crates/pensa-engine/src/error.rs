@@ -27,19 +27,35 @@ fn describe(error: &io::Error) -> String {
 
 pub(crate) fn sqlite(error: rusqlite::Error) -> Error {
     use rusqlite::ErrorCode as E;
+    let told = |code, text: &str| Error::new(code, format!("{text}: {error}"));
+    if is_damage(&error) {
+        return told(Code::Corrupt, "the database is damaged").hint(REBUILT);
+    }
     let Some(code) = error.sqlite_error_code() else {
         return Error::internal(format!("database: {error}"));
     };
-    let told = |code, text: &str| Error::new(code, format!("{text}: {error}"));
     match code {
         E::DatabaseBusy | E::DatabaseLocked => told(Code::Busy, "the database is busy").hint("try again"),
         E::DiskFull => Error::new(Code::DiskFull, "no space left on the disk of the database")
             .hint("free some space and try again; nothing was changed"),
-        E::DatabaseCorrupt | E::NotADatabase => told(Code::Corrupt, "the database is damaged")
-            .hint("the JSONL files beside it hold what was last exported; with db.sqlite moved away they are imported"),
+        E::DatabaseCorrupt | E::NotADatabase => told(Code::Corrupt, "the database is damaged").hint(REBUILT),
         E::ReadOnly | E::CannotOpen | E::PermissionDenied => told(Code::Forbidden, "cannot write the database")
             .hint("check who owns the directory and whether it is read-only"),
         E::TooBig => told(Code::TooLarge, "too large for the database"),
         _ => Error::internal(format!("database: {error}")),
     }
+}
+
+const REBUILT: &str = "try again: what can be rebuilt from local/backups, local/journal and the JSONL files is";
+
+/// Failures that can only come from a damaged file: it ends too early, or what the schema says is not there.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    let (code, message) = match error {
+        rusqlite::Error::SqliteFailure(failure, message) => (failure.extended_code, message.as_deref()),
+        rusqlite::Error::SqlInputError { error, msg, .. } => (error.extended_code, Some(msg.as_str())),
+        _ => return false,
+    };
+    let says = |text: &str| message.is_some_and(|message| message.contains(text));
+    let lacks_something = says("no such table") || says("no such column") || says("unsupported file format");
+    code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ || lacks_something
 }

@@ -13,6 +13,11 @@ use crate::db::Tx;
 pub trait Execute: Op {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Self::Output>;
 
+    /// Refuses what only a process that has opened the store itself may ask, such as to touch files of its choice.
+    fn allow_remotely(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Appends the answer to `to` as JSON. Operations whose answer may be long write it row by row.
     fn write_json(&self, cx: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
         json::write_line(to, &self.execute(cx, tx)?)
@@ -48,6 +53,7 @@ impl Entry {
             run: |cx, tx, input| {
                 cx.require(O::ACCESS, O::NAME)?;
                 let op = O::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
+                op.allow_remotely()?;
                 let mut answer = Vec::with_capacity(512);
                 op.write_json(cx, tx, &mut answer)?;
                 String::from_utf8(answer).map_err(Error::internal)

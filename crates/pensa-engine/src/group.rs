@@ -97,16 +97,24 @@ impl Drop for GroupWriter {
 
 fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
     while let Ok(first) = jobs.recv() {
-        if engine.is_orphaned()
-            && let Ok(reopened) = engine.another()
-        {
-            // Without the larger cache it is only slower.
-            let _ = reopened.expect_many_writes();
-            engine = reopened;
-        }
+        reopen_if_orphaned(&mut engine);
         let mut group = vec![first];
         let more = |taken| if taken < MAX_GROUP { jobs.try_recv().ok() } else { None };
-        match engine.write_group(&mut group, more) {
+        let mut written = engine.write_group(&mut group, more);
+        let found_damage = |error: &Error| engine.needs_another(error);
+        let again = match &written {
+            Err(error) => found_damage(error),
+            Ok(answers) => {
+                // Those are answered; whoever comes next finds the database mended.
+                answers.iter().filter_map(|answer| answer.as_ref().err()).any(found_damage);
+                false
+            }
+        };
+        if again {
+            reopen_if_orphaned(&mut engine);
+            written = engine.write_group(&mut group, |_| None);
+        }
+        match written {
             Ok(answers) => group.into_iter().zip(answers).for_each(|(job, answer)| (job.reply)(answer)),
             Err(error) => {
                 // Whoever queued while the database could not be reached has waited for it long enough.
@@ -115,6 +123,18 @@ fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
                 group.into_iter().chain(others).for_each(|job| (job.reply)(Err(error.clone())));
             }
         }
+        engine.keep_journal_short();
+    }
+}
+
+/// Takes another handle if the file of this one was replaced, or is known to be damaged.
+fn reopen_if_orphaned(engine: &mut Engine) {
+    if engine.is_orphaned()
+        && let Ok(reopened) = engine.another()
+    {
+        // Without the larger cache it is only slower.
+        let _ = reopened.expect_many_writes();
+        *engine = reopened;
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! The only crate that contains SQL. It knows nothing of HTTP, terminals or environment variables.
 
+mod backup;
 mod context;
 mod db;
 mod engine;
@@ -10,9 +11,12 @@ mod execute;
 pub mod git;
 mod group;
 mod home;
+mod journal;
 mod meter;
 mod ops;
 mod projects;
+mod recover;
+mod replay;
 mod store;
 mod sync;
 mod tables;
@@ -22,7 +26,7 @@ pub use context::{Caller, Clock, Context, Ids, RandomIds, SystemClock};
 pub use db::Tx;
 pub use db::migrations::SCHEMA_VERSION;
 pub use db::{PoolState, Postgres, Wakeups};
-pub use engine::{Engine, Mark, Reading};
+pub use engine::{Ear, Engine, Mark, Reading};
 pub use execute::{Entry, Execute, catalog, entry};
 pub use group::GroupWriter;
 pub use home::Home;

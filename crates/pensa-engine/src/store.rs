@@ -133,6 +133,11 @@ impl StoreDir {
         write_once(&path, &String::from_utf8_lossy(&lines)).map(drop)
     }
 
+    /// Says that something of the database could not be read, so that the next to open it looks closely.
+    pub(crate) fn damage_mark(&self) -> PathBuf {
+        self.root.join("local/damaged")
+    }
+
     pub(crate) fn writer_lock(&self) -> PathBuf {
         self.root.join("local/writer.lock")
     }
@@ -152,6 +157,19 @@ impl StoreDir {
             }
         }
         Ok(path)
+    }
+
+    /// Refuses to take state from `local/` if the repository brought it: then it is anybody's, and not of this machine.
+    pub(crate) fn refuse_foreign_local(&self) -> Result<()> {
+        let local = self.root.join("local");
+        if !git::is_tracked(self.project_dir(), &local) {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Forbidden,
+            format!("{} is tracked by git, so nothing is recovered from it", local.display()),
+        )
+        .hint("remove it from the repository; what it holds may come from somebody else"))
     }
 
     /// The id by which clones of a project know that they mean the same store.

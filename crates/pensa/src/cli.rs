@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pensa_client::RemoteName;
-use pensa_core::ops::{audit, comment, conflict, dep, issue, project, store, token, undo};
+use pensa_core::ops::{audit, backup, comment, conflict, dep, issue, project, store, token, undo};
 use pensa_engine::git::Hook;
 
 /// Memory and state for coding agents
@@ -86,6 +86,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Hooks(Hooks),
     Doctor(store::Doctor),
+    Backup(BackupArgs),
+    Restore(backup::Restore),
     Where(store::Where),
     Demo(Demo),
     Completions(Completions),
@@ -183,6 +185,18 @@ pub(crate) struct HooksRun {
     /// Most seconds it may take
     #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) limit: u64,
+}
+
+/// Copy the store's database to a file
+///
+/// Without a file the copy goes to local/backups of the store, where the newest five are kept.
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    #[command(flatten)]
+    pub(crate) op: backup::Backup,
+    /// List the backups that are there instead
+    #[arg(long, conflicts_with_all = ["file", "force"])]
+    pub(crate) list: bool,
 }
 
 /// Show an issue with its dependencies and comments

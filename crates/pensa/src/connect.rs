@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use pensa_client::locate::{self, Platform, Scope, Start};
 use pensa_client::{ActorSource, Client, Remote, RemoteEntry, RemoteName, RemoteOptions, Remotes, Token};
@@ -10,6 +11,7 @@ use pensa_core::{Error, Result};
 use pensa_engine::{Engine, StoreDir};
 
 use crate::cli::Options;
+use crate::output::Output;
 
 pub(crate) const DEFAULT_URL: &str = "http://localhost:7533";
 
@@ -18,8 +20,14 @@ pub(crate) fn client(options: &Options) -> Result<Client> {
     let actor = actor_source(options);
     match server(options) {
         Some(url) => Ok(Client::http(remote(options, url)?, actor)),
-        None => Ok(Client::embedded(Engine::open(store(options)?)?, actor)),
+        None => Ok(Client::embedded(open(options, store(options)?)?, actor)),
     }
+}
+
+/// Opens a store of this machine, and tells the user what had to be mended.
+pub(crate) fn open(options: &Options, store: StoreDir) -> Result<Engine> {
+    let output = Output::new(options.json, options.quiet);
+    Ok(Engine::open(store)?.telling(Arc::new(move |notice| output.warning(notice))))
 }
 
 /// The server that was asked for, if any.

@@ -65,6 +65,15 @@ impl Output {
         }
     }
 
+    /// Something that everybody should know, also a machine: there it is a line of JSON of its own.
+    pub(crate) fn warning(self, warning: &str) {
+        let told = match self.form {
+            Form::Json => json::to_line(&serde_json::json!({"warning": warning})).unwrap_or_default(),
+            Form::Human | Form::Ids => format!("warning: {}", text::printable_block(warning)),
+        };
+        let _ = writeln!(io::stderr(), "{told}");
+    }
+
     pub(crate) fn error(self, error: &Error) {
         let told = match self.form {
             Form::Json => json::to_line(error).unwrap_or_else(|_| error.message.clone()),

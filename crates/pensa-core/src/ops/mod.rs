@@ -1,6 +1,7 @@
 //! Every operation, by noun. An operation's doc comment is its help text on every surface.
 
 pub mod audit;
+pub mod backup;
 pub mod batch;
 pub mod comment;
 pub mod conflict;

@@ -111,6 +111,10 @@ pub struct Doctor {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fix: bool,
+    /// Also rebuild the state from backup and journal, and compare every record of the database with it
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub deep: bool,
 }
 
 impl Op for Doctor {

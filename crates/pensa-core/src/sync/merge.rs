@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::sync::{ISSUES, merge_files};
 
-    fn record(value: serde_json::Value) -> Record {
+    fn record(value: Value) -> Record {
         let mut whole = json!({"id": "pn-1", "title": "t", "issue_type": "task", "status": "open", "priority": "p2",
             "created_at": "2026-01-01T00:00:00.000Z", "updated_at": "2026-01-01T00:00:00.000Z"});
         if let (Value::Object(whole), Value::Object(value)) = (&mut whole, value) {

@@ -4,24 +4,31 @@
 
 pub(crate) mod migrations;
 mod postgres;
+mod recording;
+pub(crate) mod snapshot;
 mod sqlite;
 mod value;
 
 use std::cell::Cell;
+use std::path::Path;
 
 use pensa_core::event::EventType;
 use pensa_core::id::IssueId;
 use pensa_core::{Error, Result, Timestamp};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
+use self::snapshot::Difference;
+use crate::replay;
 use crate::store::StoreDir;
 pub use postgres::{PoolState, Postgres, Wakeups};
+pub(crate) use sqlite::replaced;
 pub(crate) use value::{Param, Row, params};
 
 /// An open database.
 #[derive(Debug)]
 pub(crate) enum Db {
-    Sqlite(sqlite::Database),
+    Sqlite(Box<sqlite::Database>),
     Postgres(postgres::Database),
 }
 
@@ -34,7 +41,44 @@ impl Db {
             seed(&tx)?;
             tx.commit().map_err(|uncommitted| uncommitted.error)
         };
-        sqlite::Database::open(store, now, seed).map(Db::Sqlite)
+        sqlite::Database::open(store, now, seed).map(|database| Db::Sqlite(Box::new(database)))
+    }
+
+    /// A database that nobody else can see, with no journal: in a file of its own, or in memory.
+    pub(crate) fn loose(store: &StoreDir, file: Option<&Path>, now: Timestamp) -> Result<Self> {
+        sqlite::Database::loose(store, file, now).map(|database| Db::Sqlite(Box::new(database)))
+    }
+
+    /// Takes the contents of a file in place of what a loose database holds.
+    pub(crate) fn fill_from(&mut self, file: &Path, now: Timestamp) -> Result<()> {
+        match self {
+            Db::Sqlite(database) => database.fill_from(file, now),
+            Db::Postgres(_) => Err(Error::internal("not a file")),
+        }
+    }
+
+    /// Makes a loose file one that a store can use.
+    pub(crate) fn finish(self) -> Result<()> {
+        match self {
+            Db::Sqlite(database) => database.finish(),
+            Db::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// The number of the last event of a database in a file.
+    pub(crate) fn last_event(&self) -> Result<i64> {
+        match self {
+            Db::Sqlite(database) => database.last_event(),
+            Db::Postgres(_) => Err(Error::internal("not a file")),
+        }
+    }
+
+    /// Makes a backup if the journal has grown long.
+    pub(crate) fn keep_journal_short(&self) {
+        match self {
+            Db::Sqlite(database) => database.keep_journal_short(),
+            Db::Postgres(_) => {}
+        }
     }
 
     /// Leaves the database as the next to open it would like to find it.
@@ -82,7 +126,9 @@ impl Db {
             Db::Sqlite(database) => Driver::Sqlite(database.begin_write()?),
             Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_write()?)),
         };
-        Ok(Tx::new(driver))
+        let tx = Tx::new(driver);
+        replay::catch_up(&tx)?;
+        Ok(tx)
     }
 }
 
@@ -241,10 +287,68 @@ impl Tx<'_> {
         }
     }
 
-    /// What the database itself says is wrong with it.
-    pub(crate) fn integrity_problems(&self) -> Result<Vec<String>> {
+    /// Notes for the journal what was done to the tables, so that `replay` can do it again. A transaction that notes
+    /// anything also logs an event, by whose number a lost transaction is missed.
+    pub(crate) fn journal(&self, kind: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
         match &self.driver {
-            Driver::Sqlite(tx) => tx.integrity_problems(),
+            Driver::Sqlite(tx) => tx.journal(kind, value),
+            // It has a log of its own.
+            Driver::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// What this transaction has noted for the journal so far.
+    pub(crate) fn journaled(&self) -> Result<Vec<(String, Value)>> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.journaled(),
+            Driver::Postgres(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// The last event of the database and its store, if the journal has later ones.
+    pub(crate) fn is_behind(&self) -> Result<Option<(i64, &StoreDir)>> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.is_behind(),
+            Driver::Postgres(_) => Ok(None),
+        }
+    }
+
+    /// Does what the journal has already, up to event `last`, without noting it again.
+    pub(crate) fn repeat(&self, last: i64, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.repeat(last, work),
+            Driver::Postgres(_) => work(),
+        }
+    }
+
+    /// Puts the contents of a file in place of everything; its events are followed by numbers above `last`.
+    pub(crate) fn replace_all(&self, file: &Path, last: i64) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(tx) => snapshot::replace_all(tx, file, last),
+            Driver::Postgres(_) => Err(Error::internal("not a file")),
+        }
+    }
+
+    /// Where this database differs from another of the same kind.
+    pub(crate) fn differences(&self, expected: &Tx<'_>) -> Result<Vec<Difference>> {
+        match (&self.driver, &expected.driver) {
+            (Driver::Sqlite(tx), Driver::Sqlite(expected)) => snapshot::differences(tx, expected),
+            _ => Err(Error::internal("not a file")),
+        }
+    }
+
+    /// Takes the records that differ from another database.
+    pub(crate) fn mend(&self, expected: &Tx<'_>, differences: &[Difference]) -> Result<()> {
+        match (&self.driver, &expected.driver) {
+            (Driver::Sqlite(tx), Driver::Sqlite(expected)) => snapshot::mend(tx, expected, differences),
+            _ => Err(Error::internal("not a file")),
+        }
+    }
+
+    /// What the database itself says is wrong with it; a thorough look also compares each index with its table.
+    pub(crate) fn integrity_problems(&self, thorough: bool) -> Result<Vec<String>> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.integrity_problems(thorough),
             Driver::Postgres(tx) => tx.integrity_problems(),
         }
     }

@@ -10,13 +10,17 @@ use pensa_core::{Code, Error, Result, Timestamp, json};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OpenFlags};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::migrations::{self, Migration};
+use super::recording::{Columns, Recording};
 use super::value::{Param, Row};
 use super::{NewEvent, params};
-use crate::error;
+use crate::journal::Journal;
 use crate::store::{self, StoreDir};
 use crate::ticket::{self, Ticket};
+use crate::{backup, error, recover};
 
 /// Older ones can corrupt a write-ahead log.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -25,6 +29,8 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 const WRITER_CACHE_KIB: i64 = -16_000;
 /// The same during an import, whose pages would otherwise be written again and again.
 const LARGE_CACHE_KIB: i64 = -128_000;
+/// How often a file is opened that is replaced meanwhile.
+const OPEN_TRIES: usize = 10;
 const BUSY_TIMEOUT: Duration = Duration::from_millis(5000);
 /// Pages in the log before a process that stays folds them into the database. Each commit of a busy daemon changes
 /// hundreds, many of them again and again, so folding often would cost more than the commits.
@@ -42,6 +48,10 @@ pub(crate) struct Database {
     path: PathBuf,
     /// Which file it was, by device and number, when it was opened.
     file: Option<(u64, u64)>,
+    /// Where changes are kept besides; nothing for a database that nobody else can see.
+    journal: Option<Journal>,
+    /// Whether the journal has grown so much that it is worth a look whether to make a backup.
+    has_grown: Cell<bool>,
 }
 
 impl Database {
@@ -54,22 +64,108 @@ impl Database {
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(Error::internal(format!("built with SQLite {}, which is too old", rusqlite::version())));
         }
-        let path = store.database();
-        store::refuse_link(&path)?;
-        if !path.exists() {
-            // Readable by its owner only from the start; SQLite gives its log the same mode.
-            StoreDir::open_private(&path).map_err(|e| error::io("create", &path, &e))?;
-        }
-        let database = Self { connection: connect(&path)?, store: store.clone(), file: identity(&path), path };
-        let version = database.version()?;
-        if version == migrations::SCHEMA_VERSION && database.is_wal()? {
+        let (database, version, is_wal) = Self::open_file(store)?;
+        if version == migrations::SCHEMA_VERSION && is_wal {
             return Ok(database);
         }
+        database.refuse_wrong_version(version)?;
         if version > migrations::SCHEMA_VERSION {
             return Err(newer(&database.path, version));
         }
         database.bring_up_to_date(store, now, seed)?;
         Ok(database)
+    }
+
+    /// A database that nobody else can see: in a file of its own, or in memory.
+    pub(crate) fn loose(store: &StoreDir, file: Option<&Path>, now: Timestamp) -> Result<Self> {
+        let path = file.map_or_else(|| PathBuf::from(":memory:"), Path::to_owned);
+        let open = || {
+            let connection = match file {
+                Some(file) => Connection::open(file)?,
+                None => Connection::open_in_memory()?,
+            };
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+            connection.set_prepared_statement_cache_capacity(64);
+            Ok(connection)
+        };
+        let connection = open().map_err(|e| failed(&path, e))?;
+        let (store, has_grown) = (store.clone(), Cell::new(false));
+        let loose = Self { connection, store, path, file: None, journal: None, has_grown };
+        loose.migrate_loose(now)?;
+        Ok(loose)
+    }
+
+    /// Takes the contents of a file, whatever was there before.
+    pub(crate) fn fill_from(&mut self, file: &Path, now: Timestamp) -> Result<()> {
+        let source = super::snapshot::open(file)?;
+        super::snapshot::copy_into(&source, &mut self.connection).map_err(|e| failed(file, e))?;
+        self.migrate_loose(now)
+    }
+
+    fn migrate_loose(&self, now: Timestamp) -> Result<()> {
+        let version = self.version()?;
+        if version > migrations::SCHEMA_VERSION {
+            return Err(newer(&self.path, version));
+        }
+        if version == migrations::SCHEMA_VERSION {
+            return Ok(());
+        }
+        let tx = self.begin("BEGIN IMMEDIATE", None)?;
+        self.migrate(&tx, version, now)?;
+        tx.commit()
+    }
+
+    /// Makes a loose file what [`open`](Self::open) expects, and makes sure that it is on the disk.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.one::<String>("PRAGMA journal_mode = WAL").map_err(|e| self.failed(e))?;
+        let path = self.path.clone();
+        self.connection.close().map_err(|(_, e)| failed(&path, e))?;
+        let synced = fs::File::open(&path).and_then(|file| file.sync_all());
+        synced.map_err(|e| error::io("write", &path, &e))
+    }
+
+    /// The number of the last event.
+    pub(crate) fn last_event(&self) -> Result<i64> {
+        last_event(&self.connection).map_err(|e| self.failed(e))
+    }
+
+    /// Opens the file and reads its first page. SQLite finds a database's log by its name, so a file that is replaced
+    /// in between is opened again: else its log would be taken for that of the new one.
+    fn open_file(store: &StoreDir) -> Result<(Self, i64, bool)> {
+        let path = store.database();
+        store::refuse_link(&path)?;
+        let mut tries = 0..OPEN_TRIES;
+        loop {
+            if !path.exists() {
+                // Readable by its owner only from the start; SQLite gives its log the same mode.
+                StoreDir::open_private(&path).map_err(|e| error::io("create", &path, &e))?;
+            }
+            let file = identity(&path);
+            let opened = connect(&path).and_then(|connection| {
+                let (path, journal) = (path.clone(), Some(Journal::new(store)));
+                let new = Self { connection, store: store.clone(), file, path, journal, has_grown: Cell::new(false) };
+                let (version, is_wal) = (new.version()?, new.is_wal()?);
+                Ok((new, version, is_wal))
+            });
+            if identity(&path) == file || tries.next().is_none() {
+                return opened;
+            }
+        }
+    }
+
+    /// The version stands in the file's head, where one bit can make it any other. The list of migrations knows better.
+    fn refuse_wrong_version(&self, version: i64) -> Result<()> {
+        let has_list = "SELECT COUNT(*) FROM sqlite_schema WHERE name = '_migrations'";
+        if self.one::<i64>(has_list).map_err(|e| self.failed(e))? == 0 {
+            return Ok(());
+        }
+        let listed: i64 = self.one("SELECT COUNT(*) FROM _migrations").map_err(|e| self.failed(e))?;
+        if listed == version {
+            return Ok(());
+        }
+        let message = format!("{} says it has schema {version}, and lists {listed}", self.path.display());
+        Err(Error::new(Code::Corrupt, message).hint("move it away; what is known besides is then used to rebuild it"))
     }
 
     fn bring_up_to_date(
@@ -80,6 +176,9 @@ impl Database {
     ) -> Result<()> {
         store.local_dir("")?;
         let _ticket = ticket::take(store)?;
+        if identity(&self.path) != self.file {
+            return Err(replaced());
+        }
         let version = self.version()?;
         if version > migrations::SCHEMA_VERSION {
             return Err(newer(&self.path, version));
@@ -87,6 +186,9 @@ impl Database {
         if version == 0 && self.one::<i64>("SELECT count(*) FROM sqlite_schema").map_err(|e| self.failed(e))? > 0 {
             return Err(Error::new(Code::Corrupt, format!("{} is not a Pensa database", self.path.display()))
                 .hint("move it away; Pensa then makes its own"));
+        }
+        if version == 0 && recover::has_source(store) {
+            return Err(Error::new(Code::Corrupt, format!("{} is empty", self.path.display())));
         }
         if !self.is_wal()? {
             let mode: String = self.one("PRAGMA journal_mode = WAL").map_err(|e| self.failed(e))?;
@@ -98,7 +200,19 @@ impl Database {
                 .hint("move the store to a local file system, or use pn daemon"));
             }
         }
-        let tx = self.begin("BEGIN IMMEDIATE", None)?;
+        if 0 < version && version < migrations::SCHEMA_VERSION {
+            backup::automatic(store)?;
+        }
+        let before = if version == 0 { 0 } else { self.last_event()? };
+        let tx = self.begin("BEGIN IMMEDIATE", self.recording(None))?;
+        if let Some(recording) = &tx.recording {
+            recording.begin_after(before);
+        }
+        self.migrate(&tx, version, now)?;
+        if version == 0 { seed(tx) } else { tx.commit() }
+    }
+
+    fn migrate(&self, tx: &Transaction<'_>, version: i64, now: Timestamp) -> Result<()> {
         for migration in migrations::pending(version) {
             tx.connection.execute_batch(migration.sqlite).map_err(|e| self.failed(e))?;
             tx.execute(
@@ -106,8 +220,11 @@ impl Database {
                 params![migration.name, Migration::checksum(migration.sqlite), now],
             )?;
         }
-        tx.connection.pragma_update(None, "user_version", migrations::SCHEMA_VERSION).map_err(|e| self.failed(e))?;
-        if version == 0 { seed(tx) } else { tx.commit() }
+        tx.connection.pragma_update(None, "user_version", migrations::SCHEMA_VERSION).map_err(|e| self.failed(e))
+    }
+
+    fn recording(&self, ticket: Option<Ticket>) -> Option<Recording<'_>> {
+        self.journal.as_ref().map(|journal| Recording::new(&self.store, journal, &self.has_grown, ticket))
     }
 
     pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
@@ -115,19 +232,42 @@ impl Database {
     }
 
     pub(crate) fn begin_write(&self) -> Result<Transaction<'_>> {
+        if self.journal.is_none() {
+            return self.begin("BEGIN IMMEDIATE", None);
+        }
         let ticket = ticket::take(&self.store)?;
-        self.begin("BEGIN IMMEDIATE", Some(ticket))
+        if self.is_orphaned() {
+            // Somebody put another file in its place while this one waited.
+            return Err(replaced());
+        }
+        let tx = self.begin("BEGIN IMMEDIATE", self.recording(Some(ticket)))?;
+        if let Some(recording) = &tx.recording {
+            recording.begin_after(self.last_event()?);
+        }
+        Ok(tx)
     }
 
-    fn begin(&self, how: &str, ticket: Option<Ticket>) -> Result<Transaction<'_>> {
+    fn begin<'d>(&'d self, how: &str, recording: Option<Recording<'d>>) -> Result<Transaction<'d>> {
         self.connection.prepare_cached(how).and_then(|mut s| s.execute([])).map_err(|e| self.failed(e))?;
         let (connection, path) = (&self.connection, self.path.as_path());
-        Ok(Transaction { connection, path, open: true, usual_cache: Cell::new(None), _ticket: ticket })
+        Ok(Transaction { connection, path, open: true, usual_cache: Cell::new(None), recording })
+    }
+
+    /// Makes a backup if the journal has grown long, so that it can be cut.
+    pub(crate) fn keep_journal_short(&self) {
+        if self.has_grown.replace(false)
+            && backup::is_due(&self.store).unwrap_or(false)
+            && let Some(_ticket) = ticket::try_take(&self.store)
+        {
+            // Nothing depends on it; the next to finish a segment tries again.
+            let _ = backup::automatic(&self.store);
+        }
     }
 
     /// Folds a log so large that the next to open the database would feel it, unless somebody else is busy with the
     /// database: nothing depends on it.
     pub(crate) fn tidy_up(&self) {
+        self.keep_journal_short();
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");
         let is_large = fs::metadata(log).is_ok_and(|meta| meta.len() > LARGEST_LOG_LEFT);
@@ -139,7 +279,7 @@ impl Database {
     }
 
     pub(crate) fn is_orphaned(&self) -> bool {
-        identity(&self.path) != self.file
+        self.journal.is_some() && (identity(&self.path) != self.file || self.store.damage_mark().exists())
     }
 
     pub(crate) fn expect_many_writes(&self) -> Result<()> {
@@ -172,7 +312,23 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
-fn connect(path: &Path) -> Result<Connection> {
+fn last_event(connection: &Connection) -> rusqlite::Result<i64> {
+    let sql = "SELECT COALESCE(MAX(id), 0) FROM events";
+    connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
+}
+
+/// The last number that was given to an event, also to one that is gone.
+fn last_number(connection: &Connection) -> rusqlite::Result<i64> {
+    let sql = "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = 'events'";
+    connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
+}
+
+/// The error of one whose database is no longer the store's: another must be opened.
+pub(crate) fn replaced() -> Error {
+    Error::new(Code::Busy, "the database was replaced by another").hint("try again")
+}
+
+pub(crate) fn connect(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     // NOFOLLOW refuses links anywhere in the path: resolve the directory's, the file itself was checked.
     let real = path
@@ -211,7 +367,7 @@ fn newer(path: &Path, version: i64) -> Error {
 }
 
 /// SQLite reports some failures for want of space as plain I/O errors: ask the file system.
-fn failed(path: &Path, e: rusqlite::Error) -> Error {
+pub(crate) fn failed(path: &Path, e: rusqlite::Error) -> Error {
     let told = error::sqlite(e);
     let full = || rustix::fs::statvfs(path).is_ok_and(|fs| fs.f_bavail.saturating_mul(fs.f_frsize) < 64 * 1024);
     if told.code == Code::Internal && full() {
@@ -228,8 +384,8 @@ pub(crate) struct Transaction<'c> {
     open: bool,
     /// The size of the cache to go back to after many rows.
     usual_cache: Cell<Option<i64>>,
-    /// Given back after the transaction has ended.
-    _ticket: Option<Ticket>,
+    /// Given up, and with it the ticket, after the transaction has ended.
+    recording: Option<Recording<'c>>,
 }
 
 impl Drop for Transaction<'_> {
@@ -245,9 +401,48 @@ impl Drop for Transaction<'_> {
 
 impl Transaction<'_> {
     pub(crate) fn commit(mut self) -> Result<()> {
+        let last = match &self.recording {
+            Some(_) => last_event(self.connection).map_err(|e| self.failed(e))?,
+            None => 0,
+        };
         self.execute("COMMIT", params![])?;
         self.open = false;
+        if let Some(recording) = &self.recording {
+            recording.keep(last);
+        }
         Ok(())
+    }
+
+    /// Notes for the journal what was done.
+    pub(crate) fn journal(&self, kind: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        self.recording.as_ref().map_or(Ok(()), |recording| recording.add(kind, value))
+    }
+
+    /// What this transaction has noted so far.
+    pub(crate) fn journaled(&self) -> Result<Vec<(String, Value)>> {
+        self.recording.as_ref().map_or_else(|| Ok(Vec::new()), Recording::items)
+    }
+
+    /// The last event before this transaction and its store, if the journal has later ones.
+    pub(crate) fn is_behind(&self) -> Result<Option<(i64, &StoreDir)>> {
+        let Some(recording) = &self.recording else { return Ok(None) };
+        Ok(recording.is_behind()?.map(|before| (before, recording.store)))
+    }
+
+    /// Does what the journal has already, up to event `last`.
+    pub(crate) fn repeat(&self, last: i64, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        match &self.recording {
+            Some(recording) => recording.repeat(last, work),
+            None => work(),
+        }
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        self.connection
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.path
     }
 
     pub(crate) fn is_alive(&self) -> bool {
@@ -256,10 +451,14 @@ impl Transaction<'_> {
 
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.execute("SAVEPOINT op", params![])?;
+        let noted = self.recording.as_ref().map_or(0, Recording::mark);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         if self.is_alive() {
             if !matches!(outcome, Ok(Ok(_))) {
                 self.execute("ROLLBACK TO op", params![])?;
+                if let Some(recording) = &self.recording {
+                    recording.take_back(noted);
+                }
             }
             self.execute("RELEASE op", params![])?;
         }
@@ -278,24 +477,26 @@ impl Transaction<'_> {
 
     pub(crate) fn append_event(&self, event: &NewEvent<'_>, op: Option<i64>) -> Result<i64> {
         // The first event of an operation names itself, by the number that it is about to be given.
-        self.execute(
-            "INSERT INTO events
-                 (subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at, op)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
-                 COALESCE(?9, (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'events'), 1))",
-            params![
-                event.subject_kind,
-                event.subject_id,
-                event.issue_id,
-                event.event_type.as_str(),
-                event.actor,
-                event.token_id,
-                json::to_line(&event.detail)?,
-                event.at,
-                op,
-            ],
-        )?;
-        Ok(self.connection.last_insert_rowid())
+        let number = last_number(self.connection).map_err(|e| self.failed(e))? + 1;
+        let columns = [
+            ("id", Param::from(number)),
+            ("subject_kind", event.subject_kind.into()),
+            ("subject_id", event.subject_id.into()),
+            ("issue_id", event.issue_id.into()),
+            ("event_type", event.event_type.as_str().into()),
+            ("actor", event.actor.into()),
+            ("token_id", event.token_id.into()),
+            ("detail", json::to_line(&event.detail)?.into()),
+            ("created_at", event.at.into()),
+            ("op", op.unwrap_or(number).into()),
+        ];
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let places: Vec<String> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
+        let sql = format!("INSERT INTO events ({}) VALUES ({})", names.join(", "), places.join(", "));
+        let values: Vec<Param<'_>> = columns.iter().map(|(_, value)| value.clone()).collect();
+        self.execute(&sql, &values)?;
+        self.journal("event", &Columns(columns.into()))?;
+        Ok(number)
     }
 
     pub(crate) fn expect_many_rows(&self) -> Result<()> {
@@ -316,6 +517,9 @@ impl Transaction<'_> {
         for (name, _) in &indexes {
             self.connection.execute_batch(&format!("DROP INDEX \"{name}\"")).map_err(|e| self.failed(e))?;
         }
+        if let Some(recording) = &self.recording {
+            recording.fill();
+        }
         let done = work()?;
         for (_, sql) in &indexes {
             self.connection.execute_batch(sql).map_err(|e| self.failed(e))?;
@@ -323,13 +527,19 @@ impl Transaction<'_> {
         Ok(done)
     }
 
-    pub(crate) fn integrity_problems(&self) -> Result<Vec<String>> {
+    pub(crate) fn integrity_problems(&self, thorough: bool) -> Result<Vec<String>> {
         let mut problems = Vec::new();
-        self.prepare("PRAGMA quick_check")?.for_each(params![], &mut |row| {
-            problems.push(row.text(0)?);
-            Ok(())
-        })?;
+        self.prepare(if thorough { "PRAGMA integrity_check" } else { "PRAGMA quick_check" })?.for_each(
+            params![],
+            &mut |row| {
+                problems.push(row.text(0)?);
+                Ok(())
+            },
+        )?;
         problems.retain(|line| line != "ok");
+        if thorough {
+            problems.extend(super::snapshot::schema_problems(self.connection).map_err(|e| self.failed(e))?);
+        }
         self.prepare("PRAGMA foreign_key_check")?.for_each(params![], &mut |row| {
             problems.push(format!("{} has a row that refers to a missing row of {}", row.text(0)?, row.text(2)?));
             Ok(())

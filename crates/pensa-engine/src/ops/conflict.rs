@@ -31,7 +31,7 @@ impl Execute for Resolve {
         if self.take == Side::Other {
             sync::take_other(cx, tx, &conflict)?;
         }
-        conflicts::settle(cx, tx, &conflict)?;
+        conflicts::settle(tx, &conflict.id, cx.now)?;
         Ok(told(conflict))
     }
 }

@@ -1,5 +1,6 @@
 //! How each operation is carried out, by noun.
 
+mod backup;
 mod batch;
 pub(crate) mod comment;
 mod conflict;

@@ -80,7 +80,7 @@ pub(super) fn agree(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Con
         }
         _ => write(store, contents)?,
     };
-    agreements::put(cx, tx, &place.name, &Agreement { copy, head }, events::last(tx)?)?;
+    agreements::put(tx, &place.name, &Agreement { copy, head }, events::last(tx)?, cx.now)?;
     sweep(store, tx)
 }
 

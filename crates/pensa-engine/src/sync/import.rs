@@ -17,7 +17,7 @@ use super::{export, files, load, take};
 use crate::context::Context;
 use crate::db::{NewEvent, Tx, params};
 use crate::tables::conflicts;
-use crate::{error, git};
+use crate::{backup, error, git};
 
 /// Most remarks that are told one by one.
 const MAX_NOTES: usize = 20;
@@ -43,7 +43,7 @@ impl Report {
     }
 
     pub(super) fn conflict(&mut self, cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<()> {
-        if conflicts::note(cx, tx, conflict)? {
+        if conflicts::note(tx, conflict, cx.now)? {
             self.conflicts += 1;
         }
         Ok(())
@@ -80,6 +80,7 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative
     let on_disk = files::contents(&place.dir)?;
     let mut report = Report::default();
     if authoritative {
+        backup::before(cx)?;
         // It removes whatever the files do not have.
         cx.require(Access::Maintain, "import with authoritative")?;
         load::replace(cx, tx, place, &on_disk, &mut report)?;
@@ -95,12 +96,22 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative
 
 /// Fills a database that was just made from the files of its store.
 pub(crate) fn fill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
-    let store = cx.store.dir()?;
-    let place = Place::new(store, None)?;
+    let (place, contents) = loaded(cx, tx)?;
+    agreed::agree(cx, tx, &place, &contents)
+}
+
+/// Fills a database that nobody keeps.
+pub(crate) fn refill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
+    loaded(cx, tx).map(drop)
+}
+
+/// Fills an empty database, and tells what with.
+fn loaded(cx: &Context<'_>, tx: &Tx<'_>) -> Result<(Place, Contents)> {
+    let place = Place::new(cx.store.dir()?, None)?;
     let on_disk = files::contents(&place.dir)?;
     let mut report = Report::default();
     load::replace(cx, tx, &place, &on_disk, &mut report)?;
-    agreed::agree(cx, tx, &place, &without(on_disk, &report))
+    Ok((place, without(on_disk, &report)))
 }
 
 /// How many records of each kind the store has.
@@ -143,7 +154,7 @@ pub(super) fn merge(
 ) -> Result<Report> {
     let mut report = Report::default();
     notes_of_driver(cx, tx, &mut report)?;
-    if contents.iter().any(Option::is_some) && is_empty(tx)? {
+    if is_empty(tx)? {
         load::replace(cx, tx, place, contents, &mut report)?;
         return Ok(report);
     }
@@ -157,6 +168,7 @@ pub(super) fn merge(
     if news.iter().all(Vec::is_empty) {
         return Ok(report);
     }
+    backup::before(cx)?;
     tx.expect_many_rows()?;
     let base = Base::find(tx, place, known)?;
     take::all(cx, tx, &base, &news, &mut report)?;

@@ -16,6 +16,6 @@ mod take;
 
 pub(crate) use export::{check, export};
 pub(crate) use files::any;
-pub(crate) use import::{fill, import};
+pub(crate) use import::{fill, import, refill};
 pub(crate) use place::Place;
 pub(crate) use take::take_other;

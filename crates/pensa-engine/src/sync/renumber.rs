@@ -4,14 +4,17 @@
 
 use std::collections::HashMap;
 
+use pensa_core::Result;
+use pensa_core::event::{self, EventType};
+use pensa_core::id::IssueId;
 use pensa_core::similar::hash64;
-use pensa_core::sync::{Collection, Record};
-use pensa_core::{Error, Result};
-use serde_json::Value;
+use pensa_core::sync::{COMMENTS, Collection, Record};
+use serde_json::{Map, Value};
 
 use super::shared::Table;
 use crate::context::Context;
-use crate::db::{Tx, params};
+use crate::db::Tx;
+use crate::tables::{comments, events, issues};
 
 /// Whether ours is the one that gets another id: the younger one.
 pub(super) fn ours_moves(collection: &Collection, ours: &Record, theirs: &Record) -> bool {
@@ -29,32 +32,17 @@ pub(super) fn new_name(collection: &Collection, ours: &Record, theirs: &Record) 
 
 /// Gives a row another id, and everything that refers to it.
 pub(super) fn move_row(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn Table, old: &str, new: &str) -> Result<()> {
-    let references: &[(&str, &str)] = match table.collection().name {
-        "issues" => &[
-            ("issues", "id"),
-            ("issues", "fixes"),
-            ("deps", "issue_id"),
-            ("deps", "depends_on_id"),
-            ("comments", "issue_id"),
-            ("events", "issue_id"),
-            ("title_keys", "issue_id"),
-        ],
-        "comments" => &[("comments", "id")],
-        other => return Err(Error::internal(format!("{other} have no ids of their own"))),
-    };
-    for (table, column) in references {
-        tx.send(&format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1"), params![old, new])?;
+    if table.collection().name == COMMENTS.name {
+        let Some(mut comment) = comments::get(tx, old)? else { return Ok(()) };
+        comments::delete(tx, old)?;
+        comment.id = new.parse()?;
+        return comments::insert(tx, &comment);
     }
-    renamed_event(cx, tx, table, old, new)
-}
-
-fn renamed_event(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn Table, old: &str, new: &str) -> Result<()> {
-    if table.collection().name != "issues" {
-        return Ok(());
-    }
-    let mut detail = serde_json::Map::new();
-    detail.insert("id".into(), pensa_core::event::change(old, new));
-    crate::tables::events::log(cx, tx, &new.parse()?, pensa_core::event::EventType::Updated, detail)
+    let new: IssueId = new.parse()?;
+    issues::rename(tx, &old.parse()?, &new)?;
+    let mut detail = Map::new();
+    detail.insert("id".into(), event::change(old, &new));
+    events::log(cx, tx, &new, EventType::Updated, detail)
 }
 
 /// Ids of the files that became others.

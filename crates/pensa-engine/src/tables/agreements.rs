@@ -1,12 +1,12 @@
 //! Rows of `agreements`: what a place's files and the database last had in common.
 
-use pensa_core::Result;
+use pensa_core::{Result, Timestamp};
+use serde::{Deserialize, Serialize};
 
-use crate::context::Context;
 use crate::db::{Row, Tx, params};
 
 /// When files and database were last the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Agreement {
     /// The name of the directory with the copy.
     pub(crate) copy: String,
@@ -27,10 +27,11 @@ pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<Agreement>> {
     tx.query("SELECT copy, head FROM agreements ORDER BY agreed_at DESC, place LIMIT 1000", params![], read)
 }
 
-pub(crate) fn put(cx: &Context<'_>, tx: &Tx<'_>, place: &str, agreement: &Agreement, event: i64) -> Result<()> {
+pub(crate) fn put(tx: &Tx<'_>, place: &str, agreement: &Agreement, event: i64, at: Timestamp) -> Result<()> {
+    tx.journal("agreement", &(place, agreement, event, at))?;
     tx.send("DELETE FROM agreements WHERE place = ?1", params![place])?;
     tx.send(
         "INSERT INTO agreements (place, copy, head, event, agreed_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![place, &agreement.copy, agreement.head.as_ref(), event, cx.now],
+        params![place, &agreement.copy, agreement.head.as_ref(), event, at],
     )
 }

@@ -35,6 +35,7 @@ pub(crate) fn exists(tx: &Tx<'_>, id: &CommentId) -> Result<bool> {
 }
 
 pub(crate) fn insert(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
+    tx.journal("comment", comment)?;
     tx.send(
         "INSERT INTO comments (id, issue_id, actor, text, created_at, extra) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         &row(comment)?,
@@ -43,6 +44,7 @@ pub(crate) fn insert(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
 
 /// Replaces a row.
 pub(crate) fn replace(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
+    tx.journal("comment", comment)?;
     tx.send(
         "UPDATE comments SET issue_id = ?2, actor = ?3, text = ?4, created_at = ?5, extra = ?6 WHERE id = ?1",
         &row(comment)?,
@@ -51,6 +53,7 @@ pub(crate) fn replace(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
 
 /// Removes a comment; false if there is none.
 pub(crate) fn delete(tx: &Tx<'_>, id: &str) -> Result<bool> {
+    tx.journal("comment_deleted", id)?;
     Ok(tx.execute("DELETE FROM comments WHERE id = ?1", params![id])? > 0)
 }
 

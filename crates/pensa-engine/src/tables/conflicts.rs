@@ -1,9 +1,8 @@
 //! Rows of `conflicts`: values that lost against others, until somebody says which was right.
 
-use pensa_core::sync::Conflict;
-use pensa_core::{Result, json};
+use pensa_core::sync::{Conflict, ConflictId};
+use pensa_core::{Result, Timestamp, json};
 
-use crate::context::Context;
 use crate::db::{Row, Tx, params};
 
 const COLUMNS: &str = "id, collection, record_id, field, kept, other, whole";
@@ -21,7 +20,8 @@ fn read(row: &Row<'_>) -> Result<Conflict> {
 }
 
 /// Notes a conflict; false if it was known, settled or not.
-pub(crate) fn note(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<bool> {
+pub(crate) fn note(tx: &Tx<'_>, conflict: &Conflict, found_at: Timestamp) -> Result<bool> {
+    tx.journal("conflict", &(conflict, found_at))?;
     let added = tx.execute(
         "INSERT INTO conflicts (id, collection, record_id, field, kept, other, whole, found_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
@@ -33,7 +33,7 @@ pub(crate) fn note(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result
             json::to_line(&conflict.kept)?,
             json::to_line(&conflict.other)?,
             json::to_line(&conflict.whole)?,
-            cx.now
+            found_at
         ],
     )?;
     Ok(added > 0)
@@ -53,6 +53,7 @@ pub(crate) fn with_prefix(tx: &Tx<'_>, prefix: &str) -> Result<Vec<Conflict>> {
     tx.query(&sql, params![prefix, format!("{prefix}\u{10FFFF}")], read)
 }
 
-pub(crate) fn settle(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<()> {
-    tx.send("UPDATE conflicts SET resolved_at = ?2 WHERE id = ?1", params![conflict.id.as_str(), cx.now])
+pub(crate) fn settle(tx: &Tx<'_>, id: &ConflictId, at: Timestamp) -> Result<()> {
+    tx.journal("conflict_settled", &(id, at))?;
+    tx.send("UPDATE conflicts SET resolved_at = ?2 WHERE id = ?1", params![id.as_str(), at])
 }

@@ -23,6 +23,9 @@ pub(crate) fn insert(tx: &Tx<'_>, dep: &Dep, parent: &Issue) -> Result<bool> {
         "INSERT INTO deps (issue_id, depends_on_id, extra) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
         params![&dep.issue_id, &dep.depends_on_id, extra(&dep.extra)?],
     )? > 0;
+    if added {
+        tx.journal("dep", dep)?;
+    }
     if added && parent.status != Status::Closed {
         tx.send("UPDATE issues SET blockers = blockers + 1 WHERE id = ?1", params![&dep.issue_id])?;
     }
@@ -44,6 +47,7 @@ pub(crate) fn load(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
 
 /// Replaces the fields that this version does not know.
 pub(crate) fn set_extra(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
+    tx.journal("dep", dep)?;
     tx.send(
         "UPDATE deps SET extra = ?3 WHERE issue_id = ?1 AND depends_on_id = ?2",
         params![&dep.issue_id, &dep.depends_on_id, extra(&dep.extra)?],
@@ -54,10 +58,19 @@ pub(crate) fn set_extra(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
 pub(crate) fn remove(tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<bool> {
     let removed =
         tx.execute("DELETE FROM deps WHERE issue_id = ?1 AND depends_on_id = ?2", params![child, &parent.id])? > 0;
+    if removed {
+        tx.journal("dep_removed", &Dep::new(child.clone(), parent.id.clone()))?;
+    }
     if removed && parent.status != Status::Closed {
         tx.send("UPDATE issues SET blockers = blockers - 1 WHERE id = ?1", params![child])?;
     }
     Ok(removed)
+}
+
+/// Removes a dependency one of whose issues is not there.
+pub(crate) fn forget(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
+    tx.journal("dep_removed", dep)?;
+    tx.send("DELETE FROM deps WHERE issue_id = ?1 AND depends_on_id = ?2", params![&dep.issue_id, &dep.depends_on_id])
 }
 
 /// Tells everything that waits for `parent` that it was closed, or opened again.

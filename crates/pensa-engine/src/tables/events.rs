@@ -3,7 +3,7 @@
 use pensa_core::event::{Event, EventType, LogEntry};
 use pensa_core::id::IssueId;
 use pensa_core::ops::audit::{Audit, AuditLine};
-use pensa_core::{Error, Result};
+use pensa_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
@@ -65,13 +65,19 @@ pub(crate) fn log_undone(
     })
 }
 
+fn parse_detail(text: &str) -> Result<Map<String, Value>> {
+    serde_json::from_str(text).map_err(|e| {
+        Error::new(Code::Corrupt, format!("the log holds an unreadable detail: {e}")).hint("run pn doctor --deep")
+    })
+}
+
 fn read(row: &Row<'_>) -> Result<Event> {
     Ok(Event {
         id: row.int(0)?,
         issue_id: row.parse(1)?,
         event_type: row.text(2)?,
         actor: row.text(3)?,
-        detail: serde_json::from_str(&row.text(4)?).map_err(Error::internal)?,
+        detail: parse_detail(row.str(4)?)?,
         created_at: row.parse(5)?,
     })
 }
@@ -95,7 +101,7 @@ fn read_entry(row: &Row<'_>) -> Result<LogEntry> {
         issue_id: row.parse_or_null(3)?,
         event_type: row.text(4)?,
         actor: row.text(5)?,
-        detail: serde_json::from_str(row.str(6)?).map_err(Error::internal)?,
+        detail: parse_detail(row.str(6)?)?,
         created_at: row.parse(7)?,
     })
 }
@@ -107,6 +113,15 @@ pub fn after(tx: &Tx<'_>, line: i64, limit: i64) -> Result<Vec<LogEntry>> {
          WHERE id > ?1 ORDER BY id LIMIT ?2",
         params![line, limit],
         read_entry,
+    )
+}
+
+/// Reads the whole log, oldest first.
+pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&LogEntry) -> Result<()>) -> Result<()> {
+    tx.for_each(
+        "SELECT id, subject_kind, subject_id, issue_id, event_type, actor, detail, created_at FROM events ORDER BY id",
+        params![],
+        |row| each(&read_entry(row)?),
     )
 }
 

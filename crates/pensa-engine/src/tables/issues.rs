@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
+use crate::replay::IssueRow;
 use crate::tables::{deps, events, extra};
 
 const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
@@ -155,6 +156,7 @@ impl Listing {
 /// Adds a row; its blockers are counted as its dependencies are added.
 pub(crate) fn insert(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     insert_row(tx, issue, 0)?;
+    tx.journal("issue", &IssueRow::of(issue))?;
     add_title_keys(tx, issue)
 }
 
@@ -198,6 +200,7 @@ pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
          WHERE id = ?1",
         &row(new)?,
     )?;
+    tx.journal("issue", &IssueRow::of(new))?;
     let (was, is) = (old.status == Status::Closed, new.status == Status::Closed);
     if old.title != new.title || was != is {
         remove_title_keys(tx, old)?;
@@ -318,6 +321,7 @@ pub(crate) fn new_id_and_similar(cx: &Context<'_>, tx: &Tx<'_>, title: &str) -> 
 /// the log, so that the deletion can be taken back. The caller has told whom it concerns.
 pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     remove_title_keys(tx, issue)?;
+    tx.journal("issue_deleted", &issue.id)?;
     for sql in [
         "DELETE FROM deps WHERE issue_id = ?1",
         "DELETE FROM comments WHERE issue_id = ?1",
@@ -325,6 +329,23 @@ pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
         "DELETE FROM issues WHERE id = ?1",
     ] {
         tx.send(sql, params![&issue.id])?;
+    }
+    Ok(())
+}
+
+/// Gives an issue another id, and everything that refers to it.
+pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
+    tx.journal("issue_renamed", &(old, new))?;
+    for (table, column) in [
+        ("issues", "id"),
+        ("issues", "fixes"),
+        ("deps", "issue_id"),
+        ("deps", "depends_on_id"),
+        ("comments", "issue_id"),
+        ("events", "issue_id"),
+        ("title_keys", "issue_id"),
+    ] {
+        tx.send(&format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1"), params![old, new])?;
     }
     Ok(())
 }

@@ -106,6 +106,7 @@ pub(crate) fn of_issue(tx: &Tx<'_>, id: &str, from: i64) -> Result<Vec<Line>> {
 
 /// Makes what is left in the log of an issue that was gone its history again.
 pub(crate) fn recall(tx: &Tx<'_>, id: &IssueId) -> Result<()> {
+    tx.journal("issue_recalled", id)?;
     tx.send(
         "UPDATE events SET issue_id = subject_id
          WHERE issue_id IS NULL AND subject_id = ?1 AND subject_kind = 'issue'",

@@ -6,6 +6,7 @@ use pensa_core::{Error, Result, Timestamp};
 
 use crate::context::Context;
 use crate::db::{Row, Tx, params};
+use crate::replay::TokenRow;
 
 fn read_project(row: &Row<'_>) -> Result<Project> {
     Ok(Project {
@@ -31,6 +32,7 @@ pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<Project>> {
 }
 
 pub(crate) fn insert(tx: &Tx<'_>, project: &Project) -> Result<()> {
+    tx.journal("project", project)?;
     tx.send(
         "INSERT INTO projects (name, store, created_at, archived_at) VALUES (?1, ?2, ?3, ?4)",
         params![project.name.as_str(), &project.store_id, project.created_at, project.archived_at],
@@ -38,6 +40,7 @@ pub(crate) fn insert(tx: &Tx<'_>, project: &Project) -> Result<()> {
 }
 
 pub(crate) fn set_archived(tx: &Tx<'_>, name: &ProjectName, at: Option<Timestamp>) -> Result<()> {
+    tx.journal("project_archived", &(name, at))?;
     tx.send("UPDATE projects SET archived_at = ?2 WHERE name = ?1", params![name.as_str(), at])
 }
 
@@ -77,6 +80,7 @@ pub(crate) fn new_token_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<TokenId> {
 }
 
 pub(crate) fn insert_token(tx: &Tx<'_>, token: &Token, hash: &str) -> Result<()> {
+    tx.journal("token", &TokenRow { hash: hash.to_owned(), token })?;
     tx.send(
         "INSERT INTO tokens (id, hash, project, role, created_at, created_by, expires_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -93,5 +97,6 @@ pub(crate) fn insert_token(tx: &Tx<'_>, token: &Token, hash: &str) -> Result<()>
 }
 
 pub(crate) fn revoke(tx: &Tx<'_>, id: &TokenId, at: Timestamp) -> Result<()> {
+    tx.journal("token_revoked", &(id, at))?;
     tx.send("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1", params![id.as_str(), at])
 }

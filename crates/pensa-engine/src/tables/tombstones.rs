@@ -26,6 +26,7 @@ pub(crate) fn get(tx: &Tx<'_>, collection: &str, id: &str) -> Result<Option<Tomb
 
 /// Adds a row, or replaces it.
 pub(crate) fn put(tx: &Tx<'_>, tombstone: &Tombstone) -> Result<()> {
+    tx.journal("tombstone", tombstone)?;
     // The columns that tell a conflict are not the same in every database.
     let delete = "DELETE FROM tombstones WHERE collection = ?1 AND record_id = ?2";
     tx.send(delete, params![&tombstone.collection, &tombstone.id])?;

@@ -180,7 +180,7 @@ proptest! {
         }
         let cycles = world.ok(&dep::Cycles {});
         prop_assert!(cycles.is_empty());
-        let report = world.ok(&pensa_core::ops::store::Doctor { fix: false });
+        let report = world.ok(&pensa_core::ops::store::Doctor { fix: false, deep: false });
         prop_assert!(report.findings.is_empty(), "{:?}", report.findings);
     }
 }

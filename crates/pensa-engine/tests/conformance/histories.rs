@@ -90,11 +90,11 @@ fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
 
 fn is_empty(world: &World) {
     assert_eq!(rows(world), []);
-    assert!(world.ok(&store::Doctor { fix: false }).findings.is_empty());
+    assert!(world.ok(&store::Doctor { fix: false, deep: false }).findings.is_empty());
 }
 
 fn is_sound(world: &World) {
-    let findings = world.ok(&store::Doctor { fix: false }).findings;
+    let findings = world.ok(&store::Doctor { fix: false, deep: false }).findings;
     assert!(findings.iter().all(|finding| finding.check == "claim"), "{findings:?}");
 }
 

@@ -4,6 +4,7 @@
 mod batches;
 mod graph;
 mod histories;
+mod journal;
 mod leases;
 mod life;
 mod log;

@@ -84,6 +84,10 @@ fn a_database_of_a_newer_pensa_is_refused_untouched() {
     let world = World::sqlite();
     let store = world.store();
     raw(&world).pragma_update(None, "user_version", 999).expect("set");
+    let more =
+        "WITH RECURSIVE n(n) AS (SELECT (SELECT COUNT(*) FROM _migrations) UNION ALL SELECT n + 1 FROM n LIMIT 999)
+        INSERT INTO _migrations SELECT 'm' || n, '', '' FROM n WHERE n < 999";
+    raw(&world).execute_batch(more).expect("listed");
     raw(&world).query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("folded");
     let before = fs::read(store.database()).expect("a file");
     let error = Engine::open(store.clone()).expect_err("too new");

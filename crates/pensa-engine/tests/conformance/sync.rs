@@ -207,7 +207,7 @@ conformance! {
         assert_eq!((&line["collection"], &line["id"], &line["actor"]), (&json!("issues"), &json!(gone.id), &json!("alice")));
         assert!(line["deleted_at"].is_string());
         meet(&one, &other);
-        assert_eq!(other.ok(&store::Doctor { fix: false }).findings.len(), 0);
+        assert_eq!(other.ok(&store::Doctor { fix: false, deep: false }).findings.len(), 0);
         let third = other.fresh_from_files();
         assert_eq!(titles(&third.call("a", &issue::List::default()).expect("a list")), ["stays"]);
     }
@@ -318,7 +318,7 @@ conformance! {
         update(&one, &kept, json!({"title": "changed"}));
         one.ok(&store::Import { authoritative: true, ..Default::default() });
         assert_eq!(titles(&one.ok(&issue::List::default())), ["kept"]);
-        assert_eq!(one.ok(&store::Doctor { fix: false }).findings.len(), 0);
+        assert_eq!(one.ok(&store::Doctor { fix: false, deep: false }).findings.len(), 0);
     }
 
     fn two_issues_that_got_the_same_id_both_stay(one: World) {

@@ -59,7 +59,7 @@ conformance! {
         let other = json!({"issue_id": b.id, "depends_on_id": a.id});
         fs::write(&path, format!("{}{other}\n", fs::read_to_string(&path).expect("a file"))).expect("written");
         world.ok(&store::Import::default());
-        let report = world.ok(&store::Doctor { fix: false });
+        let report = world.ok(&store::Doctor { fix: false, deep: false });
         assert!(report.findings.iter().any(|finding| finding.check == "cycle"), "{:?}", report.findings);
         world.link(&a, &b);
     }
@@ -133,11 +133,11 @@ conformance! {
         world.ok(&store::Export::default());
         world.pass(25 * 3600);
         world.json::<issue::Update>("bob", json!({"id": leased.id, "title": "changed"})).expect("updated");
-        let report = world.ok(&store::Doctor { fix: false });
+        let report = world.ok(&store::Doctor { fix: false, deep: false });
         let checks: Vec<_> = report.findings.iter().map(|finding| finding.check.as_str()).collect();
         assert_eq!(checks, ["stale_claim", "drift"]);
         assert!(report.fixes_applied.is_empty());
-        let report = world.ok(&store::Doctor { fix: true });
+        let report = world.ok(&store::Doctor { fix: true, deep: false });
         assert_eq!(report.fixes_applied, [format!("released {}", held.id)]);
         assert_eq!(world.status(&held), Status::Open);
         assert_eq!(world.status(&leased), Status::InProgress, "a live lease stays");

@@ -40,7 +40,7 @@ fn state(world: &World) -> Vec<Value> {
 }
 
 fn is_healthy(world: &World) {
-    let findings = world.ok(&store::Doctor { fix: false }).findings;
+    let findings = world.ok(&store::Doctor { fix: false, deep: false }).findings;
     let bad: Vec<_> = findings.iter().filter(|finding| !["claim", "drift"].contains(&finding.check.as_str())).collect();
     assert!(bad.is_empty(), "{bad:?}");
 }

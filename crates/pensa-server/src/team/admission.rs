@@ -77,7 +77,7 @@ impl Admission {
         let this = Arc::clone(self);
         let looked = Instant::now();
         let looking = task::spawn_blocking(move || {
-            let idle = lock(&this.idle).pop();
+            let idle = lock(&this.idle).pop().filter(|control| !control.is_orphaned());
             let control = idle.map_or_else(|| this.projects.control(), Ok)?;
             let grant = Projects::grant(&control, &pass)?;
             lock(&this.idle).push(control);

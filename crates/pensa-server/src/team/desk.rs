@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use pensa_core::ops::audit::Audit;
 use pensa_core::project::Project;
 use pensa_core::{Error, Op, Result, json};
-use pensa_engine::{Caller, Grant, Once, PoolState, Projects};
+use pensa_engine::{Caller, Ear, Grant, Once, PoolState, Projects};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::task;
@@ -16,6 +16,7 @@ use tokio::task;
 use super::admission::Admission;
 use crate::dispatch::{Operation, unexpected};
 use crate::limit::RateLimit;
+use crate::logs::{Level, Log};
 use crate::scene::Pass;
 use crate::served::Served;
 
@@ -33,6 +34,13 @@ pub(crate) struct Desk {
     rate: RateLimit,
     control: Served,
     open: Arc<Mutex<Open>>,
+    log: Log,
+}
+
+/// Logs what happens to a store by itself, such as that it had to be rebuilt.
+fn logging(log: &Log, project: &str) -> Ear {
+    let (log, project) = (log.clone(), project.to_owned());
+    Arc::new(move |notice| log.note(Level::Error, notice, &[("project", &project)]))
 }
 
 #[derive(Debug)]
@@ -43,15 +51,15 @@ struct Open {
 }
 
 impl Desk {
-    pub(crate) fn open(projects: Projects, rate: RateLimit) -> Result<Arc<Self>> {
+    pub(crate) fn open(projects: Projects, rate: RateLimit, log: Log) -> Result<Arc<Self>> {
         let open = Arc::new(Mutex::new(Open { stores: HashMap::new(), swept: Instant::now() }));
         if let Projects::Database(database) = &projects {
             let heard = Arc::clone(&open);
             database.wakeups().listen(move |store| tell(&heard, store.map(|id| id.to_string())));
         }
-        let control = Served::start(projects.control()?)?;
+        let control = Served::start(projects.control()?.telling(logging(&log, "control")))?;
         let admission = Arc::new(Admission::new(projects.clone()));
-        Ok(Arc::new(Self { projects, admission, rate, control, open }))
+        Ok(Arc::new(Self { projects, admission, rate, control, open, log }))
     }
 
     /// What a secret opens now.
@@ -75,7 +83,8 @@ impl Desk {
         }
         let (this, project) = (Arc::clone(self), project.clone());
         let opening = task::spawn_blocking(move || {
-            let served = Arc::new(Served::start(this.projects.store(&project)?)?);
+            let store = this.projects.store(&project)?.telling(logging(&this.log, project.name.as_str()));
+            let served = Arc::new(Served::start(store)?);
             let (served, closed) = {
                 let mut open = lock(&this.open);
                 // Another request may have been quicker: then its store is everybody's.

@@ -76,7 +76,7 @@ impl TeamServer {
         let tls = tls.map(|tls| tls.telling(log.clone()));
         let (listener, address) = listen::bind(options.listen)?;
         let stop = Arc::new(watch::Sender::new(false));
-        let desk = Desk::open(projects, RateLimit::new(options.rate, options.burst))?;
+        let desk = Desk::open(projects, RateLimit::new(options.rate, options.burst), log.clone())?;
         let router = router::of_catalog(stop.subscribe())?;
         let service = TeamService::new(desk, router, Metrics::new(), log.clone());
         Ok(Self { listener, address, service, runtime, signals, stop, tls, log })

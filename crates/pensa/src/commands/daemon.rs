@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use pensa_client::{Client, locate};
 use pensa_core::Result;
 use pensa_core::ops::store::Info;
-use pensa_engine::{Engine, StoreDir};
+use pensa_engine::StoreDir;
 use pensa_server::{Options as ServerOptions, Server};
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ fn serve(options: &Options, output: Output, args: Daemon) -> Result<()> {
         Some(dir) => StoreDir::create(&locate::new_store_root(&connect::cwd()?.join(dir)))?.0,
         None => connect::store(options)?,
     };
-    let engine = Engine::open(store)?;
+    let engine = connect::open(options, store)?;
     let info = engine.call("daemon", &Info {})?;
     let listen = SocketAddr::new(args.listen, args.port);
     let server = Server::bind(engine, ServerOptions { listen, allowed_hosts: args.allowed_hosts })?;

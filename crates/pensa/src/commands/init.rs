@@ -2,8 +2,8 @@
 
 use pensa_client::locate;
 use pensa_core::{Code, Result};
+use pensa_engine::StoreDir;
 use pensa_engine::git::{self, Hooks};
-use pensa_engine::{Engine, StoreDir};
 use serde::Serialize;
 
 use super::ask;
@@ -28,7 +28,7 @@ pub(super) fn run(options: &Options, args: &Init, output: Output) -> Result<()> 
         git::require_work_tree(&dir)?;
     }
     let (store, created) = StoreDir::create(&locate::new_store_root(&dir))?;
-    let engine = Engine::open(store.clone())?;
+    let engine = connect::open(options, store.clone())?;
     let hooks = match Hooks::of(&store, &dir) {
         Err(e) if e.code == Code::NoRepo && !args.hooks => false,
         other => offer(&other?, options, args, output)?,

@@ -15,6 +15,7 @@ mod stdin;
 mod transfer;
 
 use pensa_core::Result;
+use pensa_core::ops::backup::Backups;
 use pensa_engine::Execute;
 
 use crate::cli::{
@@ -89,6 +90,9 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         }
         Command::Hooks(command) => hooks::run(options, *output, &command),
         Command::Doctor(op) => pass_on(options, *output, &op),
+        Command::Backup(args) if args.list => pass_on(options, *output, &Backups {}),
+        Command::Backup(args) => pass_on(options, *output, &args.op),
+        Command::Restore(op) => pass_on(options, *output, &op),
         Command::Where(op) => pass_on(options, *output, &op),
         Command::Demo(args) => demo::run(&args, *output),
         Command::Completions(args) => completions::run(&args),

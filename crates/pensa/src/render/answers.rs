@@ -4,6 +4,7 @@ use pensa_core::comment::Comment;
 use pensa_core::event::Event;
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Created, Issue, IssueDetail};
+use pensa_core::ops::backup::{BackedUp, Restored};
 use pensa_core::ops::dep::DepChange;
 use pensa_core::ops::issue::{Counted, Deleted, Group};
 use pensa_core::ops::store::{Place, Report, Severity, Summary, Tally, Transfer};
@@ -352,5 +353,39 @@ impl Render for Place {
 
     fn ids(&self) -> Vec<String> {
         vec![self.path.clone()]
+    }
+}
+
+impl Render for BackedUp {
+    fn render(&self, screen: &mut Screen) {
+        let size = self.bytes.div_ceil(1024);
+        screen.text(&self.path).faint(&format!(" {size} KiB, up to event {}", self.event)).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+}
+
+impl Render for Vec<BackedUp> {
+    fn render(&self, screen: &mut Screen) {
+        self.iter().for_each(|backup| backup.render(screen));
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().flat_map(Render::ids).collect()
+    }
+}
+
+impl Render for Restored {
+    fn render(&self, screen: &mut Screen) {
+        screen
+            .plain(&format!("restored {} issues; what was there before is in ", self.issues))
+            .text(&self.backup)
+            .end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.backup.clone()]
     }
 }

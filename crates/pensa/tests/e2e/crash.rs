@@ -308,3 +308,150 @@ fn export_killed_at_any_system_call_leaves_whole_files() {
         .collect();
     assert!(left.len() < 100, "drafts of killed exports: {left:?}");
 }
+
+/// Copies a store; git would not carry all of it.
+fn copy_store(pn: &Sandbox, to: &str) {
+    let _ = fs::remove_dir_all(pn.path(to));
+    pn.tool(pn.command("cp").arg("-r").arg(pn.store()).arg(pn.path(to)));
+}
+
+/// What a restore that was killed leaves, also when the database is then lost: all of the old, or all of the new.
+#[test]
+fn restore_killed_at_any_system_call_leaves_the_old_or_the_new_state() {
+    let pn = crate::sandbox();
+    let one = task(&pn, "one");
+    let file = pn.path("backup.sqlite").display().to_string();
+    pn.pn(["backup", &file]).ok_json();
+    let two = task(&pn, "two");
+    copy_store(&pn, "pristine");
+    let run = |_: &str| {
+        fs::remove_dir_all(pn.store()).expect("removed");
+        pn.tool(pn.command("cp").arg("-r").arg(pn.path("pristine")).arg(pn.store()));
+        pn.pn(["restore", &file]).json()
+    };
+    let (old, new) = (vec![one.clone(), two], vec![one]);
+    let check = |point: &str, done: bool| {
+        let there: Vec<String> = sound_issues(&pn).iter().map(|issue| text(&issue["id"])).collect();
+        assert!(there == new || (there == old && !done), "{point}: {there:?}");
+        for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+            let _ = fs::remove_file(pn.store().join(name));
+        }
+        let rebuilt: Vec<String> = sound_issues(&pn).iter().map(|issue| text(&issue["id"])).collect();
+        assert_eq!(rebuilt, there, "{point}");
+    };
+    let often = ["pwrite64", "openat", "flock"].map(|call| sweep(call, 7, run, check));
+    let seldom = ["write", "fsync", "fdatasync", "rename", "ftruncate", "unlink", "mkdir"];
+    let kills = often.into_iter().sum::<usize>() + seldom.map(|call| sweep(call, 1, run, check)).iter().sum::<usize>();
+    assert!(kills > 20, "only {kills} kills");
+}
+
+#[test]
+fn a_backup_killed_at_any_system_call_leaves_whole_backups_only() {
+    let pn = crate::sandbox();
+    task(&pn, "one");
+    let run = |_: &str| pn.pn(["backup"]).json();
+    let check = |point: &str, _: bool| {
+        for backup in elements(&pn.pn(["backup", "--list"]).ok_json()) {
+            let path = text(&backup["path"]);
+            pn.tool(pn.command("sqlite3").arg(&path).arg("SELECT COUNT(*) FROM issues"));
+        }
+        assert_sound(&pn);
+        task(&pn, point);
+    };
+    let calls = ["write", "fsync", "fdatasync", "rename", "ftruncate", "unlink"];
+    let kills: usize =
+        calls.map(|call| sweep(call, 1, run, check)).iter().sum::<usize>() + sweep("pwrite64", 11, run, check);
+    assert!(kills > 5, "only {kills} kills");
+}
+
+/// The harder half of the promise: what was acknowledged outlives the process and then the database.
+#[test]
+fn what_a_killed_writer_acknowledged_outlives_its_database() {
+    let pn = crate::sandbox();
+    let mut dice = Dice::new();
+    let mut acknowledged: HashSet<String> = HashSet::new();
+    for round in 0..12 {
+        let line = |n| json!({"op": "issue.create", "title": format!("{round} {n}"), "issue_type": "task"}).to_string();
+        let lines = (0..5).map(line).collect::<Vec<_>>().join("\n");
+        for run in 0..3 {
+            let child = pn.pn(["batch"]).stdin(lines.clone()).json().spawn();
+            let delay = Duration::from_micros(if run == 2 { dice.below(40_000) } else { 1_000_000 });
+            let told = if run == 2 { kill_after(child, delay) } else { finished(child) };
+            acknowledged.extend(
+                told.iter()
+                    .flat_map(|made| match made {
+                        Value::Array(all) => all.clone(),
+                        one => vec![one.clone()],
+                    })
+                    .map(|made| text(&made["id"])),
+            );
+        }
+        for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+            let _ = fs::remove_file(pn.store().join(name));
+        }
+        let there: HashSet<String> = sound_issues(&pn).iter().map(|issue| text(&issue["id"])).collect();
+        assert!(acknowledged.is_subset(&there), "{:?}", acknowledged.difference(&there));
+    }
+    assert!(acknowledged.len() >= 100, "{}", acknowledged.len());
+}
+
+fn finished(child: Child) -> Vec<Value> {
+    let output = child.wait_with_output().expect("a process that ended");
+    String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// Sweeps the calls of a command that opens a store which needs work, some of them in strides.
+fn sweep_open(run: impl FnMut(&str) -> Run + Copy, check: impl FnMut(&str, bool) + Copy) {
+    let often = ["pwrite64", "openat"].map(|call| sweep(call, 7, run, check));
+    let seldom = ["write", "fsync", "fdatasync", "rename", "ftruncate", "unlink", "mkdir", "flock"];
+    let kills = often.iter().sum::<usize>() + seldom.map(|call| sweep(call, 1, run, check)).iter().sum::<usize>();
+    assert!(kills > 15, "only {kills} kills");
+}
+
+#[test]
+fn a_rebuild_killed_at_any_system_call_is_done_by_the_next_command() {
+    let pn = crate::sandbox();
+    let id = task(&pn, "one");
+    let run = |_: &str| {
+        for name in ["db.sqlite-wal", "db.sqlite-shm"] {
+            fs::write(pn.store().join(name), "stale").expect("written");
+        }
+        fs::write(pn.store().join("db.sqlite"), "this is no database\n".repeat(1000)).expect("written");
+        pn.pn(["list"])
+    };
+    sweep_open(run, |point, _| {
+        assert_eq!(ids(&pn, &["list"]), [id.as_str()], "{point}");
+        assert_eq!(event_types(&pn, &id), ["created"], "{point}");
+    });
+    assert_sound(&pn);
+}
+
+#[test]
+fn a_migration_killed_at_any_system_call_is_done_by_the_next_command() {
+    let pn = crate::sandbox();
+    let database = pn.store().join("db.sqlite");
+    let first_release = format!(
+        "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);
+         INSERT INTO _migrations VALUES ('0000_migrations', '', ''), ('0001_issues', '', '');
+         {}
+         INSERT INTO issues (id, title, issue_type, created_at, updated_at, search_text)
+            VALUES ('pn-old', 'old', 'task', '2026-02-27T14:30:00.000Z', '2026-02-27T14:30:00.000Z', 'old');
+         INSERT INTO events (subject_kind, subject_id, issue_id, event_type, actor, detail, created_at)
+            VALUES ('issue', 'pn-old', 'pn-old', 'created', 'a', '{{}}', '2026-02-27T14:30:00.000Z');
+         PRAGMA user_version = 2;",
+        include_str!("../../../pensa-engine/src/db/migrations/0001_issues.sqlite.sql")
+    );
+    let run = |_: &str| {
+        for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+            let _ = fs::remove_file(pn.store().join(name));
+        }
+        let _ = fs::remove_dir_all(pn.store().join("local"));
+        pn.tool(pn.command("sqlite3").arg(&database).arg(&first_release));
+        pn.pn(["list"])
+    };
+    sweep_open(run, |point, _| {
+        assert_eq!(ids(&pn, &["list"]), ["pn-old"], "{point}");
+        assert_eq!(event_types(&pn, "pn-old"), ["created"], "{point}");
+    });
+    assert_sound(&pn);
+}

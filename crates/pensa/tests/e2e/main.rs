@@ -14,6 +14,7 @@ mod hooks_prek;
 mod hooks_world;
 mod hostile;
 mod leases;
+mod recovery;
 mod remotes;
 mod scenarios;
 mod shapes;

@@ -209,6 +209,7 @@ fn a_fresh_clone_with_a_broken_file_says_so_until_it_is_mended() {
     for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
         let _ = fs::remove_file(pn.store().join(name));
     }
+    fs::remove_dir_all(pn.store().join("local")).expect("a clone has none");
     let broken = format!("<<<<<<< HEAD\n{good}");
     fs::write(&file, &broken).expect("written");
     for args in [vec!["list"], vec!["create", "x", "-t", "task"], vec!["export"], vec!["list"]] {
@@ -306,7 +307,13 @@ fn a_database_of_a_newer_pensa_is_refused_untouched() {
     let pn = crate::sandbox();
     task(&pn, "one");
     let database = pn.store().join("db.sqlite");
-    sqlite(&pn, &database, "PRAGMA user_version = 999");
+    sqlite(
+        &pn,
+        &database,
+        "PRAGMA user_version = 999;
+         WITH RECURSIVE n(n) AS (SELECT (SELECT COUNT(*) FROM _migrations) UNION ALL SELECT n + 1 FROM n LIMIT 999)
+         INSERT INTO _migrations SELECT 'm' || n, '', '' FROM n WHERE n < 999",
+    );
     let before = fs::read(&database).expect("a database");
     for args in [vec!["list"], vec!["create", "x", "-t", "task"], vec!["init"], vec!["doctor", "--fix"], vec!["import"]]
     {

@@ -138,7 +138,8 @@ fn roles_decide(two: &Two) {
                 continue;
             }
             // Files are there or not, whoever asks.
-            let unsupported = ["store.export", "store.import"].contains(&entry.name) && reply.status == 501;
+            let of_files = ["store.export", "store.import", "store.backup", "store.backups"];
+            let unsupported = of_files.contains(&entry.name) && reply.status == 501;
             let known = (200..300).contains(&reply.status) || unsupported;
             assert!(known || reply.json()["code"] == "invalid_input", "{told}: {reply:?}");
             let theirs = entry.scope == Scope::Server || !reply.body.contains(SECRET);

@@ -1,14 +1,22 @@
 //! The check-up of a store.
 
+mod clock;
+mod files;
+mod journal;
+
+use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::issue::{self, Issue, Move};
 use pensa_core::ops::store::{Doctor, Finding, Report, Severity};
-use pensa_core::{Access, Result, Span, graph};
+use pensa_core::{Access, Code, Error, Result, Span, graph};
+use serde_json::{Map, Value};
 
+use super::backup::own_dir;
 use crate::context::Context;
-use crate::db::{Tx, params};
+use crate::db::{NewEvent, Tx, params};
 use crate::execute::Execute;
 use crate::git;
+use crate::recover;
 use crate::sync::{self, Place};
 use crate::tables::{deps, issues};
 
@@ -22,11 +30,13 @@ impl Execute for Doctor {
             cx.require(Access::Maintain, "doctor with fix")?;
         }
         let mut report = Report::default();
-        integrity(tx, &mut report)?;
+        integrity(cx, tx, self, &mut report)?;
+        store_files(cx, tx, self, &mut report)?;
         claims(cx, tx, self.fix, &mut report)?;
-        orphans(tx, self.fix, &mut report)?;
-        blockers(tx, self.fix, &mut report)?;
+        orphans(cx, tx, self.fix, &mut report)?;
+        blockers(cx, tx, self.fix, &mut report)?;
         cycles(tx, &mut report)?;
+        clock::clock(cx, tx, &mut report)?;
         drift(cx, tx, &mut report)?;
         git::check_up(cx.store, self.fix, &mut report);
         Ok(report)
@@ -44,11 +54,48 @@ fn found(
     report.findings.push(Finding { check: check.to_owned(), severity, message, issue_id: issue.cloned(), fixable });
 }
 
-fn integrity(tx: &Tx<'_>, report: &mut Report) -> Result<()> {
-    for problem in tx.integrity_problems()? {
-        found(report, "integrity", Severity::Error, problem, None, false);
+/// Logs what a fix did; each is a change like any other.
+fn log_fix(cx: &Context<'_>, tx: &Tx<'_>, issue: Option<&IssueId>, what: &str, report: &mut Report) -> Result<()> {
+    let mut detail = Map::new();
+    detail.insert("fix".into(), event::change(Value::Null, what));
+    // The row of the issue may be what was missing.
+    let there = issue.map(|id| issues::get(tx, id)).transpose()?.flatten();
+    tx.append_event(&NewEvent {
+        subject_kind: if there.is_some() { "issue" } else { "store" },
+        subject_id: &there.as_ref().map_or_else(|| cx.store.id(), |issue| Ok(issue.id.to_string()))?,
+        issue_id: there.as_ref().map(|issue| &issue.id),
+        event_type: EventType::Fixed,
+        actor: &cx.actor,
+        token_id: cx.token.as_deref(),
+        detail,
+        at: cx.now,
+    })?;
+    report.fixes_applied.push(what.to_owned());
+    Ok(())
+}
+
+/// A damaged page or index can't be mended from within: an error that says so has the whole database rebuilt.
+fn integrity(cx: &Context<'_>, tx: &Tx<'_>, doctor: &Doctor, report: &mut Report) -> Result<()> {
+    let fixable = own_dir(cx).is_ok_and(recover::has_source);
+    for problem in tx.integrity_problems(doctor.deep)? {
+        if doctor.fix && fixable {
+            return Err(Error::new(Code::Corrupt, format!("the database is damaged: {problem}"))
+                .hint("try again: it is rebuilt before it is used again"));
+        }
+        found(report, "integrity", Severity::Error, problem, None, fixable);
     }
     Ok(())
+}
+
+/// What a store in a directory has besides its database.
+fn store_files(cx: &Context<'_>, tx: &Tx<'_>, doctor: &Doctor, report: &mut Report) -> Result<()> {
+    let Ok(store) = own_dir(cx) else { return Ok(()) };
+    let comparable = journal::health(cx, tx, store, doctor.fix, report)?;
+    if doctor.deep && comparable {
+        journal::deep(cx, tx, store, doctor.fix, report)?;
+    }
+    files::leftover(cx, tx, store, doctor.fix, report)?;
+    files::permissions(cx, tx, store, doctor.fix, report)
 }
 
 fn claims(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {
@@ -81,22 +128,20 @@ fn release(cx: &Context<'_>, tx: &Tx<'_>, claim: &Issue) -> Result<()> {
     Ok(())
 }
 
-fn orphans(tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {
+fn orphans(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {
     for dep in deps::orphans(tx)? {
         let message = format!("{} waits for {}, but one of them does not exist", dep.issue_id, dep.depends_on_id);
         found(report, "orphaned_dep", Severity::Error, message, Some(&dep.issue_id), true);
         if fix {
-            tx.execute(
-                "DELETE FROM deps WHERE issue_id = ?1 AND depends_on_id = ?2",
-                params![&dep.issue_id, &dep.depends_on_id],
-            )?;
-            report.fixes_applied.push(format!("removed dependency {} on {}", dep.issue_id, dep.depends_on_id));
+            deps::forget(tx, &dep)?;
+            let what = format!("removed dependency {} on {}", dep.issue_id, dep.depends_on_id);
+            log_fix(cx, tx, Some(&dep.issue_id), &what, report)?;
         }
     }
     Ok(())
 }
 
-fn blockers(tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {
+fn blockers(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {
     for id in deps::miscounted(tx)? {
         let message = format!("{id} has a wrong count of blockers");
         found(report, "blockers", Severity::Error, message, Some(&id), true);
@@ -104,7 +149,7 @@ fn blockers(tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {
     if fix {
         let mended = deps::recount(tx)?;
         if mended > 0 {
-            report.fixes_applied.push(format!("recounted the blockers of {mended} issues"));
+            log_fix(cx, tx, None, &format!("recounted the blockers of {mended} issues"), report)?;
         }
     }
     Ok(())

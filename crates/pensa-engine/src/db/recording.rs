@@ -1,0 +1,142 @@
+//! What a transaction on SQLite has done so far, on its way to the journal.
+//!
+//! Which changes there are is for the tables to say; the journal knows how a line looks.
+
+use std::cell::{Cell, RefCell};
+
+use pensa_core::{Error, Result, json};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::value::Param;
+use crate::backup;
+use crate::journal::{self, Journal};
+use crate::store::StoreDir;
+use crate::ticket::Ticket;
+
+/// The notes of a transaction that writes.
+#[derive(Debug)]
+pub(super) struct Recording<'c> {
+    pub(super) store: &'c StoreDir,
+    journal: &'c Journal,
+    /// Set when a segment of the journal was finished.
+    has_grown: &'c Cell<bool>,
+    /// Given back after the transaction has ended and is in the journal.
+    _ticket: Option<Ticket>,
+    /// The last event before the transaction.
+    before: Cell<i64>,
+    /// JSON, with commas between the items.
+    items: RefCell<Vec<u8>>,
+    /// While what is in the journal already is done again.
+    paused: Cell<bool>,
+    /// Whether there is more than the journal takes: then a backup is made instead.
+    too_much: Cell<bool>,
+    /// Whether an empty store was filled with what its files have.
+    filled: Cell<bool>,
+}
+
+impl<'c> Recording<'c> {
+    pub(super) fn new(
+        store: &'c StoreDir,
+        journal: &'c Journal,
+        has_grown: &'c Cell<bool>,
+        ticket: Option<Ticket>,
+    ) -> Self {
+        Self {
+            store,
+            journal,
+            has_grown,
+            _ticket: ticket,
+            before: Cell::new(0),
+            items: RefCell::default(),
+            paused: Cell::new(false),
+            too_much: Cell::new(false),
+            filled: Cell::new(false),
+        }
+    }
+
+    /// Notes nothing of all that follows: a backup is made instead. Not at once, if the files that fill the store now
+    /// could do so again: the next to open it makes up for that.
+    pub(super) fn fill(&self) {
+        self.filled.set(self.before.get() == 0);
+        self.too_much.set(true);
+    }
+
+    /// Says which event was the last before the transaction.
+    pub(super) fn begin_after(&self, event: i64) {
+        self.before.set(event);
+    }
+
+    pub(super) fn add(&self, kind: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        if self.paused.get() || self.too_much.get() {
+            return Ok(());
+        }
+        let items = &mut *self.items.borrow_mut();
+        if items.len() > journal::MAX_ITEMS {
+            self.too_much.set(true);
+            return Ok(());
+        }
+        if !items.is_empty() {
+            items.push(b',');
+        }
+        json::write_line(items, &(kind, value))
+    }
+
+    /// How much there is; what comes later can be taken back to here.
+    pub(super) fn mark(&self) -> usize {
+        self.items.borrow().len()
+    }
+
+    pub(super) fn take_back(&self, mark: usize) {
+        self.items.borrow_mut().truncate(mark);
+    }
+
+    pub(super) fn items(&self) -> Result<Vec<(String, Value)>> {
+        let items = [b"[", self.items.borrow().as_slice(), b"]"].concat();
+        serde_json::from_slice(&items).map_err(Error::internal)
+    }
+
+    /// The last event before the transaction, if the journal has later ones.
+    pub(super) fn is_behind(&self) -> Result<Option<i64>> {
+        let before = self.before.get();
+        Ok((self.journal.last(before)? > before).then_some(before))
+    }
+
+    /// Does what the journal has already, up to event `last`.
+    pub(super) fn repeat(&self, last: i64, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.paused.set(true);
+        let done = work();
+        self.paused.set(false);
+        self.before.set(last);
+        done
+    }
+
+    /// Appends what was committed to the journal. Where that is not possible, a backup is where the journal goes on.
+    pub(super) fn keep(&self, last: i64) {
+        let (before, items) = (self.before.get(), self.items.borrow());
+        if (items.is_empty() && last == before) || self.filled.get() {
+            return;
+        }
+        let in_step = self.journal.last(before).is_ok_and(|known| known == before);
+        if in_step && !self.too_much.get() {
+            // One that failed is made up for by the next to open the store.
+            let finished = self.journal.append(before, last, &items).unwrap_or(false);
+            self.has_grown.set(finished || self.has_grown.get());
+            return;
+        }
+        let _ = backup::begin_journal(self.store, self.journal, last);
+    }
+}
+
+/// A row by its columns; those that are NULL are left out.
+pub(super) struct Columns<'a>(pub(super) Vec<(&'static str, Param<'a>)>);
+
+impl Serialize for Columns<'_> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().filter_map(|(name, value)| match value {
+            Param::Null => None,
+            Param::Int(value) => Some((name, Value::from(*value))),
+            Param::Text(text) => Some((name, Value::from(text.as_ref()))),
+        }))
+    }
+}

@@ -1,0 +1,296 @@
+//! Whole databases in files: copied, looked at, and put in place of what a database holds. SQLite only.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::path::Path;
+
+use pensa_core::similar::hash64;
+use pensa_core::{Code, Error, Result};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+
+use super::migrations::{self, SCHEMA_VERSION};
+pub(crate) use super::sqlite::failed;
+use super::sqlite::{Transaction, connect};
+use crate::error;
+use crate::store::StoreDir;
+
+/// Tables that are not part of a store's state: how the schema came to be, and what was answered to requests, which
+/// stays answered whatever the state is.
+const LEFT_ALONE: [&str; 2] = ["_migrations", "answers"];
+
+/// What a file turns out to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Contents {
+    pub(crate) schema: i64,
+    /// The number of its last event.
+    pub(crate) event: i64,
+    /// A mark of the store it was made from; 0 in a file that is not a backup.
+    pub(crate) mark: i64,
+}
+
+/// Opens a file to read it, and nothing else.
+pub(crate) fn open(file: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    fs::metadata(file).map_err(|e| error::io("read", file, &e))?;
+    Connection::open_with_flags(file, flags).map_err(|e| failed(file, e))
+}
+
+/// Copies one database over another, as of one moment.
+pub(crate) fn copy_into(from: &Connection, to: &mut Connection) -> rusqlite::Result<()> {
+    let copy = Backup::new(from, to)?;
+    match copy.step(-1)? {
+        StepResult::Done => Ok(()),
+        _ => Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None)),
+    }
+}
+
+/// The number of the last event of a database, as it was last committed.
+pub(crate) fn last_event(file: &Path) -> Result<i64> {
+    let asked = open(file)?.query_row("SELECT COALESCE(MAX(id), 0) FROM events", [], |row| row.get(0));
+    asked.map_err(|e| failed(file, e))
+}
+
+/// Copies the store's database, as it was last committed, to a new file of its owner's only, marked with `mark` and
+/// synced.
+pub(crate) fn copy_store(store: &StoreDir, to: &Path, mark: i64) -> Result<Contents> {
+    copy(&connect(&store.database())?, to, mark)
+}
+
+/// The same from any open database.
+pub(crate) fn copy(from: &Connection, to: &Path, mark: i64) -> Result<Contents> {
+    StoreDir::open_private(to).map_err(|e| error::io("create", to, &e))?;
+    let write = || {
+        let mut copy = Connection::open(to)?;
+        copy_into(from, &mut copy)?;
+        // One file, without a log beside it.
+        copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+        copy.pragma_update(None, "application_id", mark)?;
+        copy.close().map_err(|(_, e)| e)
+    };
+    write().map_err(|e| failed(to, e))?;
+    File::open(to).and_then(|file| file.sync_all()).map_err(|e| error::io("write", to, &e))?;
+    inspect(to, false)
+}
+
+/// Refuses a file that is not a whole database of Pensa's that this build can read.
+pub(crate) fn inspect(file: &Path, thorough: bool) -> Result<Contents> {
+    let connection = open(file)?;
+    let no_pensa = |_: rusqlite::Error| {
+        Error::invalid(format!("{} is not a Pensa database", file.display())).hint("pn backup makes such files")
+    };
+    let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let schema = one("PRAGMA user_version").map_err(no_pensa)?;
+    if schema > SCHEMA_VERSION {
+        return Err(Error::new(
+            Code::NewerSchema,
+            format!(
+                "{} was written by a newer Pensa (schema {schema}, this one knows {SCHEMA_VERSION})",
+                file.display()
+            ),
+        )
+        .hint("update pn"));
+    }
+    one("SELECT COUNT(*) FROM _migrations, issues WHERE 0").map_err(no_pensa)?;
+    let problems = problems(&connection, thorough).map_err(|e| failed(file, e))?;
+    if let Some(first) = problems.first() {
+        return Err(Error::new(Code::Corrupt, format!("{} is damaged: {first}", file.display())));
+    }
+    let whole = one("PRAGMA page_count").and_then(|pages| Ok(pages * one("PRAGMA page_size")?));
+    let bytes = fs::metadata(file).map_err(|e| error::io("read", file, &e))?.len();
+    if i64::try_from(bytes).ok() != whole.ok() {
+        return Err(Error::new(Code::Corrupt, format!("{} is not as long as it should be", file.display())));
+    }
+    let event = one("SELECT COALESCE(MAX(id), 0) FROM events").map_err(|e| failed(file, e))?;
+    let mark = one("PRAGMA application_id").map_err(|e| failed(file, e))?;
+    Ok(Contents { schema, event, mark })
+}
+
+/// Most problems that are worth telling.
+const MAX_PROBLEMS: usize = 20;
+
+fn problems(connection: &Connection, thorough: bool) -> rusqlite::Result<Vec<String>> {
+    let check = if thorough { "PRAGMA integrity_check" } else { "PRAGMA quick_check" };
+    let mut told: Vec<String> =
+        connection.prepare(check)?.query_map([], |row| row.get(0))?.take(MAX_PROBLEMS).collect::<Result<_, _>>()?;
+    told.retain(|line| line != "ok");
+    if thorough {
+        let mut dangling = connection.prepare("PRAGMA foreign_key_check")?;
+        let rows =
+            dangling.query_map([], |row| Ok(format!("a row of {} refers to nothing", row.get::<_, String>(0)?)))?;
+        told.extend(rows.take(MAX_PROBLEMS).collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(told)
+}
+
+/// What a database has that is not as the migrations make it. Whatever somebody added is left alone.
+pub(super) fn schema_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let fresh = Connection::open_in_memory()?;
+    for migration in migrations::pending(0) {
+        fresh.execute_batch(migration.sqlite)?;
+    }
+    let parts = |of: &Connection| -> rusqlite::Result<BTreeMap<String, String>> {
+        let mut select = of.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
+        select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    };
+    let there = parts(connection)?;
+    let differs = |(name, sql): &(String, String)| there.get(name) != Some(sql);
+    let wrong = parts(&fresh)?.into_iter().filter(differs);
+    Ok(wrong.map(|(name, _)| format!("the definition of {name} is not what it should be")).collect())
+}
+
+/// Puts the contents of a file, which has the current schema, in place of all that a transaction sees.
+pub(super) fn replace_all(tx: &Transaction<'_>, file: &Path, last: i64) -> Result<()> {
+    let source = open(file)?;
+    tx.expect_many_rows()?;
+    let tell = |e| failed(file, e);
+    let tables = names(tx.connection(), "SELECT name FROM sqlite_schema WHERE type = 'table'").map_err(tell)?;
+    for table in tables.iter().filter(|name| !name.starts_with("sqlite_") && !LEFT_ALONE.contains(&name.as_str())) {
+        copy_table(&source, tx.connection(), table).map_err(tell)?;
+    }
+    let raise = "UPDATE sqlite_sequence SET seq = MAX(seq, ?1) WHERE name = 'events'";
+    let known = tx.connection().execute(raise, [last]).map_err(tell)?;
+    if known == 0 {
+        let start = "INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?1)";
+        tx.connection().execute(start, [last]).map_err(tell)?;
+    }
+    Ok(())
+}
+
+fn names(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
+    connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+}
+
+fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Result<()> {
+    let columns = names(to, &format!("SELECT name FROM pragma_table_info('{table}')"))?;
+    let list = columns.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let places = (1..=columns.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+    to.execute(&format!("DELETE FROM \"{table}\""), [])?;
+    let mut insert = to.prepare(&format!("INSERT INTO \"{table}\" ({list}) VALUES ({places})"))?;
+    let mut select = from.prepare(&format!("SELECT {list} FROM \"{table}\""))?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let values = (0..columns.len()).map(|at| row.get::<_, rusqlite::types::Value>(at));
+        insert.execute(rusqlite::params_from_iter(values.collect::<Result<Vec<_>, _>>()?))?;
+    }
+    Ok(())
+}
+
+/// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
+const COMPARED: [(&str, &str, &str); 5] = [
+    ("issues", "id", "id"),
+    ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
+    ("comments", "id", "issue_id"),
+    ("events", "CAST(id AS TEXT)", "issue_id"),
+    ("title_keys", "title_key || ' ' || issue_id", "issue_id"),
+];
+
+/// A record that is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) table: &'static str,
+    pub(crate) key: String,
+    pub(crate) issue_id: Option<String>,
+    /// Columns with a value of their own; empty if the record is missing, or should be.
+    columns: Vec<String>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { table, key, columns, .. } = self;
+        match columns.as_slice() {
+            [] => write!(f, "{table} {key} is in only one of the database and the journal"),
+            some => write!(f, "{table} {key} is not what the journal says it is, in {}", some.join(", ")),
+        }
+    }
+}
+
+/// Compares two databases record by record.
+pub(super) fn differences(live: &Transaction<'_>, expected: &Transaction<'_>) -> Result<Vec<Difference>> {
+    let mut found = Vec::new();
+    for (table, key, issue) in COMPARED {
+        let mut should = hashes(expected.connection(), table, key, issue).map_err(|e| failed(live.path(), e))?;
+        let is = hashes(live.connection(), table, key, issue).map_err(|e| failed(live.path(), e))?;
+        for (key, (hash, issue_id)) in is {
+            if should.remove(&key).is_none_or(|(expected, _)| expected != hash) {
+                found.push(Difference { table, key, issue_id, columns: Vec::new() });
+            }
+        }
+        let missing =
+            should.into_iter().map(|(key, (_, issue_id))| Difference { table, key, issue_id, columns: Vec::new() });
+        found.extend(missing);
+    }
+    for difference in found.iter_mut().take(MAX_EXPLAINED) {
+        let of = |connection| row_of(connection, difference).map_err(|e| failed(live.path(), e));
+        let (is, should) = (of(live.connection())?, of(expected.connection())?);
+        let differ = is.iter().zip(&should).filter(|((_, a), (_, b))| a != b);
+        difference.columns = differ.map(|((name, _), _)| name.clone()).collect();
+    }
+    Ok(found)
+}
+
+/// Most records of which is told in what they differ.
+const MAX_EXPLAINED: usize = 100;
+
+type Hashes = BTreeMap<String, (u64, Option<String>)>;
+
+fn hashes(connection: &Connection, table: &str, key: &str, issue: &str) -> rusqlite::Result<Hashes> {
+    let columns = names(connection, &format!("SELECT name FROM pragma_table_info('{table}')"))?;
+    let list = columns.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    // Without an index: what is compared is the table itself.
+    let sql = format!("SELECT {key}, {issue}, {list} FROM \"{table}\" NOT INDEXED");
+    let mut select = connection.prepare(&sql)?;
+    let mut rows = select.query([])?;
+    let mut found = Hashes::new();
+    while let Some(row) = rows.next()? {
+        let text = |at| row.get_ref(at).map(|value| lossy(value.as_bytes_or_null().ok().flatten()));
+        let key = text(0)?.unwrap_or_default();
+        let issue = text(1)?;
+        let mut bytes = Vec::new();
+        for at in 2..columns.len() + 2 {
+            bytes.extend_from_slice(format!("{:?}\u{1f}", row.get_ref(at)?).as_bytes());
+        }
+        found.insert(key, (hash64(&bytes), issue));
+    }
+    Ok(found)
+}
+
+fn lossy(bytes: Option<&[u8]>) -> Option<String> {
+    bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+}
+
+fn key_of(table: &str) -> &'static str {
+    COMPARED.iter().find(|(name, _, _)| *name == table).map_or("rowid", |(_, key, _)| key)
+}
+
+/// The columns of a record and their values; nothing if it is not there.
+fn row_of(connection: &Connection, wanted: &Difference) -> rusqlite::Result<Vec<(String, rusqlite::types::Value)>> {
+    let columns = names(connection, &format!("SELECT name FROM pragma_table_info('{}')", wanted.table))?;
+    let list = columns.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let sql = format!("SELECT {list} FROM \"{}\" NOT INDEXED WHERE {} = ?1", wanted.table, key_of(wanted.table));
+    let mut select = connection.prepare(&sql)?;
+    let mut rows = select.query([&wanted.key])?;
+    let Some(row) = rows.next()? else { return Ok(Vec::new()) };
+    columns.into_iter().enumerate().map(|(at, name)| Ok((name, row.get(at)?))).collect()
+}
+
+/// Takes the records that differ from where they are as they should be.
+pub(super) fn mend(live: &Transaction<'_>, expected: &Transaction<'_>, differences: &[Difference]) -> Result<()> {
+    live.expect_many_rows()?;
+    let tell = |e| failed(live.path(), e);
+    for difference in differences {
+        let (table, key) = (difference.table, key_of(difference.table));
+        let delete = format!("DELETE FROM \"{table}\" WHERE {key} = ?1");
+        live.connection().execute(&delete, [&difference.key]).map_err(tell)?;
+        let row = row_of(expected.connection(), difference).map_err(tell)?;
+        if !row.is_empty() {
+            let list = row.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+            let places = (1..=row.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+            let insert = format!("INSERT INTO \"{table}\" ({list}) VALUES ({places})");
+            let values = row.into_iter().map(|(_, value)| value);
+            live.connection().execute(&insert, rusqlite::params_from_iter(values)).map_err(tell)?;
+        }
+    }
+    Ok(())
+}

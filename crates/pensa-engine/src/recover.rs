@@ -1,0 +1,295 @@
+//! Opens a store whatever state its database is in: one that lost changes is brought up to date from the journal, one
+//! that is damaged or gone is set aside and rebuilt.
+//!
+//! How a line of the journal is done again is left to `replay`, how backups are made to `backup`.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use pensa_core::{Code, Error, Result, Timestamp};
+use uuid::Uuid;
+
+use crate::backup;
+use crate::db::{Db, Tx, params, replaced};
+use crate::journal::{self, Journal, Line};
+use crate::replay::Replay;
+use crate::store::StoreDir;
+use crate::tables::{comments, deps, events, issues};
+use crate::{error, sync, ticket};
+
+/// How often a store is looked at, and rebuilt, before its opener gives up.
+const TRIES: usize = 5;
+/// Where damaged databases go.
+const SET_ASIDE: &str = "set-aside";
+/// How many of them are kept.
+const SET_ASIDE_KEPT: usize = 3;
+/// The files of a database.
+const PARTS: [&str; 3] = ["", "-wal", "-shm"];
+
+/// Fills a database that had to be made.
+pub(crate) type Seed<'a> = &'a dyn Fn(&Tx<'_>) -> Result<()>;
+
+/// Opens the database of a store, mending it if need be; also tells what was done.
+pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<(Db, Vec<String>)> {
+    let mut notices = Vec::new();
+    for _ in 0..TRIES {
+        let seen = identity(store);
+        match look(store, now, seed) {
+            Ok(Look::Sound(db, notice)) => {
+                notices.extend(notice);
+                return Ok((db, notices));
+            }
+            Err(error) if error == replaced() => {}
+            Err(error) => return Err(error),
+            Ok(Look::Damaged(why)) => {
+                let _ticket = ticket::take(store)?;
+                // Whoever was first has put another file in place.
+                if identity(store) == seen {
+                    notices.push(rebuild(store, now, seed, &why)?);
+                }
+            }
+        }
+    }
+    Err(Error::new(Code::Corrupt, format!("{} is damaged again and again", store.database().display()))
+        .hint("see whether the disk is failing; what was set aside is in local/set-aside"))
+}
+
+/// What a look at a database finds.
+enum Look {
+    Sound(Db, Option<String>),
+    Damaged(Error),
+}
+
+fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<Look> {
+    let looked: Result<Look> = (|| {
+        let db = Db::open(store, now, seed)?;
+        if store.damage_mark().exists() {
+            examine(&db)?;
+            let cleared = fs::remove_file(store.damage_mark()).or_else(gone_is_fine);
+            cleared.map_err(|e| error::io("delete", &store.damage_mark(), &e))?;
+        }
+        // In this order: the journal is written after the database.
+        let journaled = Journal::new(store).last(-1)?;
+        let last = db.last_event()?;
+        if journaled < last {
+            make_up_for_lag(&db, store);
+        }
+        if journaled <= last {
+            return Ok(Look::Sound(db, None));
+        }
+        // To begin is to catch up.
+        db.begin_write()?.commit().map_err(|uncommitted| uncommitted.error)?;
+        let notice = (db.last_event()? > last).then(|| {
+            let count = journaled - last;
+            format!("the database had lost its last {count} events; they were taken from the journal")
+        });
+        Ok(Look::Sound(db, notice))
+    })();
+    match looked {
+        Err(e) if e.code == Code::Corrupt && (has_source(store) || sync::any(store.root())) => Ok(Look::Damaged(e)),
+        looked => looked,
+    }
+}
+
+/// A process that was killed after its commit, a lost journal, or a store from before there were journals: what the
+/// database has is kept by a backup. Unless somebody is writing just now, who will see to it.
+fn make_up_for_lag(db: &Db, store: &StoreDir) {
+    let Some(_ticket) = ticket::try_take(store) else { return };
+    let journal = Journal::new(store);
+    if let (Ok(journaled), Ok(last)) = (journal.last(-1), db.last_event())
+        && journaled < last
+    {
+        // Reading does not depend on it, and the next to write tries again.
+        let _ = backup::begin_journal(store, &journal, last);
+    }
+}
+
+fn gone_is_fine(e: io::Error) -> io::Result<()> {
+    if e.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(e) }
+}
+
+/// Looks at every page, and reads every record.
+fn examine(db: &Db) -> Result<()> {
+    let tx = db.begin_read()?;
+    if let Some(problem) = tx.integrity_problems(true)?.into_iter().next() {
+        return Err(Error::new(Code::Corrupt, problem));
+    }
+    issues::for_each(&tx, |_| Ok(()))?;
+    deps::for_each(&tx, |_| Ok(()))?;
+    comments::for_each(&tx, |_| Ok(()))?;
+    events::for_each(&tx, |_| Ok(()))
+}
+
+/// Notes that a database could not be read as it should.
+pub(crate) fn suspect(store: &StoreDir) {
+    // If not even this can be written, the next who stumbles over the damage tries again.
+    let _ = StoreDir::open_private(&store.damage_mark());
+}
+
+/// Whether there is anything besides the JSONL files from which a store can be rebuilt.
+pub(crate) fn has_source(store: &StoreDir) -> bool {
+    journal::any(store) || backup::list(store).is_ok_and(|backups| !backups.is_empty())
+}
+
+fn identity(store: &StoreDir) -> Option<(u64, u64)> {
+    fs::metadata(store.database()).ok().filter(|meta| meta.len() > 0).map(|meta| (meta.dev(), meta.ino()))
+}
+
+/// Makes the database anew from the newest backup that can be read and the journal after it. The caller holds the
+/// ticket.
+fn rebuild(store: &StoreDir, now: Timestamp, seed: Seed<'_>, why: &Error) -> Result<String> {
+    store.refuse_foreign_local()?;
+    let draft = store.local_dir("")?.join(format!("rebuild-{}.tmp", Uuid::new_v4().simple()));
+    let rebuilt = (|| {
+        StoreDir::open_private(&draft).map_err(|e| error::io("create", &draft, &e))?;
+        let mut db = Db::loose(store, Some(&draft), now)?;
+        let told = fill(&mut db, store, now, seed)?.told;
+        db.finish()?;
+        let aside = set_aside(store, now)?;
+        put_in_place(store, &draft)?;
+        Ok((told, aside))
+    })();
+    if rebuilt.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    let (told, aside) = rebuilt?;
+    let place = aside.map_or_else(String::new, |dir| format!("; the old one is in {}", dir.display()));
+    Ok(format!("the database could not be used ({}) and was rebuilt from {told}{place}", why.message))
+}
+
+fn put_in_place(store: &StoreDir, draft: &Path) -> Result<()> {
+    let path = store.database();
+    let put = || {
+        fs::rename(draft, &path)?;
+        fs::remove_file(store.damage_mark()).or_else(gone_is_fine)?;
+        File::open(store.root())?.sync_all()
+    };
+    put().map_err(|e| error::io("write", &path, &e))
+}
+
+/// Moves the files of a database to where they can be looked at later; nothing if there is nothing to look at.
+fn set_aside(store: &StoreDir, now: Timestamp) -> Result<Option<PathBuf>> {
+    let parts = PARTS.map(|ending| {
+        let mut path = store.database().into_os_string();
+        path.push(ending);
+        PathBuf::from(path)
+    });
+    let all = store.local_dir(SET_ASIDE)?;
+    let dir = all.join(format!("{}-{}", backup::compact(now), Uuid::new_v4().simple()));
+    let is_worth_it = parts.iter().any(|path| fs::metadata(path).is_ok_and(|meta| meta.len() > 0));
+    if is_worth_it {
+        store.local_dir(&format!("{SET_ASIDE}/{}", dir.file_name().unwrap_or_default().display()))?;
+    }
+    for path in parts {
+        let moved = match path.file_name() {
+            Some(name) if is_worth_it => fs::rename(&path, dir.join(name)),
+            _ => fs::remove_file(&path),
+        };
+        moved.or_else(gone_is_fine).map_err(|e| error::io("set aside", &path, &e))?;
+    }
+    forget_old(&all);
+    Ok(is_worth_it.then_some(dir))
+}
+
+fn forget_old(all: &Path) {
+    let Ok(entries) = fs::read_dir(all) else { return };
+    let mut dirs: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    dirs.sort_unstable();
+    for old in dirs.iter().rev().skip(SET_ASIDE_KEPT) {
+        let _ = fs::remove_dir_all(old);
+    }
+}
+
+/// Where a rebuilt database begins, before the journal is done again.
+struct Base {
+    /// The journal goes on after this event.
+    after: i64,
+    told: String,
+    has_history: bool,
+}
+
+/// What a database was filled with.
+#[derive(Debug)]
+pub(crate) struct Filled {
+    /// From what, for people.
+    told: String,
+    /// Pieces of the journal that are missing or cannot be read.
+    pub(crate) missing: usize,
+    /// Whether all events are those that were logged.
+    pub(crate) has_history: bool,
+}
+
+/// Fills an empty loose database with all that is known of a store; tells from what.
+pub(crate) fn fill(db: &mut Db, store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<Filled> {
+    let base = match base_file(db, store, now)? {
+        Some(base) => base,
+        None => base_without_file(db, store, seed)?,
+    };
+    let tx = db.begin_write()?;
+    let missing = replay_after(&tx, store, base.after)?;
+    tx.commit().map_err(|uncommitted| uncommitted.error)?;
+    let journal = if journal::any(store) { " and the journal" } else { "" };
+    let lost = match missing {
+        0 => String::new(),
+        n => format!("; {n} parts of the journal are missing or unreadable"),
+    };
+    Ok(Filled { told: format!("{}{journal}{lost}", base.told), missing, has_history: base.has_history })
+}
+
+/// The newest file that can be read and from which the journal leads on.
+fn base_file(db: &mut Db, store: &StoreDir, now: Timestamp) -> Result<Option<Base>> {
+    let boundary = journal::last_boundary(store)?;
+    for backup in backup::list(store)? {
+        let is_late = boundary.as_ref().is_none_or(|boundary| backup.event >= boundary.last);
+        if is_late && backup::is_sound(&backup.path) && db.fill_from(&backup.path, now).is_ok() {
+            return Ok(Some(Base { after: backup.event, told: "a backup".to_owned(), has_history: true }));
+        }
+    }
+    let Some(boundary) = boundary else { return Ok(None) };
+    let source = backup::dir(store).join(&boundary.from);
+    if backup::is_sound(&source) && db.fill_from(&source, now).is_ok() {
+        let told = "the file it was last restored from".to_owned();
+        return Ok(Some(Base { after: boundary.before, told, has_history: true }));
+    }
+    Ok(None)
+}
+
+/// A journal that goes back to the first event needs nothing else; for any other, the last export is the best there is.
+fn base_without_file(db: &mut Db, store: &StoreDir, seed: Seed<'_>) -> Result<Base> {
+    let begins = journal::segments(store)?.first().map(|(first, _)| *first);
+    if begins == Some(1) {
+        return Ok(Base { after: 0, told: "nothing else".to_owned(), has_history: true });
+    }
+    let last = Journal::new(store).last(-1)?;
+    let tx = db.begin_write()?;
+    seed(&tx)?;
+    // The journal's events keep their numbers; those of this import come after them.
+    tx.execute("UPDATE events SET id = -id", params![])?;
+    tx.execute("UPDATE events SET id = ?1 - id", params![last])?;
+    tx.commit().map_err(|uncommitted| uncommitted.error)?;
+    Ok(Base { after: 0, told: "the JSONL files".to_owned(), has_history: false })
+}
+
+/// Does all of the journal after an event again, as far as it can be read; tells how many pieces are missing.
+fn replay_after(tx: &Tx<'_>, store: &StoreDir, after: i64) -> Result<usize> {
+    tx.expect_many_rows()?;
+    let replay = Replay::new(tx)?;
+    let (mut known, mut missing) = (after, 0);
+    journal::read(store, after, |line| {
+        let Line::Entry(entry) = line else {
+            missing += 1;
+            return Ok(());
+        };
+        let whole = entry.items.iter().rposition(|(kind, _)| kind == "restored").map_or(0, |at| at + 1);
+        missing += usize::from(entry.before != known && whole == 0);
+        for (kind, value) in entry.items.into_iter().skip(whole) {
+            replay.apply(&kind, value)?;
+        }
+        known = entry.last;
+        Ok(())
+    })?;
+    replay.settle()?;
+    Ok(missing)
+}

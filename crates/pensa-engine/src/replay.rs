@@ -1,0 +1,225 @@
+//! Does again what the journal says was done: one item at a time, over the tables.
+//!
+//! Where the lines come from is the journal's job; which of them are missing is for the callers to say.
+
+use pensa_core::comment::Comment;
+use pensa_core::dep::Dep;
+use pensa_core::id::{CommentId, IssueId, TokenId};
+use pensa_core::issue::Issue;
+use pensa_core::project::{Project, ProjectName, Token};
+use pensa_core::sync::{Conflict, ConflictId};
+use pensa_core::{Code, Error, Result, Span, Timestamp};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::db::{Param, Tx, params};
+use crate::journal::{self, Line};
+use crate::store::StoreDir;
+use crate::tables::agreements::{self, Agreement};
+use crate::tables::{comments, conflicts, deps, issues, operations, projects, tombstones};
+
+/// A row of `issues` as the journal has it: also what nobody is shown.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct IssueRow<I> {
+    /// How long a renewal of the lease lasts, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lease_ms: Option<i64>,
+    #[serde(flatten)]
+    issue: I,
+}
+
+impl<'a> IssueRow<&'a Issue> {
+    pub(crate) fn of(issue: &'a Issue) -> Self {
+        Self { lease_ms: issue.lease.map(Span::as_millis), issue }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct TokenRow<T> {
+    pub(crate) hash: String,
+    #[serde(flatten)]
+    pub(crate) token: T,
+}
+
+/// Brings a database that is behind its journal (its log was lost, or an old file was put back) up to date, as a part
+/// of the transaction that noticed.
+pub(crate) fn catch_up(tx: &Tx<'_>) -> Result<()> {
+    let Some((before, store)) = tx.is_behind()? else { return Ok(()) };
+    store.refuse_foreign_local()?;
+    let mut last = before;
+    tx.expect_many_rows()?;
+    let replay = Replay::new(tx)?;
+    let work = || {
+        journal::read(store, before, |line| {
+            let Line::Entry(entry) = line else { return Err(too_old(store)) };
+            if entry.before != last {
+                return Err(too_old(store));
+            }
+            for (kind, value) in entry.items {
+                if kind == "restored" || kind == "gap" {
+                    return Err(too_old(store));
+                }
+                replay.apply(&kind, value)?;
+            }
+            last = entry.last;
+            Ok(())
+        })
+    };
+    let done = tx.repeat(before, work);
+    done?;
+    tx.repeat(last, || replay.settle())
+}
+
+/// The error of a database that the journal alone cannot bring up to date.
+fn too_old(store: &StoreDir) -> Error {
+    Error::new(Code::Corrupt, format!("{} is older than its journal goes back", store.database().display()))
+        .hint("it is rebuilt from a backup when the store is next opened")
+}
+
+/// Applies items of the journal to the tables.
+#[derive(Debug)]
+pub(crate) struct Replay<'t, 'c> {
+    tx: &'t Tx<'c>,
+    /// The columns that an event has here; one that a newer Pensa wrote may have more.
+    event_columns: Vec<String>,
+}
+
+impl<'t, 'c> Replay<'t, 'c> {
+    pub(crate) fn new(tx: &'t Tx<'c>) -> Result<Self> {
+        let event_columns = tx.query("SELECT name FROM pragma_table_info('events')", params![], |row| row.text(0))?;
+        Ok(Self { tx, event_columns })
+    }
+
+    /// Does one item again; one of a kind that is not known here is left out.
+    pub(crate) fn apply(&self, kind: &str, value: Value) -> Result<()> {
+        let tx = self.tx;
+        match kind {
+            "event" => self.event(&value),
+            "issue" => put_issue(tx, read(value)?),
+            "issue_deleted" => match issues::get(tx, &read::<IssueId>(value)?)? {
+                Some(issue) => issues::delete(tx, &issue),
+                None => Ok(()),
+            },
+            "dep" => put_dep(tx, &read(value)?),
+            "dep_removed" => remove_dep(tx, &read(value)?),
+            "comment" => put_comment(tx, &read(value)?),
+            "comment_deleted" => remove_comment(tx, &read(value)?),
+            "issue_renamed" => {
+                let (old, new): (IssueId, IssueId) = read(value)?;
+                issues::rename(tx, &old, &new)
+            }
+            "issue_recalled" => operations::recall(tx, &read(value)?),
+            "tombstone" => tombstones::put(tx, &read(value)?),
+            "conflict" => {
+                let (conflict, at): (Conflict, Timestamp) = read(value)?;
+                conflicts::note(tx, &conflict, at).map(drop)
+            }
+            "conflict_settled" => {
+                let (id, at): (ConflictId, Timestamp) = read(value)?;
+                conflicts::settle(tx, &id, at)
+            }
+            "agreement" => {
+                let (place, agreement, event, at): (String, Agreement, i64, Timestamp) = read(value)?;
+                agreements::put(tx, &place, &agreement, event, at)
+            }
+            "project" => put_project(tx, &read(value)?),
+            "project_archived" => {
+                let (name, at): (ProjectName, Option<Timestamp>) = read(value)?;
+                projects::set_archived(tx, &name, at)
+            }
+            "token" => put_token(tx, &read(value)?),
+            "token_revoked" => {
+                let (id, at): (TokenId, Timestamp) = read(value)?;
+                projects::revoke(tx, &id, at)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn event(&self, value: &Value) -> Result<()> {
+        let known = |name: &&String| self.event_columns.contains(name);
+        let fields = value.as_object().ok_or_else(|| unreadable("an event"))?;
+        let names: Vec<&String> = fields.keys().filter(known).collect();
+        let values = names.iter().map(|name| match &fields[name.as_str()] {
+            Value::Null => Ok(Param::Null),
+            Value::Number(number) => number.as_i64().map(Param::Int).ok_or_else(|| unreadable("a number")),
+            Value::String(text) => Ok(Param::from(text)),
+            _ => Err(unreadable("an event")),
+        });
+        let list = names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+        let places = (1..=names.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+        let sql = format!("INSERT INTO events ({list}) VALUES ({places}) ON CONFLICT (id) DO NOTHING");
+        self.tx.send(&sql, &values.collect::<Result<Vec<_>>>()?)
+    }
+
+    /// Puts in order what depends on more than one item.
+    pub(crate) fn settle(&self) -> Result<()> {
+        for sql in [
+            "DELETE FROM deps WHERE issue_id NOT IN (SELECT id FROM issues)
+                OR depends_on_id NOT IN (SELECT id FROM issues)",
+            "DELETE FROM comments WHERE issue_id NOT IN (SELECT id FROM issues)",
+            "UPDATE issues SET fixes = NULL WHERE fixes NOT IN (SELECT id FROM issues)",
+            "UPDATE events SET issue_id = NULL WHERE issue_id NOT IN (SELECT id FROM issues)",
+        ] {
+            self.tx.execute(sql, params![])?;
+        }
+        deps::recount(self.tx).map(drop)
+    }
+}
+
+fn read<T: DeserializeOwned>(value: Value) -> Result<T> {
+    serde_json::from_value(value).map_err(unreadable)
+}
+
+fn unreadable(why: impl std::fmt::Display) -> Error {
+    Error::new(Code::Corrupt, format!("the journal holds something unreadable: {why}"))
+}
+
+fn put_issue(tx: &Tx<'_>, row: IssueRow<Issue>) -> Result<()> {
+    let mut issue = row.issue;
+    issue.lease = row.lease_ms.map(Span::from_millis);
+    match issues::get(tx, &issue.id)? {
+        Some(known) => issues::replace(tx, &known, &issue),
+        None => issues::insert(tx, &issue),
+    }
+}
+
+fn put_dep(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
+    match issues::get(tx, &dep.depends_on_id)? {
+        Some(parent) if !deps::insert(tx, dep, &parent)? => deps::set_extra(tx, dep),
+        Some(_) => Ok(()),
+        // What its issue was is lost; so is this.
+        None => Ok(()),
+    }
+}
+
+fn remove_dep(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
+    match issues::get(tx, &dep.depends_on_id)? {
+        Some(parent) => deps::remove(tx, &dep.issue_id, &parent).map(drop),
+        None => Ok(()),
+    }
+}
+
+fn put_comment(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
+    remove_comment(tx, &comment.id)?;
+    comments::insert(tx, comment)
+}
+
+fn remove_comment(tx: &Tx<'_>, id: &CommentId) -> Result<()> {
+    tx.send("DELETE FROM comments WHERE id = ?1", params![id])
+}
+
+fn put_project(tx: &Tx<'_>, project: &Project) -> Result<()> {
+    match projects::get(tx, &project.name)? {
+        Some(_) => Ok(()),
+        None => projects::insert(tx, project),
+    }
+}
+
+fn put_token(tx: &Tx<'_>, row: &TokenRow<Token>) -> Result<()> {
+    match projects::token(tx, &row.token.id)? {
+        Some(_) => Ok(()),
+        None => projects::insert_token(tx, &row.token, &row.hash),
+    }
+}
