@@ -46,7 +46,8 @@ pub(crate) fn sqlite(error: rusqlite::Error) -> Error {
     }
 }
 
-const REBUILT: &str = "try again: what can be rebuilt from local/backups, local/journal and the JSONL files is";
+const REBUILT: &str =
+    "try again: it is rebuilt from local/backups, local/journal or the JSONL files, if those are there";
 
 /// Failures that can only come from a damaged file: it ends too early, or what the schema says is not there.
 fn is_damage(error: &rusqlite::Error) -> bool {

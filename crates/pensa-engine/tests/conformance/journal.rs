@@ -588,7 +588,7 @@ fn a_migration_is_preceded_by_a_backup_and_an_old_backup_can_be_restored() {
     let version: i64 = raw.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a version");
     assert_eq!((kept.len(), version), (1, 2), "as it was before");
     let report = engine.call("a", &Doctor { fix: false, deep: true }).expect("a report");
-    assert!(report.findings.iter().all(|finding| finding.severity == Severity::Info), "{report:?}");
+    assert!(report.findings.iter().all(|finding| finding.severity != Severity::Error), "{report:?}");
     drop(raw);
     create(&engine, "new");
     restore(&engine, &kept[0].path);
