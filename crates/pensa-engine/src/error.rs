@@ -46,10 +46,16 @@ pub(crate) fn sqlite(error: rusqlite::Error) -> Error {
     }
 }
 
-const REBUILT: &str = "try again: what can be rebuilt from local/backups, local/journal and the JSONL files is";
+const REBUILT: &str =
+    "try again: it is rebuilt from local/backups, local/journal or the JSONL files, if those are there";
 
-/// Failures that can only come from a damaged file: it ends too early, or what the schema says is not there.
+/// Failures that can only come from a damaged file: it ends too early, what the schema says is not there, or a value
+/// is not of its column's kind.
 fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error as E;
+    if matches!(error, E::Utf8Error(..) | E::FromSqlConversionFailure(..) | E::InvalidColumnType(..)) {
+        return true;
+    }
     let (code, message) = match error {
         rusqlite::Error::SqliteFailure(failure, message) => (failure.extended_code, message.as_deref()),
         rusqlite::Error::SqlInputError { error, msg, .. } => (error.extended_code, Some(msg.as_str())),
