@@ -70,6 +70,7 @@ impl World {
             for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
                 let _ = fs::remove_file(self.store().root().join(file));
             }
+            let _ = fs::remove_dir_all(self.store().root().join("local"));
             return self.engine.another().expect("a fresh clone imports by itself");
         };
         let ids = Arc::new(RepeatingIds(AtomicU32::new(0x1000)));
