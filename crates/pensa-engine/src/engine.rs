@@ -174,6 +174,11 @@ impl Engine {
         self.db.is_orphaned()
     }
 
+    /// Why the store's database could not be reached a moment ago, unless it is back.
+    pub fn away(&self) -> Option<Error> {
+        self.db.away()
+    }
+
     pub fn now(&self) -> Result<Timestamp> {
         self.clock.now()
     }

@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task;
 use tokio::time::timeout;
 
-use crate::gather::{Gathered, IMPATIENCE, Work};
+use crate::gather::{FORBEARANCE, GLANCE, Gathered, IMPATIENCE, Work};
 use crate::reader::Reader;
 
 /// Connections, and threads, for reads that take long.
@@ -186,7 +186,20 @@ async fn far_answer(far: &Arc<Gathered>, caller: Caller, question: Option<&str>,
         return answer.map_err(|_| unexpected())?;
     }
     far.nudge();
-    in_time(answer).await
+    let mut wait = FORBEARANCE;
+    let told = async {
+        loop {
+            match timeout(wait, &mut answer).await {
+                Ok(answer) => return answer.map_err(|_| unexpected())?,
+                // A long answer may come yet, but not from a database that is gone.
+                Err(_) => match far.away() {
+                    Some(error) => return Err(error),
+                    None => wait = GLANCE,
+                },
+            }
+        }
+    };
+    timeout(PATIENCE, told).await.unwrap_or_else(|_| Err(too_long()))
 }
 
 /// Waits for an answer, but not for ever.

@@ -27,6 +27,10 @@ const TOGETHER: usize = 64;
 const CROWD: usize = 32;
 /// How long a question waits before it asks for help.
 pub(crate) const IMPATIENCE: Duration = Duration::from_millis(5);
+/// How long a question waits for a database that is known to be away: whoever asks is to be told within five seconds.
+pub(crate) const FORBEARANCE: Duration = Duration::from_millis(4200);
+/// How often it is looked for that while a question goes on waiting.
+pub(crate) const GLANCE: Duration = Duration::from_millis(200);
 /// Most questions of one store that wait.
 const MAX_WAITING: usize = 4096;
 /// Most bytes of answers that are kept; then all are forgotten.
@@ -102,6 +106,11 @@ impl Gathered {
         if !queue.waiting.is_empty() {
             self.help(&mut queue);
         }
+    }
+
+    /// Why nobody may get an answer now, if that is known.
+    pub(crate) fn away(&self) -> Option<Error> {
+        lock(&self.engine).away()
     }
 
     fn help(self: &Arc<Self>, queue: &mut Queue) {

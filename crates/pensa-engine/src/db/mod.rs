@@ -89,6 +89,14 @@ impl Db {
         }
     }
 
+    /// Why the database could not be reached a moment ago, if it lies elsewhere and is not back.
+    pub(crate) fn away(&self) -> Option<Error> {
+        match self {
+            Db::Sqlite(_) => None,
+            Db::Postgres(database) => database.away(),
+        }
+    }
+
     pub(crate) fn is_orphaned(&self) -> bool {
         match self {
             Db::Sqlite(database) => database.is_orphaned(),

@@ -89,6 +89,10 @@ enum Mode {
 }
 
 impl Database {
+    pub(crate) fn away(&self) -> Option<Error> {
+        self.pool.away()
+    }
+
     pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
         self.begin(Mode::Read)
     }

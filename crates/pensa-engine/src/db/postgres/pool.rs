@@ -14,6 +14,8 @@ use super::failure::Failure;
 
 /// After a failure to connect, others are told the same for this long instead of trying too.
 const BREATH: Duration = Duration::from_millis(500);
+/// A failure to connect that says nothing about now.
+const LONG_AGO: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct Pool {
@@ -97,6 +99,12 @@ impl Pool {
                 Err(Failure::other(failure.error))
             }
         }
+    }
+
+    /// Why the database could not be reached a moment ago, unless it was since.
+    pub(super) fn away(&self) -> Option<Error> {
+        let state = self.lock();
+        state.down.as_ref().filter(|(at, _)| at.elapsed() < LONG_AGO).map(|(_, error)| error.clone())
     }
 
     fn loan(self: &Arc<Self>, connection: Connection) -> Loan {
