@@ -34,9 +34,14 @@ pub(crate) type Seed<'a> = &'a dyn Fn(&Tx<'_>) -> Result<()>;
 /// Opens the database of a store, mending it if need be; also tells what was done.
 pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<(Db, Vec<String>)> {
     let mut notices = Vec::new();
+    // What was just filled from the files needs no backup yet.
+    let is_fresh = is_fresh(store);
+    if is_fresh {
+        make(store, now, seed)?;
+    }
     for _ in 0..TRIES {
         let seen = identity(store);
-        match look(store, now, seed) {
+        match look(store, now, seed, is_fresh) {
             Ok(Look::Sound(db, notice)) => {
                 notices.extend(notice);
                 return Ok((db, notices));
@@ -62,7 +67,7 @@ enum Look {
     Damaged(Error),
 }
 
-fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<Look> {
+fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>, is_fresh: bool) -> Result<Look> {
     let looked: Result<Look> = (|| {
         let db = Db::open(store, now, seed)?;
         if store.damage_mark().exists() {
@@ -73,7 +78,7 @@ fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<Look> {
         // In this order: the journal is written after the database.
         let journaled = Journal::new(store).last(-1)?;
         let last = db.last_event()?;
-        if journaled < last {
+        if journaled < last && !is_fresh {
             make_up_for_lag(&db, store);
         }
         if journaled <= last {
@@ -137,24 +142,55 @@ fn identity(store: &StoreDir) -> Option<(u64, u64)> {
     fs::metadata(store.database()).ok().filter(|meta| meta.len() > 0).map(|meta| (meta.dev(), meta.ino()))
 }
 
+/// Whether this is a clone that has its files and nothing else.
+fn is_fresh(store: &StoreDir) -> bool {
+    !store.database().exists() && sync::any(store.root()) && !has_source(store)
+}
+
+/// Makes the database of a fresh clone: beside its place, so that nobody sees half of it and nothing is written twice.
+fn make(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<()> {
+    store.local_dir("")?;
+    let _ticket = ticket::take(store)?;
+    if !is_fresh(store) {
+        return Ok(());
+    }
+    build(store, now, |db| {
+        let tx = db.begin_write()?;
+        seed(&tx)?;
+        tx.commit().map_err(|uncommitted| uncommitted.error)
+    })
+    .and_then(|(draft, ())| put_in_place(store, &draft))
+}
+
+/// A database that `fill` has filled, in a file that is not yet in its place.
+fn build<T>(store: &StoreDir, now: Timestamp, fill: impl FnOnce(&mut Db) -> Result<T>) -> Result<(PathBuf, T)> {
+    let draft = store.local_dir("")?.join(format!("rebuild-{}.tmp", Uuid::new_v4().simple()));
+    let built = (|| {
+        StoreDir::open_private(&draft).map_err(|e| error::io("create", &draft, &e))?;
+        let mut db = Db::loose(store, Some(&draft), now)?;
+        let told = fill(&mut db)?;
+        db.finish()?;
+        Ok(told)
+    })();
+    match built {
+        Ok(told) => Ok((draft, told)),
+        Err(e) => {
+            let _ = fs::remove_file(&draft);
+            Err(e)
+        }
+    }
+}
+
 /// Makes the database anew from the newest backup that can be read and the journal after it. The caller holds the
 /// ticket.
 fn rebuild(store: &StoreDir, now: Timestamp, seed: Seed<'_>, why: &Error) -> Result<String> {
     store.refuse_foreign_local()?;
-    let draft = store.local_dir("")?.join(format!("rebuild-{}.tmp", Uuid::new_v4().simple()));
-    let rebuilt = (|| {
-        StoreDir::open_private(&draft).map_err(|e| error::io("create", &draft, &e))?;
-        let mut db = Db::loose(store, Some(&draft), now)?;
-        let told = fill(&mut db, store, now, seed)?.told;
-        db.finish()?;
-        let aside = set_aside(store, now)?;
-        put_in_place(store, &draft)?;
-        Ok((told, aside))
-    })();
-    if rebuilt.is_err() {
+    let (draft, told) = build(store, now, |db| Ok(fill(db, store, now, seed)?.told))?;
+    let put = set_aside(store, now).and_then(|aside| put_in_place(store, &draft).map(|()| aside));
+    if put.is_err() {
         let _ = fs::remove_file(&draft);
     }
-    let (told, aside) = rebuilt?;
+    let aside = put?;
     let place = aside.map_or_else(String::new, |dir| format!("; the old one is in {}", dir.display()));
     Ok(format!("the database could not be used ({}) and was rebuilt from {told}{place}", why.message))
 }

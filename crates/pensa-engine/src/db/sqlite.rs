@@ -28,7 +28,7 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// what a group of operations changes must fit.
 const WRITER_CACHE_KIB: i64 = -16_000;
 /// The same during an import, whose pages would otherwise be written again and again.
-const LARGE_CACHE_KIB: i64 = -128_000;
+const LARGE_CACHE_KIB: i64 = -64_000;
 /// How often a file is opened that is replaced meanwhile.
 const OPEN_TRIES: usize = 10;
 const BUSY_TIMEOUT: Duration = Duration::from_millis(5000);
@@ -85,7 +85,10 @@ impl Database {
                 None => Connection::open_in_memory()?,
             };
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+            // Whoever fills it sees to its references, and throws it away if anything goes wrong.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
+            connection.pragma_update(None, "journal_mode", "OFF")?;
+            connection.pragma_update(None, "synchronous", "OFF")?;
             connection.set_prepared_statement_cache_capacity(64);
             Ok(connection)
         };

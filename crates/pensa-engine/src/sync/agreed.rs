@@ -47,11 +47,16 @@ impl Known {
         files::contents(&self.dir)
     }
 
-    /// Whether this was agreed on; most often the lengths tell that it was not.
-    fn has(&self, contents: &Contents) -> Result<bool> {
-        let length = |path: &PathBuf| fs::metadata(path).ok().map(|meta| meta.len());
-        let ours = contents.iter().map(|content| content.as_ref().map(|content| content.bytes.len() as u64));
-        Ok(files::paths(&self.dir).iter().map(length).eq(ours) && self.contents()? == *contents)
+    /// Which of these contents were agreed on; most often the lengths tell which were not.
+    fn has(&self, contents: &Contents) -> Result<[bool; COLLECTIONS.len()]> {
+        let mut same = [false; COLLECTIONS.len()];
+        for ((same, content), path) in same.iter_mut().zip(contents).zip(files::paths(&self.dir)) {
+            *same = match content {
+                None => !path.exists(),
+                Some(content) => files::read_if_long(&path, content.bytes.len())?.as_ref() == Some(content),
+            };
+        }
+        Ok(same)
     }
 }
 
@@ -71,26 +76,36 @@ pub(super) fn last(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<Optio
 pub(super) fn agree(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents) -> Result<()> {
     let store = cx.store.dir()?;
     let head = git::head(&place.project);
-    let copy = match last(store, tx, place)? {
-        Some(known) if known.has(contents)? => {
+    let last = last(store, tx, place)?;
+    let same = last.as_ref().map_or(Ok([false; COLLECTIONS.len()]), |known| known.has(contents))?;
+    let copy = match last {
+        Some(known) if same.iter().all(|same| *same) => {
             if known.agreement.head == head {
                 return Ok(());
             }
             known.agreement.copy
         }
-        _ => write(store, contents)?,
+        last => write(store, contents, last.as_ref().map(|known| (&known.dir, same)))?,
     };
     agreements::put(tx, &place.name, &Agreement { copy, head }, events::last(tx)?, cx.now)?;
     sweep(store, tx)
 }
 
-fn write(store: &StoreDir, contents: &Contents) -> Result<String> {
+/// Makes a copy. What is the same as in the one before is a second name of that: copies never change.
+fn write(
+    store: &StoreDir,
+    contents: &Contents,
+    before: Option<(&PathBuf, [bool; COLLECTIONS.len()])>,
+) -> Result<String> {
     let name = Uuid::now_v7().simple().to_string();
     let copy = store.local_dir("agreed")?.join(&name);
     fs::create_dir(&copy).map_err(|e| error::io("create", &copy, &e))?;
-    for (content, collection) in contents.iter().zip(COLLECTIONS) {
-        if let Some(content) = content {
-            let path = files::path_of(&copy, collection);
+    for (at, (content, collection)) in contents.iter().zip(COLLECTIONS).enumerate() {
+        let Some(content) = content else { continue };
+        let path = files::path_of(&copy, collection);
+        let is_linked = before
+            .is_some_and(|(before, same)| same[at] && fs::hard_link(files::path_of(before, collection), &path).is_ok());
+        if !is_linked {
             fs::write(&path, &content.bytes).map_err(|e| error::io("write", &path, &e))?;
         }
     }

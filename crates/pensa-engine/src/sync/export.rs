@@ -46,12 +46,11 @@ pub(crate) fn export(cx: &Context<'_>, tx: &Tx<'_>, place: &Place) -> Result<Tra
     let mut after = Contents::default();
     for ((bytes, count), (slot, collection)) in rendered.into_iter().zip(after.iter_mut().zip(COLLECTIONS)) {
         let path = files::path_of(&place.dir, collection);
-        let was = files::read(&path)?;
         // Most stores never delete anything.
-        if collection.is_optional() && was.is_none() && count == 0 {
+        if collection.is_optional() && count == 0 && !path.exists() {
             continue;
         }
-        let stamp = match was {
+        let stamp = match files::read_if_long(&path, bytes.len())? {
             Some(same) if same.bytes == bytes => same.stamp,
             _ => Some(files::write(&drafts, &path, &bytes)?),
         };

@@ -103,6 +103,14 @@ pub(super) fn read(path: &Path) -> Result<Option<Content>> {
     }
 }
 
+/// What a file has, if it is there and has this length.
+pub(super) fn read_if_long(path: &Path, length: usize) -> Result<Option<Content>> {
+    match fs::metadata(path) {
+        Ok(meta) if meta.len() == length as u64 => read(path),
+        _ => Ok(None),
+    }
+}
+
 /// Replaces a file and tells which one is there now. The draft lies in `drafts`, where git does not look, under a name
 /// that nobody can have taken.
 pub(super) fn write(drafts: &Path, path: &Path, bytes: &[u8]) -> Result<Stamp> {
