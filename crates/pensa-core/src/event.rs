@@ -30,6 +30,8 @@ pub enum EventType {
     Imported,
     Undone,
     Fixed,
+    ConflictFound,
+    ConflictResolved,
 }
 
 impl EventType {
@@ -52,6 +54,8 @@ impl EventType {
             EventType::Imported => "imported",
             EventType::Undone => "undone",
             EventType::Fixed => "fixed",
+            EventType::ConflictFound => "conflict_found",
+            EventType::ConflictResolved => "conflict_resolved",
         }
     }
 }

@@ -10,4 +10,4 @@ pub(crate) mod issue;
 pub(crate) mod lease;
 pub(crate) mod project;
 mod store;
-mod undo;
+pub(crate) mod undo;

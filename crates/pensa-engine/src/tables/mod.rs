@@ -10,6 +10,7 @@ pub(crate) mod events;
 pub(crate) mod issues;
 pub(crate) mod operations;
 pub(crate) mod projects;
+pub(crate) mod seen_files;
 pub(crate) mod tombstones;
 
 use pensa_core::issue::Extra;

@@ -8,7 +8,7 @@ use std::thread;
 
 use pensa_core::Result;
 use pensa_core::ops::store::{Doctor, Severity};
-use pensa_core::ops::{backup, batch, comment, dep, issue, project, store, token};
+use pensa_core::ops::{backup, batch, comment, conflict, dep, issue, project, store, token};
 use pensa_engine::{Caller, Context, Engine, Execute, GroupWriter, Projects, StoreDir, Tx, entry};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -157,6 +157,37 @@ fn an_old_database_file_put_back_is_brought_up_to_date() {
     let before = everything(&site.open());
     site.delete_database();
     assert_eq!(everything(&site.open()), before);
+}
+
+/// A value that lost is nowhere else once the files have the one that was kept.
+#[test]
+fn conflicts_are_not_lost_with_the_end_of_the_log() {
+    let site = Site::new();
+    let engine = site.open();
+    let id = create(&engine, "a title");
+    run::<store::Export>(&engine, "alice", json!({}));
+    run::<issue::Update>(&engine, "alice", json!({"id": id, "title": "ours, and newer"}));
+    let file = site.path("issues.jsonl");
+    let theirs = fs::read_to_string(&file).expect("a file").replace("a title", "theirs");
+    fs::write(&file, theirs).expect("edited");
+    let old: Vec<_> =
+        ["db.sqlite", "db.sqlite-wal"].map(|name| (name, fs::read(site.path(name)).expect("a file"))).into();
+    assert_eq!(run::<store::Import>(&engine, "alice", json!({})).conflicts, 1);
+    run::<store::Export>(&engine, "alice", json!({}));
+    assert!(!fs::read_to_string(&file).expect("a file").contains("theirs"));
+    drop(engine);
+    site.delete_database();
+    for (name, bytes) in old {
+        fs::write(site.path(name), bytes).expect("put back");
+    }
+    let engine = site.open();
+    let told = run::<conflict::List>(&engine, "alice", json!({}));
+    assert_eq!((told.len(), &told[0].other), (1, &json!("theirs")));
+    run::<conflict::Resolve>(&engine, "alice", json!({"id": told[0].id, "take": "kept"}));
+    let found = run::<Doctor>(&engine, "alice", json!({"deep": true})).findings;
+    assert!(found.iter().all(|finding| finding.check != "damage"), "{found:?}");
+    site.delete_database();
+    assert_eq!(run::<conflict::List>(&site.open(), "alice", json!({})).len(), 0);
 }
 
 #[test]
@@ -458,6 +489,7 @@ fn silent_damage_to_text_is_found_by_a_deep_check_and_mended() {
         "UPDATE issues SET title = 'something else' WHERE title = 'bug';
          UPDATE comments SET text = 'never said';
          UPDATE events SET detail = '{}' WHERE id = 2;
+         UPDATE tombstones SET actor = 'nobody';
          DELETE FROM title_keys",
     )
     .expect("damaged");
@@ -472,7 +504,7 @@ fn silent_damage_to_text_is_found_by_a_deep_check_and_mended() {
         .filter(|finding| finding.check == "damage")
         .map(|finding| finding.message.split(' ').next().unwrap_or_default())
         .collect();
-    for table in ["issues", "comments", "events", "title_keys"] {
+    for table in ["issues", "comments", "events", "tombstones", "title_keys"] {
         assert!(damage.contains(&table), "{table}: {report:?}");
     }
     let fixed = engine.call("a", &Doctor { fix: true, deep: true }).expect("a report");
