@@ -126,12 +126,11 @@ pub(super) fn agree(
     let head = git::head(&place.project);
     let last = last(store, tx, place)?;
     let same = last.as_ref().map_or(Ok([false; COLLECTIONS.len()]), |known| known.has(contents))?;
-    if let Some(head) = &head {
-        let is_new = |at: &usize| !same[*at] && waiting[*at].is_empty();
-        let new = (0..COLLECTIONS.len()).filter(is_new).filter_map(|at| contents[at].as_ref());
-        let blobs: Vec<String> = new.map(|content| git::blob_id(&content.bytes, head)).collect();
-        seen_files::note(tx, &blobs, cx.now)?;
-    }
+    let is_new = |at: &usize| !same[*at] && waiting[*at].is_empty();
+    let new = (0..COLLECTIONS.len()).filter(is_new).filter_map(|at| contents[at].as_ref());
+    // Also before there is a commit: the first may have just these.
+    let like = head.as_deref().unwrap_or_default();
+    seen_files::note(tx, &new.map(|content| git::blob_id(&content.bytes, like)).collect::<Vec<_>>(), cx.now)?;
     let is_settled = |known: &Known| known.waiting().is_ok_and(|known| known == *waiting);
     let copy = match last {
         Some(known) if same.iter().all(|same| *same) && is_settled(&known) => {

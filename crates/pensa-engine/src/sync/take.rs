@@ -70,13 +70,15 @@ fn bury(tx: &Tx<'_>, news: &[Line<'_>]) -> Result<Vec<Tombstone>> {
     Ok(buried)
 }
 
-/// Two tombstones of one record. Without a base each of the times is simply the later one.
+/// Two tombstones of one record. They come from what they have in common, and of the times the later one holds.
 pub(super) fn both(ours: &Tombstone, theirs: Tombstone) -> Result<Tombstone> {
     let record = |tombstone: &Tombstone| match serde_json::to_value(tombstone) {
         Ok(Value::Object(record)) => Ok(record),
         _ => Err(Error::internal("a tombstone is an object")),
     };
-    tombstone(TOMBSTONES.merge(None, &record(ours)?, &record(&theirs)?, |_, _| None).record)
+    let (ours, theirs) = (record(ours)?, record(&theirs)?);
+    let common: Record = ours.clone().into_iter().filter(|(field, value)| theirs.get(field) == Some(value)).collect();
+    tombstone(TOMBSTONES.merge(Some(&common), &ours, &theirs, |_, _| None).record)
 }
 
 fn tombstone(record: Record) -> Result<Tombstone> {
