@@ -530,6 +530,74 @@ fn a_transaction_too_large_for_the_journal_is_kept_by_a_backup() {
     assert_eq!(everything(&site.open()), before);
 }
 
+#[test]
+fn an_issue_that_got_another_id_is_rebuilt_from_its_file_and_the_journal() {
+    let site = Site::new();
+    let engine = site.open();
+    let id = create(&engine, "mine");
+    run::<comment::Add>(&engine, "alice", json!({"id": id, "text": "on mine"}));
+    run::<store::Export>(&engine, "alice", json!({}));
+    let elder = json!({"id": id, "title": "elder", "issue_type": "task", "status": "open", "priority": "p2",
+        "created_at": "2026-01-01T00:00:00.000Z", "updated_at": "2026-01-01T00:00:00.000Z"});
+    fs::write(site.path("issues.jsonl"), format!("{elder}\n")).expect("written");
+    run::<store::Import>(&engine, "alice", json!({}));
+    run::<store::Export>(&engine, "alice", json!({}));
+    let titles = |engine: &Engine| {
+        let all = engine.call("a", &issue::List::default()).expect("a list");
+        let mut all: Vec<_> = all.into_iter().map(|issue| (issue.title, issue.id.to_string())).collect();
+        all.sort();
+        all
+    };
+    let before = titles(&engine);
+    assert_eq!(before.len(), 2);
+    drop(engine);
+    site.delete_database();
+    fs::remove_dir_all(site.path("local/backups")).expect("gone too");
+    let engine = site.open();
+    assert_eq!(titles(&engine), before);
+    let moved = run::<issue::Show>(&engine, "a", json!({"id": before[1].1}));
+    assert_eq!((moved.issue.title.as_str(), moved.comments.len()), ("mine", 1));
+}
+
+#[test]
+fn a_restore_among_many_writers_leaves_nothing_out_of_its_backup() {
+    let site = Site::lived_in();
+    let engine = site.open();
+    let backup = engine.call("a", &backup::Backup { file: None, force: false }).expect("a backup").path;
+    let name = Path::new(&backup).file_name().expect("a name").to_string_lossy().into_owned();
+    let writer = GroupWriter::start(engine).expect("a writer");
+    let (send, answers) = mpsc::channel();
+    let submit = |op: &'static str, input: Value| {
+        let (entry, send) = (entry(op).expect("in the catalog"), send.clone());
+        let reply = move |answer: Result<String>| send.send((op, answer.expect("done"))).expect("awaited");
+        match entry.alone {
+            Some(alone) => writer.submit_alone(Caller::local("alice"), None, alone, input, reply),
+            None => writer.submit(Caller::local("alice"), None, move |cx, tx| (entry.run)(cx, tx, &input), reply),
+        }
+    };
+    for n in 0..100 {
+        submit("issue.create", json!({"title": format!("t{n}"), "issue_type": "task"}));
+        if n == 50 {
+            submit("store.restore", json!({ "file": name }));
+        }
+    }
+    drop(writer);
+    drop(send);
+    let all: Vec<(&str, Value)> =
+        answers.iter().map(|(op, text)| (op, serde_json::from_str(&text).expect("JSON"))).collect();
+    let restored = all.iter().position(|(op, _)| *op == "store.restore").expect("restored");
+    let saved = all[restored].1["backup"].as_str().expect("a path");
+    let saved = rusqlite::Connection::open(saved).expect("a database");
+    let engine = site.open();
+    for (at, (_, made)) in all.iter().enumerate().filter(|(at, _)| *at != restored) {
+        let id = made["id"].as_str().expect("an id");
+        let in_backup: i64 =
+            saved.query_row("SELECT COUNT(*) FROM issues WHERE id = ?1", [id], |row| row.get(0)).expect("a count");
+        let is_there = engine.call("a", &issue::Show { id: id.parse().expect("an id") }).is_ok();
+        assert_eq!((in_backup == 1, is_there), (at < restored, at > restored), "{id}, {at} of {restored}");
+    }
+}
+
 /// The direst case: no backup, and a journal that does not go back to the beginning.
 #[test]
 fn without_backups_the_last_export_and_what_is_left_of_the_journal_are_put_together() {

@@ -7,7 +7,7 @@ use pensa_core::issue::{Issue, Status};
 use pensa_core::ops::conflict::{self, Side};
 use pensa_core::ops::store::Transfer;
 use pensa_core::ops::undo::Undo;
-use pensa_core::ops::{comment, dep, issue, store};
+use pensa_core::ops::{batch, comment, dep, issue, store};
 use pensa_core::{Code, sync::COLLECTIONS};
 use serde_json::{Value, json};
 
@@ -64,6 +64,14 @@ fn update(world: &World, issue: &Issue, change: Value) {
 fn conflicts(world: &World) -> Vec<(String, Value, Value)> {
     let told = world.ok(&conflict::List::default());
     told.into_iter().map(|conflict| (conflict.field, conflict.kept, conflict.other)).collect()
+}
+
+fn dep_add(child: &Issue, parent: &Issue) -> Value {
+    json!({"op": "dep.add", "issue_id": child.id, "depends_on_id": parent.id})
+}
+
+fn dep_remove(child: &Issue, parent: &Issue) -> Value {
+    json!({"op": "dep.remove", "issue_id": child.id, "depends_on_id": parent.id})
 }
 
 /// Exchanges files until both have the same.
@@ -253,6 +261,72 @@ conformance! {
         assert_eq!(other.show(&task).title, "edited");
         meet(&one, &other);
         assert_eq!(one.show(&task).title, "edited", "what came back is newer than its deletion");
+    }
+
+    fn a_deletion_comes_after_what_it_deletes_whatever_the_clocks_say(one: World) {
+        let (task, parent) = (one.task("a task"), one.task("a parent"));
+        one.link(&task, &parent);
+        let other = one.clone_of(0x1000);
+        send(&one, &other);
+        // A clone whose clock runs ahead.
+        other.pass(600);
+        update(&other, &task, json!({"title": "from the future"}));
+        meet(&one, &other);
+        let [remove, add] = [dep_remove(&task, &parent), dep_add(&task, &parent)];
+        let thrice = json!({"operations": [remove, add, remove]});
+        one.json::<batch::Batch>("alice", thrice).expect("removed in the end");
+        one.json::<issue::Delete>("alice", json!({"id": task.id, "force": true})).expect("deleted");
+        meet(&one, &other);
+        for world in [&one, &other] {
+            assert_eq!((world.ready(), conflicts(world)), (vec!["a parent".to_owned()], vec![]));
+        }
+        one.ok(&Undo::default());
+        meet(&one, &other);
+        assert_eq!(other.show(&task).title, "from the future", "and so does bringing it back");
+    }
+
+    fn unknown_fields_of_a_tombstone_are_kept(one: World) {
+        let task = one.task("a task");
+        one.json::<issue::Delete>("alice", json!({ "id": task.id })).expect("deleted");
+        export(&one);
+        let line = read(&one, "tombstones.jsonl").replace("{\"collection\"", "{\"why\":\"twice\",\"collection\"");
+        fs::write(path(&one, "tombstones.jsonl"), line).expect("written");
+        import(&one);
+        one.pass(1);
+        one.task("another");
+        export(&one);
+        assert!(read(&one, "tombstones.jsonl").contains("\"why\":\"twice\""), "{}", read(&one, "tombstones.jsonl"));
+        let fresh = one.clone_of(0x2000);
+        send(&one, &fresh);
+        export(&fresh);
+        assert_eq!(all_files(&fresh), all_files(&one));
+    }
+
+    fn a_line_that_waits_for_its_issue_stays_in_its_file(one: World) {
+        let task = one.task("a task");
+        one.json::<comment::Add>("alice", json!({"id": task.id, "text": "known"})).expect("said");
+        export(&one);
+        let waiting = json!({"id": "cm-1", "issue_id": "pn-late", "actor": "bob", "text": "early",
+            "created_at": "2026-01-01T00:00:00.000Z"});
+        let file = path(&one, "comments.jsonl");
+        fs::write(&file, format!("{waiting}\n{}", read(&one, "comments.jsonl"))).expect("written");
+        for _ in 0..2 {
+            assert_eq!(import(&one).notes.len(), 1);
+            update(&one, &task, json!({"priority": "p0"}));
+            export(&one);
+            assert!(read(&one, "comments.jsonl").contains("early"));
+            assert_eq!(one.ok(&store::Export { check: true, ..store::Export::default() }).drifted, Vec::<String>::new());
+            let known = read(&one, "comments.jsonl");
+            fs::write(&file, format!("{known}\n")).expect("touched");
+        }
+        let late = json!({"id": "pn-late", "title": "late", "issue_type": "task", "status": "open", "priority": "p2",
+            "created_at": "2026-01-01T00:00:00.000Z", "updated_at": "2026-01-01T00:00:00.000Z"});
+        fs::write(path(&one, "issues.jsonl"), format!("{}{late}\n", read(&one, "issues.jsonl"))).expect("written");
+        import(&one);
+        let shown = one.json::<issue::Show>("alice", json!({"id": "pn-late"})).expect("it arrived");
+        assert_eq!(shown.comments.len(), 1);
+        export(&one);
+        assert_eq!(read(&one, "comments.jsonl").lines().count(), 2);
     }
 
     fn an_edit_after_a_deletion_wins(one: World) {

@@ -89,12 +89,12 @@ impl History {
             2 => ("title", format!("title-{}", self.model.changes.len())),
             _ => ("status", ["open", "closed"][self.dice.below(2)].to_owned()),
         };
-        self.note(at, format!("set {issue} {field} {value}"));
-        let before = self.machine.clone(at).json(&["show", &issue])[field].clone();
-        self.machine.clone(at).pn(&["update", &issue, &format!("--{field}"), &value]);
-        if before != value.as_str() {
-            self.model.acknowledged(at, What::Set { issue, field, value });
+        if self.machine.clone(at).json(&["show", &issue])[field] == value.as_str() {
+            return;
         }
+        self.note(at, format!("set {issue} {field} {value}"));
+        self.machine.clone(at).pn(&["update", &issue, &format!("--{field}"), &value]);
+        self.model.acknowledged(at, What::Set { issue, field, value });
     }
 
     fn comment(&mut self, at: usize) {
