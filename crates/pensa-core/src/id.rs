@@ -69,6 +69,12 @@ ids! {
     TokenId "tok-";
     /// The id of a conflict between two clones.
     ConflictId "cf-";
+    /// The id of an agent, such as `ag-a1b2c3d4`. Imported ids keep their own form.
+    AgentId "ag-";
+    /// The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form.
+    SessionId "se-";
+    /// The id of a run, such as `run-a1b2c3d4`.
+    RunId "run-";
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.
