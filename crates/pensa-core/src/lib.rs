@@ -16,6 +16,7 @@ pub mod json;
 pub mod op;
 pub mod ops;
 pub mod project;
+pub mod session;
 pub mod similar;
 pub mod sync;
 pub mod text;
