@@ -3,6 +3,7 @@
 //! Everything here is pure: no I/O, no clock, no SQL and no terminal. The engine runs the operations, the
 //! surfaces (shell, HTTP, and others) only carry them.
 
+pub mod agent;
 pub mod catalog;
 pub mod comment;
 pub mod dep;
