@@ -2,6 +2,7 @@
 //!
 //! Which session is active, and keeping them apart, is left to the engine.
 
+pub mod entry;
 pub mod object;
 pub mod tokens;
 
@@ -15,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::id::{AgentId, IssueId, RunId, SessionId};
 use crate::time::Timestamp;
 
+pub use entry::{Entry, EntryType, MAX_ENTRY_BYTES, NewEntry};
 pub use object::Object;
 
 /// Why a session was opened.
