@@ -2,8 +2,10 @@
 //!
 //! Which session is active, and keeping them apart, is left to the engine.
 
+pub mod context;
 pub mod entry;
 pub mod object;
+mod payload;
 pub mod tokens;
 
 use std::fmt;
@@ -16,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::id::{AgentId, IssueId, RunId, SessionId};
 use crate::time::Timestamp;
 
+pub use context::{Message, MessageRole, Rebuild, ToolCall, context};
 pub use entry::{Entry, EntryType, MAX_ENTRY_BYTES, NewEntry};
 pub use object::Object;
 
