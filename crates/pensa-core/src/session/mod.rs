@@ -4,6 +4,7 @@
 
 pub mod context;
 pub mod entry;
+pub mod markdown;
 pub mod object;
 mod payload;
 pub mod tokens;
@@ -20,6 +21,7 @@ use crate::time::Timestamp;
 
 pub use context::{Message, MessageRole, Rebuild, ToolCall, context};
 pub use entry::{Entry, EntryType, MAX_ENTRY_BYTES, NewEntry};
+pub use markdown::markdown;
 pub use object::Object;
 
 /// Why a session was opened.
