@@ -132,6 +132,62 @@ impl fmt::Display for IssueRef {
     }
 }
 
+macro_rules! refs {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(transparent)]
+        #[schemars(inline)]
+        pub struct $name(String);
+
+        impl $name {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<Self> {
+                Ok(Self(text.trim().to_owned()))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+refs! {
+    /// How a caller names an agent: its id, any unique prefix of it, or its name if no other has the same.
+    AgentRef;
+    /// How a caller names a session: its id, or any unique prefix of it.
+    SessionRef;
+    /// How a caller names whose entries are meant: a session, or an agent as in [`AgentRef`].
+    EntriesRef;
+}
+
+impl From<&AgentId> for AgentRef {
+    fn from(id: &AgentId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&SessionId> for SessionRef {
+    fn from(id: &SessionId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&SessionId> for EntriesRef {
+    fn from(id: &SessionId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

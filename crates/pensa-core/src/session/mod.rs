@@ -7,6 +7,7 @@ pub mod entry;
 pub mod markdown;
 pub mod object;
 mod payload;
+pub mod search;
 pub mod tokens;
 
 use std::fmt;

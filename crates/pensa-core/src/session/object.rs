@@ -26,6 +26,21 @@ pub fn parse(what: &str, text: &str) -> Result<Object> {
     parse_optional(what, text)?.ok_or_else(|| not_an_object(what, &Value::Null))
 }
 
+/// Reads an object of at most `limit` bytes from the JSON text of an argument.
+pub fn parse_within(what: &str, text: &str, limit: usize) -> Result<Object> {
+    // A hostile text must not become a tree of values many times its size before it is refused.
+    if text.len() > limit.saturating_mul(2) {
+        return Err(too_large(what, text.len(), limit));
+    }
+    match parse_value(what, text)? {
+        Value::Object(object) => {
+            check(what, &object, limit)?;
+            Ok(object)
+        }
+        other => Err(not_an_object(what, &other)),
+    }
+}
+
 /// Reads an object that may be taken away by `null`.
 pub fn parse_optional(what: &str, text: &str) -> Result<Option<Object>> {
     match parse_value(what, text)? {
