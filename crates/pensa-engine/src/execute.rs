@@ -31,6 +31,7 @@ pub struct Entry {
     pub access: Access,
     pub scope: Scope,
     pub tells_secret: bool,
+    pub max_body: usize,
     pub run: fn(&Context<'_>, &Tx<'_>, &Value) -> Result<String>,
     pub input_schema: fn(&mut SchemaGenerator) -> Schema,
     pub output_schema: fn(&mut SchemaGenerator) -> Schema,
@@ -50,6 +51,7 @@ impl Entry {
             access: O::ACCESS,
             scope: O::SCOPE,
             tells_secret: O::TELLS_SECRET,
+            max_body: O::MAX_BODY,
             run: |cx, tx, input| {
                 cx.require(O::ACCESS, O::NAME)?;
                 let op = O::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;

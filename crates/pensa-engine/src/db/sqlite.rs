@@ -357,7 +357,7 @@ pub(crate) fn connect(path: &Path) -> Result<Connection> {
     set_up().map_err(|e| failed(path, e))
 }
 
-fn newer(path: &Path, version: i64) -> Error {
+pub(crate) fn newer(path: &Path, version: i64) -> Error {
     Error::new(
         Code::NewerSchema,
         format!(

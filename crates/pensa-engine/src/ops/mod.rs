@@ -1,5 +1,6 @@
 //! How each operation is carried out, by noun.
 
+mod agent;
 mod backup;
 mod batch;
 pub(crate) mod comment;
@@ -9,5 +10,6 @@ mod doctor;
 pub(crate) mod issue;
 pub(crate) mod lease;
 pub(crate) mod project;
+mod session;
 mod store;
 mod undo;
