@@ -1,5 +1,6 @@
 //! What each command does between the command line and the store. Most only pass their operation on.
 
+mod agent;
 mod ask;
 mod batch;
 pub(crate) mod completions;
@@ -11,8 +12,10 @@ mod man;
 mod overview;
 mod remote;
 mod server;
+mod session;
 mod stdin;
 mod transfer;
+mod upgrade;
 
 use pensa_core::Result;
 use pensa_core::ops::backup::Backups;
@@ -66,6 +69,8 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
             pass_on(options, *output, &op)
         }
         Command::Comment(Comment::List(op)) => pass_on(options, *output, &op),
+        Command::Agent(command) => agent::run(options, *output, command),
+        Command::Session(command) => session::run(options, *output, command),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
         Command::Remote(command) => remote::run(*output, &command),
@@ -94,6 +99,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Backup(args) => pass_on(options, *output, &args.op),
         Command::Restore(op) => pass_on(options, *output, &op),
         Command::Where(op) => pass_on(options, *output, &op),
+        Command::Upgrade(args) => upgrade::run(options, *output, &args),
         Command::Demo(args) => demo::run(&args, *output),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, *output),
