@@ -1,6 +1,7 @@
 //! What every engine must do, whatever database it runs on: each test takes a [`World`] and is instantiated for
 //! every driver by [`conformance!`].
 
+mod agents;
 mod batches;
 mod graph;
 mod histories;
@@ -11,6 +12,7 @@ mod log;
 mod lookup;
 mod postgres;
 mod schema;
+mod sessions;
 mod sync;
 mod transfer;
 mod undo;
