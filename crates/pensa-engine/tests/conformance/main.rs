@@ -1,6 +1,7 @@
 //! What every engine must do, whatever database it runs on: each test takes a [`World`] and is instantiated for
 //! every driver by [`conformance!`].
 
+mod agent_journal;
 mod agents;
 mod batches;
 mod graph;
