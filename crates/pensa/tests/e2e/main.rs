@@ -1,5 +1,6 @@
 //! The product as its users meet it: real processes, real files, embedded and through the daemon.
 
+mod agents;
 mod beyond;
 mod completion;
 mod concurrency;
@@ -23,6 +24,7 @@ mod store;
 mod terminal;
 mod typing;
 mod undo;
+mod upgrade;
 mod views;
 
 use pensa_testkit::Sandbox;
