@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::comment::Comment;
 use crate::error::{Code, Error, Result};
 use crate::event::EventType;
-use crate::id::IssueId;
+use crate::id::{ConflictId, IssueId};
 use crate::issue::IssueDetail;
 
 /// What an event did to its issue.
@@ -24,6 +24,10 @@ pub enum Effect {
     Unlinked(IssueId),
     Said(Comment),
     Unsaid(Comment),
+    /// What two clones disagree about waits for an answer.
+    Disputed(ConflictId),
+    /// It was answered.
+    Settled(ConflictId),
     /// Fields have other values.
     Changed(Vec<Field>),
 }
@@ -46,6 +50,7 @@ pub enum Thing {
     Field(String),
     Dep(IssueId),
     Comment(String),
+    Conflict(ConflictId),
 }
 
 impl Thing {
@@ -87,6 +92,12 @@ impl Effect {
                 parent => Effect::Linked(parse(parent)?),
             });
         }
+        if let Some((old, new)) = sides("conflict") {
+            return Ok(match new {
+                Value::Null => Effect::Settled(parse(old)?),
+                found => Effect::Disputed(parse(found)?),
+            });
+        }
         let field = |(name, change): (&String, &Value)| {
             let (old, new) = self::sides(change)?;
             // When it was changed is no change of its own.
@@ -104,6 +115,7 @@ impl Effect {
             Effect::Appeared | Effect::Vanished(_) => vec![Thing::Whole],
             Effect::Linked(other) | Effect::Unlinked(other) => vec![Thing::Dep(other.clone())],
             Effect::Said(comment) | Effect::Unsaid(comment) => vec![Thing::Comment(comment.id.to_string())],
+            Effect::Disputed(id) | Effect::Settled(id) => vec![Thing::Conflict(id.clone())],
             Effect::Changed(fields) => {
                 let mut things: Vec<Thing> = Vec::new();
                 for thing in fields.iter().map(|field| Thing::of_field(&field.name)) {

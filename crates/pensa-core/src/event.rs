@@ -30,6 +30,8 @@ pub enum EventType {
     Imported,
     Undone,
     Fixed,
+    ConflictFound,
+    ConflictResolved,
     /// An agent sleeps.
     Slept,
     /// An agent no longer sleeps.
@@ -62,6 +64,8 @@ impl EventType {
             EventType::Imported => "imported",
             EventType::Undone => "undone",
             EventType::Fixed => "fixed",
+            EventType::ConflictFound => "conflict_found",
+            EventType::ConflictResolved => "conflict_resolved",
             EventType::Slept => "slept",
             EventType::Woken => "woken",
             EventType::Killed => "killed",

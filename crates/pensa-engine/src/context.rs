@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::home::Home;
 
 /// The actor of what happens by itself: leases that run out, a fresh clone that imports.
-pub(crate) const SYSTEM: &str = "pensa";
+pub const SYSTEM: &str = "pensa";
 
 /// Tells the time.
 pub trait Clock: Debug + Send + Sync {

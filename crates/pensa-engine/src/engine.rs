@@ -200,7 +200,34 @@ impl Engine {
 
     /// Runs one operation as `actor`, who has the store itself in hand, in a transaction of its own.
     pub fn call<O: Execute>(&self, actor: &str, op: &O) -> Result<O::Output> {
-        self.run(O::ACCESS, &Caller::local(actor), |cx, tx| op.execute(cx, tx))
+        let caller = Caller::local(actor);
+        if O::ALONE {
+            return self.call_alone(&caller, op, |cx, tx, before| Ok(O::answer(before, op.execute(cx, tx)?)));
+        }
+        self.run(O::ACCESS, &caller, |cx, tx| op.execute(cx, tx))
+    }
+
+    /// Runs an operation that has transactions of its own: what must be committed before it, then `work`, then what
+    /// follows.
+    pub(crate) fn call_alone<O: Execute, T>(
+        &self,
+        caller: &Caller,
+        op: &O,
+        work: impl Fn(&Context<'_>, &Tx<'_>, Option<&O::Output>) -> Result<T>,
+    ) -> Result<T> {
+        let mut tries = 1..TRIES;
+        let done = loop {
+            let before = self.run(O::ACCESS, caller, |cx, tx| {
+                cx.require(O::ACCESS, O::NAME)?;
+                op.prepare(cx, tx)
+            })?;
+            match self.run(O::ACCESS, caller, |cx, tx| work(cx, tx, before.as_ref())) {
+                Err(e) if e.code == Code::Busy && tries.next().is_some() => {}
+                done => break done?,
+            }
+        };
+        op.finish(&self.context(caller)?)?;
+        Ok(done)
     }
 
     /// Runs `work` in a transaction of the kind that `access` asks for. It may run again if the database goes away

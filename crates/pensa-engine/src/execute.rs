@@ -6,12 +6,33 @@ use pensa_core::{Access, Error, Op, Result, Route, Scope, for_each_op, json};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::context::Context;
+use crate::context::{Caller, Context};
 use crate::db::Tx;
+use crate::engine::Engine;
+use crate::tables::answers::{self, Once};
 
 /// An operation that the engine can run.
 pub trait Execute: Op {
+    /// Whether its transactions are its own: it copies or replaces what is committed, so nobody else's changes may
+    /// wait for the same commit.
+    const ALONE: bool = false;
+
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Self::Output>;
+
+    /// What has to be committed before it begins. Only for those that run alone, as are the next two.
+    fn prepare(&self, _: &Context<'_>, _: &Tx<'_>) -> Result<Option<Self::Output>> {
+        Ok(None)
+    }
+
+    /// Its answer, with that of what had to be committed before.
+    fn answer(_: Option<&Self::Output>, done: Self::Output) -> Self::Output {
+        done
+    }
+
+    /// What follows its commit. If that fails, it is told; what is committed stays so.
+    fn finish(&self, _: &Context<'_>) -> Result<()> {
+        Ok(())
+    }
 
     /// Refuses what only a process that has opened the store itself may ask, such as to touch files of its choice.
     fn allow_remotely(&self) -> Result<()> {
@@ -24,6 +45,9 @@ pub trait Execute: Op {
     }
 }
 
+/// Runs an operation in transactions of its own, or gives the answer that the same request had before.
+pub type Alone = fn(&Engine, &Caller, Option<&Once>, &Value) -> Result<String>;
+
 /// One operation of the catalog, its types erased: JSON in, JSON out.
 pub struct Entry {
     pub name: &'static str,
@@ -33,6 +57,8 @@ pub struct Entry {
     pub tells_secret: bool,
     pub max_body: usize,
     pub run: fn(&Context<'_>, &Tx<'_>, &Value) -> Result<String>,
+    /// How it is run if its transactions are its own.
+    pub alone: Option<Alone>,
     pub input_schema: fn(&mut SchemaGenerator) -> Schema,
     pub output_schema: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -60,6 +86,14 @@ impl Entry {
                 op.write_json(cx, tx, &mut answer)?;
                 String::from_utf8(answer).map_err(Error::internal)
             },
+            alone: O::ALONE.then_some(|engine, caller, once, input| {
+                let op = O::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
+                op.allow_remotely()?;
+                engine.call_alone(caller, &op, |cx, tx, before| {
+                    cx.require(O::ACCESS, O::NAME)?;
+                    answers::once(cx, tx, once, || json::to_line(&O::answer(before, op.execute(cx, tx)?)))
+                })
+            }),
             input_schema: |generator| generator.root_schema_for::<O>(),
             output_schema: |generator| generator.subschema_for::<O::Output>(),
         }

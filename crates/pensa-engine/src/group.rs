@@ -1,14 +1,17 @@
 //! Group commit: one thread that writes for many callers and answers them after a shared commit.
 
 use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use pensa_core::{Code, Error, Result};
+use serde_json::Value;
 
 use crate::context::{Caller, Context};
 use crate::db::Tx;
 use crate::engine::Engine;
+use crate::execute::Alone;
 use crate::tables::answers::{self, Once};
 
 /// Most operations that share one commit; bounds how long the first of them waits.
@@ -16,7 +19,16 @@ const MAX_GROUP: usize = 128;
 /// Most callers in the queue; the next one is told that the store is busy.
 const MAX_QUEUE: usize = 1024;
 
-type Work = Box<dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send>;
+type Shared = Box<dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send>;
+type Single = Box<dyn Fn(&Engine, &Caller, Option<&Once>) -> Result<String> + Send>;
+
+enum Work {
+    /// In a transaction with others.
+    Shared(Shared),
+    /// In transactions of its own.
+    Alone(Single),
+}
+
 type Reply = Box<dyn FnOnce(Result<String>) + Send>;
 
 /// Something to write for somebody who waits.
@@ -30,15 +42,22 @@ pub(crate) struct Job {
 impl Job {
     /// Does it, unless the same request was answered before.
     pub(crate) fn run(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<String> {
-        let Some(once) = &self.once else {
-            return (self.work)(cx, tx);
-        };
-        if let Some(answer) = answers::given(tx, once)? {
-            return Ok(answer);
+        match &self.work {
+            Work::Shared(work) => answers::once(cx, tx, self.once.as_ref(), || work(cx, tx)),
+            Work::Alone(_) => Err(Error::internal("an operation that runs alone in a group")),
         }
-        let answer = (self.work)(cx, tx)?;
-        answers::keep(cx, tx, once, &answer)?;
-        Ok(answer)
+    }
+
+    fn is_alone(&self) -> bool {
+        matches!(self.work, Work::Alone(_))
+    }
+
+    /// Does it outside any group.
+    fn run_alone(&self, engine: &Engine) -> Result<String> {
+        let Work::Alone(work) = &self.work else { return Err(Error::internal("an operation of a group alone")) };
+        let run = || work(engine, &self.caller, self.once.as_ref());
+        panic::catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|_| Err(Error::internal("the operation failed unexpectedly")))
     }
 }
 
@@ -74,7 +93,23 @@ impl GroupWriter {
         work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send + 'static,
         reply: impl FnOnce(Result<String>) + Send + 'static,
     ) {
-        let job = Job { caller, once, work: Box::new(work), reply: Box::new(reply) };
+        self.queue(Job { caller, once, work: Work::Shared(Box::new(work)), reply: Box::new(reply) });
+    }
+
+    /// The same for an operation whose transactions are its own.
+    pub fn submit_alone(
+        &self,
+        caller: Caller,
+        once: Option<Once>,
+        run: Alone,
+        input: Value,
+        reply: impl FnOnce(Result<String>) + Send + 'static,
+    ) {
+        let work: Single = Box::new(move |engine, caller, once| run(engine, caller, once, &input));
+        self.queue(Job { caller, once, work: Work::Alone(work), reply: Box::new(reply) });
+    }
+
+    fn queue(&self, job: Job) {
         let refused = match &self.queue {
             Some(queue) => match queue.try_send(job) {
                 Ok(()) => return,
@@ -96,10 +131,24 @@ impl Drop for GroupWriter {
 }
 
 fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
-    while let Ok(first) = jobs.recv() {
+    let mut next: Option<Job> = None;
+    while let Some(first) = next.take().or_else(|| jobs.recv().ok()) {
         reopen_if_orphaned(&mut engine);
+        if first.is_alone() {
+            let answer = first.run_alone(&engine);
+            (first.reply)(answer);
+            engine.keep_journal_short();
+            continue;
+        }
         let mut group = vec![first];
-        let more = |taken| if taken < MAX_GROUP { jobs.try_recv().ok() } else { None };
+        let more = |taken| {
+            let job = if taken < MAX_GROUP && next.is_none() { jobs.try_recv().ok()? } else { return None };
+            if job.is_alone() {
+                next = Some(job);
+                return None;
+            }
+            Some(job)
+        };
         let mut written = engine.write_group(&mut group, more);
         let found_damage = |error: &Error| engine.needs_another(error);
         let again = match &written {
@@ -159,7 +208,10 @@ mod tests {
             (entry("issue.create").expect("in the catalog").run)(cx, tx, &input)
         };
         let lose = |_: &Context<'_>, tx: &Tx<'_>| tx.execute("ROLLBACK", params![]).map(|_| String::new());
-        let job = |work: Work| Job { caller: Caller::local("alice"), once: None, work, reply: Box::new(drop) };
+        let job = |work: Shared| {
+            let work = Work::Shared(work);
+            Job { caller: Caller::local("alice"), once: None, work, reply: Box::new(drop) }
+        };
         let mut waiting = vec![job(Box::new(create)), job(Box::new(lose))];
         let mut group = vec![job(Box::new(create))];
         let committed = engine.write_group(&mut group, |_| waiting.pop());

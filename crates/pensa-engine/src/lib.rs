@@ -23,12 +23,12 @@ mod tables;
 mod ticket;
 mod upgrade;
 
-pub use context::{Caller, Clock, Context, Ids, RandomIds, SystemClock};
+pub use context::{Caller, Clock, Context, Ids, RandomIds, SYSTEM, SystemClock};
 pub use db::Tx;
 pub use db::migrations::SCHEMA_VERSION;
 pub use db::{PoolState, Postgres, Wakeups};
 pub use engine::{Ear, Engine, Mark, Reading};
-pub use execute::{Entry, Execute, catalog, entry};
+pub use execute::{Alone, Entry, Execute, catalog, entry};
 pub use group::GroupWriter;
 pub use home::Home;
 pub use meter::{Meter, meter};

@@ -19,7 +19,7 @@ use crate::db::{Param, Tx, params};
 use crate::journal::{self, Line};
 use crate::store::StoreDir;
 use crate::tables::agreements::{self, Agreement};
-use crate::tables::{comments, conflicts, deps, issues, operations, projects, tombstones};
+use crate::tables::{comments, conflicts, deps, issues, operations, projects, seen_files, tombstones};
 
 pub(crate) use agents::SessionRow;
 
@@ -111,7 +111,8 @@ impl<'t, 'c> Replay<'t, 'c> {
             "comment_deleted" => remove_comment(tx, &read(value)?),
             "issue_renamed" => {
                 let (old, new): (IssueId, IssueId) = read(value)?;
-                issues::rename(tx, &old, &new)
+                // A file that was read before the journal has it under its new id already.
+                if issues::get(tx, &new)?.is_some() { Ok(()) } else { issues::rename(tx, &old, &new) }
             }
             "issue_recalled" => operations::recall(tx, &read(value)?),
             "tombstone" => tombstones::put(tx, &read(value)?),
@@ -123,9 +124,15 @@ impl<'t, 'c> Replay<'t, 'c> {
                 let (id, at): (ConflictId, Timestamp) = read(value)?;
                 conflicts::settle(tx, &id, at)
             }
+            "conflict_reopened" => conflicts::reopen(tx, &read(value)?),
             "agreement" => {
                 let (place, agreement, event, at): (String, Agreement, i64, Timestamp) = read(value)?;
                 agreements::put(tx, &place, &agreement, event, at)
+            }
+            "agreement_forgotten" => agreements::forget(tx, &read::<String>(value)?),
+            "seen_files" => {
+                let (blobs, at): (Vec<String>, Timestamp) = read(value)?;
+                seen_files::note(tx, &blobs, at)
             }
             "project" => put_project(tx, &read(value)?),
             "project_archived" => {

@@ -139,6 +139,11 @@ impl Dispatch {
         once: Option<Once>,
     ) -> Result<Bytes> {
         let run = operation.entry.run;
+        if let Some(alone) = operation.entry.alone {
+            let (reply, answer) = oneshot::channel();
+            self.writer.submit_alone(caller, once, alone, input, move |result| drop(reply.send(result)));
+            return written(answer).await.map(Bytes::from);
+        }
         if operation.entry.access != Access::Read && operation.entry.route.method != Method::Get {
             return self.write(caller, once, move |cx, tx| run(cx, tx, &input)).await.map(Bytes::from);
         }
@@ -172,11 +177,16 @@ impl Dispatch {
         let (reply, answer) = oneshot::channel();
         // A client that has left needs no answer.
         self.writer.submit(caller, once, work, move |result| drop(reply.send(result)));
-        in_time(answer).await.map_err(|e| match e.code {
-            Code::Timeout => e.hint("it may still be done: look before trying again"),
-            _ => e,
-        })
+        written(answer).await
     }
+}
+
+/// The answer to a change.
+async fn written(answer: oneshot::Receiver<Result<String>>) -> Result<String> {
+    in_time(answer).await.map_err(|e| match e.code {
+        Code::Timeout => e.hint("it may still be done: look before trying again"),
+        _ => e,
+    })
 }
 
 /// Asks a database elsewhere, and for help if it takes a while.

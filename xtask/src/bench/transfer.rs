@@ -107,7 +107,7 @@ impl Scene<'_> {
             megabytes(files),
             peak as f64 / files as f64,
             Target::AtMost(3.0),
-            "The most memory that the same import has resident, against the size of the files; up to 128 MB of it are \
+            "The most memory that the same import has resident, against the size of the files; up to 64 MB of it are \
              pages of the database, whatever the files' size",
         ))
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::id::ConflictId as Id;
 use crate::json;
 use crate::similar::hash64;
-use crate::sync::{Clash, Record};
+use crate::sync::{Clash, Collection, Record};
 
 pub use crate::id::ConflictId;
 
@@ -28,6 +28,10 @@ pub struct Conflict {
     #[serde(default, skip_serializing_if = "Record::is_empty")]
     #[schemars(skip)]
     pub whole: Record,
+    /// How new the version is that the other value is from
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(skip)]
+    pub version: String,
 }
 
 impl Conflict {
@@ -36,17 +40,19 @@ impl Conflict {
 
     /// The same two values have the same id on every clone and however often they meet.
     pub fn new(collection: &str, record_id: &str, clash: Clash) -> Result<Self> {
-        let Clash { field, kept, other, whole } = clash;
+        let Clash { field, kept, other, whole, version } = clash;
         let told = json::to_line(&(collection, record_id, &field, &kept, &other))?;
-        let id: Id = format!("{}{:08x}", Id::PREFIX, hash64(told.as_bytes()) >> 32).parse()?;
-        Ok(Self { id, collection: collection.to_owned(), record_id: record_id.to_owned(), field, kept, other, whole })
+        let id: Id = format!("{}{:012x}", Id::PREFIX, hash64(told.as_bytes()) >> 16).parse()?;
+        let (collection, record_id) = (collection.to_owned(), record_id.to_owned());
+        Ok(Self { id, collection, record_id, field, kept, other, whole, version })
     }
 
     /// An edit that came before a deletion which did not know of it.
-    pub fn deleted(collection: &str, record_id: &str, edited: Record) -> Result<Self> {
+    pub fn deleted(collection: &Collection, record_id: &str, edited: Record) -> Result<Self> {
+        let version = collection.version(&edited).to_owned();
         let other = Value::Object(edited.clone());
-        let clash = Clash { field: Self::DELETED.into(), kept: Value::Bool(true), other, whole: edited };
-        Self::new(collection, record_id, clash)
+        let clash = Clash { field: Self::DELETED.into(), kept: Value::Bool(true), other, whole: edited, version };
+        Self::new(collection.name, record_id, clash)
     }
 
     /// A line of the merge driver's notes.

@@ -65,7 +65,7 @@ pub fn merge_files(collection: &Collection, file: &Path, [base, ours, theirs]: [
         let version = match all.get(&name) {
             None => record,
             Some(ours) => {
-                let both = collection.merge(base.get(&name), ours, &record, |_, _| false);
+                let both = collection.merge(base.get(&name), ours, &record, |_, _| None);
                 for clash in both.clashes {
                     merged.conflicts.push(Conflict::new(collection.name, &name.0, clash)?);
                 }
@@ -92,7 +92,7 @@ fn records(collection: &Collection, file: &Path, bytes: &[u8], conflicts: &mut V
         let version = match records.get(&name) {
             None => record,
             Some(other) => {
-                let both = collection.merge(None, other, &record, |_, _| false);
+                let both = collection.merge(None, other, &record, |_, _| None);
                 for clash in both.clashes {
                     conflicts.push(Conflict::new(collection.name, &name.0, clash)?);
                 }

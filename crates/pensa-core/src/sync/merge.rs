@@ -25,19 +25,21 @@ pub struct Clash {
     pub other: Value,
     /// Every field that goes with the other value
     pub whole: Record,
+    /// The version that the other value is from; empty if versions have no time
+    pub version: String,
 }
 
 impl Collection {
     /// Merges two versions of a record that have a common ancestor, or none that is known.
     ///
-    /// `was_known` tells whether our side had a value of a field before and has moved on: then the other side's is not
-    /// a change but old news.
+    /// `left_at` tells when our side, which had a value of a field before, moved on from it. If that was after the
+    /// other side wrote it, theirs is not a change but old news.
     pub fn merge(
         &self,
         base: Option<&Record>,
         ours: &Record,
         theirs: &Record,
-        mut was_known: impl FnMut(&str, &Value) -> bool,
+        mut left_at: impl FnMut(&str, &Value) -> Option<String>,
     ) -> Merged {
         let mut merged = Merged { record: ours.clone(), clashes: Vec::new() };
         for unit in self.units_of([Some(ours), Some(theirs), base]) {
@@ -46,15 +48,26 @@ impl Collection {
             if mine == yours || was.as_ref() == Some(&yours) {
                 continue;
             }
-            if was.as_ref() == Some(&mine) {
+            if self.latest.contains(&unit[0].as_str()) {
+                let time = |part: &Record| part.get(&unit[0]).and_then(Value::as_str).unwrap_or_default().to_owned();
+                put(&mut merged.record, &unit, if time(&yours) > time(&mine) { &yours } else { &mine });
+                continue;
+            }
+            let left = self.left(&unit, base, [&mine, &yours], &mut left_at);
+            if left.as_ref().is_some_and(|left| left.is_telling || left.at.as_str() >= self.version(theirs)) {
+                continue;
+            }
+            // What we changed and changed back since is no longer untouched.
+            if was.as_ref() == Some(&mine) && left.is_none() {
                 put(&mut merged.record, &unit, &yours);
-            } else if !self.is_old_news(&unit, &yours, &mut was_known) {
-                let theirs_win = self.goes_before((theirs, &yours), (ours, &mine));
-                let (kept, other) = if theirs_win { (&yours, &mine) } else { (&mine, &yours) };
-                put(&mut merged.record, &unit, kept);
-                if !self.quiet {
-                    merged.clashes.push(clash(&unit, kept, other));
-                }
+                continue;
+            }
+            let theirs_win = self.goes_before((theirs, &yours), (ours, &mine));
+            let (kept, other) = if theirs_win { (&yours, &mine) } else { (&mine, &yours) };
+            put(&mut merged.record, &unit, kept);
+            if !self.quiet {
+                let lost = if theirs_win { ours } else { theirs };
+                merged.clashes.push(clash(&unit, kept, other, self.version(lost)));
             }
         }
         if let Some(version) = self.version {
@@ -75,16 +88,39 @@ impl Collection {
         together.chain(alone.map(|field| vec![field.clone()])).collect()
     }
 
-    fn is_old_news(&self, unit: &[String], value: &Record, was_known: &mut impl FnMut(&str, &Value) -> bool) -> bool {
-        let told = unit.iter().filter(|field| self.telling.contains(&field.as_str()));
-        told.filter_map(|field| Some((field, value.get(field)?))).any(|(field, value)| was_known(field, value))
+    /// When our side left the value that the other side has; only what happened since the base counts.
+    fn left(
+        &self,
+        unit: &[String],
+        base: Option<&Record>,
+        [mine, yours]: [&Record; 2],
+        left_at: &mut impl FnMut(&str, &Value) -> Option<String>,
+    ) -> Option<Left> {
+        let is_telling = |field: &&String| self.telling.contains(&field.as_str()) && yours.contains_key(*field);
+        let differs = |field: &&String| mine.get(*field) != yours.get(*field);
+        let told = unit.iter().filter(differs).find(is_telling);
+        let field = told.or_else(|| unit.iter().find(differs))?;
+        let at = left_at(field, yours.get(field).unwrap_or(&Value::Null))?;
+        let since = base.map(|base| self.version(base)).unwrap_or_default();
+        (at.as_str() > since).then_some(Left { at, is_telling: told.is_some() })
     }
 
     /// Whether the first side's value is kept: it is of the newer version, or else sorts last.
     fn goes_before(&self, (a, of_a): (&Record, &Record), (b, of_b): (&Record, &Record)) -> bool {
-        let text = |part: &Record| Value::Object(part.clone()).to_string();
         self.version(a).cmp(self.version(b)).then_with(|| text(of_a).cmp(&text(of_b))).is_gt()
     }
+}
+
+/// That our side moved on from a value.
+struct Left {
+    at: String,
+    /// Whether the value is so much its own that nobody else can have meant it anew.
+    is_telling: bool,
+}
+
+/// A value as a text that sorts.
+fn text(part: &Record) -> String {
+    Value::Object(part.clone()).to_string()
 }
 
 fn part(record: &Record, unit: &[String]) -> Record {
@@ -101,13 +137,13 @@ fn put(record: &mut Record, unit: &[String], values: &Record) {
 }
 
 /// Named after the first field in which the two differ.
-fn clash(unit: &[String], kept: &Record, other: &Record) -> Clash {
+fn clash(unit: &[String], kept: &Record, other: &Record, version: &str) -> Clash {
     let differs = |field: &&String| kept.get(*field) != other.get(*field);
     let field = unit.iter().find(differs).or(unit.first()).cloned().unwrap_or_default();
     let of = |side: &Record| side.get(&field).cloned().unwrap_or(Value::Null);
     // What is absent on the other side must be taken away with the rest.
     let whole = unit.iter().map(|field| (field.clone(), other.get(field).cloned().unwrap_or(Value::Null))).collect();
-    Clash { kept: of(kept), other: of(other), field, whole }
+    Clash { kept: of(kept), other: of(other), field, whole, version: version.to_owned() }
 }
 
 #[cfg(test)]
@@ -116,7 +152,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::sync::{ISSUES, merge_files};
+    use crate::sync::{ISSUES, TOMBSTONES, merge_files};
 
     fn record(value: Value) -> Record {
         let mut whole = json!({"id": "pn-1", "title": "t", "issue_type": "task", "status": "open", "priority": "p2",
@@ -133,7 +169,7 @@ mod tests {
     }
 
     fn merge(base: Option<&Record>, ours: &Record, theirs: &Record) -> Merged {
-        ISSUES.merge(base, ours, theirs, |_, _| false)
+        ISSUES.merge(base, ours, theirs, |_, _| None)
     }
 
     #[test]
@@ -175,10 +211,52 @@ mod tests {
     fn what_we_had_and_left_behind_is_no_change_of_theirs() {
         let ours = record(json!({"title": "later", "updated_at": at(1)}));
         let theirs = record(json!({"title": "earlier", "priority": "p0", "updated_at": at(2)}));
-        let merged = ISSUES
-            .merge(Some(&record(json!({}))), &ours, &theirs, |field, value| field == "title" && value == "earlier");
+        let merged = ISSUES.merge(Some(&record(json!({}))), &ours, &theirs, |field, value| {
+            (field == "title" && value == "earlier").then(|| at(1))
+        });
         assert_eq!(merged.record, record(json!({"title": "later", "priority": "p0", "updated_at": at(2)})));
         assert_eq!(merged.clashes, []);
+    }
+
+    #[test]
+    fn what_we_changed_and_changed_back_is_not_changed_again_by_an_older_version() {
+        let base = record(json!({}));
+        let ours = record(json!({"updated_at": at(3)}));
+        let theirs = record(json!({"priority": "p0", "updated_at": at(1)}));
+        let merge = |left: u32| ISSUES.merge(Some(&base), &ours, &theirs, |_, _| Some(at(left)));
+        assert_eq!((merge(2).record, merge(2).clashes.len()), (ours.clone(), 0), "left after they wrote it");
+        assert_eq!(merge(0).record.get("priority"), Some(&json!("p0")), "left before there was the base");
+        // They wrote it after we left it, or wrote something else then: nobody can tell, so the newer is kept and told.
+        let theirs = record(json!({"priority": "p0", "updated_at": at(4)}));
+        let merged = ISSUES.merge(Some(&base), &ours, &theirs, |_, _| Some(at(2)));
+        assert_eq!((merged.record.get("priority"), merged.clashes.len()), (Some(&json!("p0")), 1));
+    }
+
+    #[test]
+    fn what_was_so_before_the_base_is_a_change_of_theirs_all_the_same() {
+        let base = record(json!({"title": "second", "updated_at": at(2)}));
+        let ours = record(json!({"title": "third", "updated_at": at(3)}));
+        let theirs = record(json!({"title": "first", "updated_at": at(4)}));
+        let merged = ISSUES.merge(Some(&base), &ours, &theirs, |_, value| (value == "first").then(|| at(2)));
+        assert_eq!((merged.record.get("title"), merged.clashes.len()), (Some(&json!("first")), 1));
+    }
+
+    #[test]
+    fn of_two_times_at_which_something_was_made_again_the_later_holds() {
+        let grave = |value: Value| match value {
+            Value::Object(record) => record,
+            _ => unreachable!("an object"),
+        };
+        let one =
+            grave(json!({"collection": "deps", "id": "a b", "deleted_at": at(1), "actor": "a", "restored_at": at(5)}));
+        let other = grave(json!({"collection": "deps", "id": "a b", "deleted_at": at(3), "actor": "b"}));
+        for (ours, theirs) in [(&one, &other), (&other, &one)] {
+            let merged = TOMBSTONES.merge(None, ours, theirs, |_, _| None).record;
+            assert_eq!(
+                (merged.get("deleted_at"), merged.get("restored_at")),
+                (Some(&json!(at(3))), Some(&json!(at(5))))
+            );
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::issue::Extra;
 use crate::sync::collection::Noun;
 use crate::time::Timestamp;
 
@@ -21,6 +22,12 @@ pub struct Tombstone {
     /// When it was made again, of a record that has no time of its own
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_at: Option<Timestamp>,
+    /// The comments that were deleted with an issue: others were not known to whoever did it
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comments: Vec<String>,
+    /// Fields that this version does not know, kept for those who do
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 impl Tombstone {

@@ -69,7 +69,7 @@ mod tests {
         "0001_issues 5546ae09932dceb9 cda04c08dd19b5c1",
         "0002_projects 97ae198aa50a5d9a bca5c08f773e3abf",
         "0003_operations 9615bfbce7db682e 9515a1712db4fdd7",
-        "0004_sync 324492ec2e121301 fae0629160c906f0",
+        "0004_sync c2ae5cd934eacffe d31a6297a17428d6",
         "0005_agents 9658c97daede5548 85be47809244617e",
     ];
 }

@@ -184,12 +184,14 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
 }
 
 /// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
-const COMPARED: [(&str, &str, &str); 8] = [
+const COMPARED: [(&str, &str, &str); 10] = [
     ("issues", "id", "id"),
     ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
     ("comments", "id", "issue_id"),
     ("events", "CAST(id AS TEXT)", "issue_id"),
     ("title_keys", "title_key || ' ' || issue_id", "issue_id"),
+    ("tombstones", "collection || ' ' || record_id", "NULL"),
+    ("conflicts", "id", "NULL"),
     ("agents", "id", "NULL"),
     ("sessions", "id", "NULL"),
     ("session_history", "CAST(id AS TEXT)", "NULL"),

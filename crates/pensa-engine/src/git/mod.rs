@@ -12,18 +12,22 @@ mod script;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use pensa_core::{Code, Error, Result};
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
 
 pub(crate) use check_up::check_up;
 pub use driver::configure_if_named as configure_driver_if_named;
 pub use hooks::{HookReport, HookState, Hooks, HooksReport};
 pub use script::Hook;
+
+use crate::tables::answers::hex;
 
 /// Longest that git may take; it runs while other writers wait.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -133,14 +137,64 @@ pub(crate) fn head(project: &Path) -> Option<String> {
 }
 
 /// The commit that two others come from.
-pub(crate) fn merge_base(project: &Path, one: &str, other: &str) -> Option<String> {
-    run(git(project).args(["merge-base", "--end-of-options", one, other])).ok()?.line()
+pub(crate) fn merge_base(dir: &Path, one: &str, other: &str) -> Option<String> {
+    run(git(dir).args(["merge-base", "--end-of-options", one, other])).ok()?.line()
 }
 
-/// A file of a directory as it is in a commit.
-pub(crate) fn show(dir: &Path, commit: &str, file: &str) -> Option<Vec<u8>> {
-    let told = run(git(dir).args(["show", "--end-of-options", &format!("{commit}:./{file}")])).ok()?;
+/// A commit in which a file changed, with those before it in which it changed too.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    pub(crate) commit: String,
+    pub(crate) before: Vec<String>,
+}
+
+/// Where a file of a directory changed in the history of a commit, newest first.
+pub(crate) fn changes(dir: &Path, commit: &str, file: &str, limit: usize) -> Vec<Changed> {
+    let path = format!("./{file}");
+    let limit = format!("--max-count={limit}");
+    let asked = run(git(dir).args(["rev-list", "--parents", &limit, "--end-of-options", commit, "--", &path]));
+    let text = asked.ok().filter(|told| told.success).map(|told| String::from_utf8_lossy(&told.stdout).into_owned());
+    let changed = |line: &str| {
+        let mut ids = line.split(' ').map(str::to_owned);
+        Some(Changed { commit: ids.next()?, before: ids.collect() })
+    };
+    text.unwrap_or_default().lines().filter_map(changed).collect()
+}
+
+/// The ids of a file of a directory in these commits; none where it is not.
+pub(crate) fn blobs(dir: &Path, commits: &[&str], file: &str) -> Vec<Option<String>> {
+    let names: String = commits.iter().map(|commit| format!("{commit}:./{file}\n")).collect();
+    let asked = run_with(git(dir).args(["cat-file", "--batch-check=%(objecttype) %(objectname)"]), names.into_bytes());
+    let text = asked.map(|told| String::from_utf8_lossy(&told.stdout).into_owned()).unwrap_or_default();
+    let mut ids: Vec<_> = text.lines().map(|line| line.strip_prefix("blob ").map(str::to_owned)).collect();
+    ids.resize(commits.len(), None);
+    ids
+}
+
+/// What an object holds.
+pub(crate) fn object(dir: &Path, id: &str) -> Option<Vec<u8>> {
+    let told = run(git(dir).args(["cat-file", "blob", "--end-of-options", id])).ok()?;
     told.success.then_some(told.stdout)
+}
+
+/// The id that git gives to a content, in a repository whose ids are as long as this one. Ends of lines count as git
+/// stores them.
+pub(crate) fn blob_id(bytes: &[u8], like: &str) -> String {
+    let has_crlf = bytes.windows(2).any(|two| two == b"\r\n");
+    let stored: Vec<u8>;
+    let bytes = if has_crlf {
+        let kept = bytes.iter().enumerate().filter(|(at, byte)| **byte != b'\r' || bytes.get(at + 1) != Some(&b'\n'));
+        stored = kept.map(|(_, byte)| *byte).collect();
+        &stored
+    } else {
+        bytes
+    };
+    let header = format!("blob {}\0", bytes.len());
+    if like.len() > 40 {
+        hex(&Sha256::new().chain_update(&header).chain_update(bytes).finalize())
+    } else {
+        hex(&Sha1::new().chain_update(&header).chain_update(bytes).finalize())
+    }
 }
 
 /// Git in the repository that `dir` lies in, whatever repository a hook that we run in is about.
@@ -215,9 +269,19 @@ impl Told {
 
 /// Runs git to its end, or ends it when it takes too long.
 fn run(command: &mut Command) -> Result<Told> {
+    run_with(command, Vec::new())
+}
+
+/// The same, with something to read.
+fn run_with(command: &mut Command, input: Vec<u8>) -> Result<Told> {
     let failed = |e: std::io::Error| Error::internal(format!("cannot run git: {e}"));
-    let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+    let piped = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().map_err(failed)?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // Whether git reads all of it is for git to say.
+        thread::spawn(move || drop(pipe.write_all(&input)));
+    }
     let (stdout, stderr) = (drain(child.stdout.take()), drain(child.stderr.take()));
     let deadline = Instant::now() + PATIENCE;
     loop {

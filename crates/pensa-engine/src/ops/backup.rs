@@ -14,7 +14,8 @@ use crate::execute::Execute;
 use crate::home::Home;
 use crate::journal::Journal;
 use crate::store::StoreDir;
-use crate::tables::events;
+use crate::sync;
+use crate::tables::{agreements, events, seen_files};
 
 /// The directory of a store that has its database there.
 pub(super) fn own_dir<'a>(cx: &Context<'a>) -> Result<&'a StoreDir> {
@@ -59,6 +60,8 @@ impl Execute for Backups {
 }
 
 impl Execute for Restore {
+    const ALONE: bool = true;
+
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Restored> {
         let store = own_dir(cx)?;
         let file = find(store, &self.file)?;
@@ -69,8 +72,17 @@ impl Execute for Restore {
         backup::keep_sum(&kept, &kept)?;
         let before = backup::automatic(store)?;
         let last = events::last(tx)?.max(Journal::new(store).last(-1)?);
+        let seen = seen_files::all(tx)?;
+        let mut places: Vec<String> = agreements::all(tx)?.into_iter().map(|(place, _)| place).collect();
         tx.replace_all(&kept, last)?;
         tx.journal("restored", &json!({"from": name}))?;
+        // The files have what was just given up; it must not come back from them.
+        seen_files::note(tx, &seen, cx.now)?;
+        places.extend(agreements::all(tx)?.into_iter().map(|(place, _)| place));
+        places.push(String::new());
+        places.sort();
+        places.dedup();
+        sync::pass_over(cx, tx, &places)?;
         log(cx, tx, &file)?;
         let issues = tx.query_one("SELECT COUNT(*) FROM issues", params![], |row| row.int(0))?;
         Ok(Restored {

@@ -15,7 +15,7 @@ const MAX_LISTED: u32 = 10_000;
 
 /// As people are told of it.
 fn told(conflict: Conflict) -> Conflict {
-    Conflict { whole: Record::new(), ..conflict }
+    Conflict { whole: Record::new(), version: String::new(), ..conflict }
 }
 
 impl Execute for List {
@@ -28,10 +28,7 @@ impl Execute for List {
 impl Execute for Resolve {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Conflict> {
         let conflict = find(tx, self.id.trim())?;
-        if self.take == Side::Other {
-            sync::take_other(cx, tx, &conflict)?;
-        }
-        conflicts::settle(tx, &conflict.id, cx.now)?;
+        sync::settle(cx, tx, &conflict, self.take == Side::Other)?;
         Ok(told(conflict))
     }
 }

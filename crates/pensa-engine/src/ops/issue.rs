@@ -151,7 +151,8 @@ impl Execute for Delete {
             refuse_if_missed(&issue, deps::children(tx, &issue.id)?.len(), fixers(tx, &issue)?.len(), comments)?;
         }
         let id = issue.id.clone();
-        tombstones::bury(cx, tx, &ISSUES, id.as_str(), Some(issue.updated_at))?;
+        let comments = comments::of_issue(tx, &id)?.into_iter().map(|comment| comment.id.to_string()).collect();
+        tombstones::bury_with(cx, tx, &ISSUES, id.as_str(), Some(issue.updated_at), comments)?;
         remove(cx, tx, issue)?;
         Ok(Deleted { status: "deleted".into(), id })
     }

@@ -12,4 +12,4 @@ pub(crate) mod lease;
 pub(crate) mod project;
 mod session;
 mod store;
-mod undo;
+pub(crate) mod undo;

@@ -32,22 +32,46 @@ impl Execute for Status {
     }
 }
 
+fn place(cx: &Context<'_>, worktree: Option<&String>) -> Result<Files> {
+    Files::new(cx.store.dir()?, worktree.map(Path::new))
+}
+
 impl Execute for Export {
+    const ALONE: bool = true;
+
+    fn prepare(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<Transfer>> {
+        if self.check {
+            return Ok(None);
+        }
+        // What git brought is nobody's doing here.
+        sync::import(&cx.as_system(), tx, &place(cx, self.worktree.as_ref())?, false).map(Some)
+    }
+
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
-        let place = Files::new(cx.store.dir()?, self.worktree.as_deref().map(Path::new))?;
+        let place = place(cx, self.worktree.as_ref())?;
         if !self.check {
             return sync::export(cx, tx, &place);
         }
-        let (drifted, [issues, deps, comments, _]) = sync::check(tx, &place)?;
+        let (drifted, [issues, deps, comments, _]) = sync::check(cx.store.dir()?, tx, &place)?;
         let status = if drifted.is_empty() { "ok" } else { "drifted" }.to_owned();
         Ok(Transfer { status, issues, deps, comments, conflicts: 0, notes: Vec::new(), drifted })
+    }
+
+    fn answer(before: Option<&Transfer>, done: Transfer) -> Transfer {
+        let Some(before) = before else { return done };
+        Transfer { conflicts: before.conflicts, notes: before.notes.clone(), ..done }
+    }
+
+    fn finish(&self, cx: &Context<'_>) -> Result<()> {
+        if self.check { Ok(()) } else { sync::stage(&place(cx, self.worktree.as_ref())?) }
     }
 }
 
 impl Execute for Import {
+    const ALONE: bool = true;
+
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
-        let place = Files::new(cx.store.dir()?, self.worktree.as_deref().map(Path::new))?;
-        sync::import(cx, tx, &place, self.authoritative)
+        sync::import(cx, tx, &place(cx, self.worktree.as_ref())?, self.authoritative)
     }
 }
 

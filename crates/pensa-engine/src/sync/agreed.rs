@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use pensa_core::Result;
-use pensa_core::sync::COLLECTIONS;
+use pensa_core::sync::{COLLECTIONS, Collection, lines};
 use uuid::Uuid;
 
-use super::files::{self, Contents, Stamp};
+use super::files::{self, Contents, Stamp, bytes_of};
 use super::place::Place;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::store::StoreDir;
 use crate::tables::agreements::{self, Agreement};
-use crate::tables::events;
+use crate::tables::{events, seen_files};
 use crate::{error, git};
 
 /// A copy that nobody names may be one whose transaction has not committed yet.
@@ -43,8 +43,43 @@ impl Known {
         fs::read_to_string(&path).is_ok_and(|noted| noted == told(&all)) && all.into_iter().all(is_settled)
     }
 
+    /// The same, read if need be.
+    pub(super) fn stands_in(&self, place: &Path) -> Result<bool> {
+        if self.is_in(place) {
+            return Ok(true);
+        }
+        let (here, agreed, waiting) = (files::contents(place)?, self.contents()?, self.waiting()?);
+        let is_same = |at: usize| match (&here[at], &agreed[at]) {
+            (here, agreed) if waiting[at].is_empty() => here == agreed,
+            (here, agreed) => {
+                let sorted = |parts: [&[u8]; 2]| {
+                    let mut all: Vec<Vec<u8>> =
+                        parts.iter().flat_map(|part| lines(part)).map(|line| line.text.to_vec()).collect();
+                    all.sort();
+                    all
+                };
+                sorted([bytes_of(here), b""]) == sorted([bytes_of(agreed), &waiting[at]])
+            }
+        };
+        Ok((0..COLLECTIONS.len()).all(is_same))
+    }
+
     pub(super) fn contents(&self) -> Result<Contents> {
         files::contents(&self.dir)
+    }
+
+    /// Whether lines of the files could not be taken in yet.
+    pub(super) fn waits(&self) -> Result<bool> {
+        Ok(self.waiting()?.iter().any(|lines| !lines.is_empty()))
+    }
+
+    /// Lines that stood in the files but could not be taken in yet.
+    pub(super) fn waiting(&self) -> Result<Waiting> {
+        let mut waiting = Waiting::default();
+        for (lines, collection) in waiting.iter_mut().zip(COLLECTIONS) {
+            *lines = files::read(&self.dir.join(waiting_name(collection)))?.map(|it| it.bytes).unwrap_or_default();
+        }
+        Ok(waiting)
     }
 
     /// Which of these contents were agreed on; most often the lengths tell which were not.
@@ -60,6 +95,13 @@ impl Known {
     }
 }
 
+/// Lines of each file that wait for the issue they belong to.
+pub(super) type Waiting = [Vec<u8>; COLLECTIONS.len()];
+
+fn waiting_name(collection: &Collection) -> String {
+    format!("{}.waiting", collection.name)
+}
+
 /// One line for each file.
 fn told(stamps: &[Option<Stamp>]) -> String {
     stamps.iter().map(|stamp| stamp.map_or_else(|| "none\n".to_owned(), |stamp| format!("{stamp:?}\n"))).collect()
@@ -72,20 +114,32 @@ pub(super) fn last(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<Optio
     Ok(dir.join(STAMPS).exists().then_some(Known { agreement, dir }))
 }
 
-/// Notes that the database has taken in these contents.
-pub(super) fn agree(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents) -> Result<()> {
+/// Notes that the database has taken in these contents, except for the lines that wait.
+pub(super) fn agree(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    place: &Place,
+    contents: &Contents,
+    waiting: &Waiting,
+) -> Result<()> {
     let store = cx.store.dir()?;
     let head = git::head(&place.project);
     let last = last(store, tx, place)?;
     let same = last.as_ref().map_or(Ok([false; COLLECTIONS.len()]), |known| known.has(contents))?;
+    let is_new = |at: &usize| !same[*at] && waiting[*at].is_empty();
+    let new = (0..COLLECTIONS.len()).filter(is_new).filter_map(|at| contents[at].as_ref());
+    // Also before there is a commit: the first may have just these.
+    let like = head.as_deref().unwrap_or_default();
+    seen_files::note(tx, &new.map(|content| git::blob_id(&content.bytes, like)).collect::<Vec<_>>(), cx.now)?;
+    let is_settled = |known: &Known| known.waiting().is_ok_and(|known| known == *waiting);
     let copy = match last {
-        Some(known) if same.iter().all(|same| *same) => {
+        Some(known) if same.iter().all(|same| *same) && is_settled(&known) => {
             if known.agreement.head == head {
                 return Ok(());
             }
             known.agreement.copy
         }
-        last => write(store, contents, last.as_ref().map(|known| (&known.dir, same)))?,
+        last => write(store, contents, waiting, last.as_ref().map(|known| (&known.dir, same)))?,
     };
     agreements::put(tx, &place.name, &Agreement { copy, head }, events::last(tx)?, cx.now)?;
     sweep(store, tx)
@@ -95,6 +149,7 @@ pub(super) fn agree(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Con
 fn write(
     store: &StoreDir,
     contents: &Contents,
+    waiting: &Waiting,
     before: Option<(&PathBuf, [bool; COLLECTIONS.len()])>,
 ) -> Result<String> {
     let name = Uuid::now_v7().simple().to_string();
@@ -109,6 +164,10 @@ fn write(
             fs::write(&path, &content.bytes).map_err(|e| error::io("write", &path, &e))?;
         }
     }
+    for (lines, collection) in waiting.iter().zip(COLLECTIONS).filter(|(lines, _)| !lines.is_empty()) {
+        let path = copy.join(waiting_name(collection));
+        fs::write(&path, lines).map_err(|e| error::io("write", &path, &e))?;
+    }
     // Last, so that a copy without it is not whole.
     let stamps: Vec<Option<Stamp>> =
         contents.iter().map(|content| content.as_ref().and_then(|content| content.stamp)).collect();
@@ -117,16 +176,21 @@ fn write(
     Ok(name)
 }
 
-/// Removes copies that no place needs any more. Whatever goes wrong with that can wait.
+/// Removes copies that no place needs any more, and forgets places that are gone. Whatever goes wrong with that can
+/// wait.
 fn sweep(store: &StoreDir, tx: &Tx<'_>) -> Result<()> {
-    let named = agreements::all(tx)?;
+    let mut named = agreements::all(tx)?;
+    let is_gone = |place: &String| !place.is_empty() && !Path::new(place).exists();
+    for (place, _) in named.extract_if(.., |(place, _)| is_gone(place)) {
+        agreements::forget(tx, &place)?;
+    }
     let is_old = |entry: &fs::DirEntry| {
         let age = entry.metadata().and_then(|meta| meta.modified()).map(|time| SystemTime::now().duration_since(time));
         matches!(age, Ok(Ok(age)) if age > LEFT_ALONE)
     };
     for entry in fs::read_dir(store.local_dir("agreed")?).into_iter().flatten().flatten().take(1000) {
         let name = entry.file_name();
-        if is_old(&entry) && !named.iter().any(|agreement| name == agreement.copy.as_str()) {
+        if is_old(&entry) && !named.iter().any(|(_, agreement)| name == agreement.copy.as_str()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -1,12 +1,13 @@
-//! The common ancestor of a file and the database: what files and database last agreed on or, after another branch
-//! was checked out, what the two branches have in common.
+//! The common ancestor of a file and the database.
+//!
+//! The database is what it has taken in and written, whatever branch that was on, and its own changes. So a file that
+//! git brought comes from the nearest contents in its history that the store has seen; one that was edited in place
+//! comes from what was agreed on.
 
-use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
 
 use pensa_core::Result;
-use pensa_core::sync::{COLLECTIONS, Collection, Record, lines};
+use pensa_core::sync::{COLLECTIONS, Collection, Record, lines, merge_files};
 use serde::Deserialize;
 
 use super::agreed::Known;
@@ -14,70 +15,122 @@ use super::files::{Content, Contents, bytes_of};
 use super::place::Place;
 use crate::db::Tx;
 use crate::git;
-use crate::tables::agreements;
+use crate::tables::seen_files;
 
-/// Where the versions before a merge come from.
+/// Commits of a file's history that are looked at first; most often the first few tell.
+const NEAR: usize = 64;
+/// Most commits of a file's history that are looked at.
+const FAR: usize = 20_000;
+/// Most lines of history that are brought together for a base.
+const MAX_ENDS: usize = 16;
+
+/// What the files of a place come from.
 #[derive(Debug, Default)]
 pub(super) struct Base {
-    /// What was agreed on, unless another line of history was checked out since.
-    agreed: Option<Contents>,
-    /// The place, and the commit that the agreement and what is checked out both come from.
-    common: Option<(PathBuf, String)>,
-    committed: OnceCell<Contents>,
+    contents: Contents,
 }
 
 impl Base {
-    pub(super) fn find(tx: &Tx<'_>, place: &Place, agreed: Option<(Known, Contents)>) -> Result<Self> {
-        let (agreed, known) = match agreed {
-            Some((known, contents)) => (Some(contents), known.agreement.head),
-            // A new worktree: the database knows what any other has.
-            None => (None, agreements::all(tx)?.into_iter().find_map(|agreement| agreement.head)),
+    /// The base of the files that are wanted.
+    pub(super) fn find(
+        tx: &Tx<'_>,
+        place: &Place,
+        head: Option<&str>,
+        known: Option<(Known, Contents)>,
+        wanted: [bool; COLLECTIONS.len()],
+    ) -> Result<Self> {
+        let (agreed_head, mut agreed) = match known {
+            Some((known, contents)) => (Some(known.agreement.head), contents),
+            None => (None, Contents::default()),
         };
-        let Some(known) = known else { return Ok(Self { agreed, ..Self::default() }) };
-        let common = git::head(&place.project).and_then(|head| git::merge_base(&place.project, &known, &head));
-        let agreed = agreed.filter(|_| common.as_ref().is_none_or(|common| *common == known));
-        let common = common.map(|common| (place.dir.clone(), common));
-        Ok(Self { agreed, common, ..Self::default() })
+        let Some(head) = head.filter(|head| agreed_head.as_ref().is_none_or(|agreed| agreed.as_deref() != Some(head)))
+        else {
+            // Nothing was checked out since, so somebody edited the files.
+            return Ok(Self { contents: agreed });
+        };
+        let mut contents = Contents::default();
+        for (at, collection) in COLLECTIONS.into_iter().enumerate().filter(|(at, _)| wanted[*at]) {
+            let history = History { tx, place, file: collection.file_name(), collection };
+            let is_committed = history.blob(head).is_some_and(|blob| {
+                agreed[at].as_ref().is_some_and(|content| git::blob_id(&content.bytes, &blob) == blob)
+            });
+            contents[at] = if is_committed { agreed[at].take() } else { history.base(head)?.map(Content::from) };
+        }
+        Ok(Self { contents })
     }
 
     /// The versions of these records.
-    pub(super) fn versions<'b>(&'b self, collection: &'static Collection, wanted: HashSet<String>) -> Versions<'b> {
-        let agreed = self.agreed.as_ref().map(|contents| records(contents, collection, &wanted));
-        Versions { base: self, collection, agreed: agreed.unwrap_or_default(), wanted, committed: OnceCell::new() }
-    }
-
-    /// The files of the common commit, looked up when they are first needed.
-    fn committed(&self) -> &Contents {
-        self.committed.get_or_init(|| match &self.common {
-            Some((dir, commit)) => committed(dir, commit),
-            None => Contents::default(),
-        })
+    pub(super) fn versions(&self, collection: &Collection, wanted: &HashSet<String>) -> HashMap<String, Record> {
+        records(&self.contents, collection, wanted)
     }
 }
 
-/// The versions of some records before the merge.
-#[derive(Debug)]
-pub(super) struct Versions<'b> {
-    base: &'b Base,
+/// The history of one file.
+struct History<'t, 'c> {
+    tx: &'t Tx<'c>,
+    place: &'t Place,
+    file: String,
     collection: &'static Collection,
-    wanted: HashSet<String>,
-    agreed: HashMap<String, Record>,
-    committed: OnceCell<HashMap<String, Record>>,
 }
 
-impl Versions<'_> {
-    /// The version that another comes from. One that is no newer than what was agreed on comes from before it: then it
-    /// is the commit's, which may be an older one.
-    pub(super) fn before(&self, key: &str, theirs: &Record) -> Option<&Record> {
-        let is_outrun = |agreed: &&Record| self.collection.version(theirs) <= self.collection.version(agreed);
-        let of_commit = || {
-            let load = || records(self.base.committed(), self.collection, &self.wanted);
-            self.committed.get_or_init(load).get(key)
-        };
-        match self.agreed.get(key) {
-            Some(agreed) if !is_outrun(&agreed) || agreed == theirs => Some(agreed),
-            _ => of_commit(),
+/// A commit and what the file was in it.
+type End = (String, String);
+
+impl History<'_, '_> {
+    fn blob(&self, commit: &str) -> Option<String> {
+        git::blobs(&self.place.dir, &[commit], &self.file).into_iter().next().flatten()
+    }
+
+    /// What the file of a commit comes from: the nearest contents that the store has seen, put together if they are
+    /// on more than one line of history.
+    fn base(&self, head: &str) -> Result<Option<Vec<u8>>> {
+        let (near, is_whole) = self.ends(head, NEAR)?;
+        let ends = if is_whole { near } else { self.ends(head, FAR)?.0 };
+        let mut ends = ends.into_iter();
+        let Some((first, blob)) = ends.next() else { return Ok(None) };
+        let mut base = git::object(&self.place.dir, &blob);
+        for (commit, blob) in ends.take(MAX_ENDS) {
+            base = base.and_then(|base| self.joined(base, &first, &commit, &blob));
         }
+        Ok(base)
+    }
+
+    /// Two contents as git would have merged them.
+    fn joined(&self, one: Vec<u8>, first: &str, commit: &str, blob: &str) -> Option<Vec<u8>> {
+        let dir = &self.place.dir;
+        let other = git::object(dir, blob)?;
+        let common = git::merge_base(dir, first, commit).and_then(|commit| self.blob(&commit));
+        let common = common.and_then(|blob| git::object(dir, &blob)).unwrap_or_default();
+        let path = dir.join(&self.file);
+        merge_files(self.collection, &path, [&common, &one, &other]).ok().map(|merged| merged.bytes)
+    }
+
+    /// The nearest commits with contents that the store has seen, and whether every line of history led to one or to
+    /// its beginning.
+    fn ends(&self, head: &str, limit: usize) -> Result<(Vec<End>, bool)> {
+        let changes = git::changes(&self.place.dir, head, &self.file, limit);
+        let is_whole = changes.len() < limit;
+        let commits: Vec<&str> = changes.iter().map(|changed| changed.commit.as_str()).collect();
+        let blobs = git::blobs(&self.place.dir, &commits, &self.file);
+        let by_commit: HashMap<&str, (&git::Changed, Option<String>)> =
+            changes.iter().zip(blobs).map(|(changed, blob)| (changed.commit.as_str(), (changed, blob))).collect();
+        let mut ends = Vec::new();
+        let mut reached = HashSet::new();
+        let mut is_open = false;
+        let mut next: Vec<&str> = commits.first().copied().into_iter().collect();
+        while let Some(commit) = next.pop() {
+            if !reached.insert(commit) {
+                continue;
+            }
+            match by_commit.get(commit) {
+                None => is_open = true,
+                Some((_, Some(blob))) if seen_files::has(self.tx, blob)? => {
+                    ends.push((commit.to_owned(), blob.clone()));
+                }
+                Some((changed, _)) => next.extend(changed.before.iter().map(String::as_str)),
+            }
+        }
+        Ok((ends, is_whole || !is_open))
     }
 }
 
@@ -94,21 +147,12 @@ fn records(contents: &Contents, collection: &Collection, wanted: &HashSet<String
     versions.map(|record| (collection.key(&record), record)).collect()
 }
 
-/// The files in a commit.
-fn committed(dir: &Path, commit: &str) -> Contents {
-    let mut contents = Contents::default();
-    for (slot, collection) in contents.iter_mut().zip(COLLECTIONS) {
-        *slot = git::show(dir, commit, &collection.file_name()).map(Content::from);
-    }
-    contents
-}
-
 /// What names the record of a line, without reading the rest of it.
 pub(super) fn key(collection: &Collection, line: &[u8]) -> Option<String> {
     serde_json::from_slice::<Name<'_>>(line).ok().map(|name| name.key(collection))
 }
 
-/// Just enough of a line to know which record it is.
+/// Just enough of a line to know which record it is, and which issue it belongs to.
 #[derive(Deserialize)]
 struct Name<'l> {
     #[serde(borrow, default)]
@@ -134,4 +178,10 @@ impl Name<'_> {
         }
         collection.key(&record)
     }
+}
+
+/// Whether a line rests on one of these issues.
+pub(super) fn rests_on(line: &[u8], issues: &HashSet<String>) -> bool {
+    let name = serde_json::from_slice::<Name<'_>>(line).ok();
+    name.is_some_and(|name| issues.contains(name.issue_id.as_ref()) || issues.contains(name.depends_on_id.as_ref()))
 }

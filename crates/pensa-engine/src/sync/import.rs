@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 
 use pensa_core::event::EventType;
 use pensa_core::ops::store::Transfer;
@@ -9,14 +10,14 @@ use pensa_core::sync::{COLLECTIONS, Collection, Conflict, Line, lines};
 use pensa_core::{Access, Result};
 use serde_json::{Map, json};
 
-use super::agreed::{self, Known};
+use super::agreed::{self, Waiting};
 use super::base::Base;
 use super::files::{Content, Contents, bytes_of};
 use super::place::Place;
-use super::{export, files, load, take};
+use super::{conflict, export, files, load, take};
 use crate::context::Context;
 use crate::db::{NewEvent, Tx, params};
-use crate::tables::conflicts;
+use crate::tables::seen_files;
 use crate::{backup, error, git};
 
 /// Most remarks that are told one by one.
@@ -43,7 +44,7 @@ impl Report {
     }
 
     pub(super) fn conflict(&mut self, cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<()> {
-        if conflicts::note(tx, conflict, cx.now)? {
+        if conflict::found(cx, tx, conflict)? {
             self.conflicts += 1;
         }
         Ok(())
@@ -78,26 +79,38 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative
         return Ok(report.transfer(stored(tx)?));
     }
     let on_disk = files::contents(&place.dir)?;
-    let mut report = Report::default();
-    if authoritative {
-        backup::before(cx)?;
+    let report = if authoritative {
         // It removes whatever the files do not have.
         cx.require(Access::Maintain, "import with authoritative")?;
+        backup::before(cx)?;
+        let mut report = Report::default();
         load::replace(cx, tx, place, &on_disk, &mut report)?;
+        tx.send("DELETE FROM conflicts", params![])?;
+        report
     } else {
-        let known = agreed::last(cx.store.dir()?, tx, place)?;
-        let known = known.map(|known| known.contents().map(|contents| (known, contents))).transpose()?;
-        report = merge(cx, tx, place, &on_disk, known)?;
-    }
+        merge(cx, tx, place, &on_disk)?
+    };
     let counts = on_disk.each_ref().map(|content| content.as_ref().map_or(0, |it| count(lines(&it.bytes).count())));
-    agreed::agree(cx, tx, place, &without(on_disk, &report))?;
+    let (taken, waiting) = divide(on_disk, &report);
+    agreed::agree(cx, tx, place, &taken, &waiting)?;
     Ok(report.transfer(counts))
+}
+
+/// Notes that the store knows what stands in its files, in every place, and does not want it.
+pub(crate) fn pass_over(cx: &Context<'_>, tx: &Tx<'_>, places: &[String]) -> Result<()> {
+    for name in places {
+        let worktree = (!name.is_empty()).then(|| Path::new(name));
+        // One that is gone has no files.
+        let Ok(place) = Place::new(cx.store.dir()?, worktree) else { continue };
+        agreed::agree(cx, tx, &place, &files::contents(&place.dir)?, &Waiting::default())?;
+    }
+    Ok(())
 }
 
 /// Fills a database that was just made from the files of its store.
 pub(crate) fn fill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
-    let (place, contents) = loaded(cx, tx)?;
-    agreed::agree(cx, tx, &place, &contents)
+    let (place, contents, waiting) = loaded(cx, tx)?;
+    agreed::agree(cx, tx, &place, &contents, &waiting)
 }
 
 /// Fills a database that nobody keeps.
@@ -106,12 +119,13 @@ pub(crate) fn refill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
 }
 
 /// Fills an empty database, and tells what with.
-fn loaded(cx: &Context<'_>, tx: &Tx<'_>) -> Result<(Place, Contents)> {
+fn loaded(cx: &Context<'_>, tx: &Tx<'_>) -> Result<(Place, Contents, Waiting)> {
     let place = Place::new(cx.store.dir()?, None)?;
     let on_disk = files::contents(&place.dir)?;
     let mut report = Report::default();
     load::replace(cx, tx, &place, &on_disk, &mut report)?;
-    Ok((place, without(on_disk, &report)))
+    let (taken, waiting) = divide(on_disk, &report);
+    Ok((place, taken, waiting))
 }
 
 /// How many records of each kind the store has.
@@ -128,56 +142,88 @@ pub(super) fn count(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }
 
-/// What was taken in of the files' contents.
-fn without(mut contents: Contents, report: &Report) -> Contents {
-    if report.left_out.is_empty() {
-        return contents;
-    }
-    for (slot, collection) in contents.iter_mut().zip(COLLECTIONS) {
+/// What was taken in of the files' contents, and the lines that were not.
+fn divide(mut contents: Contents, report: &Report) -> (Contents, Waiting) {
+    let mut waiting = Waiting::default();
+    for ((slot, collection), waiting) in contents.iter_mut().zip(COLLECTIONS).zip(&mut waiting) {
+        let is_left_out = |line: &Line<'_>| report.left_out.contains(&(collection.name, line.number));
+        let Some(content) = slot else { continue };
         if !report.left_out.iter().any(|(of, _)| *of == collection.name) {
             continue;
         }
-        let Some(Content { bytes, .. }) = slot else { continue };
-        let kept = lines(bytes).filter(|line| !report.left_out.contains(&(collection.name, line.number)));
-        *slot = Some(Content::from(kept.flat_map(|line| [line.text, b"\n"].concat()).collect::<Vec<u8>>()));
+        let (left, kept): (Vec<_>, Vec<_>) = lines(&content.bytes).partition(is_left_out);
+        let together = |lines: Vec<Line<'_>>| lines.iter().flat_map(|line| [line.text, b"\n"].concat()).collect();
+        (*waiting, content.bytes) = (together(left), together(kept));
     }
-    contents
+    (contents, waiting)
 }
 
 /// Merges what is new in these contents with what the database has, since the two last agreed.
-pub(super) fn merge(
-    cx: &Context<'_>,
-    tx: &Tx<'_>,
-    place: &Place,
-    contents: &Contents,
-    known: Option<(Known, Contents)>,
-) -> Result<Report> {
+pub(super) fn merge(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents) -> Result<Report> {
     let mut report = Report::default();
+    // Before anything is noted here: what an earlier transaction has of them is not needed any more.
     notes_of_driver(cx, tx, &mut report)?;
     if is_empty(tx)? {
         load::replace(cx, tx, place, contents, &mut report)?;
-        return Ok(report);
+    } else {
+        take_in(cx, tx, place, contents, &mut report)?;
     }
+    Ok(report)
+}
+
+fn take_in(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents, report: &mut Report) -> Result<()> {
+    let known = agreed::last(cx.store.dir()?, tx, place)?;
+    let known = known.map(|known| known.contents().map(|contents| (known, contents))).transpose()?;
+    let head = git::head(&place.project);
     let rendered = match &known {
         Some(_) => None,
         // Nothing is known to be agreed on, but what stands there as the database has it is no news.
         None => Some(export::render(tx)?.map(|(bytes, _)| Some(Content::from(bytes)))),
     };
     let old = known.as_ref().map(|(_, contents)| contents).or(rendered.as_ref());
-    let news = news(place, contents, old, &mut report)?;
+    let is_moved = known.as_ref().is_none_or(|(known, _)| known.agreement.head != head);
+    let seen = seen(tx, contents, old, head.as_deref().filter(|_| is_moved))?;
+    let news = news(place, contents, old, seen, report)?;
     if news.iter().all(Vec::is_empty) {
-        return Ok(report);
+        return Ok(());
     }
     backup::before(cx)?;
     tx.expect_many_rows()?;
-    let base = Base::find(tx, place, known)?;
-    take::all(cx, tx, &base, &news, &mut report)?;
-    Ok(report)
+    let waits = known.as_ref().map_or(Ok(false), |(known, _)| known.waits())?;
+    let base = Base::find(tx, place, head.as_deref(), known, news.each_ref().map(|news| !news.is_empty()))?;
+    take::all(cx, tx, &base, &Files { contents, waits }, &news, report)
+}
+
+/// What an import reads.
+pub(super) struct Files<'b> {
+    pub(super) contents: &'b Contents,
+    /// Whether lines of them wait for an issue.
+    pub(super) waits: bool,
+}
+
+/// Which files have contents that the store has taken in before, if another commit was checked out since. What
+/// somebody edited to be as it was before is news.
+fn seen(
+    tx: &Tx<'_>,
+    contents: &Contents,
+    old: Option<&Contents>,
+    moved: Option<&str>,
+) -> Result<[bool; COLLECTIONS.len()]> {
+    let mut seen = [false; COLLECTIONS.len()];
+    let Some(head) = moved else { return Ok(seen) };
+    for (at, seen) in seen.iter_mut().enumerate() {
+        if let Some(content) = &contents[at]
+            && old.is_none_or(|old| old[at].as_ref() != Some(content))
+        {
+            *seen = seen_files::has(tx, &git::blob_id(&content.bytes, head))?;
+        }
+    }
+    Ok(seen)
 }
 
 /// Whether there is nothing to merge with.
 fn is_empty(tx: &Tx<'_>) -> Result<bool> {
-    for table in ["issues", "tombstones", "conflicts"] {
+    for table in ["issues", "tombstones"] {
         if tx.query_one(&format!("SELECT 1 FROM {table} LIMIT 1"), params![], |_| Ok(()))?.is_some() {
             return Ok(false);
         }
@@ -186,11 +232,17 @@ fn is_empty(tx: &Tx<'_>) -> Result<bool> {
 }
 
 /// The lines that are not among the old ones, each of them read once to see whether it can be.
-fn news<'b>(place: &Place, contents: &'b Contents, old: Option<&Contents>, report: &mut Report) -> Result<News<'b>> {
+fn news<'b>(
+    place: &Place,
+    contents: &'b Contents,
+    old: Option<&Contents>,
+    seen: [bool; COLLECTIONS.len()],
+    report: &mut Report,
+) -> Result<News<'b>> {
     let mut all = News::default();
     for (at, collection) in COLLECTIONS.into_iter().enumerate() {
         let (bytes, old) = (bytes_of(&contents[at]), old.map(|old| bytes_of(&old[at])).unwrap_or_default());
-        if bytes == old {
+        if bytes == old || seen[at] {
             continue;
         }
         remark(collection, bytes, report);
@@ -258,7 +310,7 @@ pub(super) fn log(cx: &Context<'_>, tx: &Tx<'_>, counts: [i64; COLLECTIONS.len()
 
 /// Removes everything that files can bring back.
 pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
-    for table in ["deps", "comments", "events", "title_keys", "tombstones", "conflicts", "issues"] {
+    for table in ["deps", "comments", "events", "title_keys", "tombstones", "issues"] {
         let only = if table == "events" { " WHERE issue_id IS NOT NULL" } else { "" };
         tx.send(&format!("DELETE FROM {table}{only}"), params![])?;
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::base::{self, Base};
 use super::files::{self, Contents, bytes_of};
-use super::import::{self, News, Report};
+use super::import::{self, Files, News, Report};
 use super::place::Place;
 use super::shared::{Loaded, Seen, TABLES, Table};
 use super::{count, take};
@@ -46,7 +46,8 @@ pub(super) fn replace(
     })?;
     let (again, fixes) = (loading.again, loading.seen.fixes);
     meter().end();
-    take::all(cx, tx, &Base::default(), &again, report)?;
+    let files = Files { contents, waits: false };
+    take::all(cx, tx, &Base::default(), &files, &again, report)?;
     free_fixers(tx, fixes, report)?;
     import::log(cx, tx, counts)
 }
@@ -62,8 +63,7 @@ fn tombstones(tx: &Tx<'_>, place: &Place, bytes: &[u8], report: &mut Report) -> 
         let mut tombstone: Tombstone = serde_json::from_value(Value::Object(record)).map_err(Error::internal)?;
         let name = (tombstone.collection.clone(), tombstone.id.clone());
         if let Some(other) = dead.get(&name) {
-            tombstone.restored_at = tombstone.restored_at.max(other.restored_at);
-            tombstone.deleted_at = tombstone.deleted_at.max(other.deleted_at);
+            tombstone = take::both(other, tombstone)?;
         }
         tombstones::put(tx, &tombstone)?;
         dead.insert(name, tombstone);

@@ -4,6 +4,7 @@
 
 mod agreed;
 mod base;
+mod conflict;
 mod count;
 mod export;
 mod files;
@@ -14,8 +15,8 @@ mod renumber;
 mod shared;
 mod take;
 
-pub(crate) use export::{check, export};
+pub(crate) use conflict::settle;
+pub(crate) use export::{check, export, stage};
 pub(crate) use files::any;
-pub(crate) use import::{fill, import, refill};
+pub(crate) use import::{fill, import, pass_over, refill};
 pub(crate) use place::Place;
-pub(crate) use take::take_other;

@@ -11,7 +11,7 @@ use pensa_core::sync::{COMMENTS, Collection, DEPS, ISSUES, Noun, Record};
 use pensa_core::{Error, Result, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::count::Blockers;
 use crate::context::Context;
@@ -40,9 +40,9 @@ pub(super) trait Table: Sync {
     /// The issues without which a record makes no sense.
     fn rests_on(&self, record: &Record) -> Vec<String>;
 
-    /// Whether a record once had this value of a field.
-    fn has_had(&self, _: &Tx<'_>, _key: &str, _field: &str, _: &Value) -> Result<bool> {
-        Ok(false)
+    /// When a record last had this value of a field, and another after.
+    fn left_at(&self, _: &Tx<'_>, _key: &str, _field: &str, _: &Value) -> Result<Option<String>> {
+        Ok(None)
     }
 
     /// Adds the record of a line to a table that was empty, without a word in the log.
@@ -128,10 +128,16 @@ impl Table for Issues {
             return events::log(cx, tx, &new.id, EventType::Created, event::changes(None, &new));
         };
         let old: Issue = noun(old)?;
+        let mut new = new;
+        // How long a renewal lasts is known only where the lease was taken.
+        let here = issues::get(tx, &new.id)?.filter(|here| here.lease_expires_at == new.lease_expires_at);
+        new.lease = here.and_then(|here| here.lease);
         issues::replace(tx, &old, &new)?;
         let mut detail = event::changes(Some(&old), &new);
-        // Unlike that of a change made here, it is not the time of the event.
-        detail.insert("updated_at".into(), event::change(old.updated_at, new.updated_at));
+        if old.updated_at != new.updated_at {
+            // Unlike that of a change made here, it is not the time of the event.
+            detail.insert("updated_at".into(), event::change(old.updated_at, new.updated_at));
+        }
         let event = match (old.status == Status::Closed, new.status == Status::Closed) {
             (false, true) => EventType::Closed,
             (true, false) => EventType::Reopened,
@@ -148,8 +154,8 @@ impl Table for Issues {
         Vec::new()
     }
 
-    fn has_had(&self, tx: &Tx<'_>, key: &str, field: &str, value: &Value) -> Result<bool> {
-        events::has_had(tx, &key.parse()?, field, value)
+    fn left_at(&self, tx: &Tx<'_>, key: &str, field: &str, value: &Value) -> Result<Option<String>> {
+        events::left_at(tx, &key.parse()?, field, value)
     }
 
     fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {
@@ -241,8 +247,12 @@ impl Table for Comments {
         }
     }
 
-    fn remove(&self, _: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
-        comments::delete(tx, &text(&record, "id")).map(drop)
+    fn remove(&self, cx: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
+        let comment: Comment = noun(record)?;
+        comments::delete(tx, comment.id.as_str())?;
+        let mut detail = Map::new();
+        detail.insert("comment".into(), event::change(&comment, Value::Null));
+        events::log(cx, tx, &comment.issue_id, EventType::Updated, detail)
     }
 
     fn rests_on(&self, record: &Record) -> Vec<String> {

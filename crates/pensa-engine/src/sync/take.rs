@@ -2,29 +2,47 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pensa_core::sync::{Conflict, ISSUES, Line, Record, TOMBSTONES, Tombstone};
+use pensa_core::sync::{COMMENTS, Conflict, ISSUES, Line, Record, TOMBSTONES, Tombstone, lines};
 use pensa_core::{Error, Result, Timestamp};
 use serde_json::Value;
 
 use super::base::{self, Base};
-use super::import::{News, Report};
+use super::files::bytes_of;
+use super::import::{Files, News, Report};
 use super::renumber::{self, Renamed};
 use super::shared::{self, TABLES, Table};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::meter;
-use crate::tables::{issues, tombstones};
+use crate::tables::{comments, issues, tombstones};
 
 /// Takes in what is new of every collection.
-pub(super) fn all(cx: &Context<'_>, tx: &Tx<'_>, base: &Base, news: &News<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn all<'b>(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    base: &Base,
+    files: &Files<'b>,
+    news: &News<'b>,
+    report: &mut Report,
+) -> Result<()> {
     let [.., of_tombstones] = news;
     let buried = bury(tx, of_tombstones)?;
     meter().begin(news.iter().flatten().map(|line| line.text.len() + 1).sum());
-    let mut taking = Taking { cx, tx, base, report, renamed: Renamed::default() };
-    for (table, incoming) in TABLES.into_iter().zip(news) {
+    let mut taking = Taking { cx, tx, base, report, renamed: Renamed::default(), arrived: HashSet::new() };
+    for ((table, incoming), content) in TABLES.into_iter().zip(news).zip(files.contents) {
         let touched = taking.table(table, incoming)?;
         if table.collection().name == ISSUES.name {
             taking.check_fixes(&touched)?;
+            taking.keep_those_awaited(files.waits)?;
+        } else {
+            // They were no news as long as there was nothing to which they belong.
+            let taken: HashSet<usize> = touched.iter().map(|(line, _)| *line).collect();
+            let awaited = lines(bytes_of(content)).filter(|line| !taken.contains(&line.number));
+            let awaited: Vec<Line<'_>> = match taking.arrived.is_empty() {
+                true => Vec::new(),
+                false => awaited.filter(|line| base::rests_on(line.text, &taking.arrived)).collect(),
+            };
+            taking.table(table, &awaited)?;
         }
         for tombstone in buried.iter().filter(|tombstone| tombstone.collection == table.collection().name) {
             taking.remove_dead(table, tombstone)?;
@@ -38,18 +56,11 @@ pub(super) fn all(cx: &Context<'_>, tx: &Tx<'_>, base: &Base, news: &News<'_>, r
 fn bury(tx: &Tx<'_>, news: &[Line<'_>]) -> Result<Vec<Tombstone>> {
     let mut buried = Vec::new();
     for line in news {
-        let record = TOMBSTONES.read(line.text)?;
-        let theirs: Tombstone = tombstone(record.clone())?;
+        let theirs: Tombstone = tombstone(TOMBSTONES.read(line.text)?)?;
         let known = tombstones::get(tx, &theirs.collection, &theirs.id)?;
         let merged = match &known {
             None => theirs,
-            Some(known) => {
-                let Value::Object(ours) = serde_json::to_value(known).map_err(Error::internal)? else { continue };
-                // Without a base each of the two times is simply the later one.
-                let mut merged = tombstone(TOMBSTONES.merge(None, &ours, &record, |_, _| false).record)?;
-                merged.restored_at = known.restored_at.max(theirs.restored_at);
-                merged
-            }
+            Some(known) => both(known, theirs)?,
         };
         if known.as_ref() != Some(&merged) {
             tombstones::put(tx, &merged)?;
@@ -57,6 +68,17 @@ fn bury(tx: &Tx<'_>, news: &[Line<'_>]) -> Result<Vec<Tombstone>> {
         }
     }
     Ok(buried)
+}
+
+/// Two tombstones of one record. They come from what they have in common, and of the times the later one holds.
+pub(super) fn both(ours: &Tombstone, theirs: Tombstone) -> Result<Tombstone> {
+    let record = |tombstone: &Tombstone| match serde_json::to_value(tombstone) {
+        Ok(Value::Object(record)) => Ok(record),
+        _ => Err(Error::internal("a tombstone is an object")),
+    };
+    let (ours, theirs) = (record(ours)?, record(&theirs)?);
+    let common: Record = ours.clone().into_iter().filter(|(field, value)| theirs.get(field) == Some(value)).collect();
+    tombstone(TOMBSTONES.merge(Some(&common), &ours, &theirs, |_, _| None).record)
 }
 
 fn tombstone(record: Record) -> Result<Tombstone> {
@@ -75,6 +97,8 @@ struct Taking<'t, 'c> {
     base: &'t Base,
     report: &'t mut Report,
     renamed: Renamed,
+    /// Issues that were not there before.
+    arrived: HashSet<String>,
 }
 
 impl Taking<'_, '_> {
@@ -82,7 +106,7 @@ impl Taking<'_, '_> {
     fn table(&mut self, table: &'static dyn Table, news: &[Line<'_>]) -> Result<Vec<(usize, String)>> {
         let collection = table.collection();
         let wanted: HashSet<String> = news.iter().filter_map(|line| base::key(collection, line.text)).collect();
-        let bases = self.base.versions(collection, wanted);
+        let bases = self.base.versions(collection, &wanted);
         let mut lines: HashMap<String, usize> = HashMap::new();
         let mut touched = Vec::new();
         for line in news {
@@ -95,8 +119,12 @@ impl Taking<'_, '_> {
                 self.report.note(format!("{file} has {key} twice, in lines {first} and {}", incoming.line));
             }
             touched.push((incoming.line, key.clone()));
-            let base = bases.before(&key, &incoming.record).cloned();
-            self.one(table, base.as_ref(), incoming)?;
+            let base = bases.get(&key).filter(|base| collection.birth(base) == collection.birth(&incoming.record));
+            // A version older than the one it comes from is one that somebody put back.
+            if base.is_some_and(|base| collection.version(&incoming.record) < collection.version(base)) {
+                continue;
+            }
+            self.one(table, base, incoming)?;
         }
         Ok(touched)
     }
@@ -122,12 +150,31 @@ impl Taking<'_, '_> {
             return ours.map_or(Ok(()), |ours| table.remove(self.cx, self.tx, ours));
         }
         if let Some(missing) = self.missing(table, &merged)? {
-            return self.leave_out(table, line, &missing);
+            return self.leave_out(table, line, &missing, &merged);
         }
         if ours.as_ref() == Some(&merged) {
             return Ok(());
         }
+        if ours.is_none() && collection.name == ISSUES.name {
+            self.arrived.insert(key);
+        }
         table.put(self.cx, self.tx, ours, merged)
+    }
+
+    /// Of the issues that are new, those to which lines may belong that were passed over before: some wait in the
+    /// files, or the issue was deleted and has come back.
+    fn keep_those_awaited(&mut self, any: bool) -> Result<()> {
+        if any {
+            return Ok(());
+        }
+        let mut deleted = HashSet::new();
+        for id in std::mem::take(&mut self.arrived) {
+            if tombstones::get(self.tx, ISSUES.name, &id)?.is_some() {
+                deleted.insert(id);
+            }
+        }
+        self.arrived = deleted;
+        Ok(())
     }
 
     fn merge(
@@ -140,13 +187,13 @@ impl Taking<'_, '_> {
     ) -> Result<Record> {
         let collection = table.collection();
         let mut failed = None;
-        let was_known = |field: &str, value: &Value| {
-            table.has_had(self.tx, key, field, value).unwrap_or_else(|e| {
+        let left_at = |field: &str, value: &Value| {
+            table.left_at(self.tx, key, field, value).unwrap_or_else(|e| {
                 failed = Some(e);
-                false
+                None
             })
         };
-        let merged = collection.merge(base, ours, theirs, was_known);
+        let merged = collection.merge(base, ours, theirs, left_at);
         if let Some(e) = failed {
             return Err(e);
         }
@@ -167,14 +214,24 @@ impl Taking<'_, '_> {
     }
 
     /// A line whose issue was deleted goes with it; one whose issue has not arrived waits in its file.
-    fn leave_out(&mut self, table: &dyn Table, line: usize, missing: &str) -> Result<()> {
+    fn leave_out(&mut self, table: &dyn Table, line: usize, missing: &str, record: &Record) -> Result<()> {
         let collection = table.collection();
-        if tombstones::get(self.tx, ISSUES.name, missing)?.is_none() {
-            let file = collection.file_name();
-            self.report.note(format!("{file} line {line} was left out: there is no issue {missing}"));
-            self.report.left_out.insert((collection.name, line));
+        if let Some(tombstone) = tombstones::get(self.tx, ISSUES.name, missing)? {
+            return self.unheard(table, &tombstone, record);
         }
+        let file = collection.file_name();
+        self.report.note(format!("{file} line {line} was left out: there is no issue {missing}"));
+        self.report.left_out.insert((collection.name, line));
         Ok(())
+    }
+
+    /// Notes a comment that whoever deleted its issue did not know of.
+    fn unheard(&mut self, table: &dyn Table, tombstone: &Tombstone, record: &Record) -> Result<()> {
+        let (collection, key) = (table.collection(), table.collection().key(record));
+        if collection.name != COMMENTS.name || tombstone.comments.contains(&key) {
+            return Ok(());
+        }
+        self.report.conflict(self.cx, self.tx, &Conflict::deleted(collection, &key, record.clone())?)
     }
 
     /// Removes a record that a new tombstone covers.
@@ -194,8 +251,16 @@ impl Taking<'_, '_> {
             _ => false,
         };
         if is_unknown {
-            let conflict = Conflict::deleted(table.collection().name, &tombstone.id, record.clone())?;
+            let conflict = Conflict::deleted(table.collection(), &tombstone.id, record.clone())?;
             self.report.conflict(self.cx, self.tx, &conflict)?;
+        }
+        if table.collection().name == ISSUES.name {
+            for comment in comments::of_issue(self.tx, &tombstone.id.parse()?)? {
+                let comments = shared::of(COMMENTS.name).map(|table| (table, table.get(self.tx, comment.id.as_str())));
+                if let Some((comments, Ok(Some(record)))) = comments {
+                    self.unheard(comments, tombstone, &record)?;
+                }
+            }
         }
         Ok(())
     }
@@ -225,7 +290,7 @@ impl Taking<'_, '_> {
                 let mut free = issue.clone();
                 let bug = free.fixes.take().map(|bug| bug.to_string()).unwrap_or_default();
                 issues::replace(self.tx, &issue, &free)?;
-                self.leave_out(TABLES[0], *line, &bug)?;
+                self.leave_out(TABLES[0], *line, &bug, &Record::new())?;
             }
         }
         Ok(())
@@ -243,27 +308,4 @@ fn is_dead(table: &dyn Table, tombstone: &Tombstone, record: &Record) -> Result<
 fn changed(table: &dyn Table, record: &Record) -> Result<Option<Timestamp>> {
     let version = table.collection().version(record);
     if version.is_empty() { Ok(None) } else { version.parse().map(Some) }
-}
-
-/// Takes what a conflict did not keep.
-pub(crate) fn take_other(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<()> {
-    let table = shared::of(&conflict.collection)
-        .ok_or_else(|| Error::invalid(format!("{} is no collection of this version", conflict.collection)))?;
-    let collection = table.collection();
-    let ours = table.get(tx, &conflict.record_id)?;
-    let mut record = match (&ours, conflict.field == Conflict::DELETED) {
-        (None, true) => Record::new(),
-        (Some(record), _) => record.clone(),
-        (None, false) => return Err(Error::not_found("record", &conflict.record_id).hint("it was deleted meanwhile")),
-    };
-    for (field, value) in &conflict.whole {
-        match value {
-            Value::Null => drop(record.remove(field)),
-            value => drop(record.insert(field.clone(), value.clone())),
-        }
-    }
-    if let Some(version) = collection.version_field() {
-        record.insert(version.into(), Value::String(cx.now.to_string()));
-    }
-    table.put(cx, tx, ours, collection.settle(record)?)
 }

@@ -22,9 +22,14 @@ pub(crate) fn get(tx: &Tx<'_>, place: &str) -> Result<Option<Agreement>> {
     tx.query_one("SELECT copy, head FROM agreements WHERE place = ?1", params![place], read)
 }
 
-/// That of any place, the newest first.
-pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<Agreement>> {
-    tx.query("SELECT copy, head FROM agreements ORDER BY agreed_at DESC, place LIMIT 1000", params![], read)
+/// Those of all places.
+pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<(String, Agreement)>> {
+    tx.query("SELECT copy, head, place FROM agreements ORDER BY place", params![], |row| Ok((row.text(2)?, read(row)?)))
+}
+
+pub(crate) fn forget(tx: &Tx<'_>, place: &str) -> Result<()> {
+    tx.journal("agreement_forgotten", place)?;
+    tx.send("DELETE FROM agreements WHERE place = ?1", params![place])
 }
 
 pub(crate) fn put(tx: &Tx<'_>, place: &str, agreement: &Agreement, event: i64, at: Timestamp) -> Result<()> {

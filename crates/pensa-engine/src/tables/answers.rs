@@ -46,8 +46,24 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Does what a request asks, unless the same was answered before.
+pub(crate) fn once(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    once: Option<&Once>,
+    work: impl FnOnce() -> Result<String>,
+) -> Result<String> {
+    let Some(once) = once else { return work() };
+    if let Some(answer) = given(tx, once)? {
+        return Ok(answer);
+    }
+    let answer = work()?;
+    keep(cx, tx, once, &answer)?;
+    Ok(answer)
+}
+
 /// What was answered to this request before.
-pub(crate) fn given(tx: &Tx<'_>, once: &Once) -> Result<Option<String>> {
+fn given(tx: &Tx<'_>, once: &Once) -> Result<Option<String>> {
     let known =
         tx.query_one("SELECT question, answer FROM answers WHERE request_key = ?1", params![&once.key], |row| {
             Ok((row.text(0)?, row.text(1)?))
@@ -70,7 +86,7 @@ pub(crate) fn given(tx: &Tx<'_>, once: &Once) -> Result<Option<String>> {
     }
 }
 
-pub(crate) fn keep(cx: &Context<'_>, tx: &Tx<'_>, once: &Once, answer: &str) -> Result<()> {
+fn keep(cx: &Context<'_>, tx: &Tx<'_>, once: &Once, answer: &str) -> Result<()> {
     if cx.uuid().as_u128().is_multiple_of(SWEEP_EVERY) {
         tx.send("DELETE FROM answers WHERE created_at < ?1", params![cx.now.minus(KEPT)])?;
     }

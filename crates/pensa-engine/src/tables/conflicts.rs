@@ -16,12 +16,12 @@ fn read(row: &Row<'_>) -> Result<Conflict> {
         kept: row.json(4)?,
         other: row.json(5)?,
         whole: row.json(6)?,
+        version: String::new(),
     })
 }
 
-/// Notes a conflict; false if it was known, settled or not.
+/// Notes a conflict; false if it was known. One that was settled is another when a later version has the same values.
 pub(crate) fn note(tx: &Tx<'_>, conflict: &Conflict, found_at: Timestamp) -> Result<bool> {
-    tx.journal("conflict", &(conflict, found_at))?;
     let added = tx.execute(
         "INSERT INTO conflicts (id, collection, record_id, field, kept, other, whole, found_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
@@ -36,7 +36,19 @@ pub(crate) fn note(tx: &Tx<'_>, conflict: &Conflict, found_at: Timestamp) -> Res
             found_at
         ],
     )?;
-    Ok(added > 0)
+    if added > 0 {
+        tx.journal("conflict", &(conflict, found_at))?;
+        return Ok(true);
+    }
+    let settled =
+        tx.query_one("SELECT resolved_at FROM conflicts WHERE id = ?1", params![conflict.id.as_str()], |row| {
+            row.text_or_null(0)
+        })?;
+    let comes_again = settled.flatten().is_some_and(|at| conflict.version > at);
+    if comes_again {
+        reopen(tx, &conflict.id)?;
+    }
+    Ok(comes_again)
 }
 
 /// Those that nobody has settled, oldest first.
@@ -56,4 +68,10 @@ pub(crate) fn with_prefix(tx: &Tx<'_>, prefix: &str) -> Result<Vec<Conflict>> {
 pub(crate) fn settle(tx: &Tx<'_>, id: &ConflictId, at: Timestamp) -> Result<()> {
     tx.journal("conflict_settled", &(id, at))?;
     tx.send("UPDATE conflicts SET resolved_at = ?2 WHERE id = ?1", params![id.as_str(), at])
+}
+
+/// Makes a conflict one that nobody has settled.
+pub(crate) fn reopen(tx: &Tx<'_>, id: &ConflictId) -> Result<()> {
+    tx.journal("conflict_reopened", id)?;
+    tx.send("UPDATE conflicts SET resolved_at = NULL WHERE id = ?1", params![id.as_str()])
 }

@@ -166,12 +166,18 @@ pub(crate) fn audit(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Audit) -> Result<Vec
     }
 }
 
-/// Whether an issue once had this value of a field, and something else after.
-pub(crate) fn has_had(tx: &Tx<'_>, id: &IssueId, field: &str, value: &Value) -> Result<bool> {
-    let details = tx.query("SELECT detail FROM events WHERE issue_id = ?1 ORDER BY id", params![id], |row| {
-        row.json::<Map<String, Value>>(0)
-    })?;
-    Ok(details.iter().filter_map(|detail| detail.get(field)).any(|change| change["old"] == *value))
+/// When an issue last had this value of a field, and something else after.
+pub(crate) fn left_at(tx: &Tx<'_>, id: &IssueId, field: &str, value: &Value) -> Result<Option<String>> {
+    let lines =
+        tx.query("SELECT detail, created_at FROM events WHERE issue_id = ?1 ORDER BY id", params![id], |row| {
+            Ok((row.json::<Map<String, Value>>(0)?, row.text(1)?))
+        })?;
+    let left = lines.into_iter().filter(|(detail, _)| detail.get(field).is_some_and(|change| change["old"] == *value));
+    // What came from a file happened when that says, not when it was read.
+    let at = |(detail, at): (Map<String, Value>, String)| {
+        detail.get("updated_at").and_then(|change| change["new"].as_str()).map_or(at, str::to_owned)
+    };
+    Ok(left.map(at).max())
 }
 
 /// Whether the last that `actor` had to do with the claim of an issue was to lose it with its lease.

@@ -5,7 +5,7 @@ use pensa_core::id::{self, IssueId, IssueRef};
 use pensa_core::issue::{Issue, Similar, Sort, Status};
 use pensa_core::json::ListWriter;
 use pensa_core::ops::issue::Filter;
-use pensa_core::{Code, Error, Result, Span, similar, text};
+use pensa_core::{Code, Error, Result, Span, Timestamp, similar, text};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
@@ -348,7 +348,16 @@ pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
     ] {
         tx.send(&format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1"), params![old, new])?;
     }
-    Ok(())
+    let of_log = "UPDATE events SET subject_id = ?2 WHERE issue_id = ?2 AND subject_kind = 'issue' AND subject_id = ?1";
+    tx.send(of_log, params![old, new])?;
+    let of_conflicts = "UPDATE conflicts SET record_id = ?2 WHERE collection = 'issues' AND record_id = ?1";
+    tx.send(of_conflicts, params![old, new])
+}
+
+/// When a change happened to what was last changed then. In every copy of the store it must be the later of the two,
+/// also if a faster clock made the other.
+pub(crate) fn after(cx: &Context<'_>, updated_at: Timestamp) -> Timestamp {
+    cx.now.max(updated_at.plus(Span::from_millis(1)))
 }
 
 /// Stores a changed issue and logs the change; leaves everything alone if nothing changed.
@@ -364,7 +373,7 @@ pub(crate) fn save(
     if detail.is_empty() {
         return Ok(new);
     }
-    new.updated_at = cx.now;
+    new.updated_at = if cx.now < old.updated_at { after(cx, old.updated_at) } else { cx.now };
     replace(tx, old, &new)?;
     detail.extend(note);
     events::log(cx, tx, &new.id, event, detail)?;

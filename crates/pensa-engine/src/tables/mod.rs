@@ -12,6 +12,7 @@ pub(crate) mod events;
 pub(crate) mod issues;
 pub(crate) mod operations;
 pub(crate) mod projects;
+pub(crate) mod seen_files;
 pub(crate) mod sessions;
 pub(crate) mod tombstones;
 

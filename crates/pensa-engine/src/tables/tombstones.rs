@@ -1,12 +1,13 @@
 //! Rows of `tombstones`: what was deleted, for clones that still have it.
 
 use pensa_core::sync::{Collection, Tombstone};
-use pensa_core::{Result, Timestamp};
+use pensa_core::{Error, Result, Span, Timestamp, json};
 
 use crate::context::Context;
 use crate::db::{Row, Tx, params};
+use crate::tables::extra;
 
-const COLUMNS: &str = "collection, record_id, deleted_at, actor, version, restored_at";
+const COLUMNS: &str = "collection, record_id, deleted_at, actor, version, restored_at, comments, extra";
 
 fn read(row: &Row<'_>) -> Result<Tombstone> {
     Ok(Tombstone {
@@ -16,6 +17,11 @@ fn read(row: &Row<'_>) -> Result<Tombstone> {
         actor: row.text(3)?,
         version: row.parse_or_null(4)?,
         restored_at: row.parse_or_null(5)?,
+        comments: row
+            .text_or_null(6)?
+            .map_or_else(|| Ok(Vec::new()), |text| serde_json::from_str(&text))
+            .map_err(Error::internal)?,
+        extra: row.extra(7)?,
     })
 }
 
@@ -27,19 +33,23 @@ pub(crate) fn get(tx: &Tx<'_>, collection: &str, id: &str) -> Result<Option<Tomb
 /// Adds a row, or replaces it.
 pub(crate) fn put(tx: &Tx<'_>, tombstone: &Tombstone) -> Result<()> {
     tx.journal("tombstone", tombstone)?;
+    let is_without = tombstone.comments.is_empty();
+    let comments = if is_without { None } else { Some(json::to_line(&tombstone.comments)?) };
     // The columns that tell a conflict are not the same in every database.
     let delete = "DELETE FROM tombstones WHERE collection = ?1 AND record_id = ?2";
     tx.send(delete, params![&tombstone.collection, &tombstone.id])?;
     tx.send(
-        "INSERT INTO tombstones (collection, record_id, deleted_at, actor, version, restored_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO tombstones (collection, record_id, deleted_at, actor, version, restored_at, comments, extra)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         params![
             &tombstone.collection,
             &tombstone.id,
             tombstone.deleted_at,
             &tombstone.actor,
             tombstone.version,
-            tombstone.restored_at
+            tombstone.restored_at,
+            comments,
+            extra(&tombstone.extra)?
         ],
     )
 }
@@ -52,9 +62,26 @@ pub(crate) fn bury(
     id: &str,
     version: Option<Timestamp>,
 ) -> Result<()> {
-    let restored_at = get(tx, collection.name, id)?.and_then(|known| known.restored_at);
+    bury_with(cx, tx, collection, id, version, Vec::new())
+}
+
+/// The same, with the comments that go along.
+pub(crate) fn bury_with(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    collection: &Collection,
+    id: &str,
+    version: Option<Timestamp>,
+    comments: Vec<String>,
+) -> Result<()> {
+    let known = get(tx, collection.name, id)?;
+    let restored_at = known.as_ref().and_then(|known| known.restored_at);
+    // Whatever the clocks of others say, it comes after what it deletes.
+    let after = [version, restored_at.map(|again| again.plus(Span::from_millis(1)))];
+    let deleted_at = after.into_iter().flatten().fold(cx.now, Timestamp::max);
     let (collection, id, actor) = (collection.name.to_owned(), id.to_owned(), cx.actor.clone());
-    put(tx, &Tombstone { collection, id, deleted_at: cx.now, actor, version, restored_at })
+    let extra = known.map(|known| known.extra).unwrap_or_default();
+    put(tx, &Tombstone { collection, id, deleted_at, actor, version, restored_at, comments, extra })
 }
 
 /// Notes that a record without a time of its own was made again.

@@ -2,108 +2,17 @@
 //! SQLite only.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
-use pensa_core::Result;
 use pensa_core::ops::store::{Doctor, Severity};
-use pensa_core::ops::{backup, batch, comment, dep, issue, project, store, token};
-use pensa_engine::{Caller, Context, Engine, Execute, GroupWriter, Projects, StoreDir, Tx, entry};
+use pensa_core::ops::{backup, batch, comment, conflict, dep, issue, project, store, token};
+use pensa_engine::{Caller, Context, Engine, GroupWriter, Projects, Tx, entry};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tempfile::TempDir;
 
-use crate::world::World;
-
-/// A store between its uses: nobody has it open.
-struct Site {
-    dir: TempDir,
-}
-
-/// Everything that a store knows, with its history.
-fn everything(engine: &Engine) -> Value {
-    try_everything(engine).expect("all of it")
-}
-
-fn try_everything(engine: &Engine) -> Result<Value> {
-    let issues = engine.call("a", &issue::List::default())?;
-    let whole = issues.iter().map(|issue| {
-        let shown = engine.call("a", &issue::Show { id: (&issue.id).into() })?;
-        let history = engine.call("a", &issue::History { id: (&issue.id).into(), limit: None })?;
-        Ok(json!({"shown": shown, "history": history}))
-    });
-    let whole: Vec<Value> = whole.collect::<Result<_>>()?;
-    let ready = engine.call("a", &issue::Ready::default())?;
-    Ok(json!({"issues": whole, "ready": ready}))
-}
-
-fn run<O: Execute>(engine: &Engine, actor: &str, fields: Value) -> O::Output {
-    let op: O = serde_json::from_value(fields).expect("an operation");
-    engine.call(actor, &op).expect(O::NAME)
-}
-
-fn create(engine: &Engine, title: &str) -> String {
-    run::<issue::Create>(engine, "alice", json!({"title": title, "issue_type": "task"})).issue.id.to_string()
-}
-
-impl Site {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().expect("a directory");
-        StoreDir::create(&dir.path().join(".pensa")).expect("a store");
-        Self { dir }
-    }
-
-    fn store(&self) -> StoreDir {
-        StoreDir::at(&self.dir.path().join(".pensa")).expect("a store")
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(".pensa").join(name)
-    }
-
-    fn open(&self) -> Engine {
-        Engine::open(self.store()).expect("opens")
-    }
-
-    /// A store in which every kind of change has happened.
-    fn lived_in() -> Self {
-        let site = Self::new();
-        live(&site.open());
-        site
-    }
-
-    fn delete_database(&self) {
-        for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
-            let _ = fs::remove_file(self.path(name));
-        }
-    }
-}
-
-fn live(engine: &Engine) {
-    let bug = run::<issue::Create>(engine, "alice", json!({"title": "bug", "issue_type": "bug"})).issue.id;
-    let fix = run::<issue::Create>(
-        engine,
-        "alice",
-        json!({"title": "fix \u{202E}", "issue_type": "task", "fixes": bug, "description": "many\nlines", "spec": "s"}),
-    )
-    .issue
-    .id;
-    let child = create(engine, "child");
-    let doomed = create(engine, "doomed");
-    run::<dep::Add>(engine, "alice", json!({"issue_id": child, "depends_on_id": fix}));
-    run::<dep::Add>(engine, "alice", json!({"issue_id": doomed, "depends_on_id": child}));
-    run::<dep::Add>(engine, "alice", json!({"issue_id": doomed, "depends_on_id": bug}));
-    run::<dep::Remove>(engine, "alice", json!({"issue_id": doomed, "depends_on_id": bug}));
-    run::<comment::Add>(engine, "bob", json!({"id": child, "text": "a\tb"}));
-    run::<comment::Add>(engine, "bob", json!({"id": doomed, "text": "gone soon"}));
-    run::<issue::Delete>(engine, "bob", json!({"id": doomed, "force": true}));
-    run::<issue::Update>(engine, "bob", json!({"id": child, "claim": true, "ttl": "1h"}));
-    run::<issue::Heartbeat>(engine, "bob", json!({"id": child}));
-    run::<issue::Update>(engine, "bob", json!({"id": child, "title": "renamed child", "priority": "p0"}));
-    run::<issue::Close>(engine, "bob", json!({"id": fix, "reason": "done"}));
-    run::<issue::Reopen>(engine, "bob", json!({"id": fix, "reason": "not quite"}));
-}
+use crate::site::{Site, create, everything, live, run, try_everything};
 
 #[test]
 fn a_deleted_database_is_rebuilt_with_its_whole_history() {
@@ -157,6 +66,37 @@ fn an_old_database_file_put_back_is_brought_up_to_date() {
     let before = everything(&site.open());
     site.delete_database();
     assert_eq!(everything(&site.open()), before);
+}
+
+/// A value that lost is nowhere else once the files have the one that was kept.
+#[test]
+fn conflicts_are_not_lost_with_the_end_of_the_log() {
+    let site = Site::new();
+    let engine = site.open();
+    let id = create(&engine, "a title");
+    run::<store::Export>(&engine, "alice", json!({}));
+    run::<issue::Update>(&engine, "alice", json!({"id": id, "title": "ours, and newer"}));
+    let file = site.path("issues.jsonl");
+    let theirs = fs::read_to_string(&file).expect("a file").replace("a title", "theirs");
+    fs::write(&file, theirs).expect("edited");
+    let old: Vec<_> =
+        ["db.sqlite", "db.sqlite-wal"].map(|name| (name, fs::read(site.path(name)).expect("a file"))).into();
+    assert_eq!(run::<store::Import>(&engine, "alice", json!({})).conflicts, 1);
+    run::<store::Export>(&engine, "alice", json!({}));
+    assert!(!fs::read_to_string(&file).expect("a file").contains("theirs"));
+    drop(engine);
+    site.delete_database();
+    for (name, bytes) in old {
+        fs::write(site.path(name), bytes).expect("put back");
+    }
+    let engine = site.open();
+    let told = run::<conflict::List>(&engine, "alice", json!({}));
+    assert_eq!((told.len(), &told[0].other), (1, &json!("theirs")));
+    run::<conflict::Resolve>(&engine, "alice", json!({"id": told[0].id, "take": "kept"}));
+    let found = run::<Doctor>(&engine, "alice", json!({"deep": true})).findings;
+    assert!(found.iter().all(|finding| finding.check != "damage"), "{found:?}");
+    site.delete_database();
+    assert_eq!(run::<conflict::List>(&site.open(), "alice", json!({})).len(), 0);
 }
 
 #[test]
@@ -304,133 +244,6 @@ fn a_flipped_bit_in_the_log_is_found_and_costs_nothing() {
     flip("db.sqlite-wal", usize::MAX, 3001, false);
 }
 
-fn restore(engine: &Engine, file: &str) -> backup::Restored {
-    run::<backup::Restore>(engine, "alice", json!({"file": file}))
-}
-
-#[test]
-fn a_restore_brings_back_what_was_and_the_journal_does_not_undo_it() {
-    let site = Site::lived_in();
-    let engine = site.open();
-    let then = everything(&engine);
-    let made = run::<backup::Backup>(&engine, "alice", json!({}));
-    create(&engine, "to be undone");
-    let last = everything(&engine);
-    let restored = restore(&engine, &made.path);
-    assert!(restored.event > made.event + 1, "{restored:?} {made:?}");
-    assert_eq!(everything(&engine), then);
-    drop(engine);
-    assert_eq!(everything(&site.open()), then);
-    site.delete_database();
-    assert_eq!(everything(&site.open()), then, "rebuilt");
-    create(&site.open(), "later");
-    let later = everything(&site.open());
-    site.delete_database();
-    let engine = site.open();
-    assert_eq!(everything(&engine), later, "rebuilt with what came later");
-    restore(&engine, &restored.backup);
-    assert_eq!(everything(&engine), last, "the backup of before the restore");
-}
-
-#[test]
-fn a_database_from_before_a_restore_is_not_brought_forward_across_it() {
-    let site = Site::lived_in();
-    let old: Vec<_> =
-        ["db.sqlite", "db.sqlite-wal"].map(|name| (name, fs::read(site.path(name)).expect("a file"))).into();
-    let engine = site.open();
-    let made = run::<backup::Backup>(&engine, "alice", json!({}));
-    create(&engine, "to be undone");
-    restore(&engine, &made.path);
-    create(&engine, "later");
-    let before = everything(&engine);
-    drop(engine);
-    site.delete_database();
-    for (name, bytes) in old {
-        fs::write(site.path(name), bytes).expect("put back");
-    }
-    assert_eq!(everything(&site.open()), before);
-}
-
-#[test]
-fn a_file_that_is_no_sound_backup_of_this_store_is_refused_and_nothing_changes() {
-    let site = Site::lived_in();
-    let engine = site.open();
-    let before = everything(&engine);
-    let good = run::<backup::Backup>(&engine, "alice", json!({"file": site.path("good.sqlite")}));
-    let refused = |file: &Path| {
-        let op: backup::Restore = serde_json::from_value(json!({"file": file})).expect("an operation");
-        engine.call("alice", &op).expect_err("refused").code.as_str().to_owned()
-    };
-    assert_eq!(refused(&site.path("nowhere.sqlite")), "not_found");
-    assert_eq!(refused(&site.path("config.toml")), "invalid_input");
-    let bytes = fs::read(&good.path).expect("a backup");
-    let bad = site.path("bad.sqlite");
-    for length in [0, 1, 100, 4096, bytes.len() / 2, bytes.len() - 1] {
-        fs::write(&bad, &bytes[..length]).expect("truncated");
-        assert_eq!(refused(&bad), "invalid_input", "{length}");
-    }
-    let foreign = Site::lived_in();
-    run::<backup::Backup>(&foreign.open(), "alice", json!({"file": foreign.path("b.sqlite")}));
-    assert_eq!(refused(&foreign.path("b.sqlite")), "wrong_store");
-    assert_eq!(everything(&engine), before);
-    let op = json!({"file": foreign.path("b.sqlite"), "force": true});
-    run::<backup::Restore>(&engine, "alice", op);
-    assert_eq!(everything(&engine)["issues"][0]["shown"], everything(&foreign.open())["issues"][0]["shown"]);
-}
-
-#[test]
-fn a_backup_never_replaces_a_file_unasked_and_is_its_owners_alone() {
-    use std::os::unix::fs::PermissionsExt;
-    let site = Site::lived_in();
-    let engine = site.open();
-    let file = site.path("mine.sqlite");
-    run::<backup::Backup>(&engine, "alice", json!({"file": file}));
-    assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
-    let op: backup::Backup = serde_json::from_value(json!({"file": file})).expect("an operation");
-    assert_eq!(engine.call("alice", &op).expect_err("refused").code.as_str(), "conflict");
-    run::<backup::Backup>(&engine, "alice", json!({"file": file, "force": true}));
-}
-
-#[test]
-fn five_backups_are_kept_and_the_journal_ends_behind_them() {
-    let site = Site::new();
-    let engine = site.open();
-    let text = "x".repeat(60_000);
-    for round in 0..7 {
-        let one = |n| json!({"op": "issue.create", "title": format!("{round} {n}"), "issue_type": "task", "description": text});
-        let count = if round < 3 { 40 } else { 1 };
-        run::<batch::Batch>(&engine, "alice", json!({"operations": (0..count).map(one).collect::<Vec<_>>()}));
-        run::<backup::Backup>(&engine, "alice", json!({}));
-    }
-    let kept = engine.call("alice", &backup::Backups {}).expect("a list");
-    assert_eq!(kept.len(), 5);
-    let size: u64 = fs::read_dir(site.path("local/journal"))
-        .expect("listed")
-        .map(|e| e.expect("one").metadata().expect("a size").len())
-        .sum();
-    // The first rounds journal about five megabytes each.
-    assert!(size < 6 << 20, "{size}");
-    let before = everything(&engine);
-    drop(engine);
-    site.delete_database();
-    assert_eq!(everything(&site.open()), before);
-}
-
-#[test]
-fn an_unreadable_backup_is_passed_over_for_the_one_before() {
-    let site = Site::lived_in();
-    let engine = site.open();
-    run::<backup::Backup>(&engine, "alice", json!({}));
-    create(&engine, "between");
-    let newest = run::<backup::Backup>(&engine, "alice", json!({}));
-    create(&engine, "after");
-    let before = everything(&engine);
-    drop(engine);
-    fs::write(&newest.path, "no longer a database").expect("damaged");
-    site.delete_database();
-    assert_eq!(everything(&site.open()), before);
-}
-
 #[test]
 fn a_schema_that_was_tampered_with_is_found_by_a_deep_check_and_rebuilt() {
     let site = Site::lived_in();
@@ -458,6 +271,7 @@ fn silent_damage_to_text_is_found_by_a_deep_check_and_mended() {
         "UPDATE issues SET title = 'something else' WHERE title = 'bug';
          UPDATE comments SET text = 'never said';
          UPDATE events SET detail = '{}' WHERE id = 2;
+         UPDATE tombstones SET actor = 'nobody';
          DELETE FROM title_keys",
     )
     .expect("damaged");
@@ -472,7 +286,7 @@ fn silent_damage_to_text_is_found_by_a_deep_check_and_mended() {
         .filter(|finding| finding.check == "damage")
         .map(|finding| finding.message.split(' ').next().unwrap_or_default())
         .collect();
-    for table in ["issues", "comments", "events", "title_keys"] {
+    for table in ["issues", "comments", "events", "tombstones", "title_keys"] {
         assert!(damage.contains(&table), "{table}: {report:?}");
     }
     let fixed = engine.call("a", &Doctor { fix: true, deep: true }).expect("a report");
@@ -496,6 +310,35 @@ fn a_transaction_too_large_for_the_journal_is_kept_by_a_backup() {
     drop(engine);
     site.delete_database();
     assert_eq!(everything(&site.open()), before);
+}
+
+#[test]
+fn an_issue_that_got_another_id_is_rebuilt_from_its_file_and_the_journal() {
+    let site = Site::new();
+    let engine = site.open();
+    let id = create(&engine, "mine");
+    run::<comment::Add>(&engine, "alice", json!({"id": id, "text": "on mine"}));
+    run::<store::Export>(&engine, "alice", json!({}));
+    let elder = json!({"id": id, "title": "elder", "issue_type": "task", "status": "open", "priority": "p2",
+        "created_at": "2026-01-01T00:00:00.000Z", "updated_at": "2026-01-01T00:00:00.000Z"});
+    fs::write(site.path("issues.jsonl"), format!("{elder}\n")).expect("written");
+    run::<store::Import>(&engine, "alice", json!({}));
+    run::<store::Export>(&engine, "alice", json!({}));
+    let titles = |engine: &Engine| {
+        let all = engine.call("a", &issue::List::default()).expect("a list");
+        let mut all: Vec<_> = all.into_iter().map(|issue| (issue.title, issue.id.to_string())).collect();
+        all.sort();
+        all
+    };
+    let before = titles(&engine);
+    assert_eq!(before.len(), 2);
+    drop(engine);
+    site.delete_database();
+    fs::remove_dir_all(site.path("local/backups")).expect("gone too");
+    let engine = site.open();
+    assert_eq!(titles(&engine), before);
+    let moved = run::<issue::Show>(&engine, "a", json!({"id": before[1].1}));
+    assert_eq!((moved.issue.title.as_str(), moved.comments.len()), ("mine", 1));
 }
 
 /// The direst case: no backup, and a journal that does not go back to the beginning.
@@ -554,61 +397,6 @@ fn the_projects_and_tokens_of_a_server_are_rebuilt_too() {
     let control = projects.control().expect("opens");
     assert_eq!(all(&control), before);
     assert!(Projects::grant(&control, &hash).expect("looked up").is_some());
-}
-
-/// A database as the first release left it.
-fn of_the_first_release(path: &Path) {
-    let old = rusqlite::Connection::open(path).expect("opens");
-    let sql = include_str!("../../src/db/migrations/0001_issues.sqlite.sql");
-    old.execute_batch(
-        "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);
-        INSERT INTO _migrations VALUES ('0000_migrations', '', ''), ('0001_issues', '', '')",
-    )
-    .expect("made");
-    old.execute_batch(sql).expect("made");
-    old.execute_batch(
-        "INSERT INTO issues (id, title, issue_type, created_at, updated_at, search_text)
-            VALUES ('pn-old', 'old', 'task', '2026-02-27T14:30:00.000Z', '2026-02-27T14:30:00.000Z', 'old');
-         INSERT INTO events (subject_kind, subject_id, issue_id, event_type, actor, detail, created_at)
-            VALUES ('issue', 'pn-old', 'pn-old', 'created', 'a', '{}', '2026-02-27T14:30:00.000Z');
-         PRAGMA user_version = 2",
-    )
-    .expect("filled");
-}
-
-#[test]
-fn a_migration_is_preceded_by_a_backup_and_an_old_backup_can_be_restored() {
-    let site = Site::new();
-    of_the_first_release(&site.path("db.sqlite"));
-    let engine = site.open();
-    let before = everything(&engine);
-    assert_eq!(before["issues"][0]["shown"]["id"], "pn-old");
-    let kept = engine.call("a", &backup::Backups {}).expect("a list");
-    let raw = rusqlite::Connection::open(&kept[0].path).expect("opens");
-    let version: i64 = raw.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a version");
-    assert_eq!((kept.len(), version), (1, 2), "as it was before");
-    let report = engine.call("a", &Doctor { fix: false, deep: true }).expect("a report");
-    assert!(report.findings.iter().all(|finding| finding.severity != Severity::Error), "{report:?}");
-    drop(raw);
-    create(&engine, "new");
-    restore(&engine, &kept[0].path);
-    assert_eq!(everything(&engine), before);
-    drop(engine);
-    site.delete_database();
-    assert_eq!(everything(&site.open()), before);
-}
-
-#[test]
-fn a_store_in_postgresql_says_where_its_backups_are() {
-    let world = World::postgres();
-    for refused in [
-        world.refused::<backup::Backup>("alice", json!({})),
-        world.refused::<backup::Backups>("alice", json!({})),
-        world.refused::<backup::Restore>("alice", json!({"file": "x.sqlite"})),
-    ] {
-        assert_eq!(refused.as_str(), "unsupported");
-    }
-    world.json::<Doctor>("alice", json!({"deep": true, "fix": true})).expect("a report");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod agent_journal;
 mod agents;
+mod backups;
 mod batches;
 mod graph;
 mod histories;
@@ -14,6 +15,7 @@ mod lookup;
 mod postgres;
 mod schema;
 mod sessions;
+mod site;
 mod sync;
 mod transfer;
 mod undo;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use pensa_core::ops::store::{Export, Import, Transfer};
 use pensa_core::{Code, Error, Result, text};
-use pensa_engine::StoreDir;
 use pensa_engine::git::{self, Hook, HookState, HooksReport};
+use pensa_engine::{SYSTEM, StoreDir};
 
 use super::transfer;
 use crate::cli::{Hooks, HooksInstall, HooksRun, Options};
@@ -118,6 +118,8 @@ fn export(options: &Options, top: &Path) -> Result<()> {
 
 /// Imports. Files that are as they were cost next to nothing.
 fn import(options: &Options) -> Result<()> {
+    // What git brought is nobody's doing here, and not the next thing to undo.
+    let options = &Options { actor: Some(SYSTEM.to_owned()), ..options.clone() };
     let by_server = connect::server(options).is_some();
     let op = Import { worktree: transfer::worktree(options)?, ..Import::default() };
     match connect::client(options)?.call(&op) {
@@ -133,7 +135,8 @@ fn import(options: &Options) -> Result<()> {
 fn tell_conflicts(transfer: &Transfer) {
     if transfer.conflicts > 0 {
         let many = transfer.conflicts;
-        tell(&format!("pensa: both sides changed the same in {many} places; pn conflicts shows what was not kept"));
+        let places = if many == 1 { "one place".to_owned() } else { format!("{many} places") };
+        tell(&format!("pensa: both sides changed the same in {places}; pn conflicts shows what was not kept"));
     }
 }
 

@@ -380,7 +380,13 @@ impl Render for Vec<BackedUp> {
 impl Render for Restored {
     fn render(&self, screen: &mut Screen) {
         screen
-            .plain(&format!("restored {} issues; what was there before is in ", self.issues))
+            .plain(&format!(
+                "restored {}; what was there before is in ",
+                match self.issues {
+                    1 => "1 issue".to_owned(),
+                    many => format!("{many} issues"),
+                }
+            ))
             .text(&self.backup)
             .end();
     }

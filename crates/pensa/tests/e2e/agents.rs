@@ -72,7 +72,10 @@ fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
     assert_eq!(roles, ["user", "assistant", "tool"]);
     assert_eq!(keys(&context[2]), ["role", "content", "tool_call_id", "is_error"]);
     let shown = told(pn, &["session", "context", "ann"]);
-    assert!(shown.starts_with("user\n  hello\nassistant\n  I look\n  -> read c {\"path\":\"a\"}\ntool c error\n  no "), "{shown}");
+    assert!(
+        shown.starts_with("user\n  hello\nassistant\n  I look\n  -> read c {\"path\":\"a\"}\ntool c error\n  no "),
+        "{shown}"
+    );
 
     let next = pn.pn(["session", "compact", "ann", "--summary", "-"]).stdin("they said hello\n").ok_json();
     assert_eq!((&next["opened_by"], &next["reset_message"]), (&json!("compaction"), &json!("they said hello")));
@@ -106,7 +109,10 @@ fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
     let found = pn.pn(["session", "search", "HELLO", "-n", "1"]).ok_json();
     assert_eq!(keys(&found[0]), ["id", "session_id", "agent_id", "type", "at", "excerpt"]);
     assert_eq!((&found[0]["id"], &found[0]["session_id"]), (&json!(3), &json!(third)));
-    assert_eq!(told(pn, &["session", "search", "i LOOK", "-n", "1"]), format!("     4 TIME {id} {third} assistant_message I look\n"));
+    assert_eq!(
+        told(pn, &["session", "search", "i LOOK", "-n", "1"]),
+        format!("     4 TIME {id} {third} assistant_message I look\n")
+    );
 
     let updated = pn.pn(["agent", "update", "ann", "--tokens", r#"{"a":1}"#, "--stats", r#"{"b":2}"#]).ok_json();
     assert_eq!((&updated["tokens"], &updated["stats"]), (&json!({"a": 1}), &json!({"b": 2})));
@@ -125,7 +131,8 @@ fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
 fn entries_from_standard_input_go_in_all_or_none(pn: &Sandbox) {
     agent(pn, "ann");
     let append = |lines: &str| pn.pn(["session", "append", "ann", "-"]).stdin(lines);
-    let good = "{\"type\":\"note\",\"text\":\"a\"}\n\n{\"type\":\"note\",\"at\":1700000000000,\"data\":{\"text\":\"b\"}}\n";
+    let good =
+        "{\"type\":\"note\",\"text\":\"a\"}\n\n{\"type\":\"note\",\"at\":1700000000000,\"data\":{\"text\":\"b\"}}\n";
     assert_eq!(append(good).ok_json()["count"], 2);
     for (bad, code, part) in [
         ("{\"type\":\"note\"}\n\n{\"type\":\"note\"", "invalid_input", "line 3: entry is not JSON"),
@@ -139,7 +146,11 @@ fn entries_from_standard_input_go_in_all_or_none(pn: &Sandbox) {
         assert!(text(&error["error"]).starts_with(part), "{error}");
     }
     pn.pn(["session", "append", "nobody", "-"]).stdin(good).fails("not_found");
-    for misuse in [&["session", "append", "ann"][..], &["session", "append", "ann", "x"], &["session", "append", "ann", "-", "--type", "note"]] {
+    for misuse in [
+        &["session", "append", "ann"][..],
+        &["session", "append", "ann", "x"],
+        &["session", "append", "ann", "-", "--type", "note"],
+    ] {
         pn.pn(misuse).misused();
     }
     assert_eq!(history(pn, &["ann"]).len(), 2, "nothing of what was refused is there");
@@ -160,7 +171,10 @@ fn an_entry_of_ten_megabytes_is_taken_and_a_hundred_are_refused_with_the_limit(p
     let entries = history(pn, &["ann"]);
     assert_eq!(entries.len(), 1);
     assert_eq!(text(&entries[0]["data"]["output"]).len(), 10_000_000);
-    assert_eq!(pn.pn(["session", "export", &session]).ok().len(), 10_000_000 + entries[0].to_string().len() - 9_999_999);
+    assert_eq!(
+        pn.pn(["session", "export", &session]).ok().len(),
+        10_000_000 + entries[0].to_string().len() - 9_999_999
+    );
     assert!(pn.pn(["session", "history", "ann"]).ok().len() < 1000, "people see its beginning");
 }
 

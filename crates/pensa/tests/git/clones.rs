@@ -56,7 +56,8 @@ impl Machine {
     }
 
     pub(crate) fn clone(&self, at: usize) -> Clone<'_> {
-        Clone { machine: self, dir: self.sandbox.path(format!("clone-{at}")), name: format!("clone-{at}") }
+        let name = format!("clone-{at}");
+        Clone { machine: self, dir: self.sandbox.path(&name), name, server: None }
     }
 
     pub(crate) fn clones(&self) -> impl Iterator<Item = Clone<'_>> {
@@ -77,6 +78,8 @@ pub(crate) struct Clone<'m> {
     machine: &'m Machine,
     pub(crate) dir: PathBuf,
     name: String,
+    /// The server that it is to use.
+    server: Option<String>,
 }
 
 impl Clone<'_> {
@@ -86,6 +89,9 @@ impl Clone<'_> {
         path.push(":");
         path.push(std::env::var_os("PATH").unwrap_or_default());
         command.current_dir(&self.dir).env("PATH", path).env("PN_ACTOR", &self.name);
+        if let Some(server) = &self.server {
+            command.env("PN_DAEMON", server);
+        }
         command
     }
 
@@ -137,7 +143,30 @@ impl Clone<'_> {
     pub(crate) fn worktree(&self, branch: &str) -> Self {
         let dir = self.machine.path(&format!("{}-{branch}", self.name));
         self.git(&["worktree", "add", "--quiet", "-b", branch, dir.to_str().expect("UTF-8")]);
-        Self { machine: self.machine, dir, name: self.name.clone() }
+        self.at(&dir)
+    }
+
+    /// The same user in another directory.
+    pub(crate) fn at(&self, dir: &Path) -> Self {
+        Self { machine: self.machine, dir: dir.to_owned(), name: self.name.clone(), server: None }
+    }
+
+    /// The same, by way of a daemon.
+    pub(crate) fn through(&self, daemon: &Daemon) -> Self {
+        Self { server: Some(daemon.url.clone()), ..self.at(&self.dir) }
+    }
+
+    /// The places whose files the store has agreed on.
+    pub(crate) fn places(&self) -> Vec<String> {
+        let sql = "SELECT place FROM agreements ORDER BY place";
+        let database = self.dir.join(".pensa/db.sqlite");
+        let told = self.machine.sandbox.tool(self.command("python3").args([
+            "-c",
+            "import sqlite3,sys; [print(row[0]) for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2])]",
+            database.to_str().expect("UTF-8"),
+            sql,
+        ]));
+        told.lines().map(str::to_owned).collect()
     }
 }
 

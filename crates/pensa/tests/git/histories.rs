@@ -83,17 +83,18 @@ impl History {
 
     fn set(&mut self, at: usize) {
         let Some(issue) = self.some_issue(at) else { return };
-        let (field, value) = match self.dice.below(3) {
-            0 => ("priority", ["p0", "p1", "p3"][self.dice.below(3)].to_owned()),
+        let (field, value) = match self.dice.below(5) {
+            0 => ("priority", ["p0", "p1", "p2", "p3"][self.dice.below(4)].to_owned()),
             1 => ("description", format!("text-{}", self.model.changes.len())),
-            _ => ("title", format!("title-{}", self.model.changes.len())),
+            2 => ("title", format!("title-{}", self.model.changes.len())),
+            _ => ("status", ["open", "closed"][self.dice.below(2)].to_owned()),
         };
-        self.note(at, format!("set {issue} {field} {value}"));
-        let before = self.machine.clone(at).json(&["show", &issue])[field].clone();
-        self.machine.clone(at).pn(&["update", &issue, &format!("--{field}"), &value]);
-        if before != value.as_str() {
-            self.model.acknowledged(at, What::Set { issue, field, value });
+        if self.machine.clone(at).json(&["show", &issue])[field] == value.as_str() {
+            return;
         }
+        self.note(at, format!("set {issue} {field} {value}"));
+        self.machine.clone(at).pn(&["update", &issue, &format!("--{field}"), &value]);
+        self.model.acknowledged(at, What::Set { issue, field, value });
     }
 
     fn comment(&mut self, at: usize) {
@@ -261,7 +262,7 @@ impl History {
         for issue in made {
             let record = there.iter().find(|record| record["id"] == issue.as_str());
             assert_eq!(record.is_some(), self.model.is_alive(issue), "{issue}\n{}", self.told.join("\n"));
-            for field in ["title", "description", "priority"] {
+            for field in ["title", "description", "priority", "status"] {
                 let standing = self.model.standing(issue, field);
                 let kept = |value: &str| record.is_some_and(|record| record[field] == value);
                 let told = |value: &str| {
@@ -271,15 +272,15 @@ impl History {
                                 || conflict["other"][field] == value)
                     })
                 };
-                for value in &standing {
-                    let gone = record.is_some() && !kept(value) && !told(value);
+                for (value, is_return) in &standing {
+                    let gone = record.is_some() && !kept(value) && !told(value) && !is_return;
                     assert!(
                         !gone,
                         "{issue}: {field} {value} is gone: {record:?}, {conflicts:?}\n{}",
                         self.told.join("\n")
                     );
                 }
-                let is_one = standing.is_empty() || record.is_none() || standing.iter().any(|value| kept(value));
+                let is_one = standing.is_empty() || record.is_none() || standing.iter().any(|(value, _)| kept(value));
                 assert!(is_one, "{issue}: {field} is none of {standing:?}: {record:?}\n{}", self.told.join("\n"));
             }
         }

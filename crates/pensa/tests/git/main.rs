@@ -5,5 +5,6 @@ mod clones;
 mod faults;
 mod histories;
 mod model;
+mod traps;
 
 const PN: &str = env!("CARGO_BIN_EXE_pn");

@@ -8,12 +8,28 @@ pub(crate) type Change = usize;
 /// What a change did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum What {
-    Created { issue: String },
-    Set { issue: String, field: &'static str, value: String },
-    Deleted { issue: String },
-    Commented { issue: String, comment: String },
-    Linked { pair: (String, String) },
-    Unlinked { pair: (String, String) },
+    Created {
+        issue: String,
+    },
+    /// A value that was so before is a return: to whoever merges it looks as if nothing had happened.
+    Set {
+        issue: String,
+        field: &'static str,
+        value: String,
+    },
+    Deleted {
+        issue: String,
+    },
+    Commented {
+        issue: String,
+        comment: String,
+    },
+    Linked {
+        pair: (String, String),
+    },
+    Unlinked {
+        pair: (String, String),
+    },
 }
 
 /// Everything that was acknowledged, and who knows of it.
@@ -92,15 +108,16 @@ impl Model {
         self.changes.iter().any(|what| matches!(what, What::Linked { pair } if pair == wanted))
     }
 
-    /// The values of a field that nobody replaced knowingly.
-    pub(crate) fn standing(&self, wanted: &str, of: &str) -> Vec<&str> {
-        let standing = self.changes.iter().enumerate().filter(|(at, _)| !self.superseded.contains(at));
-        standing
-            .filter_map(|(_, what)| match what {
-                What::Set { issue, field, value } if issue == wanted && *field == of => Some(value.as_str()),
-                _ => None,
-            })
-            .collect()
+    /// The values of a field that nobody replaced knowingly, and whether each is a return to what was so before.
+    pub(crate) fn standing(&self, wanted: &str, of: &str) -> Vec<(&str, bool)> {
+        let sets = self.changes.iter().enumerate().filter_map(|(at, what)| match what {
+            What::Set { issue, field, value } if issue == wanted && *field == of => Some((at, value.as_str())),
+            _ => None,
+        });
+        let mut before: BTreeSet<&str> = ["open", "p2"].into();
+        let with_returns: Vec<_> = sets.map(|(at, value)| (at, value, !before.insert(value))).collect();
+        let standing = with_returns.into_iter().filter(|(at, ..)| !self.superseded.contains(at));
+        standing.map(|(_, value, is_return)| (value, is_return)).collect()
     }
 
     /// Whether an issue is there in the end: its last deletion came before its last change, or never.

@@ -30,7 +30,19 @@ impl Two {
             let agent = text(&http.post("/agents", &json!({"type": "user"})).ok()["id"]);
             http.post(&format!("/agents/{agent}/entries"), &json!({"entries": [{"type": "note"}]})).ok();
             let key = http.ask("POST", "/issues").header("Idempotency-Key", "k");
-            key.body(&json!({"title": "three", "issue_type": "task"})).reply().ok();
+            let three = text(&key.body(&json!({"title": "three", "issue_type": "task"})).reply().ok()["id"]);
+            http.ask("DELETE", &format!("/issues/{three}?force=true")).reply().ok();
+        }
+        // What only stores with files have.
+        for id in &stores {
+            team.database().psql(&format!(
+                "INSERT INTO pensa.conflicts (store_id, id, collection, record_id, field, kept, other, whole, found_at)
+                 VALUES ('{id}', 'cf-1', 'issues', 'pn-1', 'title', '1', '2', '{{}}', '2026-01-01T00:00:00.000Z');
+                 INSERT INTO pensa.agreements (store_id, place, copy, event, agreed_at)
+                 VALUES ('{id}', '', 'copy', 1, '2026-01-01T00:00:00.000Z');
+                 INSERT INTO pensa.seen_files (store_id, blob, seen_at)
+                 VALUES ('{id}', 'blob', '2026-01-01T00:00:00.000Z')"
+            ));
         }
         let [ours, theirs] = stores;
         Self { team, ours, theirs }

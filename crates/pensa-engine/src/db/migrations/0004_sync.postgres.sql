@@ -14,6 +14,9 @@ CREATE TABLE pensa.tombstones (
     version     TEXT COLLATE "C",
     -- when a record without a time of its own was made again
     restored_at TEXT COLLATE "C",
+    -- the comments that were deleted with an issue, as JSON
+    comments    TEXT,
+    extra       TEXT,
     PRIMARY KEY (store_id, collection, record_id)
 );
 SELECT pensa.keep_apart('pensa.tombstones');
@@ -50,3 +53,12 @@ CREATE TABLE pensa.agreements (
     PRIMARY KEY (store_id, place)
 );
 SELECT pensa.keep_apart('pensa.agreements');
+
+-- Contents of files that the store has taken in or written, by the ids that git gives them.
+CREATE TABLE pensa.seen_files (
+    store_id UUID NOT NULL DEFAULT pensa.this_store(),
+    blob     TEXT COLLATE "C" NOT NULL,
+    seen_at  TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (store_id, blob)
+);
+SELECT pensa.keep_apart('pensa.seen_files');

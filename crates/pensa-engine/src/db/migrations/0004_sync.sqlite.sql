@@ -13,6 +13,9 @@ CREATE TABLE tombstones (
     version     TEXT,
     -- when a record without a time of its own was made again
     restored_at TEXT,
+    -- the comments that were deleted with an issue, as JSON
+    comments    TEXT,
+    extra       TEXT,
     PRIMARY KEY (collection, record_id)
 ) WITHOUT ROWID;
 
@@ -41,4 +44,10 @@ CREATE TABLE agreements (
     -- the last event that the copy knows
     event     BIGINT NOT NULL,
     agreed_at TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Contents of files that the store has taken in or written, by the ids that git gives them.
+CREATE TABLE seen_files (
+    blob    TEXT PRIMARY KEY,
+    seen_at TEXT NOT NULL
 ) WITHOUT ROWID;

@@ -170,7 +170,7 @@ fn drift(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report) -> Result<()> {
     if !sync::any(store.root()) {
         return Ok(());
     }
-    let (drifted, _) = sync::check(tx, &Place::new(store, None)?)?;
+    let (drifted, _) = sync::check(store, tx, &Place::new(store, None)?)?;
     for file in drifted {
         let message = format!("{file} differs from the database; pn export or pn import brings them together");
         found(report, "drift", Severity::Warning, message, None, false);

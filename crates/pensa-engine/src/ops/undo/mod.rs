@@ -2,7 +2,7 @@
 //!
 //! Which they are is left to [`selection`], what forbids it to [`standing`], how it is done to [`reverse`].
 
-mod reverse;
+pub(crate) mod reverse;
 mod selection;
 mod standing;
 

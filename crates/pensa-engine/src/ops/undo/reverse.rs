@@ -6,8 +6,8 @@
 use pensa_core::comment::Comment;
 use pensa_core::dep::Dep;
 use pensa_core::effect::{Effect, Field};
-use pensa_core::event;
-use pensa_core::id::IssueId;
+use pensa_core::event::{self, EventType};
+use pensa_core::id::{ConflictId, IssueId};
 use pensa_core::issue::{Issue, IssueDetail};
 use pensa_core::sync::{COMMENTS, DEPS, ISSUES};
 use pensa_core::{Code, Error, Result, Span, Timestamp};
@@ -18,7 +18,7 @@ use super::standing::Mark;
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::tables::operations::{self, Line};
-use crate::tables::{comments, cycle, deps, events, issues, tombstones};
+use crate::tables::{comments, conflicts, cycle, deps, events, issues, tombstones};
 
 /// Takes back what a line says and logs that.
 pub(super) fn reverse(cx: &Context<'_>, tx: &Tx<'_>, line: &Line) -> Result<Mark> {
@@ -31,10 +31,28 @@ pub(super) fn reverse(cx: &Context<'_>, tx: &Tx<'_>, line: &Line) -> Result<Mark
         Effect::Unlinked(other) => link(cx, tx, line, &id, other)?,
         Effect::Said(comment) => unsay(cx, tx, line, comment)?,
         Effect::Unsaid(comment) => say(cx, tx, line, &id, comment)?,
+        Effect::Disputed(conflict) => settle(cx, tx, line, conflict)?,
+        Effect::Settled(conflict) => dispute(tx, conflict)?,
         Effect::Changed(fields) => restore(cx, tx, line, &id, fields)?,
     };
     detail.insert("undoes".into(), json!([line.id]));
-    events::log_undone(cx, tx, &id, !matches!(effect, Effect::Appeared), detail).and_then(|line| Mark::of(&line))
+    let is_there = match effect {
+        Effect::Appeared => false,
+        Effect::Disputed(_) | Effect::Settled(_) => issues::get(tx, &id)?.is_some(),
+        _ => true,
+    };
+    events::log_undone(cx, tx, &id, is_there, detail).and_then(|line| Mark::of(&line))
+}
+
+/// Brings back an issue that was deleted, as it was then, with its comments and dependencies; false if the log does not
+/// have it.
+pub(crate) fn revive(cx: &Context<'_>, tx: &Tx<'_>, id: &IssueId) -> Result<bool> {
+    for line in operations::of_issue(tx, id.as_str(), 0)?.iter().rev() {
+        if matches!(line.effect()?, Effect::Vanished(_)) {
+            return reverse(cx, tx, line).map(|_| true);
+        }
+    }
+    Ok(false)
 }
 
 /// The detail of one change.
@@ -74,11 +92,6 @@ fn latest(tx: &Tx<'_>, id: &IssueId, wanted: impl Fn(&Effect) -> bool) -> Result
     Ok(None)
 }
 
-/// Undoing is a change: in every copy of the store it must be later than what it takes back.
-fn after(cx: &Context<'_>, updated_at: Timestamp) -> Timestamp {
-    cx.now.max(updated_at.plus(Span::from_millis(1)))
-}
-
 fn remove(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, id: &IssueId) -> Result<Map<String, Value>> {
     let issue = here(tx, line, id)?;
     if let Some(child) = deps::children(tx, id)?.first() {
@@ -94,7 +107,8 @@ fn remove(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, id: &IssueId) -> Result<Ma
     if came_alone && !(whole.deps.is_empty() && whole.comments.is_empty()) {
         return Err(refused(line, "the issue has comments or dependencies by now"));
     }
-    tombstones::bury(cx, tx, &ISSUES, id.as_str(), Some(whole.issue.updated_at))?;
+    let comments = whole.comments.iter().map(|comment| comment.id.to_string()).collect();
+    tombstones::bury_with(cx, tx, &ISSUES, id.as_str(), Some(whole.issue.updated_at), comments)?;
     issues::delete(tx, &whole.issue)?;
     Ok(changed("issue", &whole, &json!(null)))
 }
@@ -114,7 +128,9 @@ fn bring_back(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, whole: &IssueDetail) -
     }
     let mut issue = whole.issue.clone();
     issue.lease = lease(cx, tx, &issue)?;
-    issue.updated_at = after(cx, issue.updated_at.max(line.created_at));
+    let grave = tombstones::get(tx, ISSUES.name, id.as_str())?.map(|tombstone| tombstone.deleted_at);
+    let last = [Some(line.created_at), grave].into_iter().flatten().fold(issue.updated_at, Timestamp::max);
+    issue.updated_at = issues::after(cx, last);
     issues::insert(tx, &issue)?;
     operations::recall(tx, id)?;
     // Nothing waits for it yet, so no dependency of its own can close a cycle.
@@ -184,6 +200,20 @@ fn insert_comment(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, comment: &Comment)
     comments::insert(tx, comment)
 }
 
+/// Takes back that a conflict was opened again. One that was found stays: it holds what nothing else does.
+fn settle(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, conflict: &ConflictId) -> Result<Map<String, Value>> {
+    if line.event_type == EventType::ConflictFound.as_str() {
+        return Ok(Map::new());
+    }
+    conflicts::settle(tx, conflict, cx.now)?;
+    Ok(changed("conflict", conflict, &json!(null)))
+}
+
+fn dispute(tx: &Tx<'_>, conflict: &ConflictId) -> Result<Map<String, Value>> {
+    conflicts::reopen(tx, conflict)?;
+    Ok(changed("conflict", &json!(null), conflict))
+}
+
 fn restore(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, id: &IssueId, fields: &[Field]) -> Result<Map<String, Value>> {
     let old = here(tx, line, id)?;
     let mut values = match serde_json::to_value(&old).map_err(Error::internal)? {
@@ -205,7 +235,7 @@ fn restore(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, id: &IssueId, fields: &[F
     }
     let same_lease = new.lease_expires_at == old.lease_expires_at;
     new.lease = if same_lease { old.lease } else { lease(cx, tx, &new)? };
-    new.updated_at = after(cx, old.updated_at);
+    new.updated_at = issues::after(cx, old.updated_at);
     issues::replace(tx, &old, &new)?;
     Ok(event::changes(Some(&old), &new))
 }

@@ -1,0 +1,118 @@
+//! What two sides disagreed about: noted with a line in the log, and settled.
+
+use pensa_core::event::{self, EventType};
+use pensa_core::id::IssueId;
+use pensa_core::sync::{Conflict, ISSUES, Record};
+use pensa_core::{Code, Error, Result, Timestamp};
+use serde_json::{Map, Value};
+
+use super::shared;
+use crate::context::Context;
+use crate::db::{NewEvent, Tx};
+use crate::ops::undo;
+use crate::tables::{conflicts, issues, tombstones};
+
+/// Notes a conflict; false if it was known.
+pub(super) fn found(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<bool> {
+    let is_new = conflicts::note(tx, conflict, cx.now)?;
+    if is_new {
+        log(cx, tx, conflict, EventType::ConflictFound, event::change(Value::Null, &conflict.id))?;
+    }
+    Ok(is_new)
+}
+
+/// Settles a conflict; `take_other` if what it did not keep was right.
+pub(crate) fn settle(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict, take_other: bool) -> Result<()> {
+    if take_other {
+        self::take_other(cx, tx, conflict)?;
+    }
+    conflicts::settle(tx, &conflict.id, cx.now)?;
+    log(cx, tx, conflict, EventType::ConflictResolved, event::change(&conflict.id, Value::Null))
+}
+
+/// What only a line of the log makes safe: a database that falls behind its journal is known by its last event.
+fn log(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict, event_type: EventType, change: Value) -> Result<()> {
+    let issue = issue_of(tx, conflict)?;
+    let is_there = issues::get(tx, &issue)?.is_some();
+    let mut detail = Map::new();
+    detail.insert("conflict".into(), change);
+    tx.append_event(&NewEvent {
+        subject_kind: "issue",
+        subject_id: issue.as_str(),
+        issue_id: is_there.then_some(&issue),
+        event_type,
+        actor: &cx.actor,
+        token_id: cx.token.as_deref(),
+        detail,
+        at: cx.now,
+    })
+    .map(drop)
+}
+
+/// The issue that a conflict is about.
+fn issue_of(tx: &Tx<'_>, conflict: &Conflict) -> Result<IssueId> {
+    if conflict.collection == ISSUES.name {
+        return conflict.record_id.parse();
+    }
+    let table = shared::of(&conflict.collection);
+    let record = match &table {
+        Some(_) if conflict.field == Conflict::DELETED => Some(conflict.whole.clone()),
+        Some(table) => table.get(tx, &conflict.record_id)?,
+        None => None,
+    };
+    let issue = table.zip(record).and_then(|(table, record)| table.rests_on(&record).into_iter().next());
+    issue.as_deref().unwrap_or(&conflict.record_id).parse()
+}
+
+/// Takes what a conflict did not keep.
+fn take_other(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<()> {
+    let table = shared::of(&conflict.collection)
+        .ok_or_else(|| Error::invalid(format!("{} is no collection of this version", conflict.collection)))?;
+    let collection = table.collection();
+    if conflict.field == Conflict::DELETED {
+        bring_back(cx, tx, table, conflict)?;
+    }
+    let ours = table.get(tx, &conflict.record_id)?;
+    let mut record = match (&ours, conflict.field == Conflict::DELETED) {
+        (None, true) => Record::new(),
+        (Some(record), _) => record.clone(),
+        (None, false) => return Err(Error::not_found("record", &conflict.record_id).hint("it was deleted meanwhile")),
+    };
+    for (field, value) in &conflict.whole {
+        match value {
+            Value::Null => drop(record.remove(field)),
+            value => drop(record.insert(field.clone(), value.clone())),
+        }
+    }
+    if let Some(version) = collection.version_field() {
+        let grave = tombstones::get(tx, collection.name, &conflict.record_id)?.map(|tombstone| tombstone.deleted_at);
+        let known = ours.as_ref().and_then(|ours| collection.version(ours).parse::<Timestamp>().ok());
+        let last = [grave, known].into_iter().flatten().max().unwrap_or(cx.now);
+        record.insert(version.into(), Value::String(issues::after(cx, last).to_string()));
+    } else {
+        tombstones::lift(cx, tx, collection, &conflict.record_id)?;
+    }
+    let record = collection.settle(record)?;
+    if ours.as_ref() == Some(&record) { Ok(()) } else { table.put(cx, tx, ours, record) }
+}
+
+/// Brings back what a deletion took along: the issue as it was, with its comments and dependencies.
+fn bring_back(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn shared::Table, conflict: &Conflict) -> Result<()> {
+    let issue = issue_of(tx, conflict)?;
+    if issues::get(tx, &issue)?.is_some() {
+        return Ok(());
+    }
+    tx.be_careful();
+    let revived = tx.savepoint(|| undo::reverse::revive(cx, tx, &issue));
+    match revived {
+        Ok(true) => Ok(()),
+        // The log does not have it, or it depends on what is gone too: then the record has to do.
+        Ok(false) | Err(Error { code: Code::Conflict | Code::CycleDetected, .. })
+            if table.collection().name == ISSUES.name =>
+        {
+            Ok(())
+        }
+        Ok(false) => Err(Error::not_found("issue", &issue).hint("it was deleted, and what it belonged to with it")),
+        Err(e) => Err(e),
+    }
+}

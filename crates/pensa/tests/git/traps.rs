@@ -1,0 +1,303 @@
+//! Where a merge goes wrong that takes the wrong version for the common one, or forgets what it did not keep.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::clones::{Clone, Machine};
+
+fn create(clone: &Clone<'_>, title: &str) -> String {
+    clone.pn(&["create", title, "-t", "task", "-q"]).trim().to_owned()
+}
+
+fn commit(clone: &Clone<'_>, message: &str) {
+    clone.git(&["commit", "--quiet", "--all", "--allow-empty", "--message", message]);
+}
+
+fn shared(clone: &Clone<'_>, message: &str) {
+    commit(clone, message);
+    clone.git(&["push", "--quiet", "origin", "HEAD:main"]);
+}
+
+fn pull(clone: &Clone<'_>) {
+    clone.git(&["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main"]);
+}
+
+fn field(clone: &Clone<'_>, id: &str, name: &str) -> Value {
+    clone.json(&["show", id])[name].clone()
+}
+
+fn conflicts(clone: &Clone<'_>) -> Vec<(Value, Value, Value)> {
+    let told = clone.json(&["conflicts"]);
+    let all = told.as_array().expect("a list").iter();
+    all.map(|conflict| (conflict["field"].clone(), conflict["kept"].clone(), conflict["other"].clone())).collect()
+}
+
+#[test]
+fn what_was_closed_and_reopened_is_not_closed_again_by_the_branch_that_closed_it() {
+    let machine = Machine::new(1);
+    let clone = machine.clone(0);
+    let id = create(&clone, "a task");
+    commit(&clone, "made");
+    clone.git(&["checkout", "--quiet", "-b", "feature"]);
+    clone.pn(&["close", &id]);
+    clone.pn(&["update", &id, "--priority", "p0"]);
+    commit(&clone, "closed");
+    clone.git(&["checkout", "--quiet", "main"]);
+    clone.pn(&["reopen", &id]);
+    clone.pn(&["update", &id, "--priority", "p2"]);
+    commit(&clone, "reopened");
+    for branch in ["feature", "main", "feature", "main"] {
+        clone.git(&["checkout", "--quiet", branch]);
+        assert_eq!((field(&clone, &id, "status"), field(&clone, &id, "priority")), (json!("open"), json!("p2")));
+    }
+    assert_eq!(conflicts(&clone), []);
+}
+
+#[test]
+fn what_was_closed_on_a_branch_stays_closed_when_another_brings_something_else() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let id = create(&clone, "a task");
+    shared(&clone, "made");
+    pull(&mate);
+    clone.git(&["checkout", "--quiet", "-b", "feature"]);
+    clone.pn(&["close", &id]);
+    commit(&clone, "closed");
+    mate.pn(&["update", &id, "--priority", "p0"]);
+    shared(&mate, "urgent");
+    clone.git(&["fetch", "--quiet", "origin", "main:main"]);
+    clone.git(&["checkout", "--quiet", "main"]);
+    assert_eq!((field(&clone, &id, "status"), field(&clone, &id, "priority")), (json!("closed"), json!("p0")));
+    assert_eq!(conflicts(&clone), []);
+}
+
+#[test]
+fn what_a_mate_changes_back_after_a_merge_that_was_never_here_is_a_change() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let id = create(&clone, "a task");
+    shared(&clone, "made");
+    pull(&mate);
+    // Both lines of history are known here, each on a branch; their merge, and what followed, is not.
+    clone.git(&["checkout", "--quiet", "-b", "feature"]);
+    clone.pn(&["update", &id, "--priority", "p0"]);
+    commit(&clone, "urgent");
+    clone.git(&["push", "--quiet", "origin", "feature"]);
+    mate.pn(&["update", &id, "--title", "another title"]);
+    shared(&mate, "titled");
+    clone.git(&["checkout", "--quiet", "main"]);
+    pull(&clone);
+    mate.git(&["fetch", "--quiet", "origin"]);
+    mate.git(&["merge", "--quiet", "--no-edit", "origin/feature"]);
+    assert_eq!(field(&mate, &id, "priority"), json!("p0"));
+    mate.pn(&["update", &id, "--priority", "p2"]);
+    shared(&mate, "not urgent");
+    pull(&clone);
+    assert_eq!(field(&clone, &id, "priority"), json!("p2"));
+    assert_eq!(conflicts(&clone), []);
+}
+
+#[test]
+fn without_a_common_history_what_is_not_kept_is_told() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let id = create(&clone, "old");
+    shared(&clone, "made");
+    pull(&mate);
+    clone.git(&["checkout", "--quiet", "-b", "feature"]);
+    clone.pn(&["update", &id, "--title", "new"]);
+    commit(&clone, "titled");
+    clone.git(&["push", "--quiet", "origin", "feature"]);
+    mate.pn(&["update", &id, "--priority", "p0"]);
+    shared(&mate, "urgent");
+    let shallow = machine.path("shallow");
+    let from = format!("file://{}", machine.path("shared.git").display());
+    let to = shallow.to_str().expect("UTF-8");
+    clone.git(&["clone", "--quiet", "--depth=1", "--no-single-branch", "--branch=feature", &from, to]);
+    let shallow = clone.at(&shallow);
+    shallow.pn(&["hooks", "install"]);
+    assert_eq!(field(&shallow, &id, "title"), json!("new"));
+    shallow.git(&["checkout", "--quiet", "main"]);
+    let told = conflicts(&shallow);
+    let kept = field(&shallow, &id, "title");
+    let other = if kept == "new" { "old" } else { "new" };
+    assert!(told.contains(&(json!("title"), kept, json!(other))), "{told:?}");
+    shallow.git(&["checkout", "--quiet", "feature"]);
+    assert_eq!(conflicts(&shallow), told, "told once");
+}
+
+#[test]
+fn an_export_that_could_not_stage_has_not_lost_what_it_did_not_keep() {
+    let machine = Machine::new(1);
+    let clone = machine.clone(0);
+    let id = create(&clone, "one");
+    commit(&clone, "made");
+    let file = clone.dir.join(".pensa/issues.jsonl");
+    let text = fs::read_to_string(&file).expect("a file");
+    fs::write(&file, text.replace("\"one\"", "\"from the file\"")).expect("edited");
+    clone.pn(&["update", &id, "--title", "from here"]);
+    let lock = clone.dir.join(".git/index.lock");
+    fs::write(&lock, "").expect("another git command");
+    let refused = clone.try_pn(&["export"]).expect_err("git's index is locked");
+    assert!(refused.contains("index is locked"), "{refused}");
+    fs::remove_file(&lock).expect("it ends");
+    clone.pn(&["export"]);
+    assert_eq!(conflicts(&clone), [(json!("title"), json!("from here"), json!("from the file"))]);
+}
+
+#[test]
+fn a_commit_of_everything_through_a_daemon_agrees_on_what_it_exports() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let id = create(&clone, "A");
+    shared(&clone, "made");
+    pull(&mate);
+    let daemon = clone.daemon(&clone.dir);
+    let clone = clone.through(&daemon);
+    clone.pn(&["update", &id, "--title", "B"]);
+    // It holds git's index while the daemon exports.
+    shared(&clone, "B");
+    pull(&mate);
+    mate.pn(&["update", &id, "--title", "A"]);
+    shared(&mate, "back to A");
+    pull(&clone);
+    assert_eq!(field(&clone, &id, "title"), json!("A"), "a change back is a change");
+    assert_eq!(conflicts(&clone), []);
+}
+
+#[test]
+fn an_issue_that_comes_back_brings_what_belongs_to_it() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let (id, parent) = (create(&clone, "one"), create(&clone, "its parent"));
+    clone.pn(&["dep", "add", &id, &parent]);
+    clone.pn(&["comment", "add", &id, "precious"]);
+    shared(&clone, "made");
+    pull(&mate);
+    mate.git(&["branch", "old"]);
+    mate.pn(&["delete", &id, "--force"]);
+    commit(&mate, "deleted");
+    clone.pn(&["update", &id, "--title", "edited later"]);
+    commit(&clone, "edited");
+    clone.git(&["push", "--quiet", "origin", "HEAD:edited"]);
+    mate.git(&["fetch", "--quiet", "origin"]);
+    mate.git(&["checkout", "--quiet", "old"]);
+    assert!(mate.try_pn(&["show", &id]).is_err(), "an old branch brings nothing back");
+    mate.git(&["checkout", "--quiet", "--no-track", "-b", "edited", "origin/edited"]);
+    let whole = mate.json(&["show", &id]);
+    assert_eq!((&whole["title"], &whole["comments"][0]["text"]), (&json!("edited later"), &json!("precious")));
+    assert_eq!(whole["deps"][0]["id"], json!(parent));
+    commit(&mate, "more");
+    assert!(mate.read("comments.jsonl").contains("precious") && mate.read("deps.jsonl").contains(&parent));
+}
+
+#[test]
+fn a_comment_that_the_deleter_did_not_know_is_told_and_can_be_had_back() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let (id, parent) = (create(&clone, "one"), create(&clone, "its parent"));
+    clone.pn(&["dep", "add", &id, &parent]);
+    clone.pn(&["comment", "add", &id, "known to all"]);
+    shared(&clone, "made");
+    pull(&mate);
+    mate.pn(&["comment", "add", &id, "a finding"]);
+    commit(&mate, "commented");
+    clone.pn(&["delete", &id, "--force"]);
+    shared(&clone, "deleted");
+    pull(&mate);
+    assert!(mate.try_pn(&["show", &id]).is_err());
+    let told = mate.json(&["conflicts"]);
+    assert_eq!(told.as_array().map(Vec::len), Some(1), "{told}");
+    assert_eq!((&told[0]["collection"], &told[0]["other"]["text"]), (&json!("comments"), &json!("a finding")));
+    mate.pn(&["conflicts", "resolve", told[0]["id"].as_str().expect("an id"), "--take", "other"]);
+    shared(&mate, "had back");
+    pull(&clone);
+    for clone in [&mate, &clone] {
+        let whole = clone.json(&["show", &id]);
+        let said: Vec<&Value> = whole["comments"].as_array().expect("a list").iter().map(|it| &it["text"]).collect();
+        assert_eq!(said, ["known to all", "a finding"]);
+        assert_eq!(whole["deps"][0]["id"], json!(parent));
+    }
+    assert_eq!(clone.exported(), mate.exported());
+}
+
+#[test]
+fn a_restore_is_not_taken_back_by_the_next_commit() {
+    let machine = Machine::new(1);
+    let clone = machine.clone(0);
+    let id = create(&clone, "good");
+    commit(&clone, "made");
+    let backup = machine.path("backup.sqlite");
+    clone.pn(&["backup", backup.to_str().expect("UTF-8")]);
+    clone.git(&["checkout", "--quiet", "-b", "bad"]);
+    clone.pn(&["update", &id, "--title", "bad"]);
+    create(&clone, "junk");
+    commit(&clone, "bad");
+    clone.git(&["checkout", "--quiet", "main"]);
+    clone.pn(&["restore", backup.to_str().expect("UTF-8")]);
+    for branch in ["main", "bad", "main"] {
+        clone.git(&["checkout", "--quiet", branch]);
+        commit(&clone, "after");
+        assert_eq!(
+            (field(&clone, &id, "title"), clone.json(&["list"]).as_array().map(Vec::len)),
+            (json!("good"), Some(1))
+        );
+    }
+}
+
+#[test]
+fn the_last_thing_done_is_not_what_a_pull_brought() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let (one, two) = (create(&clone, "one"), create(&clone, "two"));
+    shared(&clone, "made");
+    pull(&mate);
+    mate.pn(&["close", &one]);
+    shared(&mate, "closed");
+    clone.pn(&["update", &two, "--title", "a mistake"]);
+    commit(&clone, "mistaken");
+    pull(&clone);
+    clone.pn(&["undo"]);
+    assert_eq!((field(&clone, &one, "status"), field(&clone, &two, "title")), (json!("closed"), json!("two")));
+}
+
+#[test]
+fn the_same_two_values_can_clash_again() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let id = create(&clone, "a task");
+    shared(&clone, "made");
+    pull(&mate);
+    for _ in 0..2 {
+        clone.pn(&["update", &id, "--priority", "p1"]);
+        commit(&clone, "p1");
+        mate.pn(&["update", &id, "--priority", "p0"]);
+        shared(&mate, "p0");
+        pull(&clone);
+        assert_eq!(conflicts(&clone), [(json!("priority"), json!("p0"), json!("p1"))]);
+        let conflict = clone.json(&["conflicts"])[0]["id"].as_str().expect("an id").to_owned();
+        clone.pn(&["conflicts", "resolve", &conflict, "--take", "kept"]);
+        assert_eq!(conflicts(&clone), []);
+        clone.pn(&["update", &id, "--priority", "p2"]);
+        shared(&clone, "p2");
+        pull(&mate);
+    }
+}
+
+#[test]
+fn worktrees_that_are_gone_are_forgotten() {
+    let machine = Machine::new(1);
+    let clone = machine.clone(0);
+    let id = create(&clone, "a task");
+    commit(&clone, "made");
+    for name in ["one", "two"] {
+        let linked = clone.worktree(name);
+        linked.pn(&["update", &id, "--title", name]);
+        commit(&linked, name);
+        clone.git(&["worktree", "remove", "--force", linked.dir.to_str().expect("UTF-8")]);
+    }
+    clone.pn(&["update", &id, "--title", "last"]);
+    commit(&clone, "last");
+    assert_eq!(clone.places(), [""]);
+}
