@@ -120,10 +120,10 @@ pub(crate) enum Comment {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Agent {
-    Create(AgentCreate),
+    Create(Box<AgentCreate>),
     List(agent::List),
     Show(agent::Show),
-    Update(AgentUpdate),
+    Update(Box<AgentUpdate>),
     Sleep(agent::Sleep),
     Wake(agent::Wake),
     Kill(agent::Kill),

@@ -44,7 +44,7 @@ pub struct Create {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 pub struct SessionLinks {
     /// What the inference provider calls the conversation
-    #[arg(long = "inference-session", value_name = "ID")]
+    #[arg(long = "inference-session", value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inference_session_id: Option<String>,
     /// The issue that the session is about

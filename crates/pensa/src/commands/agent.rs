@@ -14,10 +14,10 @@ use crate::render::Render;
 
 pub(super) fn run(options: &Options, output: Output, command: Agent) -> Result<()> {
     match command {
-        Agent::Create(args) => create(options, output, args),
+        Agent::Create(args) => create(options, output, *args),
         Agent::List(op) => pass_on(options, output, &op),
         Agent::Show(op) => pass_on(options, output, &op),
-        Agent::Update(args) => update(options, output, args),
+        Agent::Update(args) => update(options, output, *args),
         Agent::Sleep(op) => pass_on(options, output, &op),
         Agent::Wake(op) => pass_on(options, output, &op),
         Agent::Kill(op) => pass_on(options, output, &op),
