@@ -54,6 +54,7 @@ macro_rules! for_each_op {
             $crate::ops::agent::Wake,
             $crate::ops::agent::Kill,
             $crate::ops::agent::Delete,
+            $crate::ops::agent::Import,
             $crate::ops::session::List,
             $crate::ops::session::Search,
             $crate::ops::session::Show,

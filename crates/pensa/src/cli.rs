@@ -88,6 +88,8 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     Export(store::Export),
     Import(store::Import),
+    #[command(subcommand)]
+    ImportFrom(ImportFrom),
     Conflicts(ConflictArgs),
     MergeDriver(MergeDriver),
     /// Have git export issues with every commit and import them after every merge and checkout
@@ -197,6 +199,9 @@ pub(crate) struct SessionAppend {
     /// What it says, as a JSON object; - reads it from standard input
     #[arg(short, long, value_name = "JSON", allow_hyphen_values = true, requires = "entry_type")]
     pub(crate) data: Option<String>,
+    /// Keep secrets that are found in it
+    #[arg(long)]
+    pub(crate) no_redact: bool,
 }
 
 /// Print all entries of a session, as JSON Lines or as a transcript
@@ -240,6 +245,25 @@ pub(crate) struct ConflictArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Conflicts {
     Resolve(conflict::Resolve),
+}
+
+/// Take in what another tool keeps
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportFrom {
+    Daycare(FromDaycare),
+}
+
+/// Import agents that are kept as files: <DIR>/<id>/{descriptor.json,state.json,history.jsonl}
+///
+/// Agents that are here already are left as they are, so it can be done again.
+#[derive(Debug, Args)]
+pub(crate) struct FromDaycare {
+    /// The directory of the agents, or the one above it
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Keep secrets that are found in what was said
+    #[arg(long)]
+    pub(crate) no_redact: bool,
 }
 
 /// Merge three versions of one of the store's files; git calls it

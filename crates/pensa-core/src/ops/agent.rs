@@ -8,8 +8,9 @@ use crate::agent::{Agent, AgentType, Lifecycle, TypeName};
 use crate::error::Result;
 use crate::id::{AgentId, AgentRef, IssueRef, RunId};
 use crate::op::{Access, Op, Route};
-use crate::session::Object;
+use crate::session::{NewEntry, Object, OpenedBy};
 use crate::text;
+use crate::time::Timestamp;
 
 /// Create an agent and its first session
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -269,4 +270,79 @@ mod tests {
         let sent = serde_json::to_value(update(json!({"id": "a", "tokens": null}))).expect("serialises");
         assert_eq!(sent, json!({"id": "a", "tokens": null}));
     }
+}
+
+/// Take in an agent that lived elsewhere, with all its sessions
+///
+/// One that is here already is left as it is, except that it gets its parent if that was not here before.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Import {
+    /// The id that it has and keeps
+    pub id: AgentId,
+    /// Known to this version or not
+    #[serde(rename = "type")]
+    pub agent_type: TypeName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The agent it worked for
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<AgentId>,
+    #[serde(default)]
+    pub descriptor: Object,
+    #[serde(default)]
+    pub permissions: Object,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Object>,
+    #[serde(default)]
+    pub stats: Object,
+    pub lifecycle: Lifecycle,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    /// In their order; the last one is active
+    pub sessions: Vec<ImportedSession>,
+    /// Keep secrets as they are
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_redact: bool,
+}
+
+/// A session that took place elsewhere.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImportedSession {
+    pub opened_by: OpenedBy,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inference_session_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset_message: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    #[serde(default)]
+    pub entries: Vec<NewEntry>,
+}
+
+impl Op for Import {
+    type Output = Imported;
+    const NAME: &'static str = "agent.import";
+    const ROUTE: Route = Route::post("/agents/import");
+    const ACCESS: Access = Access::Write;
+    /// Room for a long history.
+    const MAX_BODY: usize = 256 << 20;
+}
+
+/// What became of an agent from elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Imported {
+    pub id: AgentId,
+    /// Whether it was not here before
+    pub imported: bool,
+    /// Whether its parent is not here
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parent_missing: bool,
+    pub sessions: i64,
+    pub entries: i64,
+    /// How many secrets were replaced
+    pub redactions: i64,
 }

@@ -108,6 +108,9 @@ pub struct Append {
     /// In their order
     #[serde(deserialize_with = "numbered")]
     pub entries: Vec<NewEntry>,
+    /// Keep secrets as they are
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_redact: bool,
 }
 
 impl Op for Append {

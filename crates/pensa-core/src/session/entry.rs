@@ -48,13 +48,13 @@ impl TryFrom<String> for EntryType {
             return Err(Error::invalid(format!("{text} is not a type of entry but opens a session"))
                 .hint("pn session reset opens the next one"));
         }
-        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
         if !text.is_empty() && text.len() <= Self::MAX && text.bytes().all(plain) {
             return Ok(Self(text));
         }
         let shown: String = text.chars().take(Self::MAX).collect();
         Err(Error::invalid(format!("not a type of entry: {shown:?}"))
-            .hint("up to 64 of a-z, 0-9, _, . and -, such as user_message"))
+            .hint("up to 64 letters, digits, _, . and -, such as user_message"))
     }
 }
 

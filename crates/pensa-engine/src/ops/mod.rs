@@ -7,6 +7,7 @@ pub(crate) mod comment;
 mod conflict;
 pub(crate) mod dep;
 mod doctor;
+mod import_agent;
 pub(crate) mod issue;
 pub(crate) mod lease;
 pub(crate) mod project;

@@ -1,5 +1,7 @@
 //! Operations on sessions and their entries.
 
+use std::borrow::Cow;
+
 use pensa_core::agent::Agent;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{AgentId, IssueId, RunId};
@@ -9,8 +11,9 @@ use pensa_core::ops::session::{
     Append, Appended, Compact, Context as Rebuilt, Found, History, List, Reset, Search, Show,
 };
 use pensa_core::session::search::Needle;
-use pensa_core::session::{Entry, Message, OpenedBy, Rebuild, Session};
+use pensa_core::session::{Entry, Message, NewEntry, OpenedBy, Rebuild, Session};
 use pensa_core::{Error, Result, text};
+use pensa_redact::Kinds;
 use serde_json::{Map, json};
 
 use crate::context::Context;
@@ -127,15 +130,27 @@ impl Execute for Append {
             entry.check().map_err(|error| error.within(format!("entry {}", at + 1)))?;
         }
         let session_id = sessions::active(tx, &agent)?.id;
-        let count = i64::try_from(self.entries.len()).map_err(Error::internal)?;
+        let (entries, redactions) = redacted(&self.entries, self.no_redact);
+        let count = i64::try_from(entries.len()).map_err(Error::internal)?;
         let first = entries::next_number(tx)?;
         let last = first + count - 1;
         // Its numbers and not its words: the log is read by many, and again and again.
         let detail = Map::from_iter([("first".to_owned(), json!(first)), ("count".to_owned(), json!(count))]);
         sessions::log(cx, tx, &session_id, EventType::Appended, detail)?;
-        entries::append(tx, &session_id, &self.entries, first, cx.now)?;
-        Ok(Appended { session_id, first, last, count, redactions: 0 })
+        entries::append(tx, &session_id, &entries, first, cx.now)?;
+        Ok(Appended { session_id, first, last, count, redactions })
     }
+}
+
+/// Entries without the secrets in them, and how many there were. What is stored or sent on from here has none of them.
+pub(super) fn redacted(entries: &[NewEntry], keep: bool) -> (Cow<'_, [NewEntry]>, i64) {
+    if keep {
+        return (Cow::Borrowed(entries), 0);
+    }
+    let mut clean = entries.to_vec();
+    let mut kinds = Kinds::default();
+    clean.iter_mut().for_each(|entry| pensa_redact::map_counted(&mut entry.data, &mut kinds));
+    (Cow::Owned(clean), i64::try_from(kinds.total()).unwrap_or(i64::MAX))
 }
 
 /// Data in one answer of a history; the entry that exceeds it is its last.

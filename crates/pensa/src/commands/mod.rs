@@ -7,6 +7,7 @@ pub(crate) mod completions;
 mod daemon;
 mod demo;
 mod hooks;
+mod import_from;
 mod init;
 mod man;
 mod overview;
@@ -93,6 +94,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Conflicts(ConflictArgs { command: Some(Conflicts::Resolve(op)), .. }) => {
             pass_on(options, *output, &op)
         }
+        Command::ImportFrom(command) => import_from::run(options, *output, &command),
         Command::Hooks(command) => hooks::run(options, *output, &command),
         Command::Doctor(op) => pass_on(options, *output, &op),
         Command::Backup(args) if args.list => pass_on(options, *output, &Backups {}),

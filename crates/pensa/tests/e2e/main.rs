@@ -14,6 +14,7 @@ mod hooks_others;
 mod hooks_prek;
 mod hooks_world;
 mod hostile;
+mod import_from;
 mod leases;
 mod recovery;
 mod remotes;

@@ -108,6 +108,9 @@ impl Asked {
             "dep.add" | "dep.remove" => json!({"issue_id": issue, "depends_on_id": other}),
             "comment.add" => json!({"text": "said"}),
             "conflict.resolve" => json!({"take": "kept"}),
+            "agent.import" => {
+                json!({"id": "from-elsewhere", "type": "user", "lifecycle": "active", "sessions": [{"opened_by": "start"}]})
+            }
             "batch" => json!({"operations": [{"op": "issue.show", "id": issue}]}),
             "project.create" => json!({"name": format!("new-{issue}")}),
             "token.create" => json!({"project": project, "role": "viewer"}),
