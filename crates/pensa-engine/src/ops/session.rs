@@ -123,9 +123,12 @@ impl Execute for Append {
         }
         let agent = agents::find(tx, &self.id)?;
         agent.must_live("append to")?;
-        for (at, entry) in self.entries.iter().enumerate() {
-            entry.check().map_err(|error| error.within(format!("entry {}", at + 1)))?;
-        }
+        // All of them are checked before anything is written.
+        let lines = self.entries.iter().enumerate().map(|(at, entry)| {
+            let named = |error: Error| error.within(format!("entry {}", at + 1));
+            entry.data_line().map_err(named)
+        });
+        let lines = lines.collect::<Result<Vec<String>>>()?;
         let session_id = sessions::active(tx, &agent)?.id;
         let count = i64::try_from(self.entries.len()).map_err(Error::internal)?;
         let first = entries::next_number(tx)?;
@@ -133,7 +136,7 @@ impl Execute for Append {
         // Its numbers and not its words: the log is read by many, and again and again.
         let detail = Map::from_iter([("first".to_owned(), json!(first)), ("count".to_owned(), json!(count))]);
         sessions::log(cx, tx, &session_id, EventType::Appended, detail)?;
-        entries::append(tx, &session_id, &self.entries, first, cx.now)?;
+        entries::append(tx, &session_id, &self.entries, lines, first, cx.now)?;
         Ok(Appended { session_id, first, last, count, redactions: 0 })
     }
 }
