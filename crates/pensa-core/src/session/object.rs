@@ -56,14 +56,20 @@ pub fn parse_optional(what: &str, text: &str) -> Result<Option<Object>> {
 /// Checks that an object is neither too large nor too deep to be stored and read again.
 pub fn check(what: &str, object: &Object, limit: usize) -> Result<()> {
     // Depth first: measuring the text of a bottomless object would itself be the accident.
-    if !object.values().all(|value| is_within(value, MAX_DEPTH - 1)) {
-        return Err(Error::invalid(format!("{what} is nested deeper than {MAX_DEPTH} levels")));
-    }
+    check_depth(what, object)?;
     let size = json_bytes(object);
     if size > limit {
         return Err(too_large(what, size, limit));
     }
     Ok(())
+}
+
+/// Checks that an object is not too deep to be read again.
+pub(super) fn check_depth(what: &str, object: &Object) -> Result<()> {
+    if object.values().all(|value| is_within(value, MAX_DEPTH - 1)) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("{what} is nested deeper than {MAX_DEPTH} levels")))
 }
 
 pub(super) fn parse_value(what: &str, text: &str) -> Result<Value> {

@@ -8,7 +8,7 @@ use pensa_core::session::Session;
 use pensa_core::{Error, Result, Timestamp, text};
 use serde_json::{Map, json};
 
-use super::session::redacted;
+use super::session::stored;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
@@ -32,9 +32,6 @@ impl Execute for Import {
                 agents::save(cx, tx, &here, adopted, EventType::Updated)?;
             }
             return Ok(told);
-        }
-        for (at, entry) in self.sessions.iter().flat_map(|session| &session.entries).enumerate() {
-            entry.check().map_err(|error| error.within(format!("entry {}", at + 1)))?;
         }
         let ids = self.sessions.iter().map(|_| sessions::new_id(cx, tx)).collect::<Result<Vec<_>>>()?;
         let Some(last) = ids.last() else {
@@ -110,13 +107,13 @@ fn session(
     };
     sessions::insert(tx, &made)?;
     sessions::log(cx, tx, &made.id, EventType::Opened, event::differences(None, &made))?;
-    let (new, redactions) = redacted(&given.entries, import.no_redact);
-    let count = i64::try_from(new.len()).map_err(Error::internal)?;
+    let (mut stored, redactions) = stored(&given.entries, import.no_redact)?;
+    let count = i64::try_from(stored.len()).map_err(Error::internal)?;
     if count > 0 {
         let first = entries::next_number(tx)?;
         let detail = Map::from_iter([("first".to_owned(), json!(first)), ("count".to_owned(), json!(count))]);
         sessions::log(cx, tx, &made.id, EventType::Appended, detail)?;
-        entries::append(tx, &made.id, &new, first, made.created_at)?;
+        entries::append(tx, &made.id, &mut stored, first, made.created_at)?;
     }
     told.sessions += 1;
     told.entries += count;

@@ -19,7 +19,7 @@ use serde_json::{Map, json};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
-use crate::tables::entries::Room;
+use crate::tables::entries::{Room, Stored};
 use crate::tables::{agents, entries, issues, sessions};
 
 /// What a session is about, looked up and checked.
@@ -126,31 +126,35 @@ impl Execute for Append {
         }
         let agent = agents::find(tx, &self.id)?;
         agent.must_live("append to")?;
-        for (at, entry) in self.entries.iter().enumerate() {
-            entry.check().map_err(|error| error.within(format!("entry {}", at + 1)))?;
-        }
+        // All of them are checked before anything is written.
+        let (mut stored, redactions) = stored(&self.entries, self.no_redact)?;
         let session_id = sessions::active(tx, &agent)?.id;
-        let (entries, redactions) = redacted(&self.entries, self.no_redact);
-        let count = i64::try_from(entries.len()).map_err(Error::internal)?;
+        let count = i64::try_from(stored.len()).map_err(Error::internal)?;
         let first = entries::next_number(tx)?;
         let last = first + count - 1;
         // Its numbers and not its words: the log is read by many, and again and again.
         let detail = Map::from_iter([("first".to_owned(), json!(first)), ("count".to_owned(), json!(count))]);
         sessions::log(cx, tx, &session_id, EventType::Appended, detail)?;
-        entries::append(tx, &session_id, &entries, first, cx.now)?;
+        entries::append(tx, &session_id, &mut stored, first, cx.now)?;
         Ok(Appended { session_id, first, last, count, redactions })
     }
 }
 
-/// Entries without the secrets in them, and how many there were. What is stored or sent on from here has none of them.
-pub(super) fn redacted(entries: &[NewEntry], keep: bool) -> (Cow<'_, [NewEntry]>, i64) {
-    if keep {
-        return (Cow::Borrowed(entries), 0);
-    }
-    let mut clean = entries.to_vec();
+/// Entries as they are stored: without the secrets in them, of which it tells how many there were. All are checked.
+pub(super) fn stored(entries: &[NewEntry], no_redact: bool) -> Result<(Vec<Stored<'_>>, i64)> {
     let mut kinds = Kinds::default();
-    clean.iter_mut().for_each(|entry| pensa_redact::map_counted(&mut entry.data, &mut kinds));
-    (Cow::Owned(clean), i64::try_from(kinds.total()).unwrap_or(i64::MAX))
+    let mut all = Vec::with_capacity(entries.len());
+    for (at, entry) in entries.iter().enumerate() {
+        let named = |error: Error| error.within(format!("entry {}", at + 1));
+        let mut entry = Cow::Borrowed(entry);
+        // Most have none, and are not even copied.
+        if !no_redact && pensa_redact::is_in(&entry.data) {
+            pensa_redact::map_counted(&mut entry.to_mut().data, &mut kinds);
+        }
+        let line = entry.data_line().map_err(named)?;
+        all.push(Stored { entry, line });
+    }
+    Ok((all, i64::try_from(kinds.total()).unwrap_or(i64::MAX)))
 }
 
 /// Data in one answer of a history; the entry that exceeds it is its last.

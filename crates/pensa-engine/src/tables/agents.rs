@@ -65,7 +65,7 @@ pub(crate) fn find(tx: &Tx<'_>, wanted: &AgentRef) -> Result<Agent> {
 /// The agents that a text may mean: the one with this id, else all with this name, else all whose id begins with it.
 pub(crate) fn candidates(tx: &Tx<'_>, text: &str) -> Result<Vec<Agent>> {
     id::check(text)?;
-    let named = || query(tx, "WHERE a.name = ?1 ORDER BY a.id LIMIT 6", params![text]);
+    let named = || query(tx, "WHERE a.name = ?1 ORDER BY a.created_at, a.id LIMIT 6", params![text]);
     let Some(wanted) = id::is_possible(text).then(|| text.parse::<AgentId>()).transpose()? else {
         return named();
     };
@@ -87,7 +87,8 @@ pub(crate) fn ambiguous<'a>(wanted: impl std::fmt::Display, ids: impl Iterator<I
     let ids: Vec<&str> = ids.collect();
     let more = if ids.len() > 5 { ", …" } else { "" };
     let some = ids.into_iter().take(5).collect::<Vec<_>>().join(", ");
-    Error::new(Code::AmbiguousId, format!("ambiguous id: {wanted} could be {some}{more}")).hint("give more of the id")
+    Error::new(Code::AmbiguousId, format!("ambiguous id: {wanted} could be {some}{more}"))
+        .hint("give the id, or more of it")
 }
 
 /// The agents that a listing wants.

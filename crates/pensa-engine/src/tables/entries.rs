@@ -2,6 +2,10 @@
 //!
 //! An append must cost little more than the rows themselves, so nothing is derived from an entry.
 
+use std::sync::LazyLock;
+
+use std::borrow::Cow;
+
 use pensa_core::id::{AgentId, SessionId};
 use pensa_core::ops::session::Found;
 use pensa_core::session::entry::PAYLOAD_VERSION;
@@ -49,12 +53,33 @@ struct EntryRow<'a> {
     data: &'a Object,
 }
 
+/// Entries from which on an append is worth preparing for.
+const MANY: usize = 1000;
+
+/// A new entry as it is stored.
+#[derive(Debug)]
+pub(crate) struct Stored<'a> {
+    pub(crate) entry: Cow<'a, NewEntry>,
+    /// Its data.
+    pub(crate) line: String,
+}
+
 /// Adds entries, numbered from `first` on.
-pub(crate) fn append(tx: &Tx<'_>, session: &SessionId, entries: &[NewEntry], first: i64, now: Timestamp) -> Result<()> {
+pub(crate) fn append(
+    tx: &Tx<'_>,
+    session: &SessionId,
+    entries: &mut [Stored<'_>],
+    first: i64,
+    now: Timestamp,
+) -> Result<()> {
+    if entries.len() >= MANY {
+        tx.expect_many_rows()?;
+    }
     let mut rows = Rows::new(tx);
-    for (entry, id) in entries.iter().zip(first..) {
+    for (Stored { entry, line }, id) in entries.iter_mut().zip(first..) {
+        let (entry, line) = (&**entry, std::mem::take(line));
         let (entry_type, data, v) = (&entry.entry_type, &entry.data, PAYLOAD_VERSION);
-        rows.add(&EntryRow { id, session_id: session, entry_type, at: entry.at.unwrap_or(now), v, data })?;
+        rows.add(&EntryRow { id, session_id: session, entry_type, at: entry.at.unwrap_or(now), v, data }, line)?;
     }
     rows.flush()
 }
@@ -63,36 +88,35 @@ pub(crate) fn append(tx: &Tx<'_>, session: &SessionId, entries: &[NewEntry], fir
 pub(crate) fn insert(tx: &Tx<'_>, entry: &Entry) -> Result<()> {
     let Entry { id, session_id, entry_type, at, v, data } = entry;
     let mut rows = Rows::new(tx);
-    rows.add(&EntryRow { id: *id, session_id, entry_type, at: *at, v: *v, data })?;
+    rows.add(&EntryRow { id: *id, session_id, entry_type, at: *at, v: *v, data }, json::to_line(data)?)?;
     rows.flush()
 }
 
 /// Rows on their way into the table.
-struct Rows<'t, 'c> {
+struct Rows<'t, 'c, 'e> {
     tx: &'t Tx<'c>,
-    values: Vec<Param<'t>>,
+    values: Vec<Param<'e>>,
     bytes: usize,
 }
 
 /// Values of a row.
 const WIDTH: usize = 6;
 
-impl<'t, 'c> Rows<'t, 'c> {
+impl<'t, 'c, 'e> Rows<'t, 'c, 'e> {
     fn new(tx: &'t Tx<'c>) -> Self {
         Self { tx, values: Vec::new(), bytes: 0 }
     }
 
-    fn add(&mut self, row: &EntryRow<'_>) -> Result<()> {
+    fn add(&mut self, row: &EntryRow<'e>, line: String) -> Result<()> {
         self.tx.journal("entry", row)?;
-        let data = json::to_line(row.data)?;
-        self.bytes += data.len();
+        self.bytes += line.len();
         self.values.extend([
-            row.id.into(),
-            row.session_id.as_str().to_owned().into(),
-            row.entry_type.as_str().to_owned().into(),
+            Param::from(row.id),
+            row.session_id.as_str().into(),
+            row.entry_type.as_str().into(),
             row.at.into(),
             i64::from(row.v).into(),
-            data.into(),
+            line.into(),
         ]);
         if self.values.len() == ROWS_AT_ONCE * WIDTH || self.bytes > BYTES_AT_ONCE {
             return self.flush();
@@ -102,22 +126,30 @@ impl<'t, 'c> Rows<'t, 'c> {
 
     /// Sends off what there is, by statements of so few lengths that all of them stay prepared.
     fn flush(&mut self) -> Result<()> {
-        let values = std::mem::take(&mut self.values);
-        let (mut rest, mut size) = (values.as_slice(), ROWS_AT_ONCE);
-        while !rest.is_empty() {
-            while size * WIDTH > rest.len() {
+        let (mut at, mut size) = (0, ROWS_AT_ONCE);
+        while at < self.values.len() {
+            while size * WIDTH > self.values.len() - at {
                 size /= 2;
             }
-            let (these, later) = rest.split_at(size * WIDTH);
-            self.tx.send(&insert_sql(size), these)?;
-            rest = later;
+            self.tx.send(insert_sql(size), &self.values[at..at + size * WIDTH])?;
+            at += size * WIDTH;
         }
+        self.values.clear();
         self.bytes = 0;
         Ok(())
     }
 }
 
-fn insert_sql(rows: usize) -> String {
+/// The statement that adds so many rows, a power of two.
+fn insert_sql(rows: usize) -> &'static str {
+    static STATEMENTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let sizes = std::iter::successors(Some(1), |size| Some(2 * size)).take_while(|size| *size <= ROWS_AT_ONCE);
+        sizes.map(write_insert_sql).collect()
+    });
+    &STATEMENTS[rows.ilog2() as usize]
+}
+
+fn write_insert_sql(rows: usize) -> String {
     let row = |at: usize| {
         let places: Vec<String> = (1..=WIDTH).map(|column| format!("?{}", at * WIDTH + column)).collect();
         format!("({})", places.join(", "))
