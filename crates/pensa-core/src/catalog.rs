@@ -46,6 +46,23 @@ macro_rules! for_each_op {
             $crate::ops::token::List,
             $crate::ops::token::Revoke,
             $crate::ops::audit::Audit,
+            $crate::ops::agent::Create,
+            $crate::ops::agent::List,
+            $crate::ops::agent::Show,
+            $crate::ops::agent::Update,
+            $crate::ops::agent::Sleep,
+            $crate::ops::agent::Wake,
+            $crate::ops::agent::Kill,
+            $crate::ops::agent::Delete,
+            $crate::ops::agent::Import,
+            $crate::ops::session::List,
+            $crate::ops::session::Search,
+            $crate::ops::session::Show,
+            $crate::ops::session::Reset,
+            $crate::ops::session::Compact,
+            $crate::ops::session::Append,
+            $crate::ops::session::History,
+            $crate::ops::session::Context,
         }
     };
 }

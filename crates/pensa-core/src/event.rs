@@ -32,6 +32,16 @@ pub enum EventType {
     Fixed,
     ConflictFound,
     ConflictResolved,
+    /// An agent sleeps.
+    Slept,
+    /// An agent no longer sleeps.
+    Woken,
+    /// An agent is dead.
+    Killed,
+    /// An agent's next session took the place of the one before.
+    Opened,
+    /// A session got entries.
+    Appended,
 }
 
 impl EventType {
@@ -56,6 +66,11 @@ impl EventType {
             EventType::Fixed => "fixed",
             EventType::ConflictFound => "conflict_found",
             EventType::ConflictResolved => "conflict_resolved",
+            EventType::Slept => "slept",
+            EventType::Woken => "woken",
+            EventType::Killed => "killed",
+            EventType::Opened => "opened",
+            EventType::Appended => "appended",
         }
     }
 }
@@ -98,7 +113,12 @@ pub fn change(old: impl Serialize, new: impl Serialize) -> Value {
 
 /// Every field in which two states of an issue differ, except `updated_at`.
 pub fn changes(old: Option<&Issue>, new: &Issue) -> Map<String, Value> {
-    let fields = |issue: &Issue| match serde_json::to_value(issue) {
+    differences(old, new)
+}
+
+/// Every field in which two states of a thing differ, except `updated_at`.
+pub fn differences<T: Serialize>(old: Option<&T>, new: &T) -> Map<String, Value> {
+    let fields = |thing: &T| match serde_json::to_value(thing) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),
     };

@@ -69,6 +69,12 @@ ids! {
     TokenId "tok-";
     /// The id of a conflict between two clones.
     ConflictId "cf-";
+    /// The id of an agent, such as `ag-a1b2c3d4`. Imported ids keep their own form.
+    AgentId "ag-";
+    /// The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form.
+    SessionId "se-";
+    /// The id of a run, such as `run-a1b2c3d4`.
+    RunId "run-";
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.
@@ -123,6 +129,62 @@ impl FromStr for IssueRef {
 impl fmt::Display for IssueRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+macro_rules! refs {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(transparent)]
+        #[schemars(inline)]
+        pub struct $name(String);
+
+        impl $name {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<Self> {
+                Ok(Self(text.trim().to_owned()))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+refs! {
+    /// How a caller names an agent: its id, any unique prefix of it, or its name if no other has the same.
+    AgentRef;
+    /// How a caller names a session: its id, or any unique prefix of it.
+    SessionRef;
+    /// How a caller names whose entries are meant: a session, or an agent as in [`AgentRef`].
+    EntriesRef;
+}
+
+impl From<&AgentId> for AgentRef {
+    fn from(id: &AgentId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&SessionId> for SessionRef {
+    fn from(id: &SessionId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&SessionId> for EntriesRef {
+    fn from(id: &SessionId) -> Self {
+        Self(id.0.clone())
     }
 }
 

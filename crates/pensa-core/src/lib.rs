@@ -3,6 +3,7 @@
 //! Everything here is pure: no I/O, no clock, no SQL and no terminal. The engine runs the operations, the
 //! surfaces (shell, HTTP, and others) only carry them.
 
+pub mod agent;
 pub mod catalog;
 pub mod comment;
 pub mod dep;
@@ -16,6 +17,7 @@ pub mod json;
 pub mod op;
 pub mod ops;
 pub mod project;
+pub mod session;
 pub mod similar;
 pub mod sync;
 pub mod text;

@@ -19,6 +19,8 @@ pub trait Op: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     const SCOPE: Scope = Scope::Store;
     /// Whether its answer holds a secret that is kept nowhere, not even to answer a retry.
     const TELLS_SECRET: bool = false;
+    /// The largest request, in bytes, that a server takes in for it.
+    const MAX_BODY: usize = 16 << 20;
 }
 
 /// What an operation is about.

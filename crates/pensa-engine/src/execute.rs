@@ -55,6 +55,7 @@ pub struct Entry {
     pub access: Access,
     pub scope: Scope,
     pub tells_secret: bool,
+    pub max_body: usize,
     pub run: fn(&Context<'_>, &Tx<'_>, &Value) -> Result<String>,
     /// How it is run if its transactions are its own.
     pub alone: Option<Alone>,
@@ -76,6 +77,7 @@ impl Entry {
             access: O::ACCESS,
             scope: O::SCOPE,
             tells_secret: O::TELLS_SECRET,
+            max_body: O::MAX_BODY,
             run: |cx, tx, input| {
                 cx.require(O::ACCESS, O::NAME)?;
                 let op = O::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;

@@ -21,6 +21,7 @@ mod store;
 mod sync;
 mod tables;
 mod ticket;
+mod upgrade;
 
 pub use context::{Caller, Clock, Context, Ids, RandomIds, SYSTEM, SystemClock};
 pub use db::Tx;
@@ -35,3 +36,4 @@ pub use projects::{Grant, Projects};
 pub use store::StoreDir;
 pub use tables::answers::Once;
 pub use tables::events::{after as log_after, last as log_end};
+pub use upgrade::{Schema, migrate_database, schema_of_database, schema_of_store};

@@ -25,16 +25,16 @@ impl Meter {
         (total > 0).then_some((done.min(total), total))
     }
 
-    pub(crate) fn begin(&self, total: usize) {
+    pub fn begin(&self, total: usize) {
         self.done.store(0, Ordering::Relaxed);
         self.total.store(total as u64, Ordering::Relaxed);
     }
 
-    pub(crate) fn advance(&self, pieces: usize) {
+    pub fn advance(&self, pieces: usize) {
         self.done.fetch_add(pieces as u64, Ordering::Relaxed);
     }
 
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.total.store(0, Ordering::Relaxed);
     }
 }

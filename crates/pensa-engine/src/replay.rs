@@ -2,6 +2,8 @@
 //!
 //! Where the lines come from is the journal's job; which of them are missing is for the callers to say.
 
+mod agents;
+
 use pensa_core::comment::Comment;
 use pensa_core::dep::Dep;
 use pensa_core::id::{CommentId, IssueId, TokenId};
@@ -18,6 +20,8 @@ use crate::journal::{self, Line};
 use crate::store::StoreDir;
 use crate::tables::agreements::{self, Agreement};
 use crate::tables::{comments, conflicts, deps, issues, operations, projects, seen_files, tombstones};
+
+pub(crate) use agents::SessionRow;
 
 /// A row of `issues` as the journal has it: also what nobody is shown.
 #[derive(Debug, Serialize, Deserialize)]
@@ -140,7 +144,7 @@ impl<'t, 'c> Replay<'t, 'c> {
                 let (id, at): (TokenId, Timestamp) = read(value)?;
                 projects::revoke(tx, &id, at)
             }
-            _ => Ok(()),
+            other => agents::apply(tx, other, value).map(drop),
         }
     }
 
@@ -171,6 +175,7 @@ impl<'t, 'c> Replay<'t, 'c> {
         ] {
             self.tx.execute(sql, params![])?;
         }
+        agents::settle(self.tx)?;
         deps::recount(self.tx).map(drop)
     }
 }

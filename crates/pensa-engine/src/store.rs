@@ -57,6 +57,19 @@ impl StoreDir {
         Ok((store, created))
     }
 
+    /// The user's own store, made with the directories around it when it is first needed.
+    pub fn of_user(root: &Path) -> Result<Self> {
+        let store = Self { root: root.to_owned() };
+        if !store.config().exists()
+            && let Some(around) = root.parent()
+        {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(around);
+            made.map_err(|e| error::io("create", around, &e))?;
+            return Self::create(root).map(|(store, _)| store);
+        }
+        Self::at(root)
+    }
+
     /// Makes the store with this id in `root`, or opens it if it is there.
     pub(crate) fn create_with_id(root: &Path, id: &str) -> Result<Self> {
         match private_dir(root) {

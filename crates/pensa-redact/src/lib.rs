@@ -83,6 +83,44 @@ pub fn map_counted(members: &mut Map<String, Value>, kinds: &mut Kinds) {
     }
 }
 
+/// Whether there is a secret in the members of an object, at any depth.
+pub fn is_in(members: &Map<String, Value>) -> bool {
+    let mut left = vec![members];
+    let mut lists: Vec<&Vec<Value>> = Vec::new();
+    loop {
+        if let Some(members) = left.pop() {
+            for (name, member) in members {
+                let found = match member {
+                    Value::String(text) => !scan::find(name, text).is_empty(),
+                    Value::Array(items) => {
+                        lists.push(items);
+                        false
+                    }
+                    Value::Object(members) => {
+                        left.push(members);
+                        false
+                    }
+                    Value::Null | Value::Bool(_) | Value::Number(_) => false,
+                };
+                if found || !scan::find("", name).is_empty() {
+                    return true;
+                }
+            }
+        } else if let Some(items) = lists.pop() {
+            for item in items {
+                match item {
+                    Value::String(text) if !scan::find("", text).is_empty() => return true,
+                    Value::Array(items) => lists.push(items),
+                    Value::Object(members) => left.push(members),
+                    _ => {}
+                }
+            }
+        } else {
+            return false;
+        }
+    }
+}
+
 fn replace(name: &str, text: &mut String, kinds: &mut Kinds) {
     if let Cow::Owned(clean) = clean(name, text, kinds) {
         *text = clean;

@@ -251,3 +251,23 @@ fn long_texts_full_of_keywords_take_a_moment() {
     // Quadratic work on these would take hours, not seconds.
     assert!(started.elapsed().as_secs() < 120, "{:?}", started.elapsed());
 }
+
+#[test]
+fn what_a_look_finds_is_what_is_taken_out() {
+    let secret = token('a');
+    for (value, found) in [
+        (json!({"text": "nothing"}), false),
+        (json!({"text": secret}), true),
+        (json!({"list": [1, [{"deep": secret}]]}), true),
+        (json!({"list": [null, true, secret]}), true),
+        (json!({secret: 1}), true),
+        (json!({}), false),
+    ] {
+        let Value::Object(mut members) = value else { unreachable!("an object") };
+        assert_eq!(pensa_redact::is_in(&members), found, "{members:?}");
+        let mut kinds = Kinds::default();
+        map_counted(&mut members, &mut kinds);
+        assert_eq!(kinds.total() > 0, found);
+        assert!(!pensa_redact::is_in(&members), "{members:?}");
+    }
+}

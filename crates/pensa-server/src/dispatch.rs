@@ -311,6 +311,7 @@ mod tests {
             access,
             scope: Scope::Store,
             tells_secret: false,
+            max_body: 0,
             alone: None,
             run: |_, _, _| panic!("on purpose"),
             input_schema: |_| Schema::default(),

@@ -16,15 +16,13 @@ use tokio::time::timeout;
 use crate::fields::{self, Fields};
 use crate::percent;
 
-/// Largest body.
-const MAX_BODY: usize = 16 << 20;
 /// Longest time for a body to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long the rest of a body that is too large is still taken in, so that its sender comes to read the answer.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
-/// The input of an operation with these fields.
-pub(crate) async fn input(request: Request, method: Method, fields: &Fields) -> Result<Value> {
+/// The input of an operation with these fields, from a body of at most `limit` bytes.
+pub(crate) async fn input(request: Request, method: Method, fields: &Fields, limit: usize) -> Result<Value> {
     let (mut parts, body) = request.into_parts();
     let mut input = Map::new();
     let path = RawPathParams::from_request_parts(&mut parts, &())
@@ -43,7 +41,7 @@ pub(crate) async fn input(request: Request, method: Method, fields: &Fields) -> 
     if method == Method::Get {
         return Err(Error::invalid("a GET request has no body").hint("put the fields into the query"));
     }
-    for (name, value) in object(&read(body, &parts.headers).await?)? {
+    for (name, value) in object(&read(body, &parts.headers, limit).await?)? {
         fields::add(&mut input, &name, value)?;
     }
     Ok(Value::Object(input))
@@ -61,29 +59,29 @@ fn object(body: &[u8]) -> Result<Map<String, Value>> {
 }
 
 /// The whole body, unless it is too large or too slow.
-async fn read(mut body: Body, headers: &HeaderMap) -> Result<Vec<u8>> {
+async fn read(mut body: Body, headers: &HeaderMap, limit: usize) -> Result<Vec<u8>> {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > MAX_BODY as u64) {
-        drain(body);
-        return Err(too_large());
+    if announced.is_some_and(|length| length > limit as u64) {
+        drain(body, limit);
+        return Err(too_large(limit));
     }
     let late = || Error::new(Code::Timeout, format!("the body did not arrive within {} s", BODY_TIME.as_secs()));
-    match timeout(BODY_TIME, collect(&mut body)).await.map_err(|_| late())?? {
+    match timeout(BODY_TIME, collect(&mut body, limit)).await.map_err(|_| late())?? {
         Some(bytes) => Ok(bytes),
         None => {
-            drain(body);
-            Err(too_large())
+            drain(body, limit);
+            Err(too_large(limit))
         }
     }
 }
 
 /// The whole body, or nothing as soon as it is larger than allowed.
-async fn collect(body: &mut Body) -> Result<Option<Vec<u8>>> {
+async fn collect(body: &mut Body, limit: usize) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|e| Error::invalid(format!("the body broke off: {e}")))?;
         let Some(data) = frame.data_ref() else { continue };
-        if bytes.len() + data.len() > MAX_BODY {
+        if bytes.len() + data.len() > limit {
             return Ok(None);
         }
         bytes.extend_from_slice(data);
@@ -91,16 +89,16 @@ async fn collect(body: &mut Body) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-fn too_large() -> Error {
-    Error::new(Code::TooLarge, format!("the body is larger than {} MiB", MAX_BODY >> 20))
+fn too_large(limit: usize) -> Error {
+    Error::new(Code::TooLarge, format!("the body is larger than {} MiB", limit >> 20))
         .hint("send several smaller requests")
 }
 
 /// Takes in and forgets a bounded part of what a client still sends. A connection closed while its client is
 /// writing shows the client a broken pipe instead of our answer.
-fn drain(mut body: Body) {
+fn drain(mut body: Body, limit: usize) {
     tokio::spawn(timeout(DRAIN_TIME, async move {
-        let mut left = 2 * MAX_BODY;
+        let mut left = 2 * limit;
         while let Some(Ok(frame)) = body.frame().await {
             left = left.saturating_sub(frame.data_ref().map_or(0, |data| data.len()));
             if left == 0 {

@@ -59,7 +59,7 @@ impl Place {
         let question = (self.method == Method::Get).then(|| request.uri().clone());
         let question = question.as_ref().and_then(Uri::path_and_query).map(PathAndQuery::as_str);
         if let Some(desk) = scene.desk.clone().filter(|_| entry.scope == Scope::Server) {
-            let input = request::input(request, self.method, &self.fields).await?;
+            let input = request::input(request, self.method, &self.fields, entry.max_body).await?;
             let once = self.once(&scene, key, &input)?;
             let text = desk.run(&self.operation, scene.caller, input, once).await?;
             return Ok(answer::ok(self.success, text));
@@ -68,7 +68,7 @@ impl Place {
         if let Some(answer) = question.and_then(|question| store.dispatch.known(question)) {
             return Ok(answer::ok(self.success, answer));
         }
-        let input = request::input(request, self.method, &self.fields).await?;
+        let input = request::input(request, self.method, &self.fields, entry.max_body).await?;
         let once = self.once(&scene, key, &input)?;
         let text = store.dispatch.run(&self.operation, scene.caller, input, question, once).await?;
         Ok(answer::ok(self.success, text))

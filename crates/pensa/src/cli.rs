@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pensa_client::RemoteName;
-use pensa_core::ops::{audit, backup, comment, conflict, dep, issue, project, store, token, undo};
+use pensa_core::id::{AgentRef, SessionRef};
+use pensa_core::ops::{agent, audit, backup, comment, conflict, dep, issue, project, session, store, token, undo};
+use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
 
 /// Memory and state for coding agents
@@ -67,6 +69,12 @@ pub(crate) enum Command {
     /// Record and read observations
     #[command(subcommand)]
     Comment(Comment),
+    /// Keep agents: who they are, what they may do, and whether they are awake
+    #[command(subcommand)]
+    Agent(Agent),
+    /// Keep what agents and their users say, and rebuild what a model sees of it
+    #[command(subcommand)]
+    Session(Session),
     Batch(Batch),
     Daemon(Daemon),
     /// Give servers names and keep their tokens
@@ -80,6 +88,8 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     Export(store::Export),
     Import(store::Import),
+    #[command(subcommand)]
+    ImportFrom(ImportFrom),
     Conflicts(ConflictArgs),
     MergeDriver(MergeDriver),
     /// Have git export issues with every commit and import them after every merge and checkout
@@ -89,6 +99,7 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     Restore(backup::Restore),
     Where(store::Where),
+    Upgrade(Upgrade),
     Demo(Demo),
     Completions(Completions),
     Man(Man),
@@ -109,6 +120,118 @@ pub(crate) enum Comment {
     List(comment::List),
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum Agent {
+    Create(Box<AgentCreate>),
+    List(agent::List),
+    Show(agent::Show),
+    Update(Box<AgentUpdate>),
+    Sleep(agent::Sleep),
+    Wake(agent::Wake),
+    Kill(agent::Kill),
+    Delete(agent::Delete),
+}
+
+/// Create an agent and its first session
+#[derive(Debug, Args)]
+pub(crate) struct AgentCreate {
+    #[command(flatten)]
+    pub(crate) op: agent::Create,
+    /// What it is, as a JSON object of your own; - reads it from standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) descriptor: Option<String>,
+    /// What it may do, as a JSON object of your own
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) permissions: Option<String>,
+}
+
+/// Change what an agent is called, what it is, what it may do, or what it has cost
+#[derive(Debug, Args)]
+pub(crate) struct AgentUpdate {
+    #[command(flatten)]
+    pub(crate) op: agent::Update,
+    /// Another descriptor, in place of the one it has; - reads it from standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) descriptor: Option<String>,
+    /// Other permissions, in place of those it has
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) permissions: Option<String>,
+    /// What its last inference cost; null takes it away
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) tokens: Option<String>,
+    /// What all its inferences cost, in place of what it has
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) stats: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Session {
+    List(session::List),
+    Show(session::Show),
+    Reset(session::Reset),
+    Compact(session::Compact),
+    Append(SessionAppend),
+    History(session::History),
+    Context(session::Context),
+    Export(SessionExport),
+    Search(session::Search),
+}
+
+/// Append entries to the active session of an agent: all of them, or none
+///
+/// One entry is given by --type and --data. With - in place of them, standard input has one entry a line:
+///
+///   {"type":"user_message","data":{"text":"hello"}}
+///   {"type":"user_message","text":"hello","at":"2026-02-27T14:30:00.000Z"}
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct SessionAppend {
+    /// Which agent: its id, the beginning of it, or its name
+    #[arg(value_name = "AGENT")]
+    pub(crate) id: AgentRef,
+    /// Read entries from standard input, one JSON object a line
+    #[arg(value_name = "-", value_parser = ["-"], required_unless_present = "entry_type",
+        conflicts_with_all = ["entry_type", "data"])]
+    pub(crate) input: Option<String>,
+    /// What kind of entry it is, such as user_message, assistant_message, tool_result or note
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    pub(crate) entry_type: Option<EntryType>,
+    /// What it says, as a JSON object; - reads it from standard input
+    #[arg(short, long, value_name = "JSON", allow_hyphen_values = true, requires = "entry_type")]
+    pub(crate) data: Option<String>,
+    /// Keep secrets that are found in it
+    #[arg(long)]
+    pub(crate) no_redact: bool,
+}
+
+/// Print all entries of a session, as JSON Lines or as a transcript
+#[derive(Debug, Args)]
+pub(crate) struct SessionExport {
+    /// Which session: its id, or the beginning of it
+    #[arg(value_name = "SESSION")]
+    pub(crate) id: SessionRef,
+    /// One entry a line, or a transcript that a person can read
+    #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
+    pub(crate) format: ExportFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    Jsonl,
+    Markdown,
+}
+
+/// Bring the schema of the store's database up to date, which every command also does by itself
+#[derive(Debug, Args)]
+pub(crate) struct Upgrade {
+    /// Only tell what is to be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// A server's PostgreSQL database instead: postgres://user:password@host/database
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+}
+
 /// List values that lost against others when two clones changed the same thing, and settle them
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -122,6 +245,25 @@ pub(crate) struct ConflictArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Conflicts {
     Resolve(conflict::Resolve),
+}
+
+/// Take in what another tool keeps
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportFrom {
+    Daycare(FromDaycare),
+}
+
+/// Import agents that are kept as files: <DIR>/<id>/{descriptor.json,state.json,history.jsonl}
+///
+/// Agents that are here already are left as they are, so it can be done again.
+#[derive(Debug, Args)]
+pub(crate) struct FromDaycare {
+    /// The directory of the agents, or the one above it
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Keep secrets that are found in what was said
+    #[arg(long)]
+    pub(crate) no_redact: bool,
 }
 
 /// Merge three versions of one of the store's files; git calls it

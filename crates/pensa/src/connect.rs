@@ -24,6 +24,29 @@ pub(crate) fn client(options: &Options) -> Result<Client> {
     }
 }
 
+/// The store or the server that a command on agents and their sessions means: a project's, else the user's own, which
+/// is made when it is first needed.
+pub(crate) fn client_for_agents(options: &Options) -> Result<Client> {
+    let actor = actor_source(options);
+    if let Some(url) = server(options) {
+        return Ok(Client::http(remote(options, url)?, actor));
+    }
+    let start = start(options)?;
+    let root = locate::store_root(&start, Scope::ProjectElseUser)?;
+    let store = if start.user.as_ref() == Some(&root) { StoreDir::of_user(&root)? } else { StoreDir::at(&root)? };
+    Ok(Client::embedded(open(options, store)?, actor))
+}
+
+/// The store on this machine that is there, be it a project's or the user's own.
+pub(crate) fn any_store(options: &Options) -> Result<StoreDir> {
+    let start = start(options)?;
+    let nearest = locate::store_root(&start, Scope::Project);
+    match start.user.filter(|user| nearest.is_err() && start.explicit.is_none() && user.exists()) {
+        Some(user) => StoreDir::at(&user),
+        None => StoreDir::at(&nearest?),
+    }
+}
+
 /// Opens a store of this machine, and tells the user what had to be mended.
 pub(crate) fn open(options: &Options, store: StoreDir) -> Result<Engine> {
     let output = Output::new(options.json, options.quiet);

@@ -58,6 +58,11 @@ impl Output {
         write(&mut io::stdout().lock(), format!("{line}\n").as_bytes())
     }
 
+    /// Data that is ready to print, as it is.
+    pub(crate) fn raw(self, data: &[u8]) -> Result<()> {
+        write(&mut io::stdout().lock(), data)
+    }
+
     /// A remark for a person; machines and scripts are not told.
     pub(crate) fn note(self, note: &str) {
         if self.form == Form::Human {

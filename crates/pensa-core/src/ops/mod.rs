@@ -1,5 +1,6 @@
 //! Every operation, by noun. An operation's doc comment is its help text on every surface.
 
+pub mod agent;
 pub mod audit;
 pub mod backup;
 pub mod batch;
@@ -8,6 +9,7 @@ pub mod conflict;
 pub mod dep;
 pub mod issue;
 pub mod project;
+pub mod session;
 pub mod store;
 pub mod token;
 pub mod undo;

@@ -11,8 +11,8 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::migrations::{self, SCHEMA_VERSION};
-pub(crate) use super::sqlite::failed;
 use super::sqlite::{Transaction, connect};
+pub(crate) use super::sqlite::{failed, newer};
 use crate::error;
 use crate::store::StoreDir;
 
@@ -35,6 +35,12 @@ pub(crate) fn open(file: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     fs::metadata(file).map_err(|e| error::io("read", file, &e))?;
     Connection::open_with_flags(file, flags).map_err(|e| failed(file, e))
+}
+
+/// The version that stands in a database's head.
+pub(crate) fn version(file: &Path) -> Result<i64> {
+    let asked = open(file)?.query_row("PRAGMA user_version", [], |row| row.get(0));
+    asked.map_err(|e| failed(file, e))
 }
 
 /// Copies one database over another, as of one moment.
@@ -178,7 +184,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
 }
 
 /// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
-const COMPARED: [(&str, &str, &str); 7] = [
+const COMPARED: [(&str, &str, &str); 10] = [
     ("issues", "id", "id"),
     ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
     ("comments", "id", "issue_id"),
@@ -186,6 +192,9 @@ const COMPARED: [(&str, &str, &str); 7] = [
     ("title_keys", "title_key || ' ' || issue_id", "issue_id"),
     ("tombstones", "collection || ' ' || record_id", "NULL"),
     ("conflicts", "id", "NULL"),
+    ("agents", "id", "NULL"),
+    ("sessions", "id", "NULL"),
+    ("session_history", "CAST(id AS TEXT)", "NULL"),
 ];
 
 /// A record that is not what it should be.

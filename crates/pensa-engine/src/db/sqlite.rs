@@ -357,7 +357,7 @@ pub(crate) fn connect(path: &Path) -> Result<Connection> {
     set_up().map_err(|e| failed(path, e))
 }
 
-fn newer(path: &Path, version: i64) -> Error {
+pub(crate) fn newer(path: &Path, version: i64) -> Error {
     Error::new(
         Code::NewerSchema,
         format!(
@@ -504,6 +504,9 @@ impl Transaction<'_> {
 
     pub(crate) fn expect_many_rows(&self) -> Result<()> {
         self.connection.pragma_update(None, "defer_foreign_keys", true).map_err(|e| self.failed(e))?;
+        if self.usual_cache.get().is_some() {
+            return Ok(());
+        }
         let usual = self.connection.query_row("PRAGMA cache_size", [], |row| row.get(0)).map_err(|e| self.failed(e))?;
         self.usual_cache.set(Some(usual));
         self.connection.pragma_update(None, "cache_size", LARGE_CACHE_KIB).map_err(|e| self.failed(e))

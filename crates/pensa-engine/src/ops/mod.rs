@@ -1,13 +1,16 @@
 //! How each operation is carried out, by noun.
 
+mod agent;
 mod backup;
 mod batch;
 pub(crate) mod comment;
 mod conflict;
 pub(crate) mod dep;
 mod doctor;
+mod import_agent;
 pub(crate) mod issue;
 pub(crate) mod lease;
 pub(crate) mod project;
+mod session;
 mod store;
 pub(crate) mod undo;

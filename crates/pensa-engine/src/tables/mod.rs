@@ -1,16 +1,19 @@
 //! Rows in and out of each table, and the derived columns that must change with them.
 
+pub(crate) mod agents;
 pub(crate) mod agreements;
 pub(crate) mod answers;
 pub(crate) mod comments;
 pub(crate) mod conflicts;
 pub(crate) mod cycle;
 pub(crate) mod deps;
+pub(crate) mod entries;
 pub(crate) mod events;
 pub(crate) mod issues;
 pub(crate) mod operations;
 pub(crate) mod projects;
 pub(crate) mod seen_files;
+pub(crate) mod sessions;
 pub(crate) mod tombstones;
 
 use pensa_core::issue::Extra;

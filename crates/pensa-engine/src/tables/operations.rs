@@ -60,16 +60,21 @@ pub(crate) fn line(tx: &Tx<'_>, id: i64) -> Result<Option<Line>> {
     tx.query_one(&format!("SELECT {COLUMNS} FROM events WHERE id = ?1"), params![id], read)
 }
 
+/// Entries of sessions are appended all the time, in the background, and can't be taken back. Whoever asks for the last
+/// that was done, or for all since a time, means something else.
+const NO_APPEND: &str = "event_type <> 'appended'";
+
 /// The last line that somebody caused.
 pub(crate) fn last(tx: &Tx<'_>) -> Result<Option<Line>> {
-    let sql = format!("SELECT {COLUMNS} FROM events WHERE actor <> ?1 ORDER BY id DESC LIMIT 1");
+    let sql = format!("SELECT {COLUMNS} FROM events WHERE actor <> ?1 AND {NO_APPEND} ORDER BY id DESC LIMIT 1");
     tx.query_one(&sql, params![SYSTEM], read)
 }
 
 /// The number of the last line that `actor` caused with this token.
 pub(crate) fn last_of(tx: &Tx<'_>, actor: &str, token: &str) -> Result<Option<i64>> {
-    let sql = "SELECT id FROM events WHERE token_id = ?1 AND actor = ?2 ORDER BY id DESC LIMIT 1";
-    tx.query_one(sql, params![token, actor], |row| row.int(0))
+    let sql =
+        format!("SELECT id FROM events WHERE token_id = ?1 AND actor = ?2 AND {NO_APPEND} ORDER BY id DESC LIMIT 1");
+    tx.query_one(&sql, params![token, actor], |row| row.int(0))
 }
 
 /// The events of one operation, oldest first. They follow each other: a store has one writer at a time.
@@ -83,7 +88,7 @@ pub(crate) fn of(tx: &Tx<'_>, op: i64, limit: i64) -> Result<Vec<Line>> {
 /// What was done since a time, by one actor or by all, newest first. The events of an operation have all the same
 /// actor and time, so none is given in part.
 pub(crate) fn matching(tx: &Tx<'_>, by: Option<&str>, since: &str, limit: i64) -> Result<Vec<Line>> {
-    let columns = format!("SELECT {COLUMNS} FROM events WHERE created_at >= ?1");
+    let columns = format!("SELECT {COLUMNS} FROM events WHERE created_at >= ?1 AND {NO_APPEND}");
     match by {
         Some(actor) => {
             tx.query(&format!("{columns} AND actor = ?2 ORDER BY id DESC LIMIT ?3"), params![since, actor, limit], read)

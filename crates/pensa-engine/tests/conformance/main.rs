@@ -1,6 +1,8 @@
 //! What every engine must do, whatever database it runs on: each test takes a [`World`] and is instantiated for
 //! every driver by [`conformance!`].
 
+mod agent_journal;
+mod agents;
 mod backups;
 mod batches;
 mod graph;
@@ -12,6 +14,7 @@ mod log;
 mod lookup;
 mod postgres;
 mod schema;
+mod sessions;
 mod site;
 mod sync;
 mod transfer;

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pensa_core::ops::{issue, project, token};
+use pensa_core::ops::{agent, issue, project, session, token};
 use pensa_core::{Access, Code, Error, Result};
 use pensa_engine::{
     Caller, Context, Engine, GroupWriter, Once, Postgres, Projects, SCHEMA_VERSION, Tx, catalog, entry,
@@ -50,6 +50,11 @@ fn a_store_cannot_be_reached_from_another_by_any_operation() {
     let made = theirs.call::<issue::Create>("them", &serde_json::from_value(input).expect("an operation"));
     let id = made.expect("created").issue.id;
     let before = theirs.call("them", &issue::Show { id: (&id).into() }).expect("shown");
+    let input = json!({"type": "user", "name": secret, "descriptor": {"is": secret}});
+    let made = theirs.call::<agent::Create>("them", &serde_json::from_value(input).expect("an operation"));
+    let agent = made.expect("created");
+    let input = json!({"id": agent.id, "entries": [{"type": "note", "text": secret}]});
+    theirs.call::<session::Append>("them", &serde_json::from_value(input).expect("an operation")).expect("appended");
     let caller = Caller::local("us");
     for entry in catalog() {
         // Everything that can name an issue names theirs.
@@ -64,6 +69,17 @@ fn a_store_cannot_be_reached_from_another_by_any_operation() {
         inputs.push(json!({"title": "ours", "issue_type": "task", "deps": [id]}));
         inputs.push(json!({"title": "ours", "issue_type": "task", "fixes": id}));
         inputs.push(json!({"q": secret}));
+        for of_agent in [json!(agent.id), json!(agent.active_session_id), json!(secret)] {
+            inputs.push(json!({"id": of_agent}));
+            inputs.push(json!({"id": of_agent, "all": true}));
+            inputs.push(json!({"id": of_agent, "force": true}));
+            inputs.push(json!({"id": of_agent, "summary": "taken over"}));
+            inputs.push(json!({"id": of_agent, "name": "taken over"}));
+            inputs.push(json!({"id": of_agent, "entries": [{"type": "note", "text": "was here"}]}));
+            inputs.push(json!({"agent": of_agent}));
+            inputs.push(json!({"q": secret, "agent": of_agent}));
+            inputs.push(json!({"type": "user", "parent": of_agent}));
+        }
         for input in inputs {
             let answer = ours.run(Access::Write, &caller, |cx, tx| (entry.run)(cx, tx, &input));
             let told = answer.unwrap_or_else(|e| e.hint.unwrap_or_default());
@@ -72,6 +88,11 @@ fn a_store_cannot_be_reached_from_another_by_any_operation() {
     }
     let after = theirs.call("them", &issue::Show { id: (&id).into() }).expect("still there");
     assert_eq!(json!(after), json!(before));
+    let history = json!({"id": agent.id, "all": true});
+    let entries = theirs.call::<session::History>("them", &serde_json::from_value(history).expect("an operation"));
+    assert_eq!(entries.expect("still there").len(), 1);
+    let shown = theirs.call("them", &agent::Show { id: (&agent.id).into() }).expect("still there");
+    assert_eq!(shown, agent);
     assert_eq!(titles(&theirs), [secret]);
 }
 

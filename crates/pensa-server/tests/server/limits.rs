@@ -56,6 +56,23 @@ fn a_body_of_the_allowed_size_is_read() {
 }
 
 #[test]
+fn entries_may_come_in_larger_bodies_than_anything_else() {
+    let daemon = Daemon::start();
+    let agent = daemon.json("POST", "/agents", r#"{"type":"user"}"#);
+    let path = format!("/agents/{}/entries", agent.body["id"].as_str().expect("an id"));
+    let entry = format!(r#"{{"type":"note","text":"{}"}}"#, "x".repeat(10 * MIB));
+    let taken = daemon.json("POST", &path, &format!(r#"{{"entries":[{entry},{entry}]}}"#));
+    assert_eq!((taken.status, taken.body["count"].as_i64()), (201, Some(2)), "{taken:?}");
+    let entry = format!(r#"{{"type":"note","text":"{}"}}"#, "x".repeat(17 * MIB));
+    let refused = daemon.json("POST", &path, &format!(r#"{{"entries":[{entry}]}}"#));
+    assert_eq!((refused.status, refused.code()), (413, "too_large"));
+    assert!(refused.body["error"].as_str().is_some_and(|text| text.contains("16777216")), "{refused:?}");
+    let refused = daemon.json("POST", &path, &" ".repeat(65 * MIB));
+    assert_eq!((refused.status, refused.code()), (413, "too_large"));
+    assert!(refused.body["error"].as_str().is_some_and(|text| text.contains("64 MiB")), "{refused:?}");
+}
+
+#[test]
 fn a_head_that_is_too_large_is_refused() {
     let daemon = Daemon::start();
     let refused = daemon.send("GET", "/status", &[("X", &"x".repeat(MIB / 8))], "");

@@ -5,10 +5,11 @@ use std::ffi::OsStr;
 use clap::{Arg, Command, Parser};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
-use pensa_core::ops::issue::List;
+use pensa_client::Client;
+use pensa_core::ops::{agent, issue, session};
 use pensa_core::{Error, Result, text};
 
-use crate::cli::{Cli, Completions};
+use crate::cli::{Cli, Completions, Options};
 use crate::connect;
 
 /// Most ids that are offered at once.
@@ -29,31 +30,61 @@ pub(super) fn run(args: &Completions) -> Result<()> {
     }
 }
 
-/// The command line with ids offered wherever an issue is expected.
+/// The command line with ids offered wherever an issue, an agent or a session is expected.
 pub(crate) fn with_live_ids(command: Command) -> Command {
-    let command = command.mut_args(|arg| if names_an_issue(&arg) { arg.add(ArgValueCompleter::new(ids)) } else { arg });
+    let command = command.mut_args(|arg| match completer(&arg) {
+        Some(completer) => arg.add(completer),
+        None => arg,
+    });
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_live_ids))
 }
 
-fn names_an_issue(arg: &Arg) -> bool {
-    let names = arg.get_value_names().unwrap_or_default();
-    names.iter().any(|name| ["ID", "CHILD", "PARENT"].contains(&name.as_str()))
+/// What is offered for an argument, by the name of its value.
+fn completer(arg: &Arg) -> Option<ArgValueCompleter> {
+    let name = arg.get_value_names()?.first()?;
+    match name.as_str() {
+        "ID" | "CHILD" | "PARENT" | "ISSUE" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, issues))),
+        "AGENT" | "AGENT|SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, agents))),
+        "SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, sessions))),
+        _ => None,
+    }
 }
 
-/// Ids of the store that start with what was typed; none if there is no store to ask.
-fn ids(typed: &OsStr) -> Vec<CompletionCandidate> {
+/// Ids, each with a word on what it is.
+type Offers = Vec<(String, String)>;
+
+/// Ids that start with what was typed; none if there is no store to ask.
+fn offer(typed: &OsStr, all: fn(&Options) -> Result<Offers>) -> Vec<CompletionCandidate> {
     let typed = typed.to_string_lossy();
     let Ok(Cli { options, .. }) = Cli::try_parse_from(["pn"]) else {
         return Vec::new();
     };
-    let Ok(issues) = connect::client(&options).and_then(|client| client.call(&List::default())) else {
-        return Vec::new();
-    };
-    issues
-        .into_iter()
-        .filter(|issue| issue.id.as_str().starts_with(&*typed))
-        .take(MAX_OFFERED)
-        .map(|issue| CompletionCandidate::new(issue.id.as_str()).help(Some(text::printable_line(&issue.title).into())))
-        .collect()
+    let found = all(&options).unwrap_or_default().into_iter().filter(|(id, _)| id.starts_with(&*typed));
+    let candidate =
+        |(id, help): (String, String)| CompletionCandidate::new(id).help(Some(text::printable_line(&help).into()));
+    found.take(MAX_OFFERED).map(candidate).collect()
+}
+
+fn issues(options: &Options) -> Result<Offers> {
+    let issues = connect::client(options)?.call(&issue::List::default())?;
+    Ok(issues.into_iter().map(|issue| (issue.id.to_string(), issue.title)).collect())
+}
+
+fn agents(options: &Options) -> Result<Offers> {
+    let agents = without_making(options)?.call(&agent::List::default())?;
+    Ok(agents.into_iter().map(|agent| (agent.id.to_string(), agent.name.unwrap_or_default())).collect())
+}
+
+fn sessions(options: &Options) -> Result<Offers> {
+    let sessions = without_making(options)?.call(&session::List::default())?;
+    Ok(sessions.into_iter().map(|session| (session.id.to_string(), session.agent_id.to_string())).collect())
+}
+
+/// The store of agents, if there is one: whoever only types makes none.
+fn without_making(options: &Options) -> Result<Client> {
+    if connect::server(options).is_none() {
+        connect::any_store(options)?;
+    }
+    connect::client_for_agents(options)
 }

@@ -1,18 +1,22 @@
 //! What each command does between the command line and the store. Most only pass their operation on.
 
+mod agent;
 mod ask;
 mod batch;
 pub(crate) mod completions;
 mod daemon;
 mod demo;
 mod hooks;
+mod import_from;
 mod init;
 mod man;
 mod overview;
 mod remote;
 mod server;
+mod session;
 mod stdin;
 mod transfer;
+mod upgrade;
 
 use pensa_core::Result;
 use pensa_core::ops::backup::Backups;
@@ -66,6 +70,8 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
             pass_on(options, *output, &op)
         }
         Command::Comment(Comment::List(op)) => pass_on(options, *output, &op),
+        Command::Agent(command) => agent::run(options, *output, command),
+        Command::Session(command) => session::run(options, *output, command),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
         Command::Remote(command) => remote::run(*output, &command),
@@ -88,12 +94,14 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Conflicts(ConflictArgs { command: Some(Conflicts::Resolve(op)), .. }) => {
             pass_on(options, *output, &op)
         }
+        Command::ImportFrom(command) => import_from::run(options, *output, &command),
         Command::Hooks(command) => hooks::run(options, *output, &command),
         Command::Doctor(op) => pass_on(options, *output, &op),
         Command::Backup(args) if args.list => pass_on(options, *output, &Backups {}),
         Command::Backup(args) => pass_on(options, *output, &args.op),
         Command::Restore(op) => pass_on(options, *output, &op),
         Command::Where(op) => pass_on(options, *output, &op),
+        Command::Upgrade(args) => upgrade::run(options, *output, &args),
         Command::Demo(args) => demo::run(&args, *output),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, *output),

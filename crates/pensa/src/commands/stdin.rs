@@ -18,18 +18,20 @@ pub(super) fn fill(text: &mut Option<String>) -> Result<()> {
 }
 
 fn read() -> Result<String> {
+    read_within(text::TEXT_BYTES)
+}
+
+/// All of standard input, if it is not larger than allowed.
+pub(super) fn read_within(most: usize) -> Result<String> {
     let mut bytes = Vec::new();
-    let limit = text::TEXT_BYTES as u64 + 2;
+    let limit = most as u64 + 2;
     std::io::stdin()
         .lock()
         .take(limit)
         .read_to_end(&mut bytes)
         .map_err(|e| Error::internal(format!("cannot read standard input: {e}")))?;
     if bytes.len() as u64 == limit {
-        return Err(Error::new(
-            Code::TooLarge,
-            format!("standard input has more than {} bytes, the limit", text::TEXT_BYTES),
-        ));
+        return Err(Error::new(Code::TooLarge, format!("standard input has more than {most} bytes, the limit")));
     }
     let mut text = String::from_utf8(bytes).map_err(|_| Error::invalid("standard input is not UTF-8"))?;
     if text.ends_with('\n') {

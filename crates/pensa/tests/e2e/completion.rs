@@ -38,6 +38,22 @@ fn bash_offers_the_ids_of_the_store() {
 }
 
 #[test]
+fn bash_offers_agents_and_sessions_where_they_are_meant() {
+    let pn = crate::sandbox();
+    let made = pn.pn(["agent", "create", "--type", "user"]).ok_json();
+    let (agent, session) = (crate::steps::text(&made["id"]), crate::steps::text(&made["active_session_id"]));
+    for words in
+        [["pn", "agent", "show", "ag-"], ["pn", "session", "append", "ag-"], ["pn", "session", "history", "ag-"]]
+    {
+        assert_eq!(offered(&pn, &words), std::slice::from_ref(&agent), "{words:?}");
+    }
+    assert_eq!(offered(&pn, &["pn", "session", "show", "se-"]), [session]);
+    let bare = Sandbox::bare(crate::PN);
+    assert!(!offered(&bare, &["pn", "agent", "show", "ag-"]).iter().any(|word| word.starts_with("ag-")));
+    assert!(!bare.path("xdg/state").exists(), "whoever only types makes no store");
+}
+
+#[test]
 fn bash_offers_commands_flags_and_values() {
     let pn = crate::sandbox();
     assert!(offered(&pn, &["pn", "he"]).contains(&"heartbeat".to_owned()));

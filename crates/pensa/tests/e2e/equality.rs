@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use pensa_testkit::{Mode, Sandbox};
 
-use crate::steps::create;
+use crate::steps::{create, text};
 
 /// What a script of commands said, with ids and times replaced by the order of their appearance.
 #[derive(Default)]
@@ -18,7 +18,11 @@ impl Transcript {
         for form in [&["--json"][..], &[], &["-q"]] {
             // A command that changes something runs once only.
             let read = matches!(args.first(), Some(&("list" | "ready" | "blocked" | "show" | "search" | "count")))
-                || matches!(args, ["status" | "history" | "where", ..] | ["dep", "tree" | "list" | "cycles", ..]);
+                || matches!(args, ["status" | "history" | "where", ..] | ["dep", "tree" | "list" | "cycles", ..])
+                || matches!(
+                    args,
+                    ["agent" | "session", "list" | "show" | "history" | "context" | "export" | "search", ..]
+                );
             if form == ["--json"] || read {
                 let answer = pn.pn([form, args].concat()).actor(actor).stdin(stdin).answer();
                 let said = format!("{:?} {} | {}", answer.code, answer.stdout, answer.stderr);
@@ -37,8 +41,8 @@ impl Transcript {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let is_id =
-                kept.strip_prefix("pn-").is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
+            let hex = ["pn-", "ag-", "se-"].into_iter().find_map(|prefix| kept.strip_prefix(prefix));
+            let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
             if is_id {
                 let next = self.known.len();
@@ -144,8 +148,98 @@ fn script(pn: &Sandbox) -> Vec<String> {
     said.normal(pn)
 }
 
+/// Every command on agents and sessions.
+fn agent_script(pn: &Sandbox) -> Vec<String> {
+    let mut said = Transcript::default();
+    let create = |args: &[&str]| text(&pn.pn([&["agent", "create", "--type"], args].concat()).ok_json()["id"]);
+    let issue = crate::steps::task(pn, "the work");
+    let boss = create(&["permanent", "--name", "boss", "--descriptor", r#"{"a":[0.1,"é"]}"#]);
+    create(&["subagent", "--name", "twin", "--parent", &boss]);
+    create(&["subagent", "--name", "twin", "--parent", "boss", "--issue", &issue, "--run", "run-1"]);
+    let first = text(&pn.pn(["agent", "show", "boss"]).ok_json()["active_session_id"]);
+    let deep = format!("{{\"type\":\"note\",\"data\":{}1{}}}", "{\"a\":".repeat(200), "}".repeat(200));
+    let lines = "{\"type\":\"assistant_message\",\"text\":\"Zoë\",\"at\":1700000000000,\"toolCalls\":[{\"id\":\"c\",\"name\":\"run\",\"arguments\":{}}]}\n\n\
+        {\"type\":\"tool_result\",\"at\":\"2026-01-01T00:00:00Z\",\"data\":{\"toolCallId\":\"c\",\"output\":\"ok\"}}\n";
+    let commands: Vec<(Vec<&str>, &str)> = vec![
+        (vec!["agent", "create", "--type", "cron", "--descriptor", "-"], "{\"from\":\"a pipe\"}"),
+        (vec!["agent", "create", "--type", "wizard"], ""),
+        (vec!["agent", "create", "--type", "user", "--descriptor", "[]"], ""),
+        (vec!["agent", "create", "--type", "user", "--permissions", "{"], ""),
+        (vec!["agent", "create", "--type", "user", "--parent", "nobody"], ""),
+        (vec!["agent", "create", "--type", "user", "--issue", "pn-nope"], ""),
+        (vec!["agent", "list"], ""),
+        (vec!["agent", "list", "--type", "subagent", "--lifecycle", "active", "-n", "1"], ""),
+        (vec!["agent", "list", "--type", "Not a type"], ""),
+        (vec!["agent", "show", "boss"], ""),
+        (vec!["agent", "show", "twin"], ""),
+        (vec!["agent", "show", "a b"], ""),
+        (vec!["agent", "show", "search"], ""),
+        (vec!["agent", "show", "100%/é?x=1#y"], ""),
+        (vec!["agent", "update", "boss", "--tokens", r#"{"total":1}"#, "--stats", r#"{"cost":0.1}"#], ""),
+        (vec!["agent", "update", "boss", "--tokens", "null"], ""),
+        (vec!["agent", "update", "boss"], ""),
+        (vec!["agent", "sleep", "boss"], ""),
+        (vec!["session", "append", "boss", "--type", "user_message", "--data", r#"{"text":"hi \"there\""}"#], ""),
+        (vec!["session", "append", "boss", "--type", "note", "--data", "-"], "{\"text\":\"piped\"}\n"),
+        (vec!["session", "append", "boss", "--type", "note"], ""),
+        (vec!["session", "append", "boss", "-"], lines),
+        (vec!["session", "append", "boss", "-"], "\n{\"type\":\"note\"}\n{\"type\":\"note\""),
+        (vec!["session", "append", "boss", "-"], "{\"data\":{}}\n"),
+        (vec!["session", "append", "boss", "-"], &deep),
+        (vec!["session", "append", "boss", "-"], ""),
+        (vec!["session", "append", "boss"], ""),
+        (vec!["session", "append", "boss", "--type", "Bad Type"], ""),
+        (vec!["session", "append", "boss", "--type", "note", "--data", "7"], ""),
+        (vec!["session", "append", "nobody", "--type", "note"], ""),
+        (vec!["session", "history", "boss"], ""),
+        (vec!["session", "history", &first, "--after", "1", "-n", "2"], ""),
+        (vec!["session", "history", "nobody"], ""),
+        (vec!["session", "context", "boss"], ""),
+        (vec!["session", "context", "boss", "--max-tokens", "1"], ""),
+        (vec!["session", "search", "THERE"], ""),
+        (vec!["session", "search", "zoë", "--agent", "boss", "-n", "1"], ""),
+        (vec!["session", "search", ""], ""),
+        (vec!["session", "compact", "boss", "--summary", "-", "--inference-session", "i2"], "in short\n"),
+        (vec!["session", "compact", "boss", "--summary", " "], ""),
+        (vec!["session", "reset", "boss", "--message", "anew", "--issue", &issue], ""),
+        (vec!["session", "context", "boss"], ""),
+        (vec!["session", "history", "boss", "--all"], ""),
+        (vec!["session", "list"], ""),
+        (vec!["session", "list", "--agent", "boss", "-n", "2"], ""),
+        (vec!["session", "show", &first], ""),
+        (vec!["session", "show", "search"], ""),
+        (vec!["session", "export", &first], ""),
+        (vec!["session", "export", &first, "--format", "markdown"], ""),
+        (vec!["session", "export", "se-nope"], ""),
+        (vec!["undo"], ""),
+        (vec!["agent", "wake", "boss"], ""),
+        (vec!["agent", "kill", "boss"], ""),
+        (vec!["agent", "wake", "boss"], ""),
+        (vec!["session", "append", "boss", "--type", "note"], ""),
+        (vec!["session", "reset", "boss"], ""),
+        (vec!["agent", "delete", "boss"], ""),
+        (vec!["agent", "delete", "boss", "--force"], ""),
+        (vec!["agent", "list"], ""),
+        (vec!["session", "list"], ""),
+        (vec!["doctor"], ""),
+    ];
+    for (args, stdin) in commands {
+        said.record(pn, "ana", &args, stdin);
+    }
+    said.normal(pn)
+}
+
 #[test]
 fn every_command_says_the_same_embedded_and_through_the_daemon() {
+    compare(script);
+}
+
+#[test]
+fn every_command_on_agents_says_the_same_embedded_and_through_the_daemon() {
+    compare(agent_script);
+}
+
+fn compare(script: fn(&Sandbox) -> Vec<String>) {
     let embedded = script(&Sandbox::in_mode(crate::PN, Mode::Embedded));
     let served = script(&Sandbox::in_mode(crate::PN, Mode::Daemon));
     assert_eq!(embedded.len(), served.len());

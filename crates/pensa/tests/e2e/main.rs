@@ -1,5 +1,6 @@
 //! The product as its users meet it: real processes, real files, embedded and through the daemon.
 
+mod agents;
 mod beyond;
 mod completion;
 mod concurrency;
@@ -13,6 +14,7 @@ mod hooks_others;
 mod hooks_prek;
 mod hooks_world;
 mod hostile;
+mod import_from;
 mod leases;
 mod recovery;
 mod remotes;
@@ -23,6 +25,7 @@ mod store;
 mod terminal;
 mod typing;
 mod undo;
+mod upgrade;
 mod views;
 
 use pensa_testkit::Sandbox;

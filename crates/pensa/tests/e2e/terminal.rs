@@ -95,12 +95,53 @@ fn no_command_prints_what_could_harm_a_terminal(pn: &Sandbox) {
         vec!["undo", "--since", "1d", "--dry-run"],
         vec!["history", "pn-evil1"],
     ];
-    for args in &commands {
+    let agent = evil_agent(pn);
+    let session = crate::steps::text(&pn.pn(["agent", "show", &agent]).ok_json()["active_session_id"]);
+    let of_agents: Vec<Vec<&str>> = vec![
+        vec!["agent", "list"],
+        vec!["agent", "show", &agent],
+        vec!["agent", "show", EVIL.split('\0').next().unwrap_or_default()],
+        vec!["agent", "create", "--type", EVIL.split('\0').next().unwrap_or_default()],
+        vec!["session", "list"],
+        vec!["session", "show", &session],
+        vec!["session", "history", &agent],
+        vec!["session", "context", &agent],
+        vec!["session", "export", &session],
+        vec!["session", "export", &session, "--format", "markdown"],
+        vec!["session", "search", "vil"],
+        vec!["session", "append", &agent, "--type", EVIL.split('\0').next().unwrap_or_default()],
+        vec!["session", "reset", &agent, "--message", "e\u{202e}vil\u{e0041}"],
+        vec!["session", "list"],
+        vec!["session", "context", &agent],
+        vec!["agent", "delete", &agent],
+        vec!["agent", "delete", &agent, "--force"],
+        vec!["upgrade"],
+    ];
+    for args in commands.iter().chain(&of_agents) {
         for form in [&[][..], &["--json"], &["-q"]] {
             let all = [form, args].concat();
             assert_harmless(&format!("{all:?}"), &pn.pn(&all).answer());
         }
     }
+}
+
+/// An agent that is nothing but trouble.
+fn evil_agent(pn: &Sandbox) -> String {
+    let evil = json!({ EVIL: [EVIL, { EVIL: EVIL }] }).to_string();
+    let name = "e\u{202e}vil\u{200b}\u{e0041}";
+    let create = ["agent", "create", "--type", "user", "--name", name, "--descriptor", "-"];
+    let id = crate::steps::text(&pn.pn(create).stdin(evil.clone()).ok_json()["id"]);
+    pn.pn(["agent", "update", &id, "--stats", &evil, "--tokens", &evil]).ok_json();
+    let call = json!([{"id": EVIL, "name": EVIL, "arguments": EVIL}]);
+    let lines = [
+        json!({"type": "user_message", "text": EVIL}),
+        json!({"type": "assistant_message", "text": EVIL, "toolCalls": call}),
+        json!({"type": "tool_result", "toolCallId": EVIL, "output": EVIL}),
+        json!({"type": "note", EVIL: EVIL}),
+    ];
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    pn.pn(["session", "append", &id, "-"]).stdin(lines).ok_json();
+    id
 }
 
 fn an_imported_id_that_could_harm_is_refused_and_nothing_changes(pn: &Sandbox) {

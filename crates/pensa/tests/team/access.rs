@@ -16,7 +16,37 @@ struct Two {
     server: Server,
     ours: Vec<Token>,
     theirs: Token,
-    their_issue: String,
+    their_things: Things,
+}
+
+/// What operations can be about.
+#[derive(Clone)]
+struct Things {
+    issue: String,
+    other: String,
+    agent: String,
+    session: String,
+    token: String,
+    project: String,
+}
+
+impl Things {
+    /// Two issues, an agent and its session, with nothing of the words of others in them.
+    fn made(http: &mut Http, word: &str) -> Self {
+        let (issue, other) = (create(http, word), create(http, &format!("{word} too")));
+        let agent = http.post("/agents", &json!({"type": "user", "name": word, "descriptor": {"is": word}})).ok();
+        let entries = json!({"entries": [{"type": "user_message", "text": word}]});
+        let (id, session) = (text(&agent["id"]), text(&agent["active_session_id"]));
+        http.post(&format!("/agents/{id}/entries"), &entries).ok();
+        Self { issue, other, agent: id, session, token: "tok-00000000".into(), project: OURS.into() }
+    }
+
+    /// The ids of nothing.
+    fn none() -> Self {
+        let [issue, agent, session, token] =
+            ["pn-00000000", "ag-00000000", "se-00000000", "tok-00000000"].map(str::to_owned);
+        Self { other: issue.clone(), issue, agent, session, token, project: OURS.into() }
+    }
 }
 
 const OURS: &str = "web";
@@ -30,17 +60,28 @@ impl Two {
         let ours = ROLES.iter().map(|role| team.token(OURS, role)).collect();
         let theirs = team.token(THEIRS, "admin");
         let server = team.serve();
-        let their_issue = create(&mut server.client(&theirs), &format!("a {SECRET} of theirs"));
+        let made = Things::made(&mut server.client(&theirs), SECRET);
         let comment = json!({"text": format!("said of the {SECRET}")});
-        server.client(&theirs).post(&format!("/issues/{their_issue}/comments"), &comment).ok();
-        Self { team, server, ours, theirs, their_issue }
+        server.client(&theirs).post(&format!("/issues/{}/comments", made.issue), &comment).ok();
+        let their_things = Things { token: theirs.id.clone(), project: THEIRS.into(), ..made };
+        Self { team, server, ours, theirs, their_things }
     }
 
     /// Everything that the foreign project would tell about itself.
     fn of_theirs(&self) -> Vec<Value> {
         let mut http = self.server.client(&self.theirs);
-        let issue = format!("/issues/{}", self.their_issue);
-        let paths = ["/issues", "/status", "/deps/cycles", &issue, &format!("{issue}/history")];
+        let issue = format!("/issues/{}", self.their_things.issue);
+        let entries = format!("/sessions/{}/entries?all=true", self.their_things.agent);
+        let paths = [
+            "/issues",
+            "/status",
+            "/deps/cycles",
+            &issue,
+            &format!("{issue}/history"),
+            "/agents",
+            "/sessions",
+            &entries,
+        ];
         let mut all: Vec<Value> = paths.iter().map(|path| http.get(path).ok()).collect();
         all.push(self.team.direct(&["project", "list", "--all"]).ok_json());
         all.push(self.team.direct(&["token", "list", "--all", "--project", THEIRS]).ok_json());
@@ -52,12 +93,14 @@ impl Two {
 /// What an operation is asked with.
 struct Asked {
     path: String,
+    /// The id in the path, if there is one.
+    id: String,
     fields: Map<String, Value>,
 }
 
 impl Asked {
-    /// About this issue, another one, this token and this project.
-    fn of(entry: &Entry, issue: &str, other: &str, token: &str, project: &str) -> Self {
+    fn of(entry: &Entry, about: &Things) -> Self {
+        let Things { issue, other, agent, session, token, project } = about;
         let fields = match entry.name {
             "issue.create" => json!({"title": "made", "issue_type": "task"}),
             "issue.update" => json!({"priority": "p0"}),
@@ -65,21 +108,36 @@ impl Asked {
             "dep.add" | "dep.remove" => json!({"issue_id": issue, "depends_on_id": other}),
             "comment.add" => json!({"text": "said"}),
             "conflict.resolve" => json!({"take": "kept"}),
+            "agent.import" => {
+                json!({"id": "from-elsewhere", "type": "user", "lifecycle": "active", "sessions": [{"opened_by": "start"}]})
+            }
             "batch" => json!({"operations": [{"op": "issue.show", "id": issue}]}),
             "project.create" => json!({"name": format!("new-{issue}")}),
             "token.create" => json!({"project": project, "role": "viewer"}),
+            "agent.create" => json!({"type": "user", "parent": agent}),
+            "agent.update" => json!({"stats": {"a": 1}}),
+            "agent.delete" => json!({"force": true}),
+            "session.list" => json!({"agent": agent}),
+            "session.search" => json!({"q": "made", "agent": agent}),
+            "session.compact" => json!({"summary": "in short"}),
+            "session.append" => json!({"entries": [{"type": "note", "text": "made"}]}),
             _ => json!({}),
         };
         let Value::Object(fields) = fields else { unreachable!("an object") };
-        let id = if entry.name.starts_with("token.") { token } else { issue };
+        let id = match entry.route.path.split('/').nth(1) {
+            Some("tokens") => token,
+            Some("agents") => agent,
+            Some("sessions") => session,
+            _ => issue,
+        };
         let path = entry.route.path.replace("{id}", id).replace("{name}", project);
-        Self { path, fields }
+        Self { path, id: id.clone(), fields }
     }
 
     fn send(&self, http: &mut Http, entry: &Entry) -> Reply {
         if matches!(entry.route.method, Method::Get | Method::Delete) {
             let pairs: Vec<String> =
-                self.fields.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
+                self.fields.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect();
             let query = if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) };
             return http.ask(entry.route.method.as_str(), &format!("{}{query}", self.path)).reply();
         }
@@ -87,9 +145,15 @@ impl Asked {
     }
 }
 
-/// Two issues in the state in which the operation can be done.
-fn prepared(admin: &mut Http, entry: &Entry) -> (String, String) {
-    let (issue, other) = (create(admin, "made"), create(admin, "made too"));
+/// A value as a query has it.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What there is in the state in which the operation can be done.
+fn prepared(admin: &mut Http, entry: &Entry) -> Things {
+    let things = Things::made(admin, "made");
+    let Things { issue, other, .. } = &things;
     match entry.name {
         "issue.reopen" => drop(admin.post(&format!("/issues/{issue}/close"), &json!({})).ok()),
         "issue.heartbeat" | "issue.release" => {
@@ -99,7 +163,7 @@ fn prepared(admin: &mut Http, entry: &Entry) -> (String, String) {
         "dep.remove" => drop(admin.post("/deps", &json!({"issue_id": issue, "depends_on_id": other})).ok()),
         _ => {}
     }
-    (issue, other)
+    things
 }
 
 fn may(role: &str) -> Access {
@@ -123,16 +187,16 @@ fn roles_decide(two: &Two) {
     for entry in catalog() {
         for (role, token) in ROLES.iter().zip(&two.ours) {
             let told = format!("{role}: {entry:?}");
-            let (issue, other) = prepared(&mut admin, entry);
-            let victim = two.team.token(OURS, "viewer");
-            let target = if entry.name == "project.archive" { &format!("old-{issue}") } else { OURS };
+            let mut things = prepared(&mut admin, entry);
+            things.token = two.team.token(OURS, "viewer").id;
             if entry.name == "project.archive" {
-                two.team.project(target);
+                things.project = format!("old-{}", things.issue);
+                two.team.project(&things.project);
             }
             if entry.name == "undo" && may(role) >= entry.access {
                 create(&mut two.server.client(token), "a mistake of one's own");
             }
-            let asked = Asked::of(entry, &issue, &other, &victim.id, target);
+            let asked = Asked::of(entry, &things);
             let reply = asked.send(&mut two.server.client(token), entry);
             if may(role) < entry.access {
                 reply.refused(403, "forbidden");
@@ -157,7 +221,7 @@ fn the_project_of_others_is_like_none(two: &Two) {
         for (role, token) in ROLES.iter().zip(&two.ours) {
             let told = format!("{role}: {entry:?}");
             let at = |project: &str| {
-                let asked = Asked::of(entry, &two.their_issue, &two.their_issue, &two.theirs.id, THEIRS);
+                let asked = Asked::of(entry, &two.their_things);
                 let url = two.server.project_url(project);
                 asked.send(&mut Http::to(&url).token(&token.secret), entry)
             };
@@ -173,16 +237,16 @@ fn the_project_of_others_is_like_none(two: &Two) {
 /// An id of the foreign project means nothing in ours.
 fn ids_of_others_are_like_none(two: &Two) {
     let before = two.of_theirs();
-    let nobodys = "pn-00000000";
+    let their_things = Things { token: "tok-00000000".into(), project: OURS.into(), ..two.their_things.clone() };
     for entry in catalog().iter().filter(|entry| entry.scope == Scope::Store) {
         let mut http = two.server.client(&two.ours[3]);
-        let mut with = |id: &str| Asked::of(entry, id, id, "tok-00000000", OURS).send(&mut http, entry);
-        let (theirs, none) = (with(&two.their_issue), with(nobodys));
+        let (their, nobodys) = (Asked::of(entry, &their_things), Asked::of(entry, &Things::none()));
+        let (theirs, none) = (their.send(&mut http, entry), nobodys.send(&mut http, entry));
         assert_eq!(theirs.status, none.status, "{entry:?}");
         assert!(!theirs.body.contains(SECRET), "{entry:?}: {theirs:?}");
         if entry.route.path.contains("{id}") {
             theirs.refused(404, "not_found");
-            assert_eq!(looks(&theirs, &two.their_issue), looks(&none, nobodys), "{entry:?}");
+            assert_eq!(looks(&theirs, &their.id), looks(&none, &nobodys.id), "{entry:?}");
         }
     }
     assert_eq!(before, two.of_theirs(), "nothing has changed there");
@@ -267,7 +331,9 @@ fn the_root_is_for_admins(two: &Two) {
             two.team.project(&target);
             let victim = two.team.token(&target, "viewer");
             let fresh = format!("fresh-{role}");
-            let asked = Asked::of(entry, &fresh, &fresh, &victim.id, &target);
+            let things =
+                Things { issue: fresh.clone(), other: fresh, token: victim.id, project: target, ..Things::none() };
+            let asked = Asked::of(entry, &things);
             let reply = asked.send(&mut two.server.root(token), entry);
             let enough = may(role) >= entry.access;
             match entry.scope {

@@ -27,6 +27,8 @@ impl Two {
             let (one, two) = (create(&mut http, "one"), create(&mut http, "two"));
             http.post("/deps", &json!({"issue_id": one, "depends_on_id": two})).ok();
             http.post(&format!("/issues/{one}/comments"), &json!({"text": "said"})).ok();
+            let agent = text(&http.post("/agents", &json!({"type": "user"})).ok()["id"]);
+            http.post(&format!("/agents/{agent}/entries"), &json!({"entries": [{"type": "note"}]})).ok();
             let key = http.ask("POST", "/issues").header("Idempotency-Key", "k");
             let three = text(&key.body(&json!({"title": "three", "issue_type": "task"})).reply().ok()["id"]);
             http.ask("DELETE", &format!("/issues/{three}?force=true")).reply().ok();

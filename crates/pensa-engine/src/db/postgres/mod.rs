@@ -54,6 +54,11 @@ impl Postgres {
         Ok(Self { pool, reserved, wakeups })
     }
 
+    /// How many steps the schema of a database has; one that is too new is an error. Changes nothing.
+    pub(crate) fn schema_version(address: &str) -> Result<i64> {
+        set_up::version(&address::Address::parse(address)?)
+    }
+
     /// Host, port and name of the database, without user and password.
     pub fn place(&self) -> String {
         self.pool.address.to_string()

@@ -48,6 +48,17 @@ pub(super) fn bring_up_to_date(address: &Address) -> Result<()> {
     })
 }
 
+/// How many steps the schema has. One that is too new is an error.
+pub(super) fn version(address: &Address) -> Result<i64> {
+    let deadline = Instant::now() + super::BEGIN;
+    let mut connection = Connection::open_unbound(address, deadline).map_err(|failure| failure.error)?;
+    let mut ask = || {
+        is_current(&mut connection, deadline)?;
+        schema(&mut connection, deadline).map(|schema| schema.version)
+    };
+    ask().map_err(|failure: Failure| failure.error)
+}
+
 /// Whether there is nothing to do. A schema that is too new is an error.
 fn is_current(connection: &mut Connection, deadline: Instant) -> Result<bool, Failure> {
     let schema = schema(connection, deadline)?;

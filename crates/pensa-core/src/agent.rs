@@ -1,0 +1,358 @@
+//! The agent: a persistent identity that outlives its sessions, and the one function through which its life changes.
+//!
+//! That it has a session at all, and which, is left to the engine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+use crate::id::{AgentId, SessionId};
+use crate::session::object::{self, OBJECT_BYTES, Object};
+use crate::text;
+use crate::time::Timestamp;
+
+/// The types of agents that can be created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum AgentType {
+    /// Talks with a person
+    User,
+    /// Works at set times
+    Cron,
+    /// Part of the surroundings
+    System,
+    /// Helps another agent with one task
+    Subagent,
+    /// Belongs to an application
+    App,
+    /// Has a standing job
+    Permanent,
+}
+
+impl AgentType {
+    pub const ALL: [AgentType; 6] = [
+        AgentType::User,
+        AgentType::Cron,
+        AgentType::System,
+        AgentType::Subagent,
+        AgentType::App,
+        AgentType::Permanent,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AgentType::User => "user",
+            AgentType::Cron => "cron",
+            AgentType::System => "system",
+            AgentType::Subagent => "subagent",
+            AgentType::App => "app",
+            AgentType::Permanent => "permanent",
+        }
+    }
+}
+
+/// The name of an agent's type, which may be one that this version does not know: an imported agent keeps its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, with = "String")]
+pub struct TypeName(String);
+
+impl TypeName {
+    const MAX: usize = 64;
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The type, if this version knows it.
+    pub fn known(&self) -> Option<AgentType> {
+        AgentType::ALL.into_iter().find(|known| known.as_str() == self.0)
+    }
+}
+
+impl From<AgentType> for TypeName {
+    fn from(known: AgentType) -> Self {
+        Self(known.as_str().to_owned())
+    }
+}
+
+impl TryFrom<String> for TypeName {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        let starts_well = text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+        if starts_well && text.len() <= Self::MAX && text.bytes().all(plain) {
+            return Ok(Self(text));
+        }
+        let shown: String = text.chars().take(Self::MAX).collect();
+        Err(Error::invalid(format!("not a type of agent: {shown:?}"))
+            .hint("user, cron, system, subagent, app or permanent; others are up to 64 of a-z, 0-9, - and _"))
+    }
+}
+
+impl FromStr for TypeName {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        text.to_owned().try_into()
+    }
+}
+
+impl fmt::Display for TypeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Where an agent stands in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Lifecycle {
+    Active,
+    Sleeping,
+    /// For good
+    Dead,
+}
+
+impl Lifecycle {
+    pub const ALL: [Lifecycle; 3] = [Lifecycle::Active, Lifecycle::Sleeping, Lifecycle::Dead];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Lifecycle::Active => "active",
+            Lifecycle::Sleeping => "sleeping",
+            Lifecycle::Dead => "dead",
+        }
+    }
+}
+
+impl fmt::Display for Lifecycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Lifecycle {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
+        known
+            .ok_or_else(|| Error::invalid(format!("invalid lifecycle: {text:?}")).hint("one of active, sleeping, dead"))
+    }
+}
+
+/// A persistent identity, with what it is and what it may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Agent {
+    pub id: AgentId,
+    #[serde(rename = "type")]
+    pub agent_type: TypeName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The agent it works for
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<AgentId>,
+    /// What it is, in the words of whoever made it
+    #[serde(default)]
+    pub descriptor: Object,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_session_id: Option<SessionId>,
+    /// What it may do, in the words of whoever made it
+    #[serde(default)]
+    pub permissions: Object,
+    /// What its last inference cost
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Object>,
+    /// What all its inferences cost, by provider and model
+    #[serde(default)]
+    pub stats: Object,
+    pub lifecycle: Lifecycle,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl Agent {
+    /// Refuses what could not be stored and read again.
+    pub fn check(&self) -> Result<()> {
+        if let Some(name) = &self.name {
+            text::line("name", name)?;
+        }
+        if self.parent_id.as_ref() == Some(&self.id) {
+            return Err(Error::invalid(format!("agent {} cannot be its own parent", self.id)));
+        }
+        object::check("descriptor", &self.descriptor, OBJECT_BYTES)?;
+        object::check("permissions", &self.permissions, OBJECT_BYTES)?;
+        object::check("stats", &self.stats, OBJECT_BYTES)?;
+        self.tokens.as_ref().map_or(Ok(()), |tokens| object::check("tokens", tokens, OBJECT_BYTES))
+    }
+
+    /// Refuses to do something with an agent that is dead; `what` reads as in `append to`.
+    pub fn must_live(&self, what: &str) -> Result<()> {
+        if self.lifecycle != Lifecycle::Dead {
+            return Ok(());
+        }
+        Err(Error::new(Code::InvalidStatusTransition, format!("cannot {what} {}: it is dead", self.id))
+            .hint("death is final; create another agent with pn agent create"))
+    }
+}
+
+/// A step in an agent's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
+    Sleep,
+    Wake,
+    Kill,
+}
+
+/// Applies `step` to `agent` and tells whether anything changed, or says why it can't be.
+///
+/// A step to where the agent is already changes nothing and succeeds, so that it can be tried again.
+pub fn apply(agent: &mut Agent, step: Move) -> Result<bool> {
+    let to = match step {
+        Move::Sleep => {
+            agent.must_live("put to sleep")?;
+            Lifecycle::Sleeping
+        }
+        Move::Wake => {
+            agent.must_live("wake")?;
+            Lifecycle::Active
+        }
+        Move::Kill => Lifecycle::Dead,
+    };
+    Ok(std::mem::replace(&mut agent.lifecycle, to) != to)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn agent(with: Value) -> Agent {
+        let mut whole = json!({"id": "ag-1", "type": "user", "descriptor": {}, "permissions": {}, "stats": {},
+            "lifecycle": "active", "created_at": "2026-02-27T14:30:00.000Z", "updated_at": "2026-02-27T14:30:00.000Z"});
+        whole.as_object_mut().expect("an object").extend(with.as_object().expect("an object").clone());
+        serde_json::from_value(whole).expect("an agent")
+    }
+
+    /// Every lifecycle against every step: the resulting lifecycle and whether it changed; or that it is refused.
+    #[test]
+    fn the_whole_table_of_steps() {
+        use Lifecycle::{Active, Dead, Sleeping};
+        let table = [
+            (Active, Move::Sleep, Some((Sleeping, true))),
+            (Active, Move::Wake, Some((Active, false))),
+            (Active, Move::Kill, Some((Dead, true))),
+            (Sleeping, Move::Sleep, Some((Sleeping, false))),
+            (Sleeping, Move::Wake, Some((Active, true))),
+            (Sleeping, Move::Kill, Some((Dead, true))),
+            (Dead, Move::Sleep, None),
+            (Dead, Move::Wake, None),
+            (Dead, Move::Kill, Some((Dead, false))),
+        ];
+        for (lifecycle, step, expected) in table {
+            let mut subject = agent(json!({"lifecycle": lifecycle}));
+            let got = apply(&mut subject, step);
+            if let Err(error) = &got {
+                assert_eq!(error.code, Code::InvalidStatusTransition);
+                assert!(error.message.contains("ag-1: it is dead") && error.hint.is_some(), "{error:?}");
+                assert_eq!(subject.lifecycle, lifecycle, "a refused step changes nothing");
+            }
+            assert_eq!(got.ok().map(|changed| (subject.lifecycle, changed)), expected, "{lifecycle}: {step:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_dead_are_refused_what_the_living_may() {
+        for lifecycle in Lifecycle::ALL {
+            let told = agent(json!({"lifecycle": lifecycle})).must_live("append to");
+            assert_eq!(told.is_err(), lifecycle == Lifecycle::Dead);
+        }
+        let error = agent(json!({"lifecycle": "dead"})).must_live("append to").expect_err("dead");
+        assert_eq!(error.message, "cannot append to ag-1: it is dead");
+    }
+
+    #[test]
+    fn every_word_has_one_spelling() {
+        for lifecycle in Lifecycle::ALL {
+            assert_eq!(json!(lifecycle), lifecycle.as_str());
+            assert_eq!(lifecycle.as_str().parse::<Lifecycle>().expect("known"), lifecycle);
+            assert_eq!(lifecycle.to_possible_value().expect("shown").get_name(), lifecycle.as_str());
+        }
+        assert!("Dead".parse::<Lifecycle>().is_err());
+        for known in AgentType::ALL {
+            assert_eq!(json!(known), known.as_str());
+            assert_eq!(known.to_possible_value().expect("shown").get_name(), known.as_str());
+            assert_eq!(TypeName::from(known).known(), Some(known));
+            assert_eq!(known.as_str().parse::<TypeName>().expect("a type"), known.into());
+        }
+    }
+
+    #[test]
+    fn a_type_that_is_not_known_is_kept_if_it_is_a_plain_word() {
+        for good in ["swarm", "memory-agent", "memory_search", "a", "x2", &"a".repeat(64)] {
+            let name: TypeName = good.parse().expect(good);
+            assert_eq!((name.as_str(), name.known()), (good, None));
+            assert_eq!(agent(json!({"type": good})).agent_type, name);
+        }
+        for bad in ["", "User", "2x", "-a", "a b", "a/b", "a\n", "ä", "a\0", "\u{1b}[31m", &"a".repeat(65)] {
+            let error = bad.parse::<TypeName>().expect_err(bad);
+            assert!(error.message.len() < 600 && error.hint.is_some(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn an_agent_comes_back_as_it_was_and_leaves_out_what_it_has_not() {
+        let least = agent(json!({}));
+        let written = serde_json::to_value(&least).expect("serialises");
+        let keys: Vec<&String> = written.as_object().expect("an object").keys().collect();
+        let always = ["id", "type", "descriptor", "permissions", "stats", "lifecycle", "created_at", "updated_at"];
+        assert_eq!(keys, always);
+        let most = agent(json!({"type": "swarm", "name": "n", "parent_id": "ag-0", "descriptor": {"id": "x"},
+            "active_session_id": "se-1", "permissions": {"network": true}, "tokens": {"size": {"total": 1}},
+            "stats": {"p": {"m": 2}}, "lifecycle": "sleeping"}));
+        for given in [least, most] {
+            let text = serde_json::to_string(&given).expect("serialises");
+            assert_eq!(serde_json::from_str::<Agent>(&text).expect("an agent"), given);
+        }
+    }
+
+    #[test]
+    fn what_must_be_an_object_is_one() {
+        for field in ["descriptor", "permissions", "stats", "tokens"] {
+            let mut given = serde_json::to_value(agent(json!({}))).expect("serialises");
+            for bad in [json!([]), json!("x"), json!(1)] {
+                given[field] = bad;
+                assert!(serde_json::from_value::<Agent>(given.clone()).is_err(), "{given}");
+            }
+        }
+        assert_eq!(agent(json!({"tokens": null})).tokens, None);
+    }
+
+    #[test]
+    fn what_is_too_large_too_deep_or_no_name_is_refused() {
+        assert!(agent(json!({"name": "builder", "tokens": {"a": 1}})).check().is_ok());
+        for field in ["descriptor", "permissions", "stats", "tokens"] {
+            let error = agent(json!({field: {"a": "x".repeat(OBJECT_BYTES)}})).check().expect_err(field);
+            assert_eq!(error.code, Code::TooLarge);
+            assert!(error.message.starts_with(field) && error.message.contains("1048576"), "{error}");
+            let mut deep = json!({});
+            for _ in 0..object::MAX_DEPTH {
+                deep = json!({"a": deep});
+            }
+            assert_eq!(agent(json!({field: deep})).check().expect_err(field).code, Code::InvalidInput);
+        }
+        for name in ["", "a\nb", "\u{1b}[31m", &"x".repeat(501)] {
+            assert!(agent(json!({"name": name})).check().is_err(), "{name:?}");
+        }
+        assert!(agent(json!({"parent_id": "ag-1"})).check().is_err());
+    }
+}

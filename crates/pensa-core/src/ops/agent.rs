@@ -1,0 +1,348 @@
+//! Operations on agents.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::agent::{Agent, AgentType, Lifecycle, TypeName};
+use crate::error::Result;
+use crate::id::{AgentId, AgentRef, IssueRef, RunId};
+use crate::op::{Access, Op, Route};
+use crate::session::{NewEntry, Object, OpenedBy};
+use crate::text;
+use crate::time::Timestamp;
+
+/// Create an agent and its first session
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Create {
+    /// What kind of agent it is
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    #[serde(rename = "type")]
+    pub agent_type: AgentType,
+    /// What to call it
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The agent it works for
+    #[arg(long, value_name = "AGENT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<AgentRef>,
+    /// What it is, in words of your own
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptor: Option<Object>,
+    /// What it may do, in words of your own
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Object>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub session: SessionLinks,
+}
+
+/// What the next session of an agent is about.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+pub struct SessionLinks {
+    /// What the inference provider calls the conversation
+    #[arg(long = "inference-session", value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inference_session_id: Option<String>,
+    /// The issue that the session is about
+    #[arg(long = "issue", value_name = "ISSUE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<IssueRef>,
+    /// The run that the session belongs to
+    #[arg(long = "run", value_name = "RUN")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+}
+
+impl Op for Create {
+    type Output = Agent;
+    const NAME: &'static str = "agent.create";
+    const ROUTE: Route = Route::post("/agents").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// List agents, oldest first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only those of this type
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<TypeName>,
+    /// Only those that are active, sleeping or dead
+    #[arg(long, value_name = "LIFECYCLE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifecycle: Option<Lifecycle>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Agent>;
+    const NAME: &'static str = "agent.list";
+    const ROUTE: Route = Route::get("/agents");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Show an agent
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Show {
+    /// Which agent: its id, the beginning of it, or its name
+    #[arg(value_name = "AGENT")]
+    pub id: AgentRef,
+}
+
+impl Op for Show {
+    type Output = Agent;
+    const NAME: &'static str = "agent.show";
+    const ROUTE: Route = Route::get("/agents/{id}");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Change what an agent is called, what it is, what it may do, or what it has cost
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Update {
+    /// Which agent: its id, the beginning of it, or its name
+    #[arg(value_name = "AGENT")]
+    pub id: AgentRef,
+    /// A new name; an empty one takes it away
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Another descriptor, in place of the one it has
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptor: Option<Object>,
+    /// Other permissions, in place of those it has
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Object>,
+    /// What its last inference cost; null takes it away
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    pub tokens: Option<Option<Object>>,
+    /// What all its inferences cost, in place of what it has
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stats: Option<Object>,
+}
+
+/// A field that is there, be it null.
+fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Object>>, D::Error> {
+    Option::deserialize(from).map(Some)
+}
+
+impl Update {
+    /// Whether the request asks for nothing at all.
+    pub fn is_empty(&self) -> bool {
+        self.name.is_none()
+            && self.descriptor.is_none()
+            && self.permissions.is_none()
+            && self.tokens.is_none()
+            && self.stats.is_none()
+    }
+
+    pub fn edit(&self, agent: &mut Agent) -> Result<()> {
+        if self.name.is_some() {
+            agent.name = text::optional_line("name", self.name.as_ref())?;
+        }
+        if let Some(descriptor) = &self.descriptor {
+            agent.descriptor = descriptor.clone();
+        }
+        if let Some(permissions) = &self.permissions {
+            agent.permissions = permissions.clone();
+        }
+        if let Some(tokens) = &self.tokens {
+            agent.tokens = tokens.clone();
+        }
+        if let Some(stats) = &self.stats {
+            agent.stats = stats.clone();
+        }
+        agent.check()
+    }
+}
+
+impl Op for Update {
+    type Output = Agent;
+    const NAME: &'static str = "agent.update";
+    const ROUTE: Route = Route::patch("/agents/{id}");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Put an agent to sleep; its session can still get entries
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Sleep {
+    /// Which agent: its id, the beginning of it, or its name
+    #[arg(value_name = "AGENT")]
+    pub id: AgentRef,
+}
+
+impl Op for Sleep {
+    type Output = Agent;
+    const NAME: &'static str = "agent.sleep";
+    const ROUTE: Route = Route::post("/agents/{id}/sleep");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Wake an agent that sleeps
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Wake {
+    /// Which agent: its id, the beginning of it, or its name
+    #[arg(value_name = "AGENT")]
+    pub id: AgentRef,
+}
+
+impl Op for Wake {
+    type Output = Agent;
+    const NAME: &'static str = "agent.wake";
+    const ROUTE: Route = Route::post("/agents/{id}/wake");
+    const ACCESS: Access = Access::Write;
+}
+
+/// End an agent for good; what it has said stays
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Kill {
+    /// Which agent: its id, the beginning of it, or its name
+    #[arg(value_name = "AGENT")]
+    pub id: AgentRef,
+}
+
+impl Op for Kill {
+    type Output = Agent;
+    const NAME: &'static str = "agent.kill";
+    const ROUTE: Route = Route::post("/agents/{id}/kill");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Delete an agent with all its sessions and their entries, which cannot be undone
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Delete {
+    /// Which agent: its id, the beginning of it, or its name
+    #[arg(value_name = "AGENT")]
+    pub id: AgentRef,
+    /// Really delete all of it
+    #[arg(short, long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+}
+
+impl Op for Delete {
+    type Output = Deleted;
+    const NAME: &'static str = "agent.delete";
+    const ROUTE: Route = Route::delete("/agents/{id}");
+    const ACCESS: Access = Access::Maintain;
+}
+
+/// An agent that is gone, and what went with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Deleted {
+    /// Always `deleted`
+    pub status: String,
+    pub id: AgentId,
+    pub sessions: i64,
+    pub entries: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_null_takes_tokens_away_and_silence_leaves_them() {
+        let update = |given: serde_json::Value| serde_json::from_value::<Update>(given).expect("an operation");
+        assert_eq!(update(json!({"id": "a"})).tokens, None);
+        assert_eq!(update(json!({"id": "a", "tokens": null})).tokens, Some(None));
+        assert_eq!(update(json!({"id": "a", "tokens": {}})).tokens, Some(Some(Object::new())));
+        let sent = serde_json::to_value(update(json!({"id": "a", "tokens": null}))).expect("serialises");
+        assert_eq!(sent, json!({"id": "a", "tokens": null}));
+    }
+}
+
+/// Take in an agent that lived elsewhere, with all its sessions
+///
+/// One that is here already is left as it is, except that it gets its parent if that was not here before.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Import {
+    /// The id that it has and keeps
+    pub id: AgentId,
+    /// Known to this version or not
+    #[serde(rename = "type")]
+    pub agent_type: TypeName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The agent it worked for
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<AgentId>,
+    #[serde(default)]
+    pub descriptor: Object,
+    #[serde(default)]
+    pub permissions: Object,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Object>,
+    #[serde(default)]
+    pub stats: Object,
+    pub lifecycle: Lifecycle,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    /// In their order; the last one is active
+    pub sessions: Vec<ImportedSession>,
+    /// Keep secrets as they are
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_redact: bool,
+}
+
+/// A session that took place elsewhere.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImportedSession {
+    pub opened_by: OpenedBy,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inference_session_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset_message: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    #[serde(default)]
+    pub entries: Vec<NewEntry>,
+}
+
+impl Op for Import {
+    type Output = Imported;
+    const NAME: &'static str = "agent.import";
+    const ROUTE: Route = Route::post("/agents/import");
+    const ACCESS: Access = Access::Write;
+    /// Room for a long history.
+    const MAX_BODY: usize = 256 << 20;
+}
+
+/// What became of an agent from elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Imported {
+    pub id: AgentId,
+    /// Whether it was not here before
+    pub imported: bool,
+    /// Whether its parent is not here
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parent_missing: bool,
+    pub sessions: i64,
+    pub entries: i64,
+    /// How many secrets were replaced
+    pub redactions: i64,
+}

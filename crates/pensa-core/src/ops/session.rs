@@ -1,0 +1,282 @@
+//! Operations on sessions and their entries.
+
+use std::fmt;
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::agent::SessionLinks;
+use crate::id::{AgentId, AgentRef, EntriesRef, SessionId, SessionRef};
+use crate::op::{Access, Op, Route};
+use crate::session::{Entry, EntryType, Message, NewEntry, Object, Session};
+use crate::time::Timestamp;
+
+/// List sessions, oldest first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only those of this agent
+    #[arg(long, value_name = "AGENT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentRef>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Session>;
+    const NAME: &'static str = "session.list";
+    const ROUTE: Route = Route::get("/sessions");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Show a session
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Show {
+    /// Which session: its id, or the beginning of it
+    #[arg(value_name = "SESSION")]
+    pub id: SessionRef,
+}
+
+impl Op for Show {
+    type Output = Session;
+    const NAME: &'static str = "session.show";
+    const ROUTE: Route = Route::get("/sessions/{id}");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Begin the conversation of an agent anew, in its next session
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Reset {
+    /// Which agent: its id, the beginning of it, or its name
+    #[arg(value_name = "AGENT")]
+    pub id: AgentRef,
+    /// What the next session begins with; - reads it from standard input
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub session: SessionLinks,
+}
+
+impl Op for Reset {
+    /// The session that is active now.
+    type Output = Session;
+    const NAME: &'static str = "session.reset";
+    const ROUTE: Route = Route::post("/agents/{id}/reset").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// Go on in the next session of an agent with a summary of the conversation so far
+///
+/// The next session is about the same issue and run, unless others are given.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Compact {
+    /// Which agent: its id, the beginning of it, or its name
+    #[arg(value_name = "AGENT")]
+    pub id: AgentRef,
+    /// What the next session begins with; - reads it from standard input
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub summary: String,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub session: SessionLinks,
+}
+
+impl Op for Compact {
+    /// The session that is active now.
+    type Output = Session;
+    const NAME: &'static str = "session.compact";
+    const ROUTE: Route = Route::post("/agents/{id}/compact").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// Append entries to the active session of an agent: all of them, or none
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Append {
+    /// Which agent: its id, the beginning of it, or its name
+    pub id: AgentRef,
+    /// In their order
+    #[serde(deserialize_with = "numbered")]
+    pub entries: Vec<NewEntry>,
+    /// Keep secrets as they are
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_redact: bool,
+}
+
+impl Op for Append {
+    type Output = Appended;
+    const NAME: &'static str = "session.append";
+    const ROUTE: Route = Route::post("/agents/{id}/entries").creates();
+    const ACCESS: Access = Access::Write;
+    /// Room for an entry of any allowed size, and for many at once.
+    const MAX_BODY: usize = 64 << 20;
+}
+
+/// Where entries were appended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Appended {
+    pub session_id: SessionId,
+    /// The number of the first of them
+    pub first: i64,
+    /// The number of the last of them
+    pub last: i64,
+    pub count: i64,
+    /// How many secrets were replaced
+    pub redactions: i64,
+}
+
+/// Reads entries so that an error says which of them is wrong.
+fn numbered<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<NewEntry>, D::Error> {
+    struct Entries;
+
+    impl<'de> Visitor<'de> for Entries {
+        type Value = Vec<NewEntry>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of entries")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut given: A) -> Result<Self::Value, A::Error> {
+            let mut entries = Vec::new();
+            let nth = |count: usize, why: &dyn fmt::Display| A::Error::custom(format!("entry {}: {why}", count + 1));
+            loop {
+                match given.next_element::<Object>() {
+                    Ok(Some(fields)) => {
+                        let entry = NewEntry::try_from(fields).map_err(|error| nth(entries.len(), &error))?;
+                        entries.push(entry);
+                    }
+                    Ok(None) => return Ok(entries),
+                    Err(error) => return Err(nth(entries.len(), &error)),
+                }
+            }
+        }
+    }
+
+    from.deserialize_seq(Entries)
+}
+
+/// List the entries of a session, or of an agent's active session, oldest first
+///
+/// A long answer comes in parts: ask again after the number of its last entry, until there are none.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct History {
+    /// Which session or agent
+    #[arg(value_name = "AGENT|SESSION")]
+    pub id: EntriesRef,
+    /// Of all sessions of the agent
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+    /// Only those after this number
+    #[arg(long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<i64>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for History {
+    type Output = Vec<Entry>;
+    const NAME: &'static str = "session.history";
+    const ROUTE: Route = Route::get("/sessions/{id}/entries");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Show the messages that a model would see now, rebuilt from the active session of an agent
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Context {
+    /// Which agent: its id, the beginning of it, or its name
+    #[arg(value_name = "AGENT")]
+    pub id: AgentRef,
+    /// Keep what the session began with, and of the rest the newest whole turns that fit; a token is about four bytes
+    #[arg(long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+}
+
+impl Op for Context {
+    type Output = Vec<Message>;
+    const NAME: &'static str = "session.context";
+    const ROUTE: Route = Route::get("/agents/{id}/context");
+    const ACCESS: Access = Access::Read;
+}
+
+/// List entries in whose texts a text stands, whatever its case, newest first
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// The text, taken literally
+    #[arg(value_name = "QUERY")]
+    #[serde(alias = "query")]
+    pub q: String,
+    /// Only those of this agent
+    #[arg(long, value_name = "AGENT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentRef>,
+    /// At most this many [default: 50]
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for Search {
+    type Output = Vec<Found>;
+    const NAME: &'static str = "session.search";
+    const ROUTE: Route = Route::get("/sessions/search");
+    const ACCESS: Access = Access::Read;
+}
+
+/// An entry that was looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Found {
+    /// The number of the entry
+    pub id: i64,
+    pub session_id: SessionId,
+    pub agent_id: AgentId,
+    #[serde(rename = "type")]
+    pub entry_type: EntryType,
+    pub at: Timestamp,
+    /// What stands around the text that was looked for
+    pub excerpt: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_that_is_wrong_is_named_by_its_place() {
+        let good = json!({"type": "note", "data": {"text": "a"}});
+        for (bad, told) in [
+            (json!({"data": {}}), "entry 2: entry has no type"),
+            (json!({"type": "note", "data": 5}), "entry 2: data is a number"),
+            (json!({"type": "note", "at": "soon"}), "entry 2: at is not a time"),
+            (json!("note"), "entry 2: invalid type"),
+        ] {
+            let given = json!({"id": "a", "entries": [good, bad]});
+            let error = serde_json::from_value::<Append>(given).expect_err("the second is wrong").to_string();
+            assert!(error.starts_with(told), "{error}");
+        }
+        let whole = json!({"id": "a", "entries": [good, good]});
+        assert_eq!(serde_json::from_value::<Append>(whole.clone()).expect("fine").entries.len(), 2);
+        for wrong in [json!({"id": "a"}), json!({"id": "a", "entries": {}}), json!({"id": "a", "entries": null})] {
+            assert!(serde_json::from_value::<Append>(wrong).is_err());
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The session: one stretch of an agent's conversation, and what its entries make of it.
+//!
+//! Which session is active, and keeping them apart, is left to the engine.
+
+pub mod context;
+pub mod entry;
+pub mod markdown;
+pub mod object;
+mod payload;
+pub mod search;
+pub mod tokens;
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::id::{AgentId, IssueId, RunId, SessionId};
+use crate::time::Timestamp;
+
+pub use context::{Message, MessageRole, Rebuild, ToolCall, context};
+pub use entry::{Entry, EntryType, MAX_ENTRY_BYTES, NewEntry};
+pub use markdown::markdown;
+pub use object::Object;
+
+/// Why a session was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum OpenedBy {
+    /// The agent was created
+    Start,
+    /// The conversation began anew
+    Reset,
+    /// The conversation became a summary
+    Compaction,
+}
+
+impl OpenedBy {
+    pub const ALL: [OpenedBy; 3] = [OpenedBy::Start, OpenedBy::Reset, OpenedBy::Compaction];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OpenedBy::Start => "start",
+            OpenedBy::Reset => "reset",
+            OpenedBy::Compaction => "compaction",
+        }
+    }
+}
+
+impl fmt::Display for OpenedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for OpenedBy {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
+        known.ok_or_else(|| {
+            Error::invalid(format!("invalid opening of a session: {text:?}")).hint("one of start, reset, compaction")
+        })
+    }
+}
+
+/// One stretch of an agent's conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Session {
+    pub id: SessionId,
+    pub agent_id: AgentId,
+    pub opened_by: OpenedBy,
+    /// What the inference provider calls this conversation
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inference_session_id: Option<String>,
+    /// What the reset said, or the summary that the compaction made
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset_message: Option<String>,
+    /// The issue it is about
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<IssueId>,
+    /// The run it belongs to
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    pub created_at: Timestamp,
+    /// When the next session took its place; absent while it is active
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_opening_has_one_spelling() {
+        for opened_by in OpenedBy::ALL {
+            assert_eq!(json!(opened_by), opened_by.as_str());
+            assert_eq!(opened_by.as_str().parse::<OpenedBy>().expect("known"), opened_by);
+        }
+        assert!("Start".parse::<OpenedBy>().is_err());
+    }
+
+    #[test]
+    fn a_session_comes_back_as_it_was_and_leaves_out_what_it_has_not() {
+        let least = json!({"id": "se-1", "agent_id": "ag-1", "opened_by": "start",
+            "created_at": "2026-02-27T14:30:00.000Z"});
+        let most = json!({"id": "se-1", "agent_id": "ag-1", "opened_by": "compaction", "inference_session_id": "i",
+            "reset_message": "so far", "issue_id": "pn-1", "run_id": "run-1",
+            "created_at": "2026-02-27T14:30:00.000Z", "ended_at": "2026-02-27T15:30:00.000Z"});
+        for given in [least, most] {
+            let session: Session = serde_json::from_value(given.clone()).expect("a session");
+            assert_eq!(serde_json::to_value(session).expect("serialises"), given);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Operations on agents.
+
+use pensa_core::agent::{self, Agent, Lifecycle, Move};
+use pensa_core::event::{self, EventType};
+use pensa_core::ops::agent::{Create, Delete, Deleted, Kill, List, Show, Sleep, Update, Wake};
+use pensa_core::session::{OpenedBy, Session};
+use pensa_core::{Code, Error, Result, text};
+use serde_json::{Map, json};
+
+use super::session;
+use crate::context::Context;
+use crate::db::Tx;
+use crate::execute::Execute;
+use crate::tables::{agents, entries, sessions};
+
+impl Execute for Create {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Agent> {
+        let name = text::optional_line("name", self.name.as_ref())?;
+        let parent = self.parent.as_ref().map(|parent| agents::find(tx, parent)).transpose()?;
+        let links = session::links(cx, tx, &self.session)?;
+        let (id, session_id) = (agents::new_id(cx, tx)?, sessions::new_id(cx, tx)?);
+        let agent = Agent {
+            id: id.clone(),
+            agent_type: self.agent_type.into(),
+            name,
+            parent_id: parent.map(|parent| parent.id),
+            descriptor: self.descriptor.clone().unwrap_or_default(),
+            active_session_id: Some(session_id.clone()),
+            permissions: self.permissions.clone().unwrap_or_default(),
+            tokens: None,
+            stats: Map::new(),
+            lifecycle: Lifecycle::Active,
+            created_at: cx.now,
+            updated_at: cx.now,
+        };
+        agent.check()?;
+        let first = Session {
+            id: session_id,
+            agent_id: id,
+            opened_by: OpenedBy::Start,
+            inference_session_id: links.inference_session_id,
+            reset_message: None,
+            issue_id: links.issue_id,
+            run_id: links.run_id,
+            created_at: cx.now,
+            ended_at: None,
+        };
+        agents::insert(tx, &agent)?;
+        agents::log(cx, tx, &agent.id, EventType::Created, event::differences(None, &agent))?;
+        sessions::insert(tx, &first)?;
+        sessions::log(cx, tx, &first.id, EventType::Opened, event::differences(None, &first))?;
+        Ok(agent)
+    }
+}
+
+impl Execute for List {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Agent>> {
+        agents::list(tx, self)
+    }
+
+    fn write_json(&self, _: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
+        agents::write_list(tx, self, to)
+    }
+}
+
+impl Execute for Show {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Agent> {
+        agents::find(tx, &self.id)
+    }
+}
+
+impl Execute for Update {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Agent> {
+        if self.is_empty() {
+            return Err(Error::invalid("nothing to update").hint("give at least one field to change"));
+        }
+        let agent = agents::find(tx, &self.id)?;
+        let mut edited = agent.clone();
+        self.edit(&mut edited)?;
+        agents::save(cx, tx, &agent, edited, EventType::Updated)
+    }
+}
+
+/// Moves an agent through its one transition function, and logs it.
+fn advance(cx: &Context<'_>, tx: &Tx<'_>, agent: Agent, step: Move, event: EventType) -> Result<Agent> {
+    let mut moved = agent.clone();
+    if !agent::apply(&mut moved, step)? {
+        return Ok(agent);
+    }
+    agents::save(cx, tx, &agent, moved, event)
+}
+
+impl Execute for Sleep {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Agent> {
+        advance(cx, tx, agents::find(tx, &self.id)?, Move::Sleep, EventType::Slept)
+    }
+}
+
+impl Execute for Wake {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Agent> {
+        advance(cx, tx, agents::find(tx, &self.id)?, Move::Wake, EventType::Woken)
+    }
+}
+
+impl Execute for Kill {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Agent> {
+        advance(cx, tx, agents::find(tx, &self.id)?, Move::Kill, EventType::Killed)
+    }
+}
+
+impl Execute for Delete {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Deleted> {
+        let agent = agents::find(tx, &self.id)?;
+        let (sessions, entries) = (sessions::count(tx, &agent.id)?, entries::count(tx, &agent.id)?);
+        if !self.force {
+            let told = format!("cannot delete {}: it has {}", agent.id, held(sessions, entries));
+            return Err(Error::new(Code::Conflict, told)
+                .hint("pn agent kill ends it and keeps what it has said; --force deletes all of it for good"));
+        }
+        for child in agents::children(tx, &agent.id)? {
+            let mut freed = child.clone();
+            freed.parent_id = None;
+            agents::save(cx, tx, &child, freed, EventType::Updated)?;
+        }
+        agents::delete(tx, &agent.id)?;
+        let mut detail = Map::new();
+        detail.insert("agent".into(), event::change(&agent, json!(null)));
+        detail.insert("sessions".into(), sessions.into());
+        detail.insert("entries".into(), entries.into());
+        agents::log(cx, tx, &agent.id, EventType::Deleted, detail)?;
+        Ok(Deleted { status: "deleted".into(), id: agent.id, sessions, entries })
+    }
+}
+
+fn held(sessions: i64, entries: i64) -> String {
+    let counted = |count: i64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+    format!("{} with {}", counted(sessions, "session", "sessions"), counted(entries, "entry", "entries"))
+}

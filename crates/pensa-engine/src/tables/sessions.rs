@@ -1,0 +1,172 @@
+//! Rows of `sessions`, and which of them a caller means.
+
+use pensa_core::agent::Agent;
+use pensa_core::event::EventType;
+use pensa_core::id::{self, AgentId, SessionId, SessionRef};
+use pensa_core::json::ListWriter;
+use pensa_core::session::Session;
+use pensa_core::{Code, Error, Result, Timestamp};
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::db::{NewEvent, Param, Row, Tx, params};
+use crate::replay::SessionRow;
+use crate::tables::agents;
+
+const COLUMNS: &str = "s.id, s.agent_id, s.opened_by, s.inference_session_id, s.reset_message, s.issue_id, s.run_id, \
+     s.created_at, s.ended_at";
+
+fn read(row: &Row<'_>) -> Result<Session> {
+    Ok(Session {
+        id: row.parse(0)?,
+        agent_id: row.parse(1)?,
+        opened_by: row.parse(2)?,
+        inference_session_id: row.text_or_null(3)?,
+        reset_message: row.text_or_null(4)?,
+        issue_id: row.parse_or_null(5)?,
+        run_id: row.parse_or_null(6)?,
+        created_at: row.parse(7)?,
+        ended_at: row.parse_or_null(8)?,
+    })
+}
+
+fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Session>> {
+    tx.query(&format!("SELECT {COLUMNS} FROM sessions s {rest}"), params, read)
+}
+
+pub(crate) fn get(tx: &Tx<'_>, id: &SessionId) -> Result<Option<Session>> {
+    Ok(query(tx, "WHERE s.id = ?1", params![id.as_str()])?.pop())
+}
+
+/// The session that an agent is in.
+pub(crate) fn active(tx: &Tx<'_>, agent: &Agent) -> Result<Session> {
+    let missing =
+        || Error::new(Code::Corrupt, format!("agent {} has no active session", agent.id)).hint("run pn doctor --deep");
+    let id = agent.active_session_id.as_ref().ok_or_else(missing)?;
+    get(tx, id)?.ok_or_else(missing)
+}
+
+pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<SessionId> {
+    loop {
+        let id = SessionId::from_uuid(cx.uuid());
+        if get(tx, &id)?.is_none() {
+            return Ok(id);
+        }
+    }
+}
+
+/// The session that a caller means.
+pub(crate) fn find(tx: &Tx<'_>, wanted: &SessionRef) -> Result<Session> {
+    let unknown = || Error::not_found("session", wanted).hint("pn session list shows the ids");
+    let mut matches = candidates(tx, wanted.as_str())?;
+    if matches.len() > 1 {
+        return Err(agents::ambiguous(wanted, matches.iter().map(|session| session.id.as_str())));
+    }
+    matches.pop().ok_or_else(unknown)
+}
+
+/// The sessions that a text may mean: the one with this id, else all whose id begins with it.
+pub(crate) fn candidates(tx: &Tx<'_>, text: &str) -> Result<Vec<Session>> {
+    id::check(text)?;
+    if !id::is_possible(text) {
+        return Ok(Vec::new());
+    }
+    if let Some(session) = get(tx, &text.parse()?)? {
+        return Ok(vec![session]);
+    }
+    let mut matches = Vec::new();
+    for prefix in [text.to_owned(), format!("{}{text}", SessionId::PREFIX)] {
+        if matches.is_empty() {
+            let range = params![&prefix, format!("{prefix}\u{10FFFF}")];
+            matches = query(tx, "WHERE s.id >= ?1 AND s.id < ?2 ORDER BY s.id LIMIT 6", range)?;
+        }
+    }
+    Ok(matches)
+}
+
+/// The sessions of one agent or of all, oldest first.
+pub(crate) fn list(tx: &Tx<'_>, of: Option<&AgentId>, limit: Option<u32>) -> Result<Vec<Session>> {
+    let (rest, values) = listing(of, limit);
+    query(tx, rest, &values)
+}
+
+/// The same as JSON, a session at a time.
+pub(crate) fn write_list(tx: &Tx<'_>, of: Option<&AgentId>, limit: Option<u32>, to: &mut Vec<u8>) -> Result<()> {
+    let (rest, values) = listing(of, limit);
+    let mut list = ListWriter::new(to);
+    tx.for_each(&format!("SELECT {COLUMNS} FROM sessions s {rest}"), &values, |row| list.item(&read(row)?))?;
+    list.end();
+    Ok(())
+}
+
+fn listing(of: Option<&AgentId>, limit: Option<u32>) -> (&'static str, Vec<Param<'static>>) {
+    let limit = Param::Int(limit.map_or(i64::MAX, i64::from));
+    match of {
+        Some(agent) => {
+            ("WHERE s.agent_id = ?1 ORDER BY s.number LIMIT ?2", vec![agent.as_str().to_owned().into(), limit])
+        }
+        None => ("ORDER BY s.created_at, s.agent_id, s.number LIMIT ?1", vec![limit]),
+    }
+}
+
+/// How many sessions an agent has.
+pub(crate) fn count(tx: &Tx<'_>, agent: &AgentId) -> Result<i64> {
+    let sql = "SELECT COUNT(*) FROM sessions WHERE agent_id = ?1";
+    Ok(tx.query_one(sql, params![agent.as_str()], |row| row.int(0))?.unwrap_or_default())
+}
+
+/// Adds the next session of an agent.
+pub(crate) fn insert(tx: &Tx<'_>, session: &Session) -> Result<()> {
+    let sql = "SELECT COALESCE(MAX(number), 0) + 1 FROM sessions WHERE agent_id = ?1";
+    let number = tx.query_one(sql, params![session.agent_id.as_str()], |row| row.int(0))?.unwrap_or(1);
+    put(tx, session, number)
+}
+
+/// Adds a session as the one with this number, or puts it in place of what is there.
+pub(crate) fn put(tx: &Tx<'_>, session: &Session, number: i64) -> Result<()> {
+    tx.journal("session", &SessionRow { number, session })?;
+    tx.send(
+        "INSERT INTO sessions (id, agent_id, number, opened_by, inference_session_id, reset_message, issue_id, run_id,
+            created_at, ended_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        &[
+            session.id.as_str().into(),
+            session.agent_id.as_str().into(),
+            number.into(),
+            session.opened_by.as_str().into(),
+            session.inference_session_id.as_ref().into(),
+            session.reset_message.as_ref().into(),
+            session.issue_id.as_ref().into(),
+            session.run_id.as_ref().map(|id| id.as_str()).into(),
+            session.created_at.into(),
+            session.ended_at.into(),
+        ],
+    )
+}
+
+/// Says that the next session has taken the place of this one.
+pub(crate) fn end(tx: &Tx<'_>, id: &SessionId, at: Timestamp) -> Result<()> {
+    tx.journal("session_ended", &(id, at))?;
+    tx.send("UPDATE sessions SET ended_at = ?2 WHERE id = ?1", params![id.as_str(), at])
+}
+
+/// Logs what happened to a session.
+pub(crate) fn log(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    id: &SessionId,
+    event_type: EventType,
+    detail: Map<String, Value>,
+) -> Result<()> {
+    tx.append_event(&NewEvent {
+        subject_kind: "session",
+        subject_id: id.as_str(),
+        issue_id: None,
+        event_type,
+        actor: &cx.actor,
+        token_id: cx.token.as_deref(),
+        detail,
+        at: cx.now,
+    })
+    .map(drop)
+}

@@ -1,0 +1,236 @@
+//! Sessions and their entries: what goes in comes back, in order, and stays apart.
+
+use std::sync::Barrier;
+use std::thread;
+
+use pensa_core::Code;
+use pensa_core::agent::Agent;
+use pensa_core::ops::session::{Append, Appended, Compact, Context, History, List, Reset, Search};
+use pensa_core::session::{Entry, Message, OpenedBy};
+use pensa_engine::Engine;
+use serde_json::{Value, json};
+
+use crate::agents::{create, show};
+use crate::conformance;
+use crate::world::World;
+
+fn run<O: pensa_engine::Execute>(engine: &Engine, fields: Value) -> pensa_core::Result<O::Output> {
+    engine.call("alice", &serde_json::from_value::<O>(fields).expect("an operation"))
+}
+
+fn append(engine: &Engine, agent: &Agent, entries: Value) -> Appended {
+    run::<Append>(engine, json!({"id": agent.id, "entries": entries})).expect("appended")
+}
+
+fn say(engine: &Engine, agent: &Agent, text: &str) -> Appended {
+    append(engine, agent, json!([{"type": "user_message", "text": text}]))
+}
+
+fn history(engine: &Engine, fields: Value) -> Vec<Entry> {
+    run::<History>(engine, fields).expect("a history")
+}
+
+fn texts(entries: &[Entry]) -> Vec<String> {
+    entries.iter().map(|entry| entry.data["text"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn context(engine: &Engine, agent: &Agent) -> Vec<Message> {
+    run::<Context>(engine, json!({"id": agent.id})).expect("a context")
+}
+
+fn contents(messages: &[Message]) -> Vec<&str> {
+    messages.iter().map(|message| message.content.as_str()).collect()
+}
+
+fn found(engine: &Engine, fields: Value) -> Vec<i64> {
+    run::<Search>(engine, fields).expect("found").into_iter().map(|found| found.id).collect()
+}
+
+conformance! {
+    fn every_field_of_an_entry_comes_back(world: World) {
+        let agent = create(&world, json!({}));
+        let data = json!({"text": "hé\u{202e}\u{0}\"\\\n", "n": 0.1, "big": 18_446_744_073_709_551_615u64,
+            "nested": {"z": [], "a": {}}, "null": null});
+        let told = append(&world.engine, &agent, json!([
+            {"type": "user_message", "at": "2026-01-02T03:04:05.678Z", "data": data},
+            {"type": "rlm_tool_call", "text": "flat", "at": 1_700_000_000_000i64},
+            {"type": "note"},
+        ]));
+        let session = agent.active_session_id.clone().expect("a session");
+        assert_eq!(json!(told), json!({"session_id": session, "first": 1, "last": 3, "count": 3, "redactions": 0}));
+        let entries = history(&world.engine.another().expect("another handle"), json!({"id": agent.id}));
+        assert_eq!(json!(entries), json!([
+            {"id": 1, "session_id": session, "type": "user_message", "at": "2026-01-02T03:04:05.678Z", "v": 1, "data": data},
+            {"id": 2, "session_id": session, "type": "rlm_tool_call", "at": "2023-11-14T22:13:20.000Z", "v": 1, "data": {"text": "flat"}},
+            {"id": 3, "session_id": session, "type": "note", "at": "2026-02-27T14:30:00.000Z", "v": 1, "data": {}},
+        ]));
+    }
+
+    fn a_reset_opens_a_session_that_knows_nothing_of_the_one_before(world: World) {
+        let agent = create(&world, json!({}));
+        let first = agent.active_session_id.clone().expect("a session");
+        say(&world.engine, &agent, "before");
+        let next = run::<Reset>(&world.engine, json!({"id": agent.id, "message": "afresh", "inference_session_id": "i2"}));
+        let next = next.expect("reset");
+        assert_eq!((next.opened_by, next.reset_message.as_deref()), (OpenedBy::Reset, Some("afresh")));
+        assert_eq!((next.inference_session_id.as_deref(), next.ended_at), (Some("i2"), None));
+        assert_eq!(show(&world.engine, agent.id.as_str()).active_session_id.as_ref(), Some(&next.id));
+        say(&world.engine, &agent, "after");
+        assert_eq!(contents(&context(&world.engine, &agent)), ["afresh", "after"]);
+        assert_eq!(texts(&history(&world.engine, json!({"id": agent.id}))), ["after"]);
+        assert_eq!(texts(&history(&world.engine, json!({"id": first}))), ["before"]);
+        for whole in [json!({"id": agent.id, "all": true}), json!({"id": first, "all": true})] {
+            assert_eq!(texts(&history(&world.engine, whole)), ["before", "after"]);
+        }
+        let listed = run::<List>(&world.engine, json!({"agent": agent.id})).expect("a list");
+        assert_eq!(listed.iter().map(|session| session.opened_by).collect::<Vec<_>>(), [OpenedBy::Start, OpenedBy::Reset]);
+        assert!(listed[0].ended_at.is_some() && listed[1].ended_at.is_none());
+    }
+
+    fn a_compaction_carries_its_summary_issue_and_run_also_after_a_restart(world: World) {
+        let issue = world.task("the work");
+        let agent = create(&world, json!({"issue_id": issue.id, "run_id": "run-7", "inference_session_id": "i1"}));
+        say(&world.engine, &agent, "a long story");
+        let next = run::<Compact>(&world.engine, json!({"id": agent.id, "summary": "in short\n\tthis"})).expect("compacted");
+        assert_eq!((next.opened_by, next.issue_id.as_ref()), (OpenedBy::Compaction, Some(&issue.id)));
+        assert_eq!((next.run_id.map(|id| id.to_string()), next.inference_session_id), (Some("run-7".into()), None));
+        say(&world.engine, &agent, "and then");
+        let reopened = world.engine.another().expect("reopened");
+        assert_eq!(contents(&context(&reopened, &agent)), ["in short\n\tthis", "and then"]);
+        let little = run::<Context>(&reopened, json!({"id": agent.id, "max_tokens": 1})).expect("a context");
+        assert_eq!(contents(&little), ["in short\n\tthis"]);
+        for empty in ["", " \n"] {
+            assert_eq!(world.refused::<Compact>("a", json!({"id": agent.id, "summary": empty})), Code::InvalidInput);
+        }
+        assert_eq!(world.refused::<Reset>("a", json!({"id": agent.id, "message": "\u{1b}"})), Code::InvalidInput);
+    }
+
+    fn many_sessions_of_one_moment_stay_in_order(world: World) {
+        let agent = create(&world, json!({}));
+        for n in 0..12 {
+            say(&world.engine, &agent, &n.to_string());
+            run::<Reset>(&world.engine, json!({"id": agent.id, "message": n.to_string()})).expect("reset");
+        }
+        let all = texts(&history(&world.engine, json!({"id": agent.id, "all": true})));
+        assert_eq!(all, (0..12).map(|n| n.to_string()).collect::<Vec<_>>());
+        let listed = run::<List>(&world.engine, json!({"agent": agent.id})).expect("a list");
+        let messages: Vec<_> = listed.iter().skip(1).map(|session| session.reset_message.clone().unwrap_or_default()).collect();
+        assert_eq!(messages, all);
+        let everyones = run::<List>(&world.engine, json!({})).expect("a list");
+        assert_eq!(everyones, listed);
+        assert_eq!(run::<List>(&world.engine, json!({"limit": 2})).expect("a list"), listed[..2]);
+    }
+
+    fn a_history_is_read_in_parts(world: World) {
+        let (agent, other) = (create(&world, json!({})), create(&world, json!({})));
+        let many: Vec<Value> = (0..700).map(|n| json!({"type": "note", "text": n.to_string()})).collect();
+        append(&world.engine, &agent, json!(many[..300]));
+        append(&world.engine, &other, json!(many[..10]));
+        append(&world.engine, &agent, json!(many[300..]));
+        let expected: Vec<String> = (0..700).map(|n| n.to_string()).collect();
+        assert_eq!(texts(&history(&world.engine, json!({"id": agent.id}))), expected);
+        let part = history(&world.engine, json!({"id": agent.id, "after": 299, "limit": 3}));
+        assert_eq!(part.iter().map(|entry| entry.id).collect::<Vec<_>>(), [300, 311, 312]);
+        assert_eq!(texts(&part), ["299", "300", "301"]);
+        assert!(history(&world.engine, json!({"id": agent.id, "limit": 0})).is_empty());
+        assert!(history(&world.engine, json!({"id": agent.id, "after": i64::MAX})).is_empty());
+        assert_eq!(history(&world.engine, json!({"id": agent.id, "after": -5, "limit": 1})).len(), 1);
+        let large: Vec<Value> = (0..5).map(|_| json!({"type": "note", "text": "x".repeat(3 << 20)})).collect();
+        append(&world.engine, &agent, json!(large));
+        let page = history(&world.engine, json!({"id": agent.id, "after": 710}));
+        assert_eq!(page.len(), 3, "as much as an answer should hold, and never nothing");
+        assert_eq!(history(&world.engine, json!({"id": agent.id, "after": page[2].id})).len(), 2);
+    }
+
+    fn what_is_wrong_is_named_and_nothing_of_its_append_is_written(world: World) {
+        let agent = create(&world, json!({}));
+        let good = json!({"type": "note", "data": {}});
+        let deep = (0..150).fold(json!({}), |inner, _| json!({"a": inner}));
+        let huge = json!({"type": "note", "data": {"a": "x".repeat(16 << 20)}});
+        for (bad, code, told) in [
+            (json!({"type": "note", "data": deep}), Code::InvalidInput, "entry 2: entry is nested"),
+            (huge, Code::TooLarge, "entry 2: entry has 16777224 bytes; the limit is 16777216"),
+        ] {
+            let error = run::<Append>(&world.engine, json!({"id": agent.id, "entries": [good, bad]})).expect_err(told);
+            assert_eq!(error.code, code);
+            assert!(error.message.starts_with(told), "{error}");
+        }
+        assert_eq!(world.refused::<Append>("a", json!({"id": agent.id, "entries": []})), Code::InvalidInput);
+        assert_eq!(world.refused::<Append>("a", json!({"id": "nobody", "entries": [good]})), Code::NotFound);
+        assert!(history(&world.engine, json!({"id": agent.id})).is_empty());
+        assert_eq!(append(&world.engine, &agent, json!([good])).first, 1, "no number was used up");
+    }
+
+    fn a_sleeping_agent_still_gets_entries(world: World) {
+        let agent = create(&world, json!({"name": "x"}));
+        world.json::<pensa_core::ops::agent::Sleep>("a", json!({"id": "x"})).expect("slept");
+        say(&world.engine, &agent, "for when it wakes");
+        assert_eq!(contents(&context(&world.engine, &agent)), ["for when it wakes"]);
+    }
+
+    fn a_search_finds_texts_and_nothing_else_newest_first(world: World) {
+        let (one, two) = (create(&world, json!({"name": "one"})), create(&world, json!({"name": "two"})));
+        append(&world.engine, &one, json!([
+            {"type": "user_message", "text": "The \"Needle\" is\nhere"},
+            {"type": "note", "needle": "as a name only", "n": 5},
+            {"type": "assistant_message", "content": [{"type": "text", "text": "STRASSE \u{202e} Ärger"}]},
+        ]));
+        append(&world.engine, &two, json!([{"type": "note", "data": {"a": [{"b": "another nEEDLE"}]}}]));
+        for (query, ids) in [
+            ("needle", vec![4, 1]),
+            ("\"NEEDLE\" is\nhere", vec![1]),
+            ("straße", vec![3]),
+            ("ÄRGER", vec![3]),
+            ("\u{202e}", vec![3]),
+            ("\"", vec![1]),
+            ("100%_", vec![]),
+            ("type", vec![]),
+            ("5", vec![]),
+        ] {
+            assert_eq!(found(&world.engine, json!({"q": query})), ids, "{query:?}");
+        }
+        assert_eq!(found(&world.engine, json!({"q": "needle", "agent": "one"})), [1]);
+        assert_eq!(found(&world.engine, json!({"q": "needle", "limit": 1})), [4]);
+        assert_eq!(world.refused::<Search>("a", json!({"q": ""})), Code::InvalidInput);
+        let hit = run::<Search>(&world.engine, json!({"q": "another"})).expect("found").remove(0);
+        let session = two.active_session_id.clone().expect("a session");
+        assert_eq!(json!(hit), json!({"id": 4, "session_id": session, "agent_id": two.id, "type": "note",
+            "at": "2026-02-27T14:30:00.000Z", "excerpt": "another nEEDLE"}));
+        let many: Vec<Value> = (0..600).map(|n| json!({"type": "note", "text": format!("é{}", n % 2)})).collect();
+        append(&world.engine, &one, json!(many));
+        assert_eq!(found(&world.engine, json!({"q": "É1", "limit": 1000})).len(), 300);
+        assert_eq!(found(&world.engine, json!({"q": "needle"})), [4, 1], "behind many that had to be looked at");
+    }
+
+    fn of_thirty_two_writers_nothing_is_lost_and_each_keeps_its_order(world: World) {
+        const WRITERS: usize = 32;
+        const APPENDS: usize = 6;
+        let agents: Vec<Agent> = (0..8).map(|_| create(&world, json!({}))).collect();
+        let start = Barrier::new(WRITERS);
+        thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let (engine, agent, start) = (world.engine.another().expect("a handle"), &agents[writer % 8], &start);
+                scope.spawn(move || {
+                    start.wait();
+                    for n in 0..APPENDS {
+                        let entry = |part| json!({"type": "note", "writer": writer, "n": n, "part": part});
+                        append(&engine, agent, json!([entry(0), entry(1)]));
+                    }
+                });
+            }
+        });
+        let mut numbers = Vec::new();
+        for (at, agent) in agents.iter().enumerate() {
+            let entries = history(&world.engine, json!({"id": agent.id}));
+            numbers.extend(entries.iter().map(|entry| entry.id));
+            for writer in (0..WRITERS).filter(|writer| writer % 8 == at) {
+                let own = entries.iter().filter(|entry| entry.data["writer"] == writer);
+                let order: Vec<(Value, Value)> = own.map(|e| (e.data["n"].clone(), e.data["part"].clone())).collect();
+                let expected: Vec<(Value, Value)> = (0..APPENDS).flat_map(|n| [(json!(n), json!(0)), (json!(n), json!(1))]).collect();
+                assert_eq!(order, expected, "writer {writer}");
+            }
+        }
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=i64::try_from(2 * WRITERS * APPENDS).expect("few")).collect::<Vec<_>>());
+    }
+}

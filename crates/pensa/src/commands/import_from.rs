@@ -1,0 +1,158 @@
+//! `pn import-from`: reads another tool's files and hands what they hold to the store, one agent at a time.
+
+use pensa_client::Client;
+use pensa_core::agent::{Lifecycle, TypeName};
+use pensa_core::ops::agent::{Import, ImportedSession};
+use pensa_core::session::{EntryType, NewEntry, OpenedBy};
+use pensa_core::{Code, Error, Result};
+use pensa_engine::meter;
+use pensa_interop::daycare::{self, Found};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cli::{FromDaycare, ImportFrom, Options};
+use crate::connect;
+use crate::output::Output;
+use crate::progress::watched;
+use crate::render::{Render, Screen};
+
+/// What came of it.
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    agents_imported: usize,
+    agents_skipped: Vec<Skipped>,
+    sessions: i64,
+    entries: i64,
+    lines_skipped: usize,
+    redactions: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct Skipped {
+    id: String,
+    reason: String,
+}
+
+pub(super) fn run(options: &Options, output: Output, command: &ImportFrom) -> Result<()> {
+    let ImportFrom::Daycare(args) = command;
+    let mut notes = Vec::new();
+    let report = watched(output, || from_daycare(&connect::client_for_agents(options)?, args, &mut notes))?;
+    output.answer(&report)?;
+    notes.iter().for_each(|note| output.note(&format!("note: {note}")));
+    Ok(())
+}
+
+fn from_daycare(client: &Client, args: &FromDaycare, notes: &mut Vec<String>) -> Result<Report> {
+    let mut report = Report::default();
+    let mut orphans = Vec::new();
+    let agents = daycare::agents(&args.dir)?;
+    meter().begin(agents.len());
+    for found in agents {
+        meter().advance(1);
+        match found {
+            Found::Skipped { id, reason } => report.agents_skipped.push(Skipped { id, reason }),
+            Found::Agent(agent) => {
+                notes.extend(agent.notes.iter().map(|note| format!("{}: {note}", agent.id)));
+                let lines_skipped = agent.lines_skipped;
+                let orphan = take(client, import(*agent, args.no_redact)?, lines_skipped, &mut report)?;
+                orphans.extend(orphan);
+            }
+        }
+    }
+    meter().end();
+    // A parent may have come after its children.
+    for child in orphans {
+        client.call(&child)?;
+    }
+    Ok(report)
+}
+
+/// Has the store take in one agent; gives back what to ask again if its parent was not there.
+fn take(client: &Client, op: Import, lines_skipped: usize, report: &mut Report) -> Result<Option<Import>> {
+    let mut skip = |reason: String| report.agents_skipped.push(Skipped { id: op.id.to_string(), reason });
+    match client.call(&op) {
+        Ok(told) if told.imported => {
+            report.agents_imported += 1;
+            report.sessions += told.sessions;
+            report.entries += told.entries;
+            report.redactions += told.redactions;
+            report.lines_skipped += lines_skipped;
+            Ok(told.parent_missing.then(|| Import { sessions: Vec::new(), ..op }))
+        }
+        Ok(_) => {
+            skip("is here already".into());
+            Ok(None)
+        }
+        Err(error) if matches!(error.code, Code::InvalidInput | Code::TooLarge) => {
+            skip(error.message);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn import(agent: daycare::Agent, no_redact: bool) -> Result<Import> {
+    let last = agent.sessions.len().saturating_sub(1);
+    let sessions = agent.sessions.into_iter().enumerate().map(|(at, session)| ImportedSession {
+        opened_by: match session.opened_by {
+            daycare::OpenedBy::Start => OpenedBy::Start,
+            daycare::OpenedBy::Reset => OpenedBy::Reset,
+            daycare::OpenedBy::Compaction => OpenedBy::Compaction,
+        },
+        inference_session_id: agent.inference_session_id.clone().filter(|_| at == last),
+        reset_message: session.reset_message,
+        created_at: session.at,
+        entries: session.entries.into_iter().map(entry).collect(),
+    });
+    Ok(Import {
+        sessions: sessions.collect(),
+        id: agent.id.parse()?,
+        // The descriptor has it as it was.
+        agent_type: agent.kind.parse().or_else(|_| "unknown".parse::<TypeName>())?,
+        name: agent.name,
+        // One that cannot be an id is nobody's.
+        parent_id: agent.parent_id.and_then(|parent| parent.parse().ok()),
+        descriptor: agent.descriptor,
+        permissions: agent.permissions,
+        tokens: agent.tokens,
+        stats: agent.stats,
+        lifecycle: match agent.lifecycle {
+            daycare::Lifecycle::Active => Lifecycle::Active,
+            daycare::Lifecycle::Sleeping => Lifecycle::Sleeping,
+            daycare::Lifecycle::Dead => Lifecycle::Dead,
+        },
+        created_at: agent.created_at,
+        updated_at: agent.updated_at,
+        no_redact,
+    })
+}
+
+/// A type that cannot be one here is kept with the data.
+fn entry(entry: daycare::Entry) -> NewEntry {
+    let daycare::Entry { kind, at, mut data } = entry;
+    let entry_type = kind.parse::<EntryType>().or_else(|_| {
+        data.insert("type".into(), Value::String(kind));
+        "unknown".parse::<EntryType>()
+    });
+    NewEntry { entry_type: entry_type.unwrap_or_else(|_: Error| unreachable!("a type")), at, data }
+}
+
+impl Render for Report {
+    fn render(&self, screen: &mut Screen) {
+        let Self { agents_imported, sessions, entries, redactions, lines_skipped, .. } = self;
+        screen.plain(&format!("{agents_imported} agents, {sessions} sessions, {entries} entries")).end();
+        if *redactions > 0 {
+            screen.plain(&format!("{redactions} secrets were left out")).end();
+        }
+        if *lines_skipped > 0 {
+            screen.plain(&format!("{lines_skipped} lines could not be read")).end();
+        }
+        for skipped in &self.agents_skipped {
+            screen.plain("skipped ").text(&skipped.id).plain(": ").text(&skipped.reason).end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

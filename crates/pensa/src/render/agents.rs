@@ -1,0 +1,188 @@
+//! How agents, sessions and entries look.
+
+use pensa_core::agent::Agent;
+use pensa_core::ops::agent::Deleted;
+use pensa_core::ops::session::{Appended, Found};
+use pensa_core::session::{Entry, Message, Object, Session};
+use pensa_core::{json, text};
+use serde::Serialize;
+
+use super::{Render, Screen};
+
+/// Characters of a text that stand in one line of a listing.
+const SHOWN: usize = 160;
+
+/// The beginning of a text, as one line.
+fn brief(said: &str) -> String {
+    // What can't be printed goes, so a little more than is shown is enough.
+    let start: String = said.chars().take(4 * SHOWN).collect();
+    let line = text::printable_line(&start);
+    let mut shown: String = line.chars().take(SHOWN).collect();
+    if shown.len() < line.len() || start.len() < said.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn brief_json<T: Serialize + ?Sized>(value: &T) -> String {
+    brief(&json::to_line(value).unwrap_or_default())
+}
+
+fn fact(screen: &mut Screen, name: &str, value: Option<String>) {
+    if let Some(value) = value {
+        screen.faint(&format!("{name:<12}")).text(&value).end();
+    }
+}
+
+fn agent_line(agent: &Agent, screen: &mut Screen) {
+    screen.id(&agent.id).plain(&format!(" {:<9} {:<8}", agent.agent_type, agent.lifecycle));
+    if let Some(name) = &agent.name {
+        screen.plain(" ").text(name);
+    }
+    if let Some(parent) = &agent.parent_id {
+        screen.plain(" ").faint(&format!("for {parent}"));
+    }
+    screen.end();
+}
+
+impl Render for Agent {
+    fn render(&self, screen: &mut Screen) {
+        agent_line(self, screen);
+        let object = |object: &Object| (!object.is_empty()).then(|| brief_json(object));
+        fact(screen, "session", self.active_session_id.as_ref().map(ToString::to_string));
+        fact(screen, "descriptor", object(&self.descriptor));
+        fact(screen, "permissions", object(&self.permissions));
+        fact(screen, "tokens", self.tokens.as_ref().map(brief_json));
+        fact(screen, "stats", object(&self.stats));
+        fact(screen, "created", Some(self.created_at.to_string()));
+        fact(screen, "updated", Some(self.updated_at.to_string()));
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
+impl Render for Vec<Agent> {
+    fn render(&self, screen: &mut Screen) {
+        self.iter().for_each(|agent| agent_line(agent, screen));
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().map(|agent| agent.id.to_string()).collect()
+    }
+}
+
+impl Render for Deleted {
+    fn render(&self, screen: &mut Screen) {
+        screen.plain("deleted ").id(&self.id);
+        screen.plain(&format!(", sessions: {}, entries: {}", self.sessions, self.entries)).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
+impl Render for Session {
+    fn render(&self, screen: &mut Screen) {
+        screen.id(&self.id).plain(&format!(" of {} opened by {}", self.agent_id, self.opened_by)).end();
+        fact(screen, "opened", Some(self.created_at.to_string()));
+        fact(screen, "ended", self.ended_at.map(|at| at.to_string()));
+        fact(screen, "issue", self.issue_id.as_ref().map(ToString::to_string));
+        fact(screen, "run", self.run_id.as_ref().map(ToString::to_string));
+        fact(screen, "inference", self.inference_session_id.clone());
+        if let Some(message) = &self.reset_message {
+            screen.block(message);
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
+impl Render for Vec<Session> {
+    fn render(&self, screen: &mut Screen) {
+        for session in self {
+            screen.id(&session.id).plain(&format!(" {} {:<10} ", session.agent_id, session.opened_by));
+            screen.faint(&session.created_at.to_string());
+            if session.ended_at.is_none() {
+                screen.plain(" active");
+            }
+            if let Some(message) = &session.reset_message {
+                screen.plain(" ").text(&brief(message));
+            }
+            screen.end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().map(|session| session.id.to_string()).collect()
+    }
+}
+
+impl Render for Appended {
+    fn render(&self, screen: &mut Screen) {
+        let entries = match (self.first, self.last) {
+            (first, last) if first == last => format!("entry {first}"),
+            (first, last) => format!("entries {first} to {last}"),
+        };
+        screen.plain(&format!("appended {entries} to ")).id(&self.session_id).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        (self.first..=self.last).map(|id| id.to_string()).collect()
+    }
+}
+
+impl Render for Vec<Entry> {
+    fn render(&self, screen: &mut Screen) {
+        for entry in self {
+            screen.faint(&format!("{:>6} {}", entry.id, entry.at)).plain(&format!(" {} ", entry.entry_type));
+            screen.text(&brief_json(&entry.data)).end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().map(|entry| entry.id.to_string()).collect()
+    }
+}
+
+impl Render for Vec<Message> {
+    fn render(&self, screen: &mut Screen) {
+        for message in self {
+            let role = format!("{:?}", message.role).to_lowercase();
+            screen.heading(&role);
+            if let Some(call) = &message.tool_call_id {
+                screen.plain(" ").faint(call);
+            }
+            if message.is_error {
+                screen.plain(" error");
+            }
+            screen.end();
+            screen.block(&message.content);
+            for call in &message.tool_calls {
+                screen.plain("  -> ").text(&call.name).plain(" ").faint(&call.id).plain(" ");
+                screen.text(&brief_json(&call.arguments)).end();
+            }
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().filter_map(|message| message.entry).map(|id| id.to_string()).collect()
+    }
+}
+
+impl Render for Vec<Found> {
+    fn render(&self, screen: &mut Screen) {
+        for found in self {
+            screen.faint(&format!("{:>6} {}", found.id, found.at)).plain(" ").id(&found.agent_id).plain(" ");
+            screen.id(&found.session_id).plain(&format!(" {} ", found.entry_type)).text(&found.excerpt).end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().map(|found| found.id.to_string()).collect()
+    }
+}
