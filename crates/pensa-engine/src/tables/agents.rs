@@ -87,7 +87,8 @@ pub(crate) fn ambiguous<'a>(wanted: impl std::fmt::Display, ids: impl Iterator<I
     let ids: Vec<&str> = ids.collect();
     let more = if ids.len() > 5 { ", …" } else { "" };
     let some = ids.into_iter().take(5).collect::<Vec<_>>().join(", ");
-    Error::new(Code::AmbiguousId, format!("ambiguous id: {wanted} could be {some}{more}")).hint("give the id, or more of it")
+    Error::new(Code::AmbiguousId, format!("ambiguous id: {wanted} could be {some}{more}"))
+        .hint("give the id, or more of it")
 }
 
 /// The agents that a listing wants.
