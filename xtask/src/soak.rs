@@ -1,5 +1,6 @@
 //! `cargo xtask soak`: the random tests for as long as it takes, instead of the few rounds that each change can wait for.
 
+use std::path::Path;
 use std::time::Instant;
 
 use crate::Result;
@@ -20,6 +21,11 @@ pub(crate) fn run(flags: &[&str]) -> Result {
     println!("{} histories; each prints how to repeat it", each * TESTS);
     // Without nextest, whose limit for a test that hangs is meant for short ones.
     let mut tests = cargo(&["test", "--release", "--package", "pensa", "--test", "git", "histories"]);
+    // What histories find is not a matter of disks, which take most of the time.
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        tests.env("TMPDIR", memory);
+    }
     let status = tests.env("PENSA_HISTORIES", each.to_string()).status()?;
     println!("took {:.0} s", start.elapsed().as_secs_f64());
     if status.success() { Ok(()) } else { Err(format!("a history failed: {status}").into()) }

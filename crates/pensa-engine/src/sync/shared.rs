@@ -129,9 +129,10 @@ impl Table for Issues {
         };
         let old: Issue = noun(old)?;
         let mut new = new;
-        // How long a renewal lasts is known only where the lease was taken.
-        let here = issues::get(tx, &new.id)?.filter(|here| here.lease_expires_at == new.lease_expires_at);
-        new.lease = here.and_then(|here| here.lease);
+        // How long a renewal lasts is better known here, if it is the same lease.
+        if let Some(here) = issues::get(tx, &new.id)?.filter(|here| here.lease_expires_at == new.lease_expires_at) {
+            new.lease = here.lease;
+        }
         issues::replace(tx, &old, &new)?;
         let mut detail = event::changes(Some(&old), &new);
         if old.updated_at != new.updated_at {

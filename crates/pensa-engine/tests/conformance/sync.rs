@@ -329,6 +329,19 @@ conformance! {
         assert_eq!(read(&one, "comments.jsonl").lines().count(), 2);
     }
 
+    fn a_lease_is_renewed_as_before_after_somebody_else_changed_the_issue(one: World) {
+        let task = one.task("a task");
+        let other = one.clone_of(0x1000);
+        one.json::<issue::Update>("alice", json!({"id": task.id, "claim": true, "ttl": "1h"})).expect("claimed");
+        send(&one, &other);
+        update(&other, &task, json!({"title": "by another"}));
+        one.pass(60);
+        send(&other, &one);
+        assert_eq!(one.show(&task).title, "by another");
+        let renewed = one.json::<issue::Heartbeat>("alice", json!({ "id": task.id })).expect("hers");
+        assert_eq!(renewed.lease_expires_at.and_then(|end| end.since(renewed.updated_at)), "1h".parse().ok());
+    }
+
     fn an_edit_after_a_deletion_wins(one: World) {
         let task = one.task("a task");
         let other = one.clone_of(0x1000);

@@ -52,6 +52,11 @@ impl Model {
             let same = |change: &&Change| matches!(&self.changes[**change], What::Set { issue: i, field: f, .. } if i == issue && f == field);
             self.superseded.extend(known.iter().filter(same));
         }
+        // Whoever deletes an issue gives up all that they know of it, should somebody else's edit bring it back.
+        if let What::Deleted { issue } = &what {
+            let of_it = |change: &&Change| matches!(&self.changes[**change], What::Set { issue: i, .. } if i == issue);
+            self.superseded.extend(known.iter().filter(of_it));
+        }
         known.insert(self.changes.len());
         self.changes.push(what);
     }

@@ -1,0 +1,236 @@
+//! Reads agents that are kept as files: `<dir>/<id>/{descriptor.json,state.json,history.jsonl}`.
+//!
+//! What is read is given as the files say it, one agent at a time; storing it, redacting it and telling sessions apart
+//! from those that were imported before are left to the caller.
+
+mod files;
+mod history;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::vec;
+
+use pensa_core::{Code, Error, Result, Timestamp, id};
+use serde_json::{Map, Value};
+
+use files::{Content, read};
+
+/// An agent as its files describe it, or why there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    Agent(Box<Agent>),
+    Skipped { id: String, reason: String },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agent {
+    /// The name of its directory.
+    pub id: String,
+    /// As the descriptor says, known or not.
+    pub kind: String,
+    pub name: Option<String>,
+    pub parent_id: Option<String>,
+    /// The whole descriptor, type included.
+    pub descriptor: Map<String, Value>,
+    pub permissions: Map<String, Value>,
+    pub tokens: Option<Map<String, Value>>,
+    pub stats: Map<String, Value>,
+    pub lifecycle: Lifecycle,
+    pub created_at: Option<Timestamp>,
+    pub updated_at: Option<Timestamp>,
+    /// Belongs to the last session.
+    pub inference_session_id: Option<String>,
+    /// In the order of the file and never empty; the last one is active.
+    pub sessions: Vec<Session>,
+    /// Lines of the history that were blank, torn or corrupt.
+    pub lines_skipped: usize,
+    /// What was wrong with the files and had to be left out.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lifecycle {
+    #[default]
+    Active,
+    Sleeping,
+    Dead,
+}
+
+/// One stretch of a history, from one marker to the next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    pub opened_by: OpenedBy,
+    /// When its marker says, or its first entry if it has no marker. A session without either has no time.
+    pub at: Option<Timestamp>,
+    /// As the marker says it. After a compaction that is the fixed text `Session context compacted.`; the summary is
+    /// the first entry, where the file has it.
+    pub reset_message: Option<String>,
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenedBy {
+    Start,
+    Reset,
+    /// A reset with the text of a compaction, and behind it a user's message of the same time.
+    Compaction,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Known or not.
+    pub kind: String,
+    pub at: Option<Timestamp>,
+    /// The record without its type and time. A time that is none stays here.
+    pub data: Map<String, Value>,
+}
+
+/// The agents of a directory, in the order of their ids. Each is read when it is asked for.
+#[derive(Debug)]
+pub struct Agents {
+    left: vec::IntoIter<Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    path: PathBuf,
+    name: String,
+    /// Why no agent can be here, if that is plain to see.
+    refused: Option<&'static str>,
+}
+
+impl Iterator for Agents {
+    type Item = Found;
+
+    fn next(&mut self) -> Option<Found> {
+        let Place { path, name, refused } = self.left.next()?;
+        let found = refused.map_or_else(|| agent(&path, &name), |reason| Err(reason.to_owned()));
+        Some(match found {
+            Ok(agent) => Found::Agent(Box::new(agent)),
+            Err(reason) => Found::Skipped { id: name, reason },
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Agents {}
+
+/// The agents in `dir`, which is the directory of the agents or the one above it.
+pub fn agents(dir: &Path) -> Result<Agents> {
+    let below = dir.join("agents");
+    let is_dir = fs::symlink_metadata(&below).is_ok_and(|found| found.is_dir());
+    // An agent may be called agents.
+    let from = if is_dir && !below.join("descriptor.json").exists() { &below } else { dir };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(from).map_err(|e| unreadable(from, &e))? {
+        let entry = entry.map_err(|e| unreadable(from, &e))?;
+        let kind = entry.file_type().map_err(|e| unreadable(&entry.path(), &e))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with('.') || name.contains(".tmp-") || kind.is_file() {
+            continue;
+        }
+        let is_id = id::check(&name).is_ok() && id::is_possible(&name);
+        let refused = match (kind.is_dir(), is_id) {
+            (false, _) => Some("is not a directory of its own"),
+            (true, false) => Some("the name of the directory can not be an id"),
+            (true, true) => None,
+        };
+        found.push(Place { path: entry.path(), name, refused });
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Agents { left: found.into_iter() })
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => Error::not_found("directory", path.display()),
+        io::ErrorKind::NotADirectory => Error::invalid(format!("not a directory: {}", path.display()))
+            .hint("give the directory in which each agent has one of its own"),
+        _ => Error::new(Code::Internal, format!("can not read {}: {error}", path.display())),
+    }
+}
+
+/// Reads one agent. What fails here skips it: an agent without its history must not be taken for the whole.
+fn agent(dir: &Path, id: &str) -> Result<Agent, String> {
+    let descriptor = match read(&dir.join("descriptor.json"))? {
+        Content::Object(descriptor) => descriptor,
+        Content::Missing => return Err("descriptor.json is missing".to_owned()),
+        Content::Corrupt(reason) => return Err(format!("descriptor.json {reason}")),
+    };
+    let Some(kind) = text(&descriptor, "type") else {
+        return Err("descriptor.json has no type".to_owned());
+    };
+    let mut notes = Vec::new();
+    let mut state = match read(&dir.join("state.json"))? {
+        Content::Object(state) => state,
+        Content::Missing => Map::new(),
+        Content::Corrupt(reason) => {
+            notes.push(format!("state.json {reason}; defaults are used"));
+            Map::new()
+        }
+    };
+    let (sessions, lines_skipped) = history::read(&dir.join("history.jsonl"))?;
+    Ok(Agent {
+        id: id.to_owned(),
+        kind,
+        name: text(&descriptor, "name"),
+        parent_id: text(&descriptor, "parentAgentId"),
+        descriptor,
+        permissions: object(&mut state, "permissions", &mut notes).unwrap_or_default(),
+        tokens: object(&mut state, "tokens", &mut notes),
+        stats: object(&mut state, "stats", &mut notes).unwrap_or_default(),
+        lifecycle: lifecycle(&state, &mut notes),
+        created_at: state.get("createdAt").and_then(time),
+        updated_at: state.get("updatedAt").and_then(time),
+        inference_session_id: text(&state, "inferenceSessionId"),
+        sessions,
+        lines_skipped,
+        notes,
+    })
+}
+
+fn text(from: &Map<String, Value>, name: &str) -> Option<String> {
+    from.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+fn object(state: &mut Map<String, Value>, name: &str, notes: &mut Vec<String>) -> Option<Map<String, Value>> {
+    match state.get_mut(name).map(Value::take) {
+        Some(Value::Object(object)) => Some(object),
+        None | Some(Value::Null) => None,
+        Some(_) => {
+            notes.push(format!("{name} in state.json is not an object; the default is used"));
+            None
+        }
+    }
+}
+
+/// Newer files have `state`, older ones only whether the agent sleeps.
+fn lifecycle(state: &Map<String, Value>, notes: &mut Vec<String>) -> Lifecycle {
+    match state.get("state").map(Value::as_str) {
+        Some(Some("active")) => return Lifecycle::Active,
+        Some(Some("sleeping")) => return Lifecycle::Sleeping,
+        Some(Some("dead")) => return Lifecycle::Dead,
+        None => {}
+        Some(_) => notes.push("state in state.json is none that is known".to_owned()),
+    }
+    match state.get("sleeping") {
+        Some(Value::Bool(true)) => Lifecycle::Sleeping,
+        _ => Lifecycle::Active,
+    }
+}
+
+/// A time as the files have it, in milliseconds, or as text.
+fn time(value: &Value) -> Option<Timestamp> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        Value::Number(number) => {
+            let fraction = || number.as_f64().filter(|millis| millis.abs() < 1e15).map(|millis| millis as i64);
+            Timestamp::from_millis(number.as_i64().or_else(fraction)?).ok()
+        }
+        _ => None,
+    }
+}

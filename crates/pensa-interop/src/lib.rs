@@ -1,0 +1,5 @@
+//! Reads what other tools have written into plain structs.
+//!
+//! Databases, and what is done with what was read, are left to the callers.
+
+pub mod daycare;

@@ -1,0 +1,164 @@
+//! Turns the rule files into a table in the program, so that no command spends its start on reading them.
+//!
+//! What the rules are is left to `rules/`; how they are applied, to `src/`.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+use std::{env, fs};
+
+use regex_syntax::ParserBuilder;
+use serde::Deserialize;
+
+/// What upstream wants behind a secret: it is written for source files, where a secret ends at a quote.
+const FILE_END: &str = r#"(?:[\x60'"\s;]|\\[nr]|$)"#;
+/// What may stand behind a secret in prose and in output as well.
+const TEXT_END: &str = r#"(?:[\x60'"\s;,)\]}>|&<*\\#\x00\x80-\xff]|[.:!?](?:[\s'"\x60)]|$)|$)"#;
+/// What upstream lets stand between a name and the sign behind it.
+const FILE_NAME_END: &str = r#"[\s'"]{0,3}(?:=|>|"#;
+/// The same, and the bracket of an index.
+const TEXT_NAME_END: &str = r#"[\s'"\]]{0,4}(?:=|>|"#;
+/// How a rule begins that knows its secret only by the name before it. It takes in the rest of the name, which is of no
+/// use here and costs much to compile.
+const NAME_START: &str = r"[\w.-]{0,50}?";
+/// A match that can be longer than this is looked for in all that follows its keyword.
+const LONGEST: usize = 2048;
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    leave_out: Vec<String>,
+    #[serde(default)]
+    allowlist: Allow,
+    rules: Vec<Rule>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Allow {
+    regexes: Vec<String>,
+    stopwords: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Rule {
+    id: String,
+    regex: String,
+    keywords: Vec<String>,
+    #[serde(default)]
+    entropy: f64,
+    #[serde(default)]
+    secret_group: usize,
+    #[serde(default)]
+    allowlists: Vec<Allow>,
+    /// Whether this takes the place of the rules that have its id.
+    #[serde(default)]
+    instead: bool,
+    /// Whether a match opens a block that ends at its `END` line.
+    #[serde(default)]
+    block: bool,
+    /// How far from a keyword a match may reach, if the pattern does not say.
+    reach: Option<usize>,
+    /// A character without which there is no match, so that the pattern is not even compiled.
+    needs: Option<char>,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=rules");
+    let upstream: File = toml_edit::de::from_str(&fs::read_to_string("rules/gitleaks.toml")?)?;
+    let own: File = toml_edit::de::from_str(&fs::read_to_string("rules/pensa.toml")?)?;
+    let mut gone = own.leave_out;
+    gone.extend(own.rules.iter().filter(|rule| rule.instead).map(|rule| rule.id.clone()));
+    let kept = upstream.rules.into_iter().filter(|rule| !gone.contains(&rule.id));
+    let rules: Vec<Rule> = kept.chain(own.rules).collect();
+    let table = table(&rules, &upstream.allowlist)?;
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("rules.rs"), table)?;
+    Ok(())
+}
+
+fn table(rules: &[Rule], allowed: &Allow) -> Result<String, Box<dyn Error>> {
+    let mut out = String::new();
+    let mut by_keyword: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    writeln!(out, "pub(crate) static RULES: [Rule; {}] = [", rules.len())?;
+    for (at, rule) in rules.iter().enumerate() {
+        for keyword in &rule.keywords {
+            by_keyword.entry(keyword.to_lowercase()).or_default().push(at);
+        }
+        writeln!(out, "    {},", rule.written().map_err(|e| format!("{}: {e}", rule.id))?)?;
+    }
+    writeln!(out, "];")?;
+    writeln!(out, "pub(crate) static ALLOWED: Allow = {};", allowed.written())?;
+    writeln!(out, "static KEYWORDS: [&str; {}] = {:?};", by_keyword.len(), by_keyword.keys())?;
+    out.push_str(&starts(by_keyword.keys()));
+    let users: Vec<_> = by_keyword.values().map(|users| format!("&{users:?}")).collect();
+    writeln!(out, "static USERS: [&[usize]; {}] = [{}];", users.len(), users.join(", "))?;
+    Ok(out)
+}
+
+/// Two tables that find a keyword by its first two bytes: a small number for each byte that keywords begin with,
+/// whatever its case, and for each two of these one more than the first keyword that begins so.
+fn starts<'k>(keywords: impl Iterator<Item = &'k String>) -> String {
+    let mut classes = [0u8; 256];
+    let mut pairs: Vec<(u8, u8, usize)> = Vec::new();
+    let mut known = 0;
+    for (at, keyword) in keywords.enumerate() {
+        let [first, second] = [0, 1].map(|at| {
+            let byte = keyword.as_bytes()[at];
+            if classes[usize::from(byte)] == 0 {
+                known += 1;
+                classes[usize::from(byte)] = known;
+                classes[usize::from(byte.to_ascii_uppercase())] = known;
+            }
+            classes[usize::from(byte)]
+        });
+        if pairs.last().is_none_or(|last| (last.0, last.1) != (first, second)) {
+            pairs.push((first, second, at + 1));
+        }
+    }
+    let width = usize::from(known) + 1;
+    let mut table = vec![vec![0; width]; width];
+    for (first, second, at) in pairs {
+        table[usize::from(first)][usize::from(second)] = at;
+    }
+    format!("static CLASSES: [u8; 256] = {classes:?};\nstatic STARTS: [[u16; {width}]; {width}] = {table:?};\n")
+}
+
+impl Rule {
+    /// The rule as an expression of the program.
+    fn written(&self) -> Result<String, Box<dyn Error>> {
+        if self.keywords.is_empty()
+            || self.keywords.iter().any(|keyword| keyword.len() < 2)
+            || self.id.contains(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+        {
+            return Err("a rule needs keywords of two or more characters, and an id of letters, digits and -".into());
+        }
+        let by_name = self.regex.trim_start_matches("(?i)").starts_with(NAME_START);
+        let pattern =
+            self.regex.replace(NAME_START, "").replace(FILE_END, TEXT_END).replace(FILE_NAME_END, TEXT_NAME_END);
+        let parsed = ParserBuilder::new().unicode(false).utf8(false).build().parse(&pattern)?;
+        let reach = self.reach.or(parsed.properties().maximum_len().filter(|longest| *longest <= LONGEST));
+        let needs = self.needs.map(u8::try_from).transpose()?;
+        let mut allow = Allow::default();
+        for more in &self.allowlists {
+            allow.regexes.extend_from_slice(&more.regexes);
+            allow.stopwords.extend_from_slice(&more.stopwords);
+        }
+        Ok(format!(
+            "Rule {{ kind: {:?}, pattern: {pattern:?}, entropy: {:?}, group: {}, reach: {reach:?}, by_name: {by_name}, \
+             block: {}, needs: {needs:?}, allow: {}, regex: OnceLock::new() }}",
+            self.id,
+            self.entropy,
+            self.secret_group,
+            self.block,
+            allow.written()
+        ))
+    }
+}
+
+impl Allow {
+    fn written(&self) -> String {
+        format!("Allow {{ patterns: &{:?}, words: &{:?}, regex: OnceLock::new() }}", self.regexes, self.stopwords)
+    }
+}

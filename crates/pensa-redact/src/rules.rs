@@ -1,0 +1,176 @@
+//! The rules: each compiled when it is first needed, and what speaks against a match.
+//!
+//! The table is made from `rules/` by the build script; where in a text a rule is tried is left to `scan`.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::OnceLock;
+
+use regex_automata::meta::Regex;
+use regex_automata::util::captures::Captures;
+use regex_automata::util::syntax;
+
+include!(concat!(env!("OUT_DIR"), "/rules.rs"));
+
+/// One format of a secret.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub(crate) kind: &'static str,
+    pattern: &'static str,
+    /// A secret has more bits than this in each byte.
+    entropy: f64,
+    /// The group that is the secret; 0 is the first that took part, or the whole.
+    group: usize,
+    /// The longest match, if there is one.
+    pub(crate) reach: Option<usize>,
+    /// Whether only the name before it says that this is a secret.
+    by_name: bool,
+    /// Whether a match opens a block that ends at its `END` line.
+    pub(crate) block: bool,
+    /// A byte without which there is no match.
+    pub(crate) needs: Option<u8>,
+    allow: Allow,
+    regex: OnceLock<Option<Regex>>,
+}
+
+/// What looks like a secret and is none.
+#[derive(Debug)]
+pub(crate) struct Allow {
+    patterns: &'static [&'static str],
+    words: &'static [&'static str],
+    regex: OnceLock<Option<Regex>>,
+}
+
+/// Tells `each` of the keywords in `text`, whatever their case: where they begin and end, and the rules they call for.
+///
+/// The tables are made by the build script, so a short text costs next to nothing and a long one a single pass.
+pub(crate) fn keywords(
+    text: &[u8],
+    mut each: impl FnMut(Range<usize>, &[usize]) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut first = 0;
+    for (second_at, byte) in text.iter().enumerate() {
+        let second = usize::from(CLASSES[usize::from(*byte)]);
+        let start = usize::from(STARTS[first][second]);
+        first = second;
+        if start == 0 {
+            continue;
+        }
+        let rest = &text[second_at - 1..];
+        for (keyword, users) in KEYWORDS[start - 1..].iter().zip(&USERS[start - 1..]) {
+            if !rest[..2].eq_ignore_ascii_case(&keyword.as_bytes()[..2]) {
+                break;
+            }
+            if rest.get(..keyword.len()).is_some_and(|here| here.eq_ignore_ascii_case(keyword.as_bytes())) {
+                each(second_at - 1..second_at - 1 + keyword.len(), users)?;
+            }
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// Patterns are about bytes: `\w` and `\b` mean ASCII, as where the rules come from.
+pub(crate) fn compile(patterns: &[&str]) -> Option<Regex> {
+    let syntax = syntax::Config::new().unicode(false).utf8(false);
+    Regex::builder().syntax(syntax).configure(Regex::config().utf8_empty(false)).build_many(patterns).ok()
+}
+
+impl Rule {
+    /// Every pattern compiles, as a test shows.
+    pub(crate) fn regex(&self) -> Option<&Regex> {
+        self.regex.get_or_init(|| compile(&[self.pattern])).as_ref()
+    }
+
+    /// Where in a match the secret is.
+    pub(crate) fn secret(&self, found: &Captures) -> Option<Range<usize>> {
+        let whole = found.get_match()?.range();
+        if self.group > 0 {
+            return found.get_group(self.group).map(|span| span.range());
+        }
+        let groups = (1..found.group_len()).filter_map(|group| found.get_group(group));
+        Some(groups.map(|span| span.range()).find(|range| !range.is_empty()).unwrap_or(whole))
+    }
+
+    /// Whether `secret` is random enough and nothing that is known to be harmless.
+    pub(crate) fn accepts(&self, secret: &[u8]) -> bool {
+        let is_word =
+            self.by_name && !(secret.iter().any(u8::is_ascii_digit) && secret.iter().any(u8::is_ascii_alphabetic));
+        !is_word
+            && (self.entropy <= 0.0 || entropy(secret) > self.entropy)
+            && !ALLOWED.covers(secret)
+            && !self.allow.covers(secret)
+    }
+}
+
+impl Allow {
+    fn covers(&self, secret: &[u8]) -> bool {
+        let lower = secret.to_ascii_lowercase();
+        let has = |word: &&str| lower.windows(word.len()).any(|part| part == word.as_bytes());
+        self.words.iter().any(has) || self.regex().is_some_and(|regex| regex.is_match(secret))
+    }
+
+    fn regex(&self) -> Option<&Regex> {
+        self.regex.get_or_init(|| if self.patterns.is_empty() { None } else { compile(self.patterns) }).as_ref()
+    }
+}
+
+/// Shannon's bits for each byte.
+fn entropy(bytes: &[u8]) -> f64 {
+    let mut counts = [0u32; 256];
+    for byte in bytes {
+        counts[usize::from(*byte)] += 1;
+    }
+    let all = bytes.len() as f64;
+    counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|p| -p * p.log2()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_and_every_exception_compiles() {
+        for rule in &RULES {
+            assert!(rule.regex().is_some(), "{}: {}", rule.kind, rule.pattern);
+            assert!(compile(rule.allow.patterns).is_some(), "{}: {:?}", rule.kind, rule.allow.patterns);
+        }
+        assert!(compile(ALLOWED.patterns).is_some());
+        assert!(RULES.len() > 190, "the rules are all there: {}", RULES.len());
+    }
+
+    #[test]
+    fn every_keyword_is_lower_case_and_has_a_rule() {
+        for (keyword, users) in KEYWORDS.iter().zip(USERS) {
+            assert!(!users.is_empty() && *keyword == keyword.to_lowercase(), "{keyword}");
+        }
+    }
+
+    fn found(text: &str) -> Vec<(Range<usize>, Vec<usize>)> {
+        let mut all = Vec::new();
+        let _ = keywords(text.as_bytes(), |place, users| {
+            all.push((place, users.to_vec()));
+            ControlFlow::Continue(())
+        });
+        all
+    }
+
+    #[test]
+    fn every_keyword_is_found_in_any_case_and_anywhere() {
+        for (keyword, users) in KEYWORDS.iter().zip(USERS) {
+            let doubled = keyword[..1].to_owned() + keyword;
+            for text in [(*keyword).to_owned(), format!("xé {} y", keyword.to_uppercase()), doubled] {
+                let at = text.to_lowercase().rfind(keyword).expect("in it");
+                assert!(found(&text).contains(&(at..at + keyword.len(), users.to_vec())), "{keyword} in {text}");
+            }
+            let cut = &keyword[..keyword.len() - 1];
+            assert!(found(cut).iter().all(|(place, _)| place.end <= cut.len()));
+        }
+        assert_eq!(found("nö, no such word in a line of it"), []);
+    }
+
+    #[test]
+    fn entropy_is_counted_in_bits() {
+        for (text, bits) in [("aaaa", 0.0), ("abab", 1.0), ("abcd", 2.0), ("abcdefgh", 3.0)] {
+            assert!((entropy(text.as_bytes()) - bits).abs() < 1e-9, "{text}");
+        }
+    }
+}

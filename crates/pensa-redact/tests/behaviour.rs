@@ -1,0 +1,253 @@
+//! What redaction leaves as it was, what it never does, and that no input is too much for it.
+
+use std::borrow::Cow;
+
+use pensa_redact::{Kinds, map_counted, text, text_counted, value};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A GitHub token, in pieces.
+fn token(last: char) -> String {
+    ["gh", "p_", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH"].concat() + &last.to_string()
+}
+
+fn header(word: &str) -> String {
+    format!("-----{word} RSA PRIV{}-----", "ATE KEY")
+}
+
+#[test]
+fn text_without_secrets_is_not_even_copied() {
+    for harmless in ["", "nothing here", "the github token is in the environment", "\0\u{1b}[31mé"] {
+        assert!(matches!(text(harmless), (Cow::Borrowed(same), 0) if same == harmless));
+    }
+}
+
+#[test]
+fn the_kind_says_what_was_there() {
+    let mut kinds = Kinds::default();
+    let given = format!("a {} b {} c", token('1'), token('2'));
+    assert_eq!(text_counted(&given, &mut kinds), "a [REDACTED:github-pat] b [REDACTED:github-pat] c");
+    assert_eq!((kinds.total(), kinds.iter().collect::<Vec<_>>()), (2, vec![("github-pat", 2)]));
+}
+
+#[test]
+fn a_secret_that_several_rules_know_is_taken_out_once_under_its_best_name() {
+    let given = format!("curl -H \"Authorization: Bearer {}\" https://example.com", token('1'));
+    let (clean, count) = text(&given);
+    assert_eq!((&*clean, count), ("curl -H \"Authorization: Bearer [REDACTED:github-pat]\" https://example.com", 1));
+}
+
+#[test]
+fn nothing_of_a_longer_token_than_its_rule_knows_is_left() {
+    let given =
+        format!("{}xY9_z-0, and bedrock-api-{}{}.", token('1'), "key-YmVkcm9jay5hbWF6b25hd3MuY29t", "Lz9BY3Rpb24/+==");
+    let expected = "[REDACTED:github-pat], and [REDACTED:aws-amazon-bedrock-api-key-short-lived].";
+    assert_eq!(text(&given), (Cow::Owned(expected.to_owned()), 2));
+}
+
+#[test]
+fn what_was_redacted_before_stays_as_it_is() {
+    for given in [
+        "[REDACTED:github-pat]",
+        "aws_secret_access_key = \"[REDACTED:aws-secret-access-key]\"",
+        "curl -u [REDACTED:curl-auth-user] x",
+        "curl -u admin:[REDACTED:whatever] x",
+        "postgres://me:[REDACTED:url-password]@db/x",
+        "[REDACTED:jfrog-api-key] = [REDACTED:jfrog-api-key]",
+    ] {
+        assert_eq!(text(given), (Cow::Borrowed(given), 0));
+    }
+    let beside = format!("[REDACTED:github-pat]{}[REDACTED:jwt]", token('1'));
+    assert_eq!(text(&beside).0, "[REDACTED:github-pat][REDACTED:github-pat][REDACTED:jwt]");
+}
+
+#[test]
+fn every_text_of_a_value_is_looked_at_and_nothing_else_changes() {
+    let mut given = json!({
+        "n": 1, "null": null, "t": true, "list": ["x", [token('1')], {"deep": {"er": format!("<{}>", token('2'))}}],
+    });
+    assert_eq!(value(&mut given), 2);
+    let expected = json!({
+        "n": 1, "null": null, "t": true,
+        "list": ["x", ["[REDACTED:github-pat]"], {"deep": {"er": "<[REDACTED:github-pat]>"}}],
+    });
+    assert_eq!(given, expected);
+    assert_eq!(value(&mut given), 0);
+    assert_eq!(given, expected);
+}
+
+#[test]
+fn the_name_of_a_member_says_what_its_text_is() {
+    let secret = "wJ4l/rXU+tnFEMi7K2MDENGbPxRfiCYzQmT8pLs0";
+    let mut named = json!({"AWS_SECRET_ACCESS_KEY": secret});
+    let mut unnamed = json!({"digest": secret});
+    assert_eq!((value(&mut named), value(&mut unnamed)), (1, 0));
+    assert_eq!(named, json!({"AWS_SECRET_ACCESS_KEY": "[REDACTED:aws-secret-access-key]"}));
+    let mut quoted = json!({"aws_secret_access_key": format!("{secret}\"\\\n\u{1b}")});
+    assert_eq!(value(&mut quoted), 1);
+    assert_eq!(quoted, json!({"aws_secret_access_key": "[REDACTED:aws-secret-access-key]\"\\\n\u{1b}"}));
+}
+
+#[test]
+fn names_with_secrets_are_changed_in_place_and_no_member_is_lost() {
+    let mut members = serde_json::Map::new();
+    for name in ["first", &token('1'), "[REDACTED:github-pat]", &token('2'), "last"] {
+        members.insert(name.to_owned(), json!(members.len()));
+    }
+    let mut kinds = Kinds::default();
+    map_counted(&mut members, &mut kinds);
+    assert_eq!(kinds.total(), 2);
+    let expected =
+        r#"{"first":0,"[REDACTED:github-pat] 2":1,"[REDACTED:github-pat]":2,"[REDACTED:github-pat] 3":3,"last":4}"#;
+    assert_eq!(serde_json::to_string(&members).expect("JSON"), expected);
+}
+
+#[test]
+fn a_mention_of_a_header_is_not_a_key() {
+    for around in
+        ["if text.contains(\"{}\") {\n    return Err(Error::private_key(path))\n}", "look for {}", "{}\n...\n"]
+    {
+        let given = around.replace("{}", &header("BEGIN"));
+        assert_eq!(text(&given), (Cow::Borrowed(&*given), 0));
+        let given = format!("{given}\n{}\nmore text", header("END"));
+        assert_eq!(text(&given).1, 0, "{given}");
+    }
+}
+
+#[test]
+fn a_key_without_its_end_goes_to_the_end_of_the_text_and_one_with_it_no_further() {
+    let line = "MIIEpAIBAAKCAQEA7bq1Xo3vZs9kQ2fYtR8uWcLdPgHjNmSx4e6TiOyUaBzVwE5r";
+    for newline in ["\n", "\r\n", "\\n", "\\\\r\\\\n", "\n     2\t", "\n+"] {
+        let torn = ["before ", &header("BEGIN"), newline, line, newline, &line[..9]].concat();
+        assert_eq!(text(&torn).0, "before [REDACTED:private-key]");
+        let whole = [&torn, newline, &header("END"), " after"].concat();
+        assert_eq!(text(&whole).0, "before [REDACTED:private-key] after");
+    }
+    let two = [&header("BEGIN"), "\n", line, "\n", &header("END")].concat();
+    assert_eq!(text(&format!("{two}\nand\n{two}")).0, "[REDACTED:private-key]\nand\n[REDACTED:private-key]");
+}
+
+#[test]
+fn passwords_in_addresses_go_and_words_for_them_stay() {
+    let secret = "x9Kq3!vT%40wLp7";
+    for scheme in ["postgres", "postgresql", "mysql", "mongodb+srv", "redis", "amqp", "https", "postgresql+asyncpg"] {
+        let given = format!("DATABASE_URL={scheme}://ada:{secret}@db.example.com:5432/app");
+        let expected = format!("DATABASE_URL={scheme}://ada:[REDACTED:url-password]@db.example.com:5432/app");
+        assert_eq!(text(&given).0, expected);
+    }
+    for placeholder in
+        ["password", "postgres", "${DB_PASSWORD}", "<password>", "$PASS", "***", "your-secret", "xxxxxxx"]
+    {
+        let given = format!("postgres://ada:{placeholder}@localhost/app");
+        assert_eq!(text(&given).1, 0, "{given}");
+    }
+}
+
+#[test]
+fn a_secret_between_characters_of_many_bytes_is_cut_out_cleanly() {
+    let given = format!("é{}é→\u{1F600}{}", token('1'), token('2'));
+    assert_eq!(text(&given).0, "é[REDACTED:github-pat]é→\u{1F600}[REDACTED:github-pat]");
+}
+
+#[test]
+fn a_value_of_any_depth_is_cleaned() {
+    let mut deep = json!(token('1'));
+    for _ in 0..2_000 {
+        deep = Value::Array(vec![deep]);
+    }
+    assert_eq!(value(&mut deep), 1);
+}
+
+/// Pieces of which rules are made, so that random texts come close to what they look for.
+const PIECES: &[&str] = &[
+    "-----BEGIN ",
+    "PRIVATE KEY",
+    "-----",
+    "-----END ",
+    "\n",
+    "\\n",
+    "ghp_",
+    "AKIA",
+    "sk-",
+    "T3BlbkFJ",
+    "eyJ",
+    ".ey",
+    "://",
+    ":",
+    "@",
+    "curl -u ",
+    "curl -H 'Authorization: Bearer ",
+    "\"",
+    "'",
+    "[REDACTED:",
+    "github-pat]",
+    "[REDACTED:jwt]",
+    "é",
+    "\u{1b}[31m",
+    "%3D",
+    "\\u001b[0m",
+    "\\",
+    "=",
+    "aws_secret_access_key",
+    "sentry",
+    "linkedin",
+    "discord",
+    "AccountKey=",
+    "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5",
+    "0123456789abcdef0123456789abcdef",
+    "MTA",
+    " ",
+    "  ",
+    "\0",
+    "xoxb-",
+    "1234567890",
+];
+
+fn near_secrets() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![4 => prop::sample::select(PIECES).prop_map(str::to_owned), 1 => ".{0,12}"];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn a_second_pass_over_any_text_changes_nothing(given in near_secrets()) {
+        let (once, count) = text(&given);
+        prop_assert_eq!(count == 0, once == given);
+        prop_assert_eq!(text(&once), (once.clone(), 0));
+    }
+
+    #[test]
+    fn any_value_stays_valid_json_and_is_clean_after_one_pass(name in near_secrets(), given in near_secrets()) {
+        let mut whole = json!({name.clone(): given.clone(), "list": [given, {name: 1}]});
+        value(&mut whole);
+        let back: Value = serde_json::from_str(&whole.to_string()).expect("JSON");
+        prop_assert_eq!(&back, &whole);
+        prop_assert_eq!(value(&mut whole), 0);
+        prop_assert_eq!(back, whole);
+    }
+}
+
+#[test]
+fn long_texts_full_of_keywords_take_a_moment() {
+    let started = std::time::Instant::now();
+    for piece in [
+        "curl -u a -H ",
+        "eyJaaaaaaaaaaaaaaaaaaaaa.",
+        "https://a:",
+        "sentry = heroku: ",
+        "aws_secret_access_key=",
+        "\\\\\\n%3D[",
+    ] {
+        let long = piece.repeat((1 << 20) / piece.len());
+        assert_eq!(text(&long).1, 0, "{piece}");
+    }
+    for many in [header("BEGIN") + "\n", token('1') + " "] {
+        let long = many.repeat((1 << 20) / many.len());
+        text(&long);
+        text(&format!("{long}{}", header("END")));
+    }
+    // Quadratic work on these would take hours, not seconds.
+    assert!(started.elapsed().as_secs() < 120, "{:?}", started.elapsed());
+}
