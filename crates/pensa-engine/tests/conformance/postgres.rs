@@ -9,6 +9,7 @@ use pensa_core::ops::{agent, issue, project, session, token};
 use pensa_core::{Access, Code, Error, Result};
 use pensa_engine::{
     Caller, Context, Engine, GroupWriter, Once, Postgres, Projects, SCHEMA_VERSION, Tx, catalog, entry,
+    migrate_database, schema_of_database,
 };
 use pensa_testkit::eventually;
 use pensa_testkit::postgres::{Cluster, Database, shared};
@@ -128,6 +129,20 @@ fn many_servers_that_start_at_once_make_one_schema() {
         }
     });
     assert_eq!(database.psql("SELECT COUNT(*) FROM pensa._migrations"), SCHEMA_VERSION.to_string());
+}
+
+#[test]
+fn what_a_schema_lacks_is_told_without_a_change_and_then_added() {
+    let database = shared().database();
+    let fresh = schema_of_database(&database.url).expect("a look");
+    assert_eq!((fresh.version, fresh.pending.len()), (0, usize::try_from(SCHEMA_VERSION).expect("few")));
+    let schemas = "SELECT COUNT(*) FROM pg_namespace WHERE nspname = 'pensa'";
+    assert_eq!(database.psql(schemas), "0", "a look makes nothing");
+    migrate_database(&database.url).expect("migrated");
+    let current = schema_of_database(&database.url).expect("a look");
+    assert_eq!((current.version, current.pending.len()), (SCHEMA_VERSION, 0));
+    database.psql("INSERT INTO pensa._migrations VALUES ('9999_breaks', 'x', 'now', 999)");
+    assert_eq!(schema_of_database(&database.url).expect_err("too new").code, Code::NewerSchema);
 }
 
 #[test]
