@@ -180,7 +180,7 @@ pub(crate) fn object(dir: &Path, id: &str) -> Option<Vec<u8>> {
 /// The id that git gives to a content, in a repository whose ids are as long as this one. Ends of lines count as git
 /// stores them.
 pub(crate) fn blob_id(bytes: &[u8], like: &str) -> String {
-    let has_crlf = bytes.windows(2).any(|two| two == b"\r\n");
+    let has_crlf = bytes.contains(&b'\r') && bytes.windows(2).any(|two| two == b"\r\n");
     let stored: Vec<u8>;
     let bytes = if has_crlf {
         let kept = bytes.iter().enumerate().filter(|(at, byte)| **byte != b'\r' || bytes.get(at + 1) != Some(&b'\n'));
@@ -310,4 +310,18 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>
         }
         bytes
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_have_the_ids_that_git_gives_them() {
+        let (short, long) = ("0".repeat(40), "0".repeat(64));
+        assert_eq!(blob_id(b"", &short), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+        assert_eq!(blob_id(b"a\nb\n", &short), blob_id(b"a\r\nb\r\n", &short), "as git stores them");
+        assert_ne!(blob_id(b"a\rb\n", &short), blob_id(b"ab\n", &short));
+        assert_eq!(blob_id(b"", &long), "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813");
+    }
 }

@@ -262,7 +262,7 @@ pub(super) fn remark(collection: &Collection, bytes: &[u8], report: &mut Report)
     if bytes.starts_with(b"\xef\xbb\xbf") {
         report.note(format!("{name} began with a byte order mark"));
     }
-    if bytes.windows(2).any(|two| two == b"\r\n") {
+    if bytes.contains(&b'\r') && bytes.windows(2).any(|two| two == b"\r\n") {
         report.note(format!("{name} had the line ends of another system"));
     }
 }
