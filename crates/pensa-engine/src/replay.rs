@@ -130,6 +130,7 @@ impl<'t, 'c> Replay<'t, 'c> {
                 agreements::put(tx, &place, &agreement, event, at)
             }
             "agreement_forgotten" => agreements::forget(tx, &read::<String>(value)?),
+            "seen_files_cleared" => seen_files::clear(tx),
             "seen_files" => {
                 let (blobs, at): (Vec<String>, Timestamp) = read(value)?;
                 seen_files::note(tx, &blobs, at)

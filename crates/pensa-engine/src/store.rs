@@ -89,6 +89,8 @@ impl StoreDir {
     fn complete_with_id(&self, id: &str) -> Result<bool> {
         self.local_dir("")?;
         write_once(&self.root.join(".gitignore"), GITIGNORE)?;
+        // Without it git is merely less well warned.
+        let _ = git::exclude(&self.root, &["db.sqlite*", "local/"]);
         let config = format!(
             "# Settings of this project's Pensa store. Commit this file: clones know the store by its id.\n\
              store_id = \"{id}\"\n"

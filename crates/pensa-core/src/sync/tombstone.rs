@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::id;
 use crate::issue::Extra;
 use crate::sync::collection::Noun;
 use crate::time::Timestamp;
@@ -46,6 +47,12 @@ impl Noun for Tombstone {
     fn adopt(self) -> Result<Self> {
         if self.collection.is_empty() || self.id.is_empty() {
             return Err(Error::invalid("a tombstone needs a collection and an id"));
+        }
+        for id in self.id.split(' ') {
+            id::check(id)?;
+            if !id::is_possible(id) {
+                return Err(Error::invalid("the id of a tombstone has other characters than letters, digits and -_.:"));
+            }
         }
         Ok(self)
     }

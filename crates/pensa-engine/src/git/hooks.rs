@@ -218,6 +218,7 @@ impl Hooks {
     pub fn install(&self) -> Result<HooksReport> {
         let (_alone, dir) = self.begin()?;
         let (words, mut work) = (self.words()?, Work::default());
+        super::exclude(&self.repo.top.join(&self.project).join(StoreDir::NAME), &["db.sqlite*", "local/"])?;
         if prek::Config::of(&self.repo)?.has_entries() {
             work.notes.push("the hooks are entries for prek: prek install puts them into this clone".to_owned());
         } else {

@@ -27,6 +27,7 @@ pub use driver::configure_if_named as configure_driver_if_named;
 pub use hooks::{HookReport, HookState, Hooks, HooksReport};
 pub use script::Hook;
 
+use crate::error;
 use crate::tables::answers::hex;
 
 /// Longest that git may take; it runs while other writers wait.
@@ -125,6 +126,39 @@ pub(crate) fn is_tracked(project: &Path, file: &Path) -> bool {
     run(git(project).args(["ls-files", "--error-unmatch", "--"]).arg(file)).is_ok_and(|told| told.success)
 }
 
+/// Keeps git from ever taking in what a store has to itself, also on a branch that has no `.gitignore` for it: what is
+/// not ignored there would be committed with everything else, and be gone with the next checkout.
+pub(crate) fn exclude(dir: &Path, names: &[&str]) -> Result<()> {
+    let Some(repo) = Repo::around(dir) else { return Ok(()) };
+    let top = fs::canonicalize(&repo.top).unwrap_or_else(|_| repo.top.clone());
+    let Some(below) = fs::canonicalize(dir).ok().and_then(|dir| Some(dir.strip_prefix(&top).ok()?.to_owned())) else {
+        return Ok(());
+    };
+    // What a pattern would take for more than itself.
+    let mut quoted = String::new();
+    for c in below.to_string_lossy().chars() {
+        if "\\*?[".contains(c) {
+            quoted.push('\\');
+        }
+        quoted.push(c);
+    }
+    let path = repo.common.join("info/exclude");
+    let mut rules = files::read(&path)?.unwrap_or_default();
+    let lines: Vec<String> = names.iter().map(|name| format!("/{quoted}/{name}")).collect();
+    let is_there = |line: &String| rules.split(|byte| *byte == b'\n').any(|rule| rule == line.as_bytes());
+    let missing: Vec<&String> = lines.iter().filter(|line| !is_there(line)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !rules.is_empty() && !rules.ends_with(b"\n") {
+        rules.push(b'\n');
+    }
+    missing.iter().for_each(|line| rules.extend([line.as_bytes(), b"\n"].concat()));
+    let info = repo.common.join("info");
+    fs::create_dir_all(&info).map_err(|e| error::io("create", &info, &e))?;
+    files::replace(&path, &rules, None)
+}
+
 /// The JSONL files in a store's directory.
 pub fn jsonl_files(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -133,7 +167,27 @@ pub fn jsonl_files(dir: &Path) -> Vec<PathBuf> {
 
 /// The commit that is checked out.
 pub(crate) fn head(project: &Path) -> Option<String> {
-    run(git(project).args(["rev-parse", "--verify", "--quiet", "HEAD"])).ok()?.line()
+    commit(project, "HEAD")
+}
+
+/// The commit that a name means.
+pub(crate) fn commit(dir: &Path, name: &str) -> Option<String> {
+    run(git(dir).args(["rev-parse", "--verify", "--quiet", "--end-of-options", name])).ok()?.line()
+}
+
+/// Whether a commit is one of these or comes before one of them.
+pub(crate) fn is_part_of(dir: &Path, commit: &str, heads: &[String]) -> bool {
+    if heads.is_empty() {
+        return false;
+    }
+    let mut asked = git(dir);
+    asked.args(["rev-list", "--ignore-missing", "--max-count=1", commit, "--not"]).args(heads);
+    run(&mut asked).is_ok_and(|told| told.success && told.stdout.is_empty())
+}
+
+/// Whether a file of a directory is as it is in the commit that is checked out.
+pub(crate) fn is_clean(dir: &Path, file: &str) -> bool {
+    run(git(dir).args(["diff", "--quiet", "HEAD", "--", &format!("./{file}")])).is_ok_and(|told| told.success)
 }
 
 /// The commit that two others come from.

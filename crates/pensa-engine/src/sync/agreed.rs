@@ -114,23 +114,31 @@ pub(super) fn last(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<Optio
     Ok(dir.join(STAMPS).exists().then_some(Known { agreement, dir }))
 }
 
-/// Notes that the database has taken in these contents, except for the lines that wait.
+/// Notes that the database has taken in these contents, except for the lines that wait. They do not count as seen if
+/// some of them were passed over, for they may come again with a history that tells more.
 pub(super) fn agree(
     cx: &Context<'_>,
     tx: &Tx<'_>,
     place: &Place,
     contents: &Contents,
     waiting: &Waiting,
+    passed_over: bool,
 ) -> Result<()> {
     let store = cx.store.dir()?;
     let head = git::head(&place.project);
     let last = last(store, tx, place)?;
     let same = last.as_ref().map_or(Ok([false; COLLECTIONS.len()]), |known| known.has(contents))?;
-    let is_new = |at: &usize| !same[*at] && waiting[*at].is_empty();
-    let new = (0..COLLECTIONS.len()).filter(is_new).filter_map(|at| contents[at].as_ref());
-    // Also before there is a commit: the first may have just these.
-    let like = head.as_deref().unwrap_or_default();
-    seen_files::note(tx, &new.map(|content| git::blob_id(&content.bytes, like)).collect::<Vec<_>>(), cx.now)?;
+    if !passed_over {
+        let is_new = |at: &usize| !same[*at] && waiting[*at].is_empty();
+        let new = (0..COLLECTIONS.len()).filter(is_new).filter_map(|at| contents[at].as_ref());
+        // Also before there is a commit: the first may have just these.
+        let like = head.as_deref().unwrap_or_default();
+        let mut seen: Vec<String> = new.map(|content| git::blob_id(&content.bytes, like)).collect();
+        let is_new_commit = last.as_ref().is_none_or(|known| known.agreement.head != head);
+        let commit = head.as_ref().filter(|_| is_new_commit && waiting.iter().all(Vec::is_empty));
+        seen.extend(commit.map(|commit| format!("{}{commit}", seen_files::COMMIT)));
+        seen_files::note(tx, &seen, cx.now)?;
+    }
     let is_settled = |known: &Known| known.waiting().is_ok_and(|known| known == *waiting);
     let copy = match last {
         Some(known) if same.iter().all(|same| *same) && is_settled(&known) => {

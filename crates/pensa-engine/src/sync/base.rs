@@ -31,30 +31,53 @@ pub(super) struct Base {
 }
 
 impl Base {
+    /// The commit that is checked out, if the files may come from it and not from what was agreed on.
+    pub(super) fn moved<'h>(
+        place: &Place,
+        head: Option<&'h str>,
+        known: Option<&(Known, Contents)>,
+    ) -> Option<&'h str> {
+        let head = head?;
+        let Some((known, agreed)) = known else { return Some(head) };
+        if known.agreement.head.as_deref() == Some(head) {
+            return None;
+        }
+        // A commit of what was agreed on is nothing else.
+        let is_committed = COLLECTIONS.iter().zip(agreed).all(|(collection, agreed)| {
+            let blob = git::blobs(&place.dir, &[head], &collection.file_name()).pop().flatten();
+            match (blob, agreed) {
+                (Some(blob), Some(agreed)) => git::blob_id(&agreed.bytes, &blob) == blob,
+                (blob, agreed) => blob.is_none() && agreed.is_none(),
+            }
+        });
+        (!is_committed).then_some(head)
+    }
+
     /// The base of the files that are wanted.
     pub(super) fn find(
         tx: &Tx<'_>,
         place: &Place,
-        head: Option<&str>,
+        moved: Option<&str>,
         known: Option<(Known, Contents)>,
         wanted: [bool; COLLECTIONS.len()],
     ) -> Result<Self> {
-        let (agreed_head, mut agreed) = match known {
-            Some((known, contents)) => (Some(known.agreement.head), contents),
-            None => (None, Contents::default()),
-        };
-        let Some(head) = head.filter(|head| agreed_head.as_ref().is_none_or(|agreed| agreed.as_deref() != Some(head)))
-        else {
+        // A merge that somebody has yet to commit comes from where its two sides part.
+        let merging = git::commit(&place.dir, "MERGE_HEAD")
+            .and_then(|other| git::merge_base(&place.dir, "HEAD", &other))
+            .filter(|_| moved.is_none());
+        if moved.is_none() && merging.is_none() {
             // Nothing was checked out since, so somebody edited the files.
-            return Ok(Self { contents: agreed });
-        };
+            return Ok(Self { contents: known.map(|(_, contents)| contents).unwrap_or_default() });
+        }
         let mut contents = Contents::default();
         for (at, collection) in COLLECTIONS.into_iter().enumerate().filter(|(at, _)| wanted[*at]) {
             let history = History { tx, place, file: collection.file_name(), collection };
-            let is_committed = history.blob(head).is_some_and(|blob| {
-                agreed[at].as_ref().is_some_and(|content| git::blob_id(&content.bytes, &blob) == blob)
-            });
-            contents[at] = if is_committed { agreed[at].take() } else { history.base(head)?.map(Content::from) };
+            let bytes = match (moved, &merging) {
+                (Some(head), _) => history.base(head)?,
+                (None, Some(common)) => history.blob(common).and_then(|blob| git::object(&place.dir, &blob)),
+                (None, None) => None,
+            };
+            contents[at] = bytes.map(Content::from);
         }
         Ok(Self { contents })
     }

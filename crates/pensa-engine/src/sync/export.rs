@@ -58,7 +58,7 @@ pub(crate) fn export(cx: &Context<'_>, tx: &Tx<'_>, place: &Place) -> Result<Tra
         };
         *slot = Some(Content { bytes, stamp });
     }
-    agreed::agree(cx, tx, place, &after, &waiting)?;
+    agreed::agree(cx, tx, place, &after, &waiting, false)?;
     Ok(Report::default().transfer(counts))
 }
 

@@ -32,6 +32,8 @@ pub(super) struct Report {
     pub(super) notes: Vec<String>,
     /// Lines that could not be taken in yet: the next import tries again.
     pub(super) left_out: HashSet<(&'static str, usize)>,
+    /// Whether a line was older than what it was compared with.
+    pub(super) passed_over: bool,
 }
 
 impl Report {
@@ -86,13 +88,14 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative
         let mut report = Report::default();
         load::replace(cx, tx, place, &on_disk, &mut report)?;
         tx.send("DELETE FROM conflicts", params![])?;
+        seen_files::clear(tx)?;
         report
     } else {
         merge(cx, tx, place, &on_disk)?
     };
     let counts = on_disk.each_ref().map(|content| content.as_ref().map_or(0, |it| count(lines(&it.bytes).count())));
     let (taken, waiting) = divide(on_disk, &report);
-    agreed::agree(cx, tx, place, &taken, &waiting)?;
+    agreed::agree(cx, tx, place, &taken, &waiting, report.passed_over)?;
     Ok(report.transfer(counts))
 }
 
@@ -102,7 +105,7 @@ pub(crate) fn pass_over(cx: &Context<'_>, tx: &Tx<'_>, places: &[String]) -> Res
         let worktree = (!name.is_empty()).then(|| Path::new(name));
         // One that is gone has no files.
         let Ok(place) = Place::new(cx.store.dir()?, worktree) else { continue };
-        agreed::agree(cx, tx, &place, &files::contents(&place.dir)?, &Waiting::default())?;
+        agreed::agree(cx, tx, &place, &files::contents(&place.dir)?, &Waiting::default(), false)?;
     }
     Ok(())
 }
@@ -110,7 +113,7 @@ pub(crate) fn pass_over(cx: &Context<'_>, tx: &Tx<'_>, places: &[String]) -> Res
 /// Fills a database that was just made from the files of its store.
 pub(crate) fn fill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
     let (place, contents, waiting) = loaded(cx, tx)?;
-    agreed::agree(cx, tx, &place, &contents, &waiting)
+    agreed::agree(cx, tx, &place, &contents, &waiting, false)
 }
 
 /// Fills a database that nobody keeps.
@@ -181,8 +184,8 @@ fn take_in(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents, re
         None => Some(export::render(tx)?.map(|(bytes, _)| Some(Content::from(bytes)))),
     };
     let old = known.as_ref().map(|(_, contents)| contents).or(rendered.as_ref());
-    let is_moved = known.as_ref().is_none_or(|(known, _)| known.agreement.head != head);
-    let seen = seen(tx, contents, old, head.as_deref().filter(|_| is_moved))?;
+    let moved = Base::moved(place, head.as_deref(), known.as_ref());
+    let seen = seen(tx, place, contents, old, moved)?;
     let news = news(place, contents, old, seen, report)?;
     if news.iter().all(Vec::is_empty) {
         return Ok(());
@@ -190,7 +193,7 @@ fn take_in(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents, re
     backup::before(cx)?;
     tx.expect_many_rows()?;
     let waits = known.as_ref().map_or(Ok(false), |(known, _)| known.waits())?;
-    let base = Base::find(tx, place, head.as_deref(), known, news.each_ref().map(|news| !news.is_empty()))?;
+    let base = Base::find(tx, place, moved, known, news.each_ref().map(|news| !news.is_empty()))?;
     take::all(cx, tx, &base, &Files { contents, waits }, &news, report)
 }
 
@@ -201,21 +204,29 @@ pub(super) struct Files<'b> {
     pub(super) waits: bool,
 }
 
-/// Which files have contents that the store has taken in before, if another commit was checked out since. What
-/// somebody edited to be as it was before is news.
+/// Commits among whose ancestors another is looked for.
+const HEADS: i64 = 200;
+
+/// Which files say nothing new because the store has taken them in before, if another commit was checked out since.
+/// What somebody edited to be as it was before is news. So is a file whose records have no versions: it may well become
+/// what it was, and what was deleted is told by tombstones.
 fn seen(
     tx: &Tx<'_>,
+    place: &Place,
     contents: &Contents,
     old: Option<&Contents>,
     moved: Option<&str>,
 ) -> Result<[bool; COLLECTIONS.len()]> {
     let mut seen = [false; COLLECTIONS.len()];
     let Some(head) = moved else { return Ok(seen) };
-    for (at, seen) in seen.iter_mut().enumerate() {
+    let has_versions = |at: usize| COLLECTIONS[at].version_field().is_some() && !COLLECTIONS[at].is_optional();
+    for (at, seen) in seen.iter_mut().enumerate().filter(|(at, _)| has_versions(*at)) {
         if let Some(content) = &contents[at]
             && old.is_none_or(|old| old[at].as_ref() != Some(content))
         {
-            *seen = seen_files::has(tx, &git::blob_id(&content.bytes, head))?;
+            *seen = seen_files::has(tx, &git::blob_id(&content.bytes, head))?
+                || (git::is_clean(&place.dir, &COLLECTIONS[at].file_name())
+                    && git::is_part_of(&place.dir, head, &seen_files::commits(tx, HEADS)?));
         }
     }
     Ok(seen)

@@ -122,6 +122,7 @@ impl Taking<'_, '_> {
             let base = bases.get(&key).filter(|base| collection.birth(base) == collection.birth(&incoming.record));
             // A version older than the one it comes from is one that somebody put back.
             if base.is_some_and(|base| collection.version(&incoming.record) < collection.version(base)) {
+                self.report.passed_over = true;
                 continue;
             }
             self.one(table, base, incoming)?;
@@ -142,7 +143,8 @@ impl Taking<'_, '_> {
             Some(ours) => self.merge(table, &key, base, ours, &theirs)?,
             None => theirs,
         };
-        let merged = collection.settle(merged)?;
+        let mut merged = collection.settle(merged)?;
+        self.tell_edit(table, base, ours.as_ref(), &mut merged);
         if let Some(tombstone) = tombstones::get(self.tx, collection.name, &key)?
             && is_dead(table, &tombstone, &merged)?
         {
@@ -159,6 +161,17 @@ impl Taking<'_, '_> {
             self.arrived.insert(key);
         }
         table.put(self.cx, self.tx, ours, merged)
+    }
+
+    /// What somebody wrote into a file by hand without a new time gets one, so that others know it for a change.
+    fn tell_edit(&self, table: &dyn Table, base: Option<&Record>, ours: Option<&Record>, merged: &mut Record) {
+        let collection = table.collection();
+        let (Some(field), Some(base), Some(ours)) = (collection.version_field(), base, ours) else { return };
+        let is_same = |one: &Record, other: &Record| collection.version(one) == collection.version(other);
+        if is_same(base, ours) && is_same(ours, merged) && ours != merged {
+            let last = collection.version(merged).parse().unwrap_or(self.cx.now);
+            merged.insert(field.into(), Value::String(issues::after(self.cx, last).to_string()));
+        }
     }
 
     /// Of the issues that are new, those to which lines may belong that were passed over before: some wait in the

@@ -301,3 +301,143 @@ fn worktrees_that_are_gone_are_forgotten() {
     commit(&clone, "last");
     assert_eq!(clone.places(), [""]);
 }
+
+#[test]
+fn on_a_branch_from_before_there_was_a_store_git_leaves_it_alone() {
+    let machine = Machine::new(1);
+    let clone = machine.clone(0);
+    let id = create(&clone, "one");
+    commit(&clone, "made");
+    clone.git(&["checkout", "--quiet", "--orphan", "old"]);
+    clone.git(&["rm", "--quiet", "-r", "--force", "."]);
+    fs::write(clone.dir.join("code"), "").expect("a file");
+    clone.git(&["add", "--all"]);
+    clone.git(&["commit", "--quiet", "--message=other work"]);
+    assert_eq!(clone.git(&["ls-files"]), "code\n");
+    clone.git(&["checkout", "--quiet", "main"]);
+    assert_eq!(field(&clone, &id, "title"), json!("one"));
+    assert!(clone.json(&["history", &id]).as_array().is_some_and(|lines| !lines.is_empty()), "and not from its files");
+}
+
+#[test]
+fn what_is_removed_and_made_again_is_there_again_everywhere() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let (child, parent) = (create(&clone, "child"), create(&clone, "parent"));
+    for command in ["add", "remove", "add"] {
+        clone.pn(&["dep", command, &child, &parent]);
+        shared(&clone, command);
+        pull(&mate);
+        let deps = mate.json(&["dep", "list", &child]);
+        assert_eq!(deps.as_array().map(Vec::len), Some(usize::from(command == "add")), "{command}: {deps}");
+    }
+    assert_eq!(clone.exported(), mate.exported());
+}
+
+#[test]
+fn what_an_authoritative_import_dropped_comes_back_with_the_next_merge() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let id = create(&clone, "old");
+    shared(&clone, "made");
+    pull(&mate);
+    mate.pn(&["update", &id, "--title", "new"]);
+    mate.pn(&["close", &id]);
+    shared(&mate, "changed");
+    pull(&clone);
+    clone.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    clone.pn(&["import", "--authoritative"]);
+    assert_eq!(field(&clone, &id, "title"), json!("old"));
+    commit(&clone, "dropped");
+    pull(&clone);
+    assert_eq!((field(&clone, &id, "title"), field(&clone, &id, "status")), (json!("new"), json!("closed")));
+}
+
+#[test]
+fn both_sides_of_a_conflict_that_git_left_in_a_file_are_merged_field_by_field() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let id = create(&clone, "a task");
+    shared(&clone, "made");
+    pull(&mate);
+    // As in a clone that has no driver.
+    fs::create_dir_all(clone.dir.join(".git/info")).expect("a directory");
+    fs::write(clone.dir.join(".git/info/attributes"), ".pensa/*.jsonl merge=text\n").expect("a rule");
+    mate.pn(&["update", &id, "--title", "theirs"]);
+    mate.pn(&["update", &id, "--priority", "p0"]);
+    shared(&mate, "theirs");
+    clone.pn(&["update", &id, "--title", "ours"]);
+    commit(&clone, "ours");
+    clone.git(&["fetch", "--quiet", "origin"]);
+    clone.try_git(&["merge", "--no-edit", "origin/main"]).expect_err("no driver, so git leaves marks");
+    assert!(clone.try_pn(&["import"]).expect_err("refused").contains("mark of a conflict"));
+    let file = clone.dir.join(".pensa/issues.jsonl");
+    let text = fs::read_to_string(&file).expect("a file");
+    let kept: String = text.lines().filter(|line| line.starts_with('{')).map(|line| format!("{line}\n")).collect();
+    assert_eq!(kept.lines().count(), 2, "{text}");
+    fs::write(&file, kept).expect("mended as the hint says");
+    clone.pn(&["import"]);
+    assert_eq!((field(&clone, &id, "title"), field(&clone, &id, "priority")), (json!("ours"), json!("p0")));
+    assert_eq!(conflicts(&clone), [(json!("title"), json!("ours"), json!("theirs"))]);
+}
+
+#[test]
+fn files_taken_from_another_branch_do_not_spoil_its_merge() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let id = create(&clone, "a task");
+    shared(&clone, "made");
+    pull(&mate);
+    mate.pn(&["update", &id, "--priority", "p0"]);
+    shared(&mate, "urgent");
+    clone.pn(&["update", &id, "--title", "newer"]);
+    commit(&clone, "titled");
+    clone.git(&["fetch", "--quiet", "origin"]);
+    clone.git(&["checkout", "--quiet", "origin/main", "--", ".pensa"]);
+    commit(&clone, "with their files");
+    clone.git(&["merge", "--quiet", "--no-edit", "origin/main"]);
+    assert_eq!((field(&clone, &id, "title"), field(&clone, &id, "priority")), (json!("newer"), json!("p0")));
+}
+
+#[test]
+fn an_edit_by_hand_is_a_change_like_others() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let id = create(&clone, "xx");
+    shared(&clone, "made");
+    pull(&mate);
+    let file = clone.dir.join(".pensa/issues.jsonl");
+    for (from, to) in [("xx", "yy"), ("yy", "xx")] {
+        let before = field(&clone, &id, "updated_at");
+        let text = fs::read_to_string(&file).expect("a file");
+        fs::write(&file, text.replace(&format!("\"{from}\""), &format!("\"{to}\""))).expect("edited");
+        shared(&clone, to);
+        assert_eq!(field(&clone, &id, "title"), json!(to));
+        assert!(field(&clone, &id, "updated_at").as_str() > before.as_str(), "it has a time of its own");
+        pull(&mate);
+        assert_eq!(field(&mate, &id, "title"), json!(to));
+    }
+}
+
+#[test]
+fn a_fresh_clone_that_looks_at_old_commits_learns_nothing_from_them() {
+    let machine = Machine::new(1);
+    let clone = machine.clone(0);
+    let id = create(&clone, "first");
+    commit(&clone, "made");
+    for title in ["second", "third", "fourth"] {
+        clone.pn(&["update", &id, "--title", title]);
+        commit(&clone, title);
+    }
+    clone.git(&["push", "--quiet", "origin", "main"]);
+    let dir = machine.path("fresh");
+    clone.git(&["clone", "--quiet", "../shared.git", dir.to_str().expect("UTF-8")]);
+    let fresh = clone.at(&dir);
+    fresh.pn(&["hooks", "install"]);
+    assert_eq!(field(&fresh, &id, "title"), json!("fourth"));
+    for old in ["main~3", "main~1", "main~2", "main"] {
+        fresh.git(&["checkout", "--quiet", old]);
+        assert_eq!(field(&fresh, &id, "title"), json!("fourth"), "at {old}");
+    }
+    assert_eq!(conflicts(&fresh), []);
+}
