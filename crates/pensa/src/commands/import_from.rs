@@ -4,7 +4,7 @@ use pensa_client::Client;
 use pensa_core::agent::{Lifecycle, TypeName};
 use pensa_core::ops::agent::{Import, ImportedSession};
 use pensa_core::session::{EntryType, NewEntry, OpenedBy};
-use pensa_core::{Code, Error, Result};
+use pensa_core::{Code, Result};
 use pensa_engine::meter;
 use pensa_interop::daycare::{self, Found};
 use serde::Serialize;
@@ -93,19 +93,21 @@ fn take(client: &Client, op: Import, lines_skipped: usize, report: &mut Report) 
 
 fn import(agent: daycare::Agent, no_redact: bool) -> Result<Import> {
     let last = agent.sessions.len().saturating_sub(1);
-    let sessions = agent.sessions.into_iter().enumerate().map(|(at, session)| ImportedSession {
-        opened_by: match session.opened_by {
-            daycare::OpenedBy::Start => OpenedBy::Start,
-            daycare::OpenedBy::Reset => OpenedBy::Reset,
-            daycare::OpenedBy::Compaction => OpenedBy::Compaction,
-        },
-        inference_session_id: agent.inference_session_id.clone().filter(|_| at == last),
-        reset_message: session.reset_message,
-        created_at: session.at,
-        entries: session.entries.into_iter().map(entry).collect(),
+    let sessions = agent.sessions.into_iter().enumerate().map(|(at, session)| {
+        Ok(ImportedSession {
+            opened_by: match session.opened_by {
+                daycare::OpenedBy::Start => OpenedBy::Start,
+                daycare::OpenedBy::Reset => OpenedBy::Reset,
+                daycare::OpenedBy::Compaction => OpenedBy::Compaction,
+            },
+            inference_session_id: agent.inference_session_id.clone().filter(|_| at == last),
+            reset_message: session.reset_message,
+            created_at: session.at,
+            entries: session.entries.into_iter().map(entry).collect::<Result<_>>()?,
+        })
     });
     Ok(Import {
-        sessions: sessions.collect(),
+        sessions: sessions.collect::<Result<_>>()?,
         id: agent.id.parse()?,
         // The descriptor has it as it was.
         agent_type: agent.kind.parse().or_else(|_| "unknown".parse::<TypeName>())?,
@@ -128,13 +130,13 @@ fn import(agent: daycare::Agent, no_redact: bool) -> Result<Import> {
 }
 
 /// A type that cannot be one here is kept with the data.
-fn entry(entry: daycare::Entry) -> NewEntry {
+fn entry(entry: daycare::Entry) -> Result<NewEntry> {
     let daycare::Entry { kind, at, mut data } = entry;
     let entry_type = kind.parse::<EntryType>().or_else(|_| {
         data.insert("type".into(), Value::String(kind));
-        "unknown".parse::<EntryType>()
-    });
-    NewEntry { entry_type: entry_type.unwrap_or_else(|_: Error| unreachable!("a type")), at, data }
+        "unknown".parse()
+    })?;
+    Ok(NewEntry { entry_type, at, data })
 }
 
 impl Render for Report {

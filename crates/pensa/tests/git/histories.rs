@@ -105,13 +105,13 @@ impl History {
         self.model.acknowledged(at, What::Commented { issue, comment });
     }
 
-    /// Links go from larger ids to smaller ones, so that no cycle closes.
+    /// Links go from younger issues to older ones, so that no cycle closes.
     fn link(&mut self, at: usize) {
         let (Some(a), Some(b)) = (self.some_issue(at), self.some_issue(at)) else { return };
         if a == b {
             return;
         }
-        let pair = if a > b { (a, b) } else { (b, a) };
+        let pair = if self.model.age(&a) > self.model.age(&b) { (a, b) } else { (b, a) };
         let (command, what) = match self.model.has_link(at, &pair) {
             Some(true) => ("remove", What::Unlinked { pair: pair.clone() }),
             Some(false) => ("add", What::Linked { pair: pair.clone() }),
@@ -308,18 +308,19 @@ impl History {
     }
 }
 
-/// The number that a test run begins with; printed, so that a failure can be repeated.
-fn first_seed(test: u64) -> u64 {
+/// The number that a test run begins with; each is printed, so that a failure can be repeated. A soak explores; what
+/// decides about a change tries the same histories every time.
+fn first_seed(test: u64, explores: bool) -> u64 {
     let given = env::var("PENSA_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
-    given.unwrap_or_else(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-        u64::try_from(now.as_micros()).unwrap_or_default().wrapping_mul(31) + test * 1_000_003
-    })
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    let begin = if explores { u64::try_from(now.as_micros()).unwrap_or_default().wrapping_mul(31) } else { 0 };
+    given.unwrap_or(begin + test * 1_000_003)
 }
 
 fn try_many(test: u64) {
-    let count = env::var("PENSA_HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(IN_CI);
-    let (first, machine) = (first_seed(test), Machine::new(CLONES));
+    let wanted: Option<u64> = env::var("PENSA_HISTORIES").ok().and_then(|count| count.parse().ok());
+    let (count, machine) = (wanted.unwrap_or(IN_CI), Machine::new(CLONES));
+    let first = first_seed(test, wanted.is_some());
     for seed in (0..count).map(|at| first.wrapping_add(at)) {
         println!("PENSA_TEST_SEED={seed} PENSA_HISTORIES=1");
         let mut history = History::new(machine.copy(), seed);

@@ -86,17 +86,25 @@ impl Model {
         self.stores.get(&store).into_iter().flatten().map(|change| &self.changes[*change])
     }
 
-    /// The issues that a store has now, as far as deletions go.
+    /// The issues that a store has now, as far as deletions go, oldest first: ids are random, and the same seed must
+    /// lead to the same history.
     pub(crate) fn issues(&self, store: usize) -> Vec<String> {
         let mut there = BTreeMap::new();
         for what in self.known(store) {
             match what {
-                What::Created { issue } | What::Set { issue, .. } => drop(there.insert(issue.clone(), true)),
-                What::Deleted { issue } => drop(there.insert(issue.clone(), false)),
+                What::Created { issue } | What::Set { issue, .. } => drop(there.insert(self.age(issue), true)),
+                What::Deleted { issue } => drop(there.insert(self.age(issue), false)),
                 _ => {}
             }
         }
-        there.into_iter().filter_map(|(issue, there)| there.then_some(issue)).collect()
+        let alive = there.into_iter().filter_map(|(age, there)| there.then_some(age));
+        alive.filter_map(|age| self.changes.get(age).and_then(created)).collect()
+    }
+
+    /// The change that made an issue.
+    pub(crate) fn age(&self, wanted: &str) -> Change {
+        let made = |what: &What| created(what).is_some_and(|issue| issue == wanted);
+        self.changes.iter().position(made).unwrap_or(Change::MAX)
     }
 
     /// Whether a store knows a dependency, and whether it was ever removed there.
@@ -140,5 +148,12 @@ impl Model {
 
     pub(crate) fn was_deleted(&self, wanted: &str) -> bool {
         self.changes.iter().any(|what| matches!(what, What::Deleted { issue } if issue == wanted))
+    }
+}
+
+fn created(what: &What) -> Option<String> {
+    match what {
+        What::Created { issue } => Some(issue.clone()),
+        _ => None,
     }
 }
