@@ -218,7 +218,6 @@ impl Hooks {
     pub fn install(&self) -> Result<HooksReport> {
         let (_alone, dir) = self.begin()?;
         let (words, mut work) = (self.words()?, Work::default());
-        super::exclude(&self.repo.top.join(&self.project).join(StoreDir::NAME), &["db.sqlite*", "local/"])?;
         if prek::Config::of(&self.repo)?.has_entries() {
             work.notes.push("the hooks are entries for prek: prek install puts them into this clone".to_owned());
         } else {
@@ -228,6 +227,7 @@ impl Hooks {
                 self.install_hook(Place::look(dir.join(hook.name()), hook)?, &words, &mut work)?;
             }
         }
+        super::exclude(&self.repo.top.join(&self.project).join(StoreDir::NAME), &["db.sqlite*", "local/"])?;
         self.install_driver(&words, &mut work)?;
         self.report(work)
     }

@@ -136,6 +136,7 @@ pub(super) fn agree(
         let mut seen: Vec<String> = new.map(|content| git::blob_id(&content.bytes, like)).collect();
         let is_new_commit = last.as_ref().is_none_or(|known| known.agreement.head != head);
         let commit = head.as_ref().filter(|_| is_new_commit && waiting.iter().all(Vec::is_empty));
+        let commit = commit.filter(|commit| has_just(place, commit, contents));
         seen.extend(commit.map(|commit| format!("{}{commit}", seen_files::COMMIT)));
         seen_files::note(tx, &seen, cx.now)?;
     }
@@ -151,6 +152,17 @@ pub(super) fn agree(
     };
     agreements::put(tx, &place.name, &Agreement { copy, head }, events::last(tx)?, cx.now)?;
     sweep(store, tx)
+}
+
+/// Whether a commit has these contents.
+pub(super) fn has_just(place: &Place, commit: &str, contents: &Contents) -> bool {
+    COLLECTIONS.iter().zip(contents).all(|(collection, content)| {
+        let blob = git::blobs(&place.dir, &[commit], &collection.file_name()).pop().flatten();
+        match (blob, content) {
+            (Some(blob), Some(content)) => git::blob_id(&content.bytes, &blob) == blob,
+            (blob, content) => blob.is_none() && content.is_none(),
+        }
+    })
 }
 
 /// Makes a copy. What is the same as in the one before is a second name of that: copies never change.

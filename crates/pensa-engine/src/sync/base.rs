@@ -10,7 +10,7 @@ use pensa_core::Result;
 use pensa_core::sync::{COLLECTIONS, Collection, Record, lines, merge_files};
 use serde::Deserialize;
 
-use super::agreed::Known;
+use super::agreed::{Known, has_just};
 use super::files::{Content, Contents, bytes_of};
 use super::place::Place;
 use crate::db::Tx;
@@ -43,14 +43,7 @@ impl Base {
             return None;
         }
         // A commit of what was agreed on is nothing else.
-        let is_committed = COLLECTIONS.iter().zip(agreed).all(|(collection, agreed)| {
-            let blob = git::blobs(&place.dir, &[head], &collection.file_name()).pop().flatten();
-            match (blob, agreed) {
-                (Some(blob), Some(agreed)) => git::blob_id(&agreed.bytes, &blob) == blob,
-                (blob, agreed) => blob.is_none() && agreed.is_none(),
-            }
-        });
-        (!is_committed).then_some(head)
+        (!has_just(place, head, agreed)).then_some(head)
     }
 
     /// The base of the files that are wanted.
