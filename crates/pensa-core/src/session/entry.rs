@@ -301,7 +301,7 @@ mod tests {
             (r#"{"type":null}"#, "type is null, not a string"),
             (r#"{"type":["n"]}"#, "type is a list, not a string"),
             (r#"{"type":""}"#, "not a type of entry: \"\""),
-            (r#"{"type":"Note"}"#, "not a type of entry: \"Note\""),
+            (r#"{"type":"a note"}"#, "not a type of entry: \"a note\""),
             (r#"{"type":"reset","message":"m"}"#, "reset is not a type of entry but opens a session"),
             (r#"{"type":"start"}"#, "start is not a type of entry but opens a session"),
             (r#"{"type":"n","at":true}"#, "at is not a time: true"),
@@ -366,10 +366,12 @@ mod tests {
 
     #[test]
     fn types_are_plain_words() {
-        for good in ["note", "rlm_tool_call", "x", "0", "a.b-c_d", &"a".repeat(64), "restart", "reset_all"] {
+        for good in
+            ["note", "rlm_tool_call", "x", "0", "somethingNew", "a.b-c_d", &"a".repeat(64), "restart", "reset_all"]
+        {
             assert_eq!(good.parse::<EntryType>().expect(good).as_str(), good);
         }
-        for bad in ["", "A", "a b", "a/b", "ä", "a\0", "\u{1b}[31m", "a\n", "start", "reset", &"a".repeat(65)] {
+        for bad in ["", "a b", "a/b", "ä", "a\0", "\u{1b}[31m", "a\n", "start", "reset", &"a".repeat(65)] {
             assert!(bad.parse::<EntryType>().is_err(), "{bad:?}");
         }
     }
