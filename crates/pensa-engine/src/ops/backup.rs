@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::backup;
 use crate::context::Context;
-use crate::db::{Db, NewEvent, Tx, params, snapshot};
+use crate::db::{Db, Tx, params, snapshot};
 use crate::execute::Execute;
 use crate::home::Home;
 use crate::journal::Journal;
@@ -141,15 +141,5 @@ fn log(cx: &Context<'_>, tx: &Tx<'_>, file: &Path) -> Result<()> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let mut detail = Map::new();
     detail.insert("file".into(), event::change(Value::Null, name));
-    tx.append_event(&NewEvent {
-        subject_kind: "store",
-        subject_id: &cx.store.id()?,
-        issue_id: None,
-        event_type: EventType::Restored,
-        actor: &cx.actor,
-        token_id: cx.token.as_deref(),
-        detail,
-        at: cx.now,
-    })
-    .map(drop)
+    events::append(cx, tx, ("store", &cx.store.id()?), None, EventType::Restored, detail).map(drop)
 }

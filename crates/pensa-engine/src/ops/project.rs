@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::context::Context;
-use crate::db::{NewEvent, Tx};
+use crate::db::Tx;
 use crate::execute::Execute;
 use crate::tables::{answers, events, projects};
 
@@ -21,17 +21,7 @@ fn log(cx: &Context<'_>, tx: &Tx<'_>, kind: &'static str, id: &str, what: EventT
             detail.insert(name, event::change(Value::Null, value));
         }
     }
-    tx.append_event(&NewEvent {
-        subject_kind: kind,
-        subject_id: id,
-        issue_id: None,
-        event_type: what,
-        actor: &cx.actor,
-        token_id: cx.token.as_deref(),
-        detail,
-        at: cx.now,
-    })
-    .map(drop)
+    events::append(cx, tx, (kind, id), None, what, detail).map(drop)
 }
 
 impl Execute for project::Create {

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::shared;
 use crate::context::Context;
-use crate::db::{NewEvent, Tx};
+use crate::db::Tx;
 use crate::ops::undo;
-use crate::tables::{conflicts, issues, tombstones};
+use crate::tables::{conflicts, events, issues, tombstones};
 
 /// Notes a conflict; false if it was known.
 pub(super) fn found(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<bool> {
@@ -36,17 +36,7 @@ fn log(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict, event_type: EventType
     let is_there = issues::get(tx, &issue)?.is_some();
     let mut detail = Map::new();
     detail.insert("conflict".into(), change);
-    tx.append_event(&NewEvent {
-        subject_kind: "issue",
-        subject_id: issue.as_str(),
-        issue_id: is_there.then_some(&issue),
-        event_type,
-        actor: &cx.actor,
-        token_id: cx.token.as_deref(),
-        detail,
-        at: cx.now,
-    })
-    .map(drop)
+    events::append(cx, tx, ("issue", issue.as_str()), is_there.then_some(&issue), event_type, detail).map(drop)
 }
 
 /// The issue that a conflict is about.

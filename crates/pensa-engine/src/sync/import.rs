@@ -16,8 +16,8 @@ use super::files::{Content, Contents, bytes_of};
 use super::place::Place;
 use super::{conflict, export, files, load, take};
 use crate::context::Context;
-use crate::db::{NewEvent, Tx, params};
-use crate::tables::seen_files;
+use crate::db::{Tx, params};
+use crate::tables::{events, seen_files};
 use crate::{backup, error, git};
 
 /// Most remarks that are told one by one.
@@ -306,17 +306,7 @@ pub(super) fn log(cx: &Context<'_>, tx: &Tx<'_>, counts: [i64; COLLECTIONS.len()
     for (count, collection) in counts.iter().zip(COLLECTIONS) {
         detail.insert(collection.name.into(), json!({"old": null, "new": count}));
     }
-    tx.append_event(&NewEvent {
-        subject_kind: "store",
-        subject_id: &cx.store.id()?,
-        issue_id: None,
-        event_type: EventType::Imported,
-        actor: &cx.actor,
-        token_id: cx.token.as_deref(),
-        detail,
-        at: cx.now,
-    })
-    .map(drop)
+    events::append(cx, tx, ("store", &cx.store.id()?), None, EventType::Imported, detail).map(drop)
 }
 
 /// Removes everything that files can bring back.

@@ -10,7 +10,8 @@ use pensa_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::db::{NewEvent, Param, Row, Tx, params};
+use crate::db::{Param, Row, Tx, params};
+use crate::tables::events;
 
 const COLUMNS: &str = "a.id, a.type, a.name, a.parent_id, a.descriptor, a.active_session_id, a.permissions, a.tokens, \
      a.stats, a.lifecycle, a.created_at, a.updated_at";
@@ -187,17 +188,7 @@ pub(crate) fn log(
     event_type: EventType,
     detail: Map<String, Value>,
 ) -> Result<()> {
-    tx.append_event(&NewEvent {
-        subject_kind: "agent",
-        subject_id: id.as_str(),
-        issue_id: None,
-        event_type,
-        actor: &cx.actor,
-        token_id: cx.token.as_deref(),
-        detail,
-        at: cx.now,
-    })
-    .map(drop)
+    events::append(cx, tx, ("agent", id.as_str()), None, event_type, detail).map(drop)
 }
 
 /// Stores a changed agent and logs the change; leaves everything alone if nothing changed.

@@ -10,6 +10,19 @@ use crate::context::Context;
 use crate::db::{NewEvent, Row, Tx, params};
 use crate::tables::operations::Line;
 
+/// Appends a line about something, by its kind and id, and the issue that concerns; gives back the line's number.
+pub(crate) fn append(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    (subject_kind, subject_id): (&'static str, &str),
+    issue_id: Option<&IssueId>,
+    event_type: EventType,
+    detail: Map<String, Value>,
+) -> Result<i64> {
+    let (actor, token_id) = (cx.actor.as_str(), cx.token.as_deref());
+    tx.append_event(&NewEvent { subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, at: cx.now })
+}
+
 /// Logs what happened to an issue.
 pub(crate) fn log(
     cx: &Context<'_>,
@@ -20,17 +33,7 @@ pub(crate) fn log(
 ) -> Result<()> {
     // The row of a deleted issue is gone, so its last event stands on its own.
     let issue_id = (event_type != EventType::Deleted).then_some(id);
-    tx.append_event(&NewEvent {
-        subject_kind: "issue",
-        subject_id: id.as_str(),
-        issue_id,
-        event_type,
-        actor: &cx.actor,
-        token_id: cx.token.as_deref(),
-        detail,
-        at: cx.now,
-    })
-    .map(drop)
+    append(cx, tx, ("issue", id.as_str()), issue_id, event_type, detail).map(drop)
 }
 
 /// Logs that something was taken back. The detail says what changed, and as `undoes` which events that reverses.
@@ -42,16 +45,7 @@ pub(crate) fn log_undone(
     detail: Map<String, Value>,
 ) -> Result<Line> {
     let event_type = EventType::Undone;
-    let number = tx.append_event(&NewEvent {
-        subject_kind: "issue",
-        subject_id: id.as_str(),
-        issue_id: is_there.then_some(id),
-        event_type,
-        actor: &cx.actor,
-        token_id: cx.token.as_deref(),
-        detail: detail.clone(),
-        at: cx.now,
-    })?;
+    let number = append(cx, tx, ("issue", id.as_str()), is_there.then_some(id), event_type, detail.clone())?;
     Ok(Line {
         id: number,
         op: tx.operation(),

@@ -9,9 +9,9 @@ use pensa_core::{Code, Error, Result, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::db::{NewEvent, Param, Row, Tx, params};
+use crate::db::{Param, Row, Tx, params};
 use crate::replay::SessionRow;
-use crate::tables::agents;
+use crate::tables::{agents, events};
 
 const COLUMNS: &str = "s.id, s.agent_id, s.opened_by, s.inference_session_id, s.reset_message, s.issue_id, s.run_id, \
      s.created_at, s.ended_at";
@@ -158,15 +158,5 @@ pub(crate) fn log(
     event_type: EventType,
     detail: Map<String, Value>,
 ) -> Result<()> {
-    tx.append_event(&NewEvent {
-        subject_kind: "session",
-        subject_id: id.as_str(),
-        issue_id: None,
-        event_type,
-        actor: &cx.actor,
-        token_id: cx.token.as_deref(),
-        detail,
-        at: cx.now,
-    })
-    .map(drop)
+    events::append(cx, tx, ("session", id.as_str()), None, event_type, detail).map(drop)
 }

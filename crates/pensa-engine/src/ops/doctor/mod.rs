@@ -13,12 +13,12 @@ use serde_json::{Map, Value};
 
 use super::backup::own_dir;
 use crate::context::Context;
-use crate::db::{NewEvent, Tx, params};
+use crate::db::{Tx, params};
 use crate::execute::Execute;
 use crate::git;
 use crate::recover;
 use crate::sync::{self, Place};
-use crate::tables::{deps, issues};
+use crate::tables::{deps, events, issues};
 
 /// A claim without a sign of life for this long is called stale.
 const STALE: Span = Span::from_millis(24 * 3_600_000);
@@ -60,16 +60,17 @@ fn log_fix(cx: &Context<'_>, tx: &Tx<'_>, issue: Option<&IssueId>, what: &str, r
     detail.insert("fix".into(), event::change(Value::Null, what));
     // The row of the issue may be what was missing.
     let there = issue.map(|id| issues::get(tx, id)).transpose()?.flatten();
-    tx.append_event(&NewEvent {
-        subject_kind: if there.is_some() { "issue" } else { "store" },
-        subject_id: &there.as_ref().map_or_else(|| cx.store.id(), |issue| Ok(issue.id.to_string()))?,
-        issue_id: there.as_ref().map(|issue| &issue.id),
-        event_type: EventType::Fixed,
-        actor: &cx.actor,
-        token_id: cx.token.as_deref(),
+    events::append(
+        cx,
+        tx,
+        (
+            if there.is_some() { "issue" } else { "store" },
+            &there.as_ref().map_or_else(|| cx.store.id(), |issue| Ok(issue.id.to_string()))?,
+        ),
+        there.as_ref().map(|issue| &issue.id),
+        EventType::Fixed,
         detail,
-        at: cx.now,
-    })?;
+    )?;
     report.fixes_applied.push(what.to_owned());
     Ok(())
 }
