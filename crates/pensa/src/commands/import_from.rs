@@ -14,7 +14,7 @@ use crate::cli::{FromDaycare, ImportFrom, Options};
 use crate::connect;
 use crate::output::Output;
 use crate::progress::watched;
-use crate::render::{Render, Screen};
+use crate::render::{Render, Screen, agents};
 
 /// What came of it.
 #[derive(Debug, Default, Serialize)]
@@ -143,9 +143,7 @@ impl Render for Report {
     fn render(&self, screen: &mut Screen) {
         let Self { agents_imported, sessions, entries, redactions, lines_skipped, .. } = self;
         screen.plain(&format!("{agents_imported} agents, {sessions} sessions, {entries} entries")).end();
-        if *redactions > 0 {
-            screen.plain(&format!("{redactions} secrets were left out")).end();
-        }
+        agents::redactions(screen, *redactions);
         if *lines_skipped > 0 {
             screen.plain(&format!("{lines_skipped} lines could not be read")).end();
         }

@@ -122,6 +122,15 @@ impl Render for Vec<Session> {
     }
 }
 
+/// What was not stored, for it is best changed where it was given out too.
+pub(crate) fn redactions(screen: &mut Screen, count: i64) {
+    match count {
+        0 => {}
+        1 => screen.plain("1 secret was left out").end(),
+        many => screen.plain(&format!("{many} secrets were left out")).end(),
+    }
+}
+
 impl Render for Appended {
     fn render(&self, screen: &mut Screen) {
         let entries = match (self.first, self.last) {
@@ -129,6 +138,7 @@ impl Render for Appended {
             (first, last) => format!("entries {first} to {last}"),
         };
         screen.plain(&format!("appended {entries} to ")).id(&self.session_id).end();
+        redactions(screen, self.redactions);
     }
 
     fn ids(&self) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! How answers look to a person: dense lines, a little colour, and no character from data that a terminal obeys.
 
-mod agents;
+pub(crate) mod agents;
 mod answers;
 mod screen;
 mod server;

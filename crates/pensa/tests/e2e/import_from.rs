@@ -125,6 +125,9 @@ fn secrets_do_not_reach_the_disk(pn: &Sandbox) {
     let entries = elements(&pn.pn(["session", "history", &id]).ok_json());
     assert!(text(&entries[0]["data"]["text"]).starts_with("use [REDACTED:github-pat] for"), "{entries:?}");
     assert!(!is_on_disk(&store, &secret()));
+    let said = pn.pn(["session", "append", &id, "--type", "note", "--data", &data]).ok();
+    assert!(said.ends_with("\n2 secrets were left out\n"), "{said}");
+    assert!(!is_on_disk(&store, &secret()));
     let kept = pn.pn(["session", "append", &id, "--type", "note", "--data", &data, "--no-redact"]).ok_json();
     assert_eq!(kept["redactions"], 0);
     assert!(is_on_disk(&store, &secret()), "it was asked for");
