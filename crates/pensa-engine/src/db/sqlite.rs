@@ -68,7 +68,7 @@ impl Database {
         if version == migrations::SCHEMA_VERSION && is_wal {
             return Ok(database);
         }
-        database.refuse_wrong_version(version)?;
+        let version = database.true_version()?;
         if version > migrations::SCHEMA_VERSION {
             return Err(newer(&database.path, version));
         }
@@ -158,14 +158,17 @@ impl Database {
     }
 
     /// The version stands in the file's head, where one bit can make it any other. The list of migrations knows better.
-    fn refuse_wrong_version(&self, version: i64) -> Result<()> {
+    /// Both are read at one moment: somebody else may be bringing the database up to date.
+    fn true_version(&self) -> Result<i64> {
+        let _moment = self.begin_read()?;
+        let version = self.version()?;
         let has_list = "SELECT COUNT(*) FROM sqlite_schema WHERE name = '_migrations'";
         if self.one::<i64>(has_list).map_err(|e| self.failed(e))? == 0 {
-            return Ok(());
+            return Ok(version);
         }
         let listed: i64 = self.one("SELECT COUNT(*) FROM _migrations").map_err(|e| self.failed(e))?;
         if listed == version {
-            return Ok(());
+            return Ok(version);
         }
         let message = format!("{} says it has schema {version}, and lists {listed}", self.path.display());
         Err(Error::new(Code::Corrupt, message).hint("move it away; what is known besides is then used to rebuild it"))
