@@ -75,8 +75,10 @@ pub fn configure_if_named(top: &Path) -> Result<()> {
     if !attributes::name_driver(&String::from_utf8_lossy(&rules)) {
         return Ok(());
     }
-    let git_knows = super::run(super::git(top).args(["config", "--get", DRIVER_KEY]))?.line().is_some();
-    match Repo::around(top).filter(|_| !git_knows) {
+    if super::run(super::git(top).args(["config", "--get", DRIVER_KEY]))?.line().is_some() {
+        return Ok(());
+    }
+    match Repo::around(top) {
         Some(repo) => configure(&repo, &program()?).map(drop),
         None => Ok(()),
     }

@@ -15,6 +15,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -55,14 +56,23 @@ pub const INDEX_IS_LOCKED: &str = "git's index is locked";
 pub fn stage(project: &Path, files: &[PathBuf]) -> Result<()> {
     let project = fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
     let own = work_tree(&mut git(&project));
-    // The repository that git itself is busy with, if we are in one of its hooks.
-    let at_hand = work_tree(&mut plain()).filter(|top| project.starts_with(top));
-    match (own, at_hand) {
-        (Some(own), Some(at_hand)) if own != at_hand => add(git(&project), files),
-        (_, Some(_)) => add(plain(), files).and_then(|()| add_to_index_in_waiting(files)),
-        (Some(_), None) => add(git(&project), files),
-        (None, None) => Ok(()),
+    match at_hand(&project) {
+        Some((top, index)) if own.as_ref().is_none_or(|own| *own == top) => {
+            add(plain(), files).and_then(|()| add_to_index_in_waiting(&index, files))
+        }
+        _ if own.is_some() => add(git(&project), files),
+        _ => Ok(()),
     }
+}
+
+/// The work tree around a project that git itself is busy with, if we are in one of its hooks, and its index.
+fn at_hand(project: &Path) -> Option<(PathBuf, PathBuf)> {
+    if SURROUNDINGS.iter().all(|name| std::env::var_os(name).is_none()) {
+        return None;
+    }
+    let told = run(plain().args(["rev-parse", "--show-toplevel", "--git-path", "index"])).ok()?;
+    let [top, index] = told.lines()?.map(PathBuf::from);
+    project.starts_with(&top).then_some((top, index))
 }
 
 fn add(mut git: Command, files: &[PathBuf]) -> Result<()> {
@@ -85,12 +95,10 @@ fn add(mut git: Command, files: &[PathBuf]) -> Result<()> {
 
 /// `git commit FILE` commits from an index of its own. The index that is to be the repository's afterwards lies
 /// ready under another name; without the files it would say that they were put back to what they were.
-fn add_to_index_in_waiting(files: &[PathBuf]) -> Result<()> {
-    let index = run(plain().args(["rev-parse", "--git-path", "index"]))?.line();
-    let is_of_one_commit = |name: &OsStr| name.to_string_lossy().starts_with("next-index-");
-    let Some(index) = index.map(PathBuf::from).filter(|index| index.file_name().is_some_and(is_of_one_commit)) else {
+fn add_to_index_in_waiting(index: &Path, files: &[PathBuf]) -> Result<()> {
+    if !index.file_name().is_some_and(|name| name.to_string_lossy().starts_with("next-index-")) {
         return Ok(());
-    };
+    }
     let waiting = index.with_file_name("index.lock");
     if waiting.is_file() {
         let mut git = plain();
@@ -215,13 +223,17 @@ pub(crate) fn changes(dir: &Path, commit: &str, file: &str, limit: usize) -> Vec
     text.unwrap_or_default().lines().filter_map(changed).collect()
 }
 
-/// The ids of a file of a directory in these commits; none where it is not.
-pub(crate) fn blobs(dir: &Path, commits: &[&str], file: &str) -> Vec<Option<String>> {
-    let names: String = commits.iter().map(|commit| format!("{commit}:./{file}\n")).collect();
+/// The ids of files of a directory in commits; none where one is not.
+pub(crate) fn blobs<'n>(dir: &Path, wanted: impl IntoIterator<Item = (&'n str, &'n str)>) -> Vec<Option<String>> {
+    let names: Vec<String> = wanted.into_iter().map(|(commit, file)| format!("{commit}:./{file}\n")).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let (count, names) = (names.len(), names.concat());
     let asked = run_with(git(dir).args(["cat-file", "--batch-check=%(objecttype) %(objectname)"]), names.into_bytes());
     let text = asked.map(|told| String::from_utf8_lossy(&told.stdout).into_owned()).unwrap_or_default();
     let mut ids: Vec<_> = text.lines().map(|line| line.strip_prefix("blob ").map(str::to_owned)).collect();
-    ids.resize(commits.len(), None);
+    ids.resize(count, None);
     ids
 }
 
@@ -283,9 +295,9 @@ impl Repo {
     fn around(dir: &Path) -> Option<Self> {
         // Most directories outside a repository are known for that without asking git.
         dir.ancestors().find(|above| above.join(".git").exists())?;
-        let top = work_tree(&mut git(dir))?;
-        let common = run(git(&top).args(["rev-parse", "--git-common-dir"])).ok()?.line()?;
-        Some(Self { common: fs::canonicalize(top.join(common)).ok()?, top })
+        let told = run(git(dir).args(["rev-parse", "--show-toplevel", "--git-common-dir"])).ok()?;
+        let [top, common] = told.lines()?.map(PathBuf::from);
+        Some(Self { common: fs::canonicalize(dir.join(common)).ok()?, top })
     }
 
     fn git(&self) -> Command {
@@ -319,6 +331,13 @@ impl Told {
         let line = text.strip_suffix('\n').unwrap_or(&text);
         (self.success && !line.is_empty()).then(|| line.to_owned())
     }
+
+    /// The lines that were printed, if git succeeded and printed just so many.
+    fn lines<const COUNT: usize>(self) -> Option<[String; COUNT]> {
+        let text = self.line()?;
+        let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        lines.try_into().ok()
+    }
 }
 
 /// Runs git to its end, or ends it when it takes too long.
@@ -338,32 +357,35 @@ fn run_with(command: &mut Command, input: Vec<u8>) -> Result<Told> {
     }
     let (stdout, stderr) = (drain(child.stdout.take()), drain(child.stderr.take()));
     let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(status) = child.try_wait().map_err(failed)? {
-            return Ok(Told {
-                success: status.success(),
-                stdout: stdout.join().unwrap_or_default(),
-                stderr: String::from_utf8_lossy(&stderr.join().unwrap_or_default()).into_owned(),
-            });
+    let rest = || deadline.saturating_duration_since(Instant::now());
+    if let Ok(stdout) = stdout.recv_timeout(rest())
+        && let Ok(stderr) = stderr.recv_timeout(rest())
+    {
+        // It has nothing left to say, so it ends in this moment.
+        while !rest().is_zero() {
+            if let Some(status) = child.try_wait().map_err(failed)? {
+                let stderr = String::from_utf8_lossy(&stderr).into_owned();
+                return Ok(Told { success: status.success(), stdout, stderr });
+            }
+            thread::sleep(Duration::from_micros(100));
         }
-        if Instant::now() >= deadline {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(Error::new(Code::Timeout, format!("git took longer than {} s", PATIENCE.as_secs())));
-        }
-        thread::sleep(Duration::from_millis(1));
     }
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(Error::new(Code::Timeout, format!("git took longer than {} s", PATIENCE.as_secs())))
 }
 
 /// Reads a pipe to its end, so that nobody waits for the other side of it.
-fn drain(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
+fn drain(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+    let (done, all) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
             let _ = pipe.read_to_end(&mut bytes);
         }
-        bytes
-    })
+        let _ = done.send(bytes);
+    });
+    all
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ pub(super) fn agree(
     passed_over: bool,
 ) -> Result<()> {
     let store = cx.store.dir()?;
-    let head = git::head(&place.project);
+    let head = place.head();
     let last = last(store, tx, place)?;
     let same = last.as_ref().map_or(Ok([false; COLLECTIONS.len()]), |known| known.has(contents))?;
     if !passed_over {
@@ -156,12 +156,11 @@ pub(super) fn agree(
 
 /// Whether a commit has these contents.
 pub(super) fn has_just(place: &Place, commit: &str, contents: &Contents) -> bool {
-    COLLECTIONS.iter().zip(contents).all(|(collection, content)| {
-        let blob = git::blobs(&place.dir, &[commit], &collection.file_name()).pop().flatten();
-        match (blob, content) {
-            (Some(blob), Some(content)) => git::blob_id(&content.bytes, &blob) == blob,
-            (blob, content) => blob.is_none() && content.is_none(),
-        }
+    let names = COLLECTIONS.map(Collection::file_name);
+    let blobs = git::blobs(&place.dir, names.iter().map(|name| (commit, name.as_str())));
+    blobs.into_iter().zip(contents).all(|(blob, content)| match (blob, content) {
+        (Some(blob), Some(content)) => git::blob_id(&content.bytes, &blob) == blob,
+        (blob, content) => blob.is_none() && content.is_none(),
     })
 }
 

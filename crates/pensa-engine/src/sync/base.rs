@@ -94,7 +94,7 @@ type End = (String, String);
 
 impl History<'_, '_> {
     fn blob(&self, commit: &str) -> Option<String> {
-        git::blobs(&self.place.dir, &[commit], &self.file).into_iter().next().flatten()
+        git::blobs(&self.place.dir, [(commit, self.file.as_str())]).pop().flatten()
     }
 
     /// What the file of a commit comes from: the nearest contents that the store has seen, put together if they are
@@ -127,7 +127,7 @@ impl History<'_, '_> {
         let changes = git::changes(&self.place.dir, head, &self.file, limit);
         let is_whole = changes.len() < limit;
         let commits: Vec<&str> = changes.iter().map(|changed| changed.commit.as_str()).collect();
-        let blobs = git::blobs(&self.place.dir, &commits, &self.file);
+        let blobs = git::blobs(&self.place.dir, commits.iter().map(|commit| (*commit, self.file.as_str())));
         let by_commit: HashMap<&str, (&git::Changed, Option<String>)> =
             changes.iter().zip(blobs).map(|(changed, blob)| (changed.commit.as_str(), (changed, blob))).collect();
         let mut ends = Vec::new();

@@ -71,10 +71,12 @@ pub(super) type News<'b> = [Vec<Line<'b>>; COLLECTIONS.len()];
 
 /// Takes the files of a place into the database; `authoritative` makes the database what the files are.
 pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative: bool) -> Result<Transfer> {
+    // Before the files are read: of a commit that is checked out in between, they must not seem to be what it has.
+    let head = place.head();
     if !authoritative
         && let Some(known) = agreed::last(cx.store.dir()?, tx, place)?
         && known.is_in(&place.dir)
-        && known.agreement.head == git::head(&place.project)
+        && known.agreement.head == head
     {
         let mut report = Report::default();
         notes_of_driver(cx, tx, &mut report)?;
@@ -177,7 +179,7 @@ pub(super) fn merge(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Con
 fn take_in(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents, report: &mut Report) -> Result<()> {
     let known = agreed::last(cx.store.dir()?, tx, place)?;
     let known = known.map(|known| known.contents().map(|contents| (known, contents))).transpose()?;
-    let head = git::head(&place.project);
+    let head = place.head();
     let rendered = match &known {
         Some(_) => None,
         // Nothing is known to be agreed on, but what stands there as the database has it is no news.

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use pensa_core::{Error, Result};
 
-use crate::error;
 use crate::store::{self, StoreDir};
+use crate::{error, git};
 
 /// A directory with the files of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +18,7 @@ pub(crate) struct Place {
     pub(crate) project: PathBuf,
     /// What it is called in the table of agreements; empty for the store's own.
     pub(crate) name: String,
+    head: OnceLock<Option<String>>,
 }
 
 impl Place {
@@ -25,8 +27,17 @@ impl Place {
         let project = store.project_dir();
         match worktree {
             Some(worktree) if worktree != project => Self::linked(project, worktree),
-            _ => Ok(Self { dir: store.root().to_owned(), project: project.to_owned(), name: String::new() }),
+            _ => Ok(Self::of(store.root().to_owned(), project.to_owned(), String::new())),
         }
+    }
+
+    fn of(dir: PathBuf, project: PathBuf, name: String) -> Self {
+        Self { dir, project, name, head: OnceLock::new() }
+    }
+
+    /// The commit that is checked out there, or was when this was first asked.
+    pub(super) fn head(&self) -> Option<String> {
+        self.head.get_or_init(|| git::head(&self.project)).clone()
     }
 
     fn linked(project: &Path, worktree: &Path) -> Result<Self> {
@@ -41,7 +52,7 @@ impl Place {
         let dir = worktree.join(StoreDir::NAME);
         store::refuse_link(&dir)?;
         fs::create_dir_all(&dir).map_err(|e| error::io("create", &dir, &e))?;
-        Ok(Self { dir, project: worktree.to_owned(), name: worktree.display().to_string() })
+        Ok(Self::of(dir, worktree.to_owned(), worktree.display().to_string()))
     }
 }
 
