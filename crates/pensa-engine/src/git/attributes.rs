@@ -1,12 +1,16 @@
-//! The line in `.gitattributes` that gives the JSONL files to the merge driver.
+//! The line in `.gitattributes` that gives the JSONL files to the merge driver, with the same ends of lines everywhere.
 //!
 //! Knows text only; which file it is and what git makes of it is left to others.
 
 const ATTRIBUTE: &str = "merge=pensa";
 
-/// The line for a store; `is_at_root` if it belongs to the root of the work tree.
-fn line(is_at_root: bool) -> &'static str {
-    if is_at_root { ".pensa/*.jsonl merge=pensa" } else { "**/.pensa/*.jsonl merge=pensa" }
+/// The lines for a store, as they are now and as they were: `is_at_root` if it belongs to the root of the work tree.
+fn lines(is_at_root: bool) -> [&'static str; 2] {
+    if is_at_root {
+        [".pensa/*.jsonl text eol=lf merge=pensa", ".pensa/*.jsonl merge=pensa"]
+    } else {
+        ["**/.pensa/*.jsonl text eol=lf merge=pensa", "**/.pensa/*.jsonl merge=pensa"]
+    }
 }
 
 /// Whether any line names the driver.
@@ -17,7 +21,7 @@ pub(super) fn name_driver(text: &str) -> bool {
 
 /// The text with the line at its end, where no other rule comes after it.
 pub(super) fn with(text: Option<&str>, is_at_root: bool) -> String {
-    let (line, rest) = (line(is_at_root), without(text.unwrap_or_default(), is_at_root));
+    let ([line, _], rest) = (lines(is_at_root), without(text.unwrap_or_default(), is_at_root));
     let end = if rest.contains("\r\n") { "\r\n" } else { "\n" };
     match rest.as_str() {
         "" => format!("{line}\n"),
@@ -29,7 +33,7 @@ pub(super) fn with(text: Option<&str>, is_at_root: bool) -> String {
 
 /// The text without the line.
 pub(super) fn without(text: &str, is_at_root: bool) -> String {
-    let is_ours = |kept: &str| kept.trim_end_matches(['\r', '\n']) == line(is_at_root);
+    let is_ours = |kept: &str| lines(is_at_root).contains(&kept.trim_end_matches(['\r', '\n']));
     let kept: Vec<&str> = text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
     let lost_the_last =
         text.split_inclusive('\n').next_back().is_some_and(|last| is_ours(last) && !last.ends_with('\n'));
@@ -54,13 +58,13 @@ mod tests {
                 assert_eq!(with(Some(&with_it), is_at_root), with_it);
             }
         }
-        assert_eq!(with(None, true), ".pensa/*.jsonl merge=pensa\n");
+        assert_eq!(with(None, true), ".pensa/*.jsonl text eol=lf merge=pensa\n");
         assert_eq!(without(&with(None, true), true), "");
     }
 
     #[test]
     fn a_rule_that_came_later_is_overtaken() {
         let with_it = with(Some(".pensa/*.jsonl merge=pensa\n*.jsonl merge=union\n"), true);
-        assert_eq!(with_it, "*.jsonl merge=union\n.pensa/*.jsonl merge=pensa\n");
+        assert_eq!(with_it, "*.jsonl merge=union\n.pensa/*.jsonl text eol=lf merge=pensa\n");
     }
 }

@@ -48,7 +48,10 @@ fn a_second_install_changes_not_a_byte_and_remove_puts_everything_back() {
             "git config merge.pensa"
         ])
     );
-    assert_eq!(fs::read_to_string(pn.project().join(".gitattributes")).expect("there"), ".pensa/*.jsonl merge=pensa\n");
+    assert_eq!(
+        fs::read_to_string(pn.project().join(".gitattributes")).expect("there"),
+        ".pensa/*.jsonl text eol=lf merge=pensa\n"
+    );
     assert!(pn.git(["config", "merge.pensa.driver"]).ends_with("pn merge-driver %O %A %B %P\n"));
     assert_ne!(pn.git(["config", "merge.pensa.name"]), "");
     let identities = || HOOKS.map(|name| fs::metadata(hook(&pn, name)).expect("there").ino());
