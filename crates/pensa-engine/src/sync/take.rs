@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pensa_core::sync::{COMMENTS, Conflict, ISSUES, Line, Record, TOMBSTONES, Tombstone, lines};
+use pensa_core::sync::{COMMENTS, Conflict, DEPS, ISSUES, Line, Record, TOMBSTONES, Tombstone, lines};
 use pensa_core::{Error, Result, Timestamp};
 use serde_json::Value;
 
@@ -14,7 +14,10 @@ use super::shared::{self, TABLES, Table};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::meter;
-use crate::tables::{comments, issues, tombstones};
+use crate::tables::{comments, cycle, deps, issues, tombstones};
+
+/// Dependencies of one import that are looked at for cycles; `pn doctor` looks at all.
+const MAX_CYCLE_CHECKS: usize = 100;
 
 /// Takes in what is new of every collection.
 pub(super) fn all<'b>(
@@ -31,6 +34,9 @@ pub(super) fn all<'b>(
     let mut taking = Taking { cx, tx, base, report, renamed: Renamed::default(), arrived: HashSet::new() };
     for ((table, incoming), content) in TABLES.into_iter().zip(news).zip(files.contents) {
         let touched = taking.table(table, incoming)?;
+        if table.collection().name == DEPS.name {
+            taking.tell_cycles(&touched)?;
+        }
         if table.collection().name == ISSUES.name {
             taking.check_fixes(&touched)?;
             taking.keep_those_awaited(files.waits)?;
@@ -254,6 +260,12 @@ impl Taking<'_, '_> {
             return Ok(());
         }
         self.lost_to(table, tombstone, &record)?;
+        if table.collection().name == ISSUES.name {
+            for child in deps::children(self.tx, &tombstone.id.parse()?)? {
+                let (child, id, actor) = (&child.id, &tombstone.id, &tombstone.actor);
+                self.report.note(format!("{child} no longer waits for {id}, which {actor} deleted"));
+            }
+        }
         table.remove(self.cx, self.tx, record)
     }
 
@@ -292,6 +304,18 @@ impl Taking<'_, '_> {
         record.insert("id".into(), new.clone().into());
         self.renamed.note(table, old, new);
         self.one(table, None, Incoming { line: theirs.line, record })
+    }
+
+    /// No command closes a cycle, but two branches can each bring half of one.
+    fn tell_cycles(&mut self, touched: &[(usize, String)]) -> Result<()> {
+        for (_, key) in touched.iter().take(MAX_CYCLE_CHECKS) {
+            let Some((child, parent)) = key.split_once(' ') else { continue };
+            let (child, parent) = (child.parse()?, parent.parse()?);
+            if deps::exists(self.tx, &child, &parent)? && cycle::would_close(self.tx, &child, &parent)? {
+                self.report.note(format!("{child} and {parent} now wait for each other; pn doctor shows the cycle"));
+            }
+        }
+        Ok(())
     }
 
     /// An issue cannot fix a bug that is not there.

@@ -100,7 +100,7 @@ fn blocking(e: Error) -> Error {
 fn export(options: &Options, top: &Path) -> Result<()> {
     let by_server = connect::server(options).is_some();
     match connect::client(options)?.call(&Export { worktree: transfer::worktree(options)?, ..Export::default() }) {
-        Ok(transfer) => tell_conflicts(&transfer),
+        Ok(transfer) => tell_all(&transfer),
         Err(e) if by_server && e.code == Code::Unsupported => {
             tell(&format!("pensa: nothing to export with this commit: {}", e.message));
             return Ok(());
@@ -126,13 +126,16 @@ fn import(options: &Options) -> Result<()> {
         Err(e) if by_server && e.code == Code::Unsupported => Ok(()),
         Err(e) => Err(e),
         Ok(transfer) => {
-            tell_conflicts(&transfer);
+            tell_all(&transfer);
             Ok(())
         }
     }
 }
 
-fn tell_conflicts(transfer: &Transfer) {
+fn tell_all(transfer: &Transfer) {
+    for note in &transfer.notes {
+        tell(&format!("pensa: {note}"));
+    }
     if transfer.conflicts > 0 {
         let many = transfer.conflicts;
         let places = if many == 1 { "one place".to_owned() } else { format!("{many} places") };

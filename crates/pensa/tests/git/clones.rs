@@ -120,6 +120,13 @@ impl Clone<'_> {
         done(self.command("git").args(args))
     }
 
+    /// Runs git, which must succeed; what it and the hooks tell whoever runs it.
+    pub(crate) fn told_by_git(&self, args: &[&str]) -> String {
+        let output = self.command("git").args(args).output().expect("git runs");
+        assert!(output.status.success(), "git {args:?}: {output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
     pub(crate) fn head(&self) -> String {
         self.git(&["rev-parse", "HEAD"]).trim().to_owned()
     }

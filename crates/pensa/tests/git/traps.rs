@@ -441,3 +441,46 @@ fn a_fresh_clone_that_looks_at_old_commits_learns_nothing_from_them() {
     }
     assert_eq!(conflicts(&fresh), []);
 }
+
+#[test]
+fn whoever_brings_the_second_half_of_a_cycle_is_told() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let (one, other) = (create(&clone, "one"), create(&clone, "other"));
+    shared(&clone, "made");
+    pull(&mate);
+    clone.pn(&["dep", "add", &one, &other]);
+    shared(&clone, "one waits");
+    mate.pn(&["dep", "add", &other, &one]);
+    commit(&mate, "the other waits");
+    let told = mate.told_by_git(&["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main"]);
+    assert!(told.contains(&format!("pensa: {one} and {other} now wait for each other")), "{told}");
+}
+
+#[test]
+fn whoever_waits_for_what_a_mate_deleted_is_told() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let (one, other) = (create(&clone, "one"), create(&clone, "other"));
+    shared(&clone, "made");
+    pull(&mate);
+    clone.pn(&["delete", &other, "--force"]);
+    shared(&clone, "deleted");
+    mate.pn(&["dep", "add", &one, &other]);
+    commit(&mate, "waits");
+    let told = mate.told_by_git(&["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main"]);
+    assert!(told.contains(&format!("pensa: {one} no longer waits for {other}, which clone-0 deleted")), "{told}");
+}
+
+#[test]
+fn a_clone_that_wants_other_ends_of_lines_has_the_same_files() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    create(&clone, "a task");
+    shared(&clone, "made");
+    mate.git(&["config", "core.autocrlf", "true"]);
+    pull(&mate);
+    assert_eq!(mate.read("issues.jsonl"), clone.read("issues.jsonl"));
+    mate.pn(&["export", "--check"]);
+    assert_eq!(mate.git(&["status", "--porcelain"]), "");
+}
