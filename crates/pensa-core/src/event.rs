@@ -42,6 +42,10 @@ pub enum EventType {
     Opened,
     /// A session got entries.
     Appended,
+    /// A run's command runs.
+    Started,
+    /// A run came to its end.
+    Finished,
 }
 
 impl EventType {
@@ -71,6 +75,8 @@ impl EventType {
             EventType::Killed => "killed",
             EventType::Opened => "opened",
             EventType::Appended => "appended",
+            EventType::Started => "started",
+            EventType::Finished => "finished",
         }
     }
 }

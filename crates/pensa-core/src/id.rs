@@ -75,6 +75,14 @@ ids! {
     SessionId "se-";
     /// The id of a run, such as `run-a1b2c3d4`.
     RunId "run-";
+    /// The id of a repository, such as `repo-a1b2c3d4`.
+    RepoId "repo-";
+    /// The id of a workspace of a server.
+    WorkspaceId "ws-";
+    /// The id of a harness in one version.
+    HarnessId "har-";
+    /// The id of a runtime.
+    RuntimeId "rt-";
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.
@@ -166,6 +174,10 @@ refs! {
     AgentRef;
     /// How a caller names a session: its id, or any unique prefix of it.
     SessionRef;
+    /// How a caller names a run: its id, or any unique prefix of it.
+    RunRef;
+    /// How a caller names a repository: its id, any unique prefix of it, or its root.
+    RepoRef;
     /// How a caller names whose entries are meant: a session, or an agent as in [`AgentRef`].
     EntriesRef;
 }

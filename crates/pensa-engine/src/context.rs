@@ -126,6 +126,15 @@ impl<'a> Context<'a> {
         if self.part == Part::Alone { Err(no_server()) } else { Ok(()) }
     }
 
+    /// Refuses workspaces where there are none.
+    pub(crate) fn require_workspaces(&self) -> Result<()> {
+        if self.part == Part::Project {
+            return Ok(());
+        }
+        Err(Error::new(Code::Unsupported, "workspaces are a matter of servers, and this is a store of its own")
+            .hint("leave out --workspace, or name a server with --remote-server"))
+    }
+
     /// The place of the store as its users may know it. Where a server keeps things is not for all who have a token.
     pub(crate) fn place(&self) -> String {
         match self.part {

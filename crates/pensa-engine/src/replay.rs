@@ -3,6 +3,7 @@
 //! Where the lines come from is the journal's job; which of them are missing is for the callers to say.
 
 mod agents;
+mod runs;
 
 use pensa_core::comment::Comment;
 use pensa_core::dep::Dep;
@@ -145,7 +146,8 @@ impl<'t, 'c> Replay<'t, 'c> {
                 let (id, at): (TokenId, Timestamp) = read(value)?;
                 projects::revoke(tx, &id, at)
             }
-            other => agents::apply(tx, other, value).map(drop),
+            "agent" | "agent_deleted" | "session" | "session_ended" | "entry" => agents::apply(tx, kind, value),
+            other => runs::apply(tx, other, value),
         }
     }
 
@@ -177,6 +179,7 @@ impl<'t, 'c> Replay<'t, 'c> {
             self.tx.execute(sql, params![])?;
         }
         agents::settle(self.tx)?;
+        runs::settle(self.tx)?;
         deps::recount(self.tx).map(drop)
     }
 }

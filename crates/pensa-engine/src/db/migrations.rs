@@ -30,7 +30,7 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 7] = [
     Migration {
         name: "0000_migrations",
         sqlite: "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);",
@@ -42,6 +42,7 @@ const MIGRATIONS: [Migration; 6] = [
     migration!("0003_operations", oldest: 3),
     migration!("0004_sync", oldest: 3),
     migration!("0005_agents", oldest: 3),
+    migration!("0006_runs", oldest: 3),
 ];
 
 /// The schema that this build writes: how many migrations there are.
@@ -64,12 +65,13 @@ mod tests {
         assert_eq!(MIGRATIONS.iter().map(told).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 6] = [
+    const RELEASED: [&str; 7] = [
         "0000_migrations 113adbe8c631d3d4 8342ad0dc15833b2",
         "0001_issues 5546ae09932dceb9 cda04c08dd19b5c1",
         "0002_projects 97ae198aa50a5d9a bca5c08f773e3abf",
         "0003_operations 9615bfbce7db682e 9515a1712db4fdd7",
         "0004_sync c2ae5cd934eacffe d31a6297a17428d6",
         "0005_agents 9658c97daede5548 85be47809244617e",
+        "0006_runs bd62ed7ffb7dc46d 34e26cc558ca85ea",
     ];
 }

@@ -184,7 +184,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
 }
 
 /// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
-const COMPARED: [(&str, &str, &str); 10] = [
+const COMPARED: [(&str, &str, &str); 16] = [
     ("issues", "id", "id"),
     ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
     ("comments", "id", "issue_id"),
@@ -195,6 +195,12 @@ const COMPARED: [(&str, &str, &str); 10] = [
     ("agents", "id", "NULL"),
     ("sessions", "id", "NULL"),
     ("session_history", "CAST(id AS TEXT)", "NULL"),
+    ("repos", "id", "NULL"),
+    ("workspaces", "id", "NULL"),
+    ("harnesses", "id", "NULL"),
+    ("runtimes", "id", "NULL"),
+    ("runs", "id", "NULL"),
+    ("kv", "scope || ' ' || k", "NULL"),
 ];
 
 /// A record that is not what it should be.

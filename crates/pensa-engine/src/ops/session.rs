@@ -20,7 +20,7 @@ use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
 use crate::tables::entries::{Room, Stored};
-use crate::tables::{agents, entries, issues, sessions};
+use crate::tables::{agents, entries, ids, issues, sessions};
 
 /// What a session is about, looked up and checked.
 #[derive(Debug, Default)]
@@ -185,7 +185,7 @@ fn whose(tx: &Tx<'_>, wanted: &History) -> Result<Vec<Session>> {
     }
     let ids = sessions.iter().map(|session| session.id.as_str()).chain(agents.iter().map(|agent| agent.id.as_str()));
     if ids.clone().count() > 1 {
-        return Err(agents::ambiguous(text, ids));
+        return Err(ids::ambiguous(text, ids));
     }
     let unknown = || Error::not_found("agent or session", text).hint("pn agent list and pn session list show the ids");
     match (sessions.pop(), agents.pop()) {

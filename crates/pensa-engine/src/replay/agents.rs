@@ -19,8 +19,8 @@ pub(crate) struct SessionRow<S> {
     pub(crate) session: S,
 }
 
-/// Does one item again; false if it is not about agents.
-pub(super) fn apply(tx: &Tx<'_>, kind: &str, value: Value) -> Result<bool> {
+/// Does one item again.
+pub(super) fn apply(tx: &Tx<'_>, kind: &str, value: Value) -> Result<()> {
     match kind {
         "agent" => put_agent(tx, &read(value)?)?,
         "agent_deleted" => agents::delete(tx, &read(value)?)?,
@@ -30,9 +30,9 @@ pub(super) fn apply(tx: &Tx<'_>, kind: &str, value: Value) -> Result<bool> {
             sessions::end(tx, &id, at)?;
         }
         "entry" => put_entry(tx, &read(value)?)?,
-        _ => return Ok(false),
+        _ => {}
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Takes out what refers to something that is lost.

@@ -12,6 +12,10 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
 use crate::tables::events;
+use crate::tables::ids::{self, Kind};
+
+const AGENTS: Kind =
+    Kind { name: "agent", table: "agents", prefix: AgentId::PREFIX, hint: "pn agent list shows the ids" };
 
 const COLUMNS: &str = "a.id, a.type, a.name, a.parent_id, a.descriptor, a.active_session_id, a.permissions, a.tokens, \
      a.stats, a.lifecycle, a.created_at, a.updated_at";
@@ -44,52 +48,34 @@ pub(crate) fn get(tx: &Tx<'_>, id: &AgentId) -> Result<Option<Agent>> {
 }
 
 pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<AgentId> {
-    loop {
-        let id = AgentId::from_uuid(cx.uuid());
-        let taken = tx.query_one("SELECT 1 FROM agents WHERE id = ?1", params![id.as_str()], |_| Ok(()))?;
-        if taken.is_none() {
-            return Ok(id);
-        }
-    }
+    AGENTS.new_id(tx, || AgentId::from_uuid(cx.uuid()))
 }
 
 /// The agent that a caller means.
 pub(crate) fn find(tx: &Tx<'_>, wanted: &AgentRef) -> Result<Agent> {
-    let unknown = || Error::not_found("agent", wanted).hint("pn agent list shows the ids");
     let mut matches = candidates(tx, wanted.as_str())?;
     if matches.len() > 1 {
-        return Err(ambiguous(wanted, matches.iter().map(|agent| agent.id.as_str())));
+        return Err(ids::ambiguous(wanted, matches.iter().map(|agent| agent.id.as_str())));
     }
-    matches.pop().ok_or_else(unknown)
+    matches.pop().ok_or_else(|| AGENTS.unknown(wanted.as_str()))
 }
 
 /// The agents that a text may mean: the one with this id, else all with this name, else all whose id begins with it.
 pub(crate) fn candidates(tx: &Tx<'_>, text: &str) -> Result<Vec<Agent>> {
     id::check(text)?;
     let named = || query(tx, "WHERE a.name = ?1 ORDER BY a.created_at, a.id LIMIT 6", params![text]);
-    let Some(wanted) = id::is_possible(text).then(|| text.parse::<AgentId>()).transpose()? else {
-        return named();
-    };
-    if let Some(agent) = get(tx, &wanted)? {
+    if id::is_possible(text)
+        && let Some(agent) = get(tx, &text.parse()?)?
+    {
         return Ok(vec![agent]);
     }
     let mut matches = named()?;
-    for prefix in [text.to_owned(), format!("{}{text}", AgentId::PREFIX)] {
-        if matches.is_empty() {
-            let range = params![&prefix, format!("{prefix}\u{10FFFF}")];
-            matches = query(tx, "WHERE a.id >= ?1 AND a.id < ?2 ORDER BY a.id LIMIT 6", range)?;
+    if matches.is_empty() {
+        for id in AGENTS.candidates(tx, text)? {
+            matches.extend(get(tx, &id.parse()?)?);
         }
     }
     Ok(matches)
-}
-
-/// The error of a text that may mean several things.
-pub(crate) fn ambiguous<'a>(wanted: impl std::fmt::Display, ids: impl Iterator<Item = &'a str>) -> Error {
-    let ids: Vec<&str> = ids.collect();
-    let more = if ids.len() > 5 { ", …" } else { "" };
-    let some = ids.into_iter().take(5).collect::<Vec<_>>().join(", ");
-    Error::new(Code::AmbiguousId, format!("ambiguous id: {wanted} could be {some}{more}"))
-        .hint("give the id, or more of it")
 }
 
 /// The agents that a listing wants.

@@ -100,6 +100,16 @@ fn read_entry(row: &Row<'_>) -> Result<LogEntry> {
     })
 }
 
+/// What happened to something that is not an issue, after a line, oldest first.
+pub(crate) fn of_subject(tx: &Tx<'_>, kind: &str, id: &str, after: i64, limit: Option<u32>) -> Result<Vec<LogEntry>> {
+    tx.query(
+        "SELECT id, subject_kind, subject_id, issue_id, event_type, actor, detail, created_at FROM events
+         WHERE issue_id IS NULL AND subject_id = ?1 AND id > ?2 AND subject_kind = ?3 ORDER BY id LIMIT ?4",
+        params![id, after, kind, limit.map_or(i64::MAX, i64::from)],
+        read_entry,
+    )
+}
+
 /// The log after a line, oldest first.
 pub fn after(tx: &Tx<'_>, line: i64, limit: i64) -> Result<Vec<LogEntry>> {
     tx.query(

@@ -345,6 +345,7 @@ pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
         ("events", "issue_id"),
         ("title_keys", "issue_id"),
         ("sessions", "issue_id"),
+        ("runs", "issue_id"),
     ] {
         tx.send(&format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1"), params![old, new])?;
     }

@@ -2,7 +2,7 @@
 
 use pensa_core::agent::Agent;
 use pensa_core::event::EventType;
-use pensa_core::id::{self, AgentId, SessionId, SessionRef};
+use pensa_core::id::{AgentId, SessionId, SessionRef};
 use pensa_core::json::ListWriter;
 use pensa_core::session::Session;
 use pensa_core::{Code, Error, Result, Timestamp};
@@ -11,7 +11,11 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
 use crate::replay::SessionRow;
-use crate::tables::{agents, events};
+use crate::tables::events;
+use crate::tables::ids::Kind;
+
+const SESSIONS: Kind =
+    Kind { name: "session", table: "sessions", prefix: SessionId::PREFIX, hint: "pn session list shows the ids" };
 
 const COLUMNS: &str = "s.id, s.agent_id, s.opened_by, s.inference_session_id, s.reset_message, s.issue_id, s.run_id, \
      s.created_at, s.ended_at";
@@ -47,39 +51,20 @@ pub(crate) fn active(tx: &Tx<'_>, agent: &Agent) -> Result<Session> {
 }
 
 pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<SessionId> {
-    loop {
-        let id = SessionId::from_uuid(cx.uuid());
-        if get(tx, &id)?.is_none() {
-            return Ok(id);
-        }
-    }
+    SESSIONS.new_id(tx, || SessionId::from_uuid(cx.uuid()))
 }
 
 /// The session that a caller means.
 pub(crate) fn find(tx: &Tx<'_>, wanted: &SessionRef) -> Result<Session> {
-    let unknown = || Error::not_found("session", wanted).hint("pn session list shows the ids");
-    let mut matches = candidates(tx, wanted.as_str())?;
-    if matches.len() > 1 {
-        return Err(agents::ambiguous(wanted, matches.iter().map(|session| session.id.as_str())));
-    }
-    matches.pop().ok_or_else(unknown)
+    let id = SESSIONS.find(tx, wanted.as_str())?;
+    get(tx, &id.parse()?)?.ok_or_else(|| SESSIONS.unknown(&id))
 }
 
 /// The sessions that a text may mean: the one with this id, else all whose id begins with it.
 pub(crate) fn candidates(tx: &Tx<'_>, text: &str) -> Result<Vec<Session>> {
-    id::check(text)?;
-    if !id::is_possible(text) {
-        return Ok(Vec::new());
-    }
-    if let Some(session) = get(tx, &text.parse()?)? {
-        return Ok(vec![session]);
-    }
     let mut matches = Vec::new();
-    for prefix in [text.to_owned(), format!("{}{text}", SessionId::PREFIX)] {
-        if matches.is_empty() {
-            let range = params![&prefix, format!("{prefix}\u{10FFFF}")];
-            matches = query(tx, "WHERE s.id >= ?1 AND s.id < ?2 ORDER BY s.id LIMIT 6", range)?;
-        }
+    for id in SESSIONS.candidates(tx, text)? {
+        matches.extend(get(tx, &id.parse()?)?);
     }
     Ok(matches)
 }

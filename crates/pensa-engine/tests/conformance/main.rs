@@ -13,6 +13,7 @@ mod life;
 mod log;
 mod lookup;
 mod postgres;
+mod runs;
 mod schema;
 mod sessions;
 mod site;

@@ -1,0 +1,118 @@
+//! Operations on small values under names.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::kv::Pair;
+use crate::op::{Access, Op, Route};
+
+/// Show a value
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Get {
+    /// Its name
+    #[arg(value_name = "KEY")]
+    pub key: String,
+    /// user, project, repo, runtime, or another
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: String,
+}
+
+impl Op for Get {
+    type Output = Pair;
+    const NAME: &'static str = "kv.get";
+    const ROUTE: Route = Route::get("/kv/value");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Keep a value under a name, in place of the one before
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Set {
+    /// Its name
+    #[arg(value_name = "KEY")]
+    pub key: String,
+    /// What to keep; - reads it from standard input
+    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+    pub value: String,
+    /// user, project, repo, runtime, or another
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: String,
+    /// Only if this is the value before
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true, conflicts_with = "if_absent")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_value: Option<String>,
+    /// Only if there is none before
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub if_absent: bool,
+    /// Keep it although it looks like a secret
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_secret: bool,
+}
+
+impl Op for Set {
+    type Output = Pair;
+    const NAME: &'static str = "kv.set";
+    const ROUTE: Route = Route::post("/kv");
+    const ACCESS: Access = Access::Write;
+}
+
+/// List values by their names
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only those of this scope
+    #[arg(long, value_name = "SCOPE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// Only those whose names begin with this
+    #[arg(long, value_name = "TEXT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Pair>;
+    const NAME: &'static str = "kv.list";
+    const ROUTE: Route = Route::get("/kv");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Forget a value
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Delete {
+    /// Its name
+    #[arg(value_name = "KEY")]
+    pub key: String,
+    /// user, project, repo, runtime, or another
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: String,
+    /// Only if this is the value
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_value: Option<String>,
+}
+
+impl Op for Delete {
+    type Output = Deleted;
+    const NAME: &'static str = "kv.delete";
+    const ROUTE: Route = Route::delete("/kv");
+    const ACCESS: Access = Access::Write;
+}
+
+/// A value that is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Deleted {
+    /// Always `deleted`
+    pub status: String,
+    pub scope: String,
+    pub key: String,
+}

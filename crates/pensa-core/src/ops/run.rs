@@ -1,0 +1,307 @@
+//! Operations on runs, and on the harnesses and runtimes they have.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::event::LogEntry;
+use crate::id::{IssueRef, RepoRef, RunRef, SessionRef};
+use crate::op::{Access, Op, Route};
+use crate::repo::Seen;
+use crate::run::{
+    Delivery, End, Harness, HarnessName, Labels, MuxPlace, Process, Run, RunStatus, Runtime, RuntimeName,
+};
+
+/// What runs are launched with, whoever looks after them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(default)]
+pub struct Launch {
+    /// Which repository it takes place in: its id, the beginning of it, or its root [default: the one around the
+    /// current directory]
+    #[arg(long, value_name = "REPO")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo: Option<RepoRef>,
+    /// The agent software and its version, such as claude-code@2.1
+    #[arg(long, value_name = "HARNESS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub harness: Option<HarnessName>,
+    /// Where it runs: local, nosandbox, devcontainer, devcontainer:PATH
+    #[arg(long, value_name = "RUNTIME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<RuntimeName>,
+    /// The workspace of the server that it belongs to
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// The issue that it works on
+    #[arg(long, value_name = "ISSUE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+    /// The session that it holds
+    #[arg(long, value_name = "SESSION")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionRef>,
+    /// What the agent is asked to do; - reads it from standard input
+    #[arg(long, value_name = "TEXT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The branch it works on
+    #[arg(long, value_name = "BRANCH")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// How the work is handed over
+    #[arg(long, value_name = "HOW")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+    /// The directory that it has to itself
+    #[arg(long, value_name = "DIR")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace_path: Option<String>,
+    /// It may not use a browser
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_browser: bool,
+    /// The profile of its browser
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub browser_profile: Option<String>,
+    /// The account that it uses at ChatGPT
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chatgpt_username: Option<String>,
+    /// The workspace that it uses at Codex
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codex_workspace: Option<String>,
+    /// Names and values of your own
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
+    /// The repository as it was found, to be remembered if it is not known
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
+    /// The program and its arguments
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// How many runs are launched together
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instances: Option<i64>,
+    /// What runs that are launched together have in common
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+}
+
+/// Record a run that somebody else looks after
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub launch: Launch,
+    /// Its command does not run yet
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub created: bool,
+    /// The machine that it runs on
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The command's process
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Process>,
+    /// The process that looks after it
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<Process>,
+    /// The file that its output goes to
+    #[arg(long, value_name = "FILE", conflicts_with = "log_dir")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_path: Option<String>,
+    /// The directory in which its output goes to a file that is called as the run is
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_dir: Option<String>,
+}
+
+impl Op for Start {
+    type Output = Run;
+    const NAME: &'static str = "run.start";
+    const ROUTE: Route = Route::post("/runs").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// Change what is known about a run that is not over
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Update {
+    /// Which run: its id, or the beginning of it
+    pub id: RunRef,
+    /// Its command runs
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub started: bool,
+    /// The command's process
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Process>,
+    /// The process that looks after it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<Process>,
+    /// The session that it holds
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionRef>,
+    #[serde(flatten)]
+    pub mux: MuxPlace,
+}
+
+impl Op for Update {
+    type Output = Run;
+    const NAME: &'static str = "run.update";
+    const ROUTE: Route = Route::patch("/runs/{id}");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Record how a run ended
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Finish {
+    /// Which run: its id, or the beginning of it
+    #[arg(value_name = "RUN")]
+    pub id: RunRef,
+    /// succeeded, failed or cancelled
+    #[arg(long, value_name = "STATUS")]
+    pub status: RunStatus,
+    /// What the command returned
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// The signal that ended the command
+    #[arg(long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i64>,
+    /// Why, in words
+    #[arg(long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The command's process, if nobody has told it before
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Process>,
+}
+
+impl Finish {
+    pub fn end(&self) -> End {
+        End { exit_code: self.exit_code, signal: self.signal, reason: self.reason.clone() }
+    }
+}
+
+impl Op for Finish {
+    type Output = Run;
+    const NAME: &'static str = "run.finish";
+    const ROUTE: Route = Route::post("/runs/{id}/finish");
+    const ACCESS: Access = Access::Write;
+}
+
+/// List runs, newest first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only those that stand there
+    #[arg(short, long, value_name = "STATUS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<RunStatus>,
+    /// Only those that work on this issue
+    #[arg(long, value_name = "ISSUE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+    /// Only those in this repository
+    #[arg(long, value_name = "REPO")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo: Option<RepoRef>,
+    /// Only those that were launched together as this group
+    #[arg(long, value_name = "GROUP")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Only those on this machine
+    #[arg(long, value_name = "HOST")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Run>;
+    const NAME: &'static str = "run.list";
+    const ROUTE: Route = Route::get("/runs");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Show a run
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Show {
+    /// Which run: its id, or the beginning of it
+    #[arg(value_name = "RUN")]
+    pub id: RunRef,
+}
+
+impl Op for Show {
+    type Output = Run;
+    const NAME: &'static str = "run.show";
+    const ROUTE: Route = Route::get("/runs/{id}");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Show what happened to a run, oldest first
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Events {
+    /// Which run: its id, or the beginning of it
+    #[arg(value_name = "RUN")]
+    pub id: RunRef,
+    /// Only what came after the event with this number
+    #[arg(long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<i64>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for Events {
+    type Output = Vec<LogEntry>;
+    const NAME: &'static str = "run.events";
+    const ROUTE: Route = Route::get("/runs/{id}/events");
+    const ACCESS: Access = Access::Read;
+}
+
+/// List the agent software that runs had, by name and version
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Harnesses {}
+
+impl Op for Harnesses {
+    type Output = Vec<Harness>;
+    const NAME: &'static str = "harness.list";
+    const ROUTE: Route = Route::get("/harnesses");
+    const ACCESS: Access = Access::Read;
+}
+
+/// List the surroundings that runs took place in
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Runtimes {}
+
+impl Op for Runtimes {
+    type Output = Vec<Runtime>;
+    const NAME: &'static str = "runtime.list";
+    const ROUTE: Route = Route::get("/runtimes");
+    const ACCESS: Access = Access::Read;
+}

@@ -1,0 +1,229 @@
+//! Repositories: what one is, and what makes two addresses of a remote the same.
+//!
+//! Finding the repository around a directory is left to whoever may look at files.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::id::{RepoId, WorkspaceId};
+use crate::text;
+use crate::time::Timestamp;
+
+/// What keeps the versions of a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Vcs {
+    Git,
+    Hg,
+    Jj,
+    Bzr,
+    Fossil,
+    Pijul,
+}
+
+impl Vcs {
+    pub const ALL: [Vcs; 6] = [Vcs::Git, Vcs::Hg, Vcs::Jj, Vcs::Bzr, Vcs::Fossil, Vcs::Pijul];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Vcs::Git => "git",
+            Vcs::Hg => "hg",
+            Vcs::Jj => "jj",
+            Vcs::Bzr => "bzr",
+            Vcs::Fossil => "fossil",
+            Vcs::Pijul => "pijul",
+        }
+    }
+}
+
+impl fmt::Display for Vcs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Vcs {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
+        known.ok_or_else(|| {
+            Error::invalid(format!("unknown version control: {text:?}")).hint("one of git, hg, jj, bzr, fossil, pijul")
+        })
+    }
+}
+
+/// A repository as somebody sees it: a directory of their machine, or where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Seen {
+    pub vcs: Vcs,
+    /// The machine that has the directory
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_branch: Option<String>,
+}
+
+impl Seen {
+    /// The same in one spelling; refuses one that could not be found again.
+    pub fn checked(&self) -> Result<Self> {
+        let line = |what: &str, given: &Option<String>| text::optional_line(what, given.as_ref());
+        let root_path = line("root_path", &self.root_path)?;
+        let remote_url = line("remote_url", &self.remote_url)?.map(|url| normal_url(&url));
+        if root_path.is_none() && remote_url.is_none() {
+            return Err(
+                Error::invalid("a repository has a root or a remote").hint("give its directory, or its address")
+            );
+        }
+        let host = line("host", &self.host)?.filter(|_| root_path.is_some());
+        Ok(Self { vcs: self.vcs, host, root_path, remote_url, default_branch: line("branch", &self.default_branch)? })
+    }
+}
+
+/// A repository that runs take place in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Repo {
+    pub id: RepoId,
+    pub vcs: Vcs,
+    /// The machine that has the directory
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_branch: Option<String>,
+    pub created_at: Timestamp,
+}
+
+/// A named group of runs on a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Workspace {
+    pub id: WorkspaceId,
+    pub name: String,
+    /// What another system calls it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    pub created_at: Timestamp,
+}
+
+/// The one spelling of a remote's address, without secrets.
+///
+/// A repository has the same address whatever way leads there, so what hosts serve over several protocols becomes
+/// https; what is a path stays one.
+pub fn normal_url(url: &str) -> String {
+    let url = url.trim();
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
+        None => match scp_like(url) {
+            Some((host, path)) => return https(host, path),
+            None => return trimmed(url).to_owned(),
+        },
+    };
+    match scheme.strip_prefix("git+").unwrap_or(&scheme) {
+        "https" | "http" | "ssh" | "git" => {
+            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+            https(host, path)
+        }
+        "file" => format!("file://{}", trimmed(rest)),
+        _ => format!("{scheme}://{}", trimmed(rest)),
+    }
+}
+
+/// `user@host:path`, which is no drive and no path of this machine.
+fn scp_like(url: &str) -> Option<(&str, &str)> {
+    let (host, path) = url.split_once(':')?;
+    let is_host = host.len() > 1 && !host.contains(['/', '\\', ' ']) && !path.is_empty();
+    is_host.then_some((host, path))
+}
+
+fn https(host: &str, path: &str) -> String {
+    // Whoever logs in is not part of the address, and may come with a password.
+    let host = host.rsplit('@').next().unwrap_or(host).to_ascii_lowercase();
+    let host =
+        [":443", ":80", ":22", ":9418"].iter().find_map(|port| host.strip_suffix(port)).unwrap_or(&host).to_owned();
+    let path = trimmed(path.trim_start_matches('/'));
+    if path.is_empty() { format!("https://{host}") } else { format!("https://{host}/{path}") }
+}
+
+fn trimmed(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_has_one_spelling() {
+        let same = [
+            "git@github.com:Org/Repo.git",
+            "https://github.com/Org/Repo",
+            "https://github.com/Org/Repo.git/",
+            "https://user:secret@GitHub.com/Org/Repo.git",
+            "http://github.com:80/Org/Repo",
+            "ssh://git@github.com/Org/Repo.git",
+            "ssh://git@github.com:22/Org/Repo",
+            "git+ssh://git@github.com/Org/Repo",
+            "git://github.com/Org/Repo",
+            " https://github.com:443/Org/Repo ",
+        ];
+        for url in same {
+            assert_eq!(normal_url(url), "https://github.com/Org/Repo", "{url}");
+        }
+        for (url, normal) in [
+            ("https://example.test:8443/a/b.git", "https://example.test:8443/a/b"),
+            ("/srv/git/a.git", "/srv/git/a"),
+            ("../a.git/", "../a"),
+            ("file:///srv/git/a.git", "file:///srv/git/a"),
+            ("C:\\repos\\a", "C:\\repos\\a"),
+            ("C:/repos/a", "C:/repos/a"),
+            ("host:a/b.git", "https://host/a/b"),
+            ("https://example.test", "https://example.test"),
+            ("bzr://example.test/a/", "bzr://example.test/a"),
+            ("", ""),
+        ] {
+            assert_eq!(normal_url(url), normal, "{url}");
+            assert_eq!(normal_url(normal), normal, "{url}: once is enough");
+        }
+    }
+
+    #[test]
+    fn what_was_seen_can_be_found_again_or_is_refused() {
+        let seen = |root: Option<&str>, url: Option<&str>| Seen {
+            vcs: Vcs::Git,
+            host: Some("here".into()),
+            root_path: root.map(str::to_owned),
+            remote_url: url.map(str::to_owned),
+            default_branch: Some(" ".into()),
+        };
+        let checked = seen(Some("/a"), Some("git@h.test:x/y.git")).checked().expect("fine");
+        assert_eq!((checked.remote_url.as_deref(), checked.default_branch), (Some("https://h.test/x/y"), None));
+        assert_eq!(seen(None, Some("https://h.test/x")).checked().expect("fine").host, None, "a host has directories");
+        assert!(seen(None, None).checked().is_err() && seen(Some(" "), None).checked().is_err());
+        assert!(seen(Some("/a\nb"), None).checked().is_err());
+    }
+
+    #[test]
+    fn every_vcs_has_one_spelling() {
+        for vcs in Vcs::ALL {
+            assert_eq!(serde_json::json!(vcs), vcs.as_str());
+            assert_eq!(vcs.as_str().parse::<Vcs>().expect("known"), vcs);
+            assert_eq!(vcs.to_possible_value().expect("shown").get_name(), vcs.as_str());
+        }
+        assert!("svn".parse::<Vcs>().expect_err("unknown").hint.is_some());
+    }
+}

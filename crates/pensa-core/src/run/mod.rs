@@ -1,0 +1,254 @@
+//! The run: one concrete execution of agent software in a repository, with what launched it.
+//!
+//! Starting processes and looking after them is left to whoever may.
+
+mod harness;
+mod process;
+mod transition;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+use crate::id::{HarnessId, IssueId, RepoId, RunId, RuntimeId, SessionId, WorkspaceId};
+use crate::text;
+use crate::time::Timestamp;
+
+pub use harness::{Harness, HarnessName, Runtime, RuntimeName};
+pub use process::{Mux, MuxPlace, Process};
+pub use transition::{End, Move, apply};
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum RunStatus {
+    /// Its command does not run yet
+    Created,
+    Running,
+    Failed,
+    Succeeded,
+    Cancelled,
+}
+
+impl RunStatus {
+    pub const ALL: [RunStatus; 5] =
+        [RunStatus::Created, RunStatus::Running, RunStatus::Failed, RunStatus::Succeeded, RunStatus::Cancelled];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RunStatus::Created => "created",
+            RunStatus::Running => "running",
+            RunStatus::Failed => "failed",
+            RunStatus::Succeeded => "succeeded",
+            RunStatus::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether nothing can happen to it any more.
+    pub fn is_over(self) -> bool {
+        !matches!(self, RunStatus::Created | RunStatus::Running)
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for RunStatus {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
+        known.ok_or_else(|| {
+            Error::invalid(format!("invalid status of a run: {text:?}"))
+                .hint("one of created, running, failed, succeeded, cancelled")
+        })
+    }
+}
+
+/// How the work of a run is handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Delivery {
+    /// A pull request
+    Pr,
+    Branch,
+    Patch,
+}
+
+impl Delivery {
+    pub const ALL: [Delivery; 3] = [Delivery::Pr, Delivery::Branch, Delivery::Patch];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Delivery::Pr => "pr",
+            Delivery::Branch => "branch",
+            Delivery::Patch => "patch",
+        }
+    }
+}
+
+impl FromStr for Delivery {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
+        known.ok_or_else(|| Error::invalid(format!("invalid delivery: {text:?}")).hint("one of pr, branch, patch"))
+    }
+}
+
+/// Names and values of a caller's own.
+pub type Labels = BTreeMap<String, String>;
+
+/// What a run was launched with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Task {
+    /// What the agent was asked to do
+    #[serde(default)]
+    pub prompt: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+    /// How many runs were launched together
+    pub instances: i64,
+    #[serde(default)]
+    pub labels: Labels,
+    /// Whether it may use a browser
+    pub browser_automation: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub browser_profile: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chatgpt_username: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codex_workspace: Option<String>,
+}
+
+/// Most labels of a run.
+const MAX_LABELS: usize = 100;
+/// Most runs that are launched together.
+const MAX_INSTANCES: i64 = 1000;
+
+impl Task {
+    /// Refuses what could not be stored and read again.
+    pub fn check(&self) -> Result<()> {
+        text::fits_block("prompt", &self.prompt)?;
+        if self.prompt.contains('\0') {
+            return Err(Error::invalid("a prompt has no NUL characters"));
+        }
+        if !(1..=MAX_INSTANCES).contains(&self.instances) {
+            return Err(Error::invalid(format!("instances is {}, not 1 to {MAX_INSTANCES}", self.instances)));
+        }
+        if self.labels.len() > MAX_LABELS {
+            return Err(Error::new(Code::TooLarge, format!("more than {MAX_LABELS} labels")));
+        }
+        for (name, value) in &self.labels {
+            text::line("the name of a label", name)?;
+            text::fits_line("the value of a label", value)?;
+        }
+        Ok(())
+    }
+}
+
+/// One concrete execution.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    pub id: RunId,
+    pub status: RunStatus,
+    pub repo_id: RepoId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_id: Option<WorkspaceId>,
+    pub harness_id: HarnessId,
+    /// The agent software: `claude-code@2.1`
+    pub harness: HarnessName,
+    pub runtime_id: RuntimeId,
+    /// Where it runs: `local`, `nosandbox`, `devcontainer:PATH`
+    pub runtime: RuntimeName,
+    /// The issue that it works on
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<IssueId>,
+    /// The session that it holds
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// What runs that were launched together have in common
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    pub actor: String,
+    /// The program and its arguments
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    #[serde(flatten)]
+    pub task: Task,
+    /// The machine that it runs on
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The command's process
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Process>,
+    /// The process that looks after it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<Process>,
+    #[serde(flatten)]
+    pub mux: MuxPlace,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_path: Option<String>,
+    /// The directory that it has to itself
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_path: Option<String>,
+    #[serde(flatten)]
+    pub end: End,
+    pub started_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    pub updated_at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_has_one_spelling() {
+        for status in RunStatus::ALL {
+            assert_eq!(serde_json::json!(status), status.as_str());
+            assert_eq!(status.as_str().parse::<RunStatus>().expect("known"), status);
+            assert_eq!(status.to_possible_value().expect("shown").get_name(), status.as_str());
+        }
+        for delivery in Delivery::ALL {
+            assert_eq!(serde_json::json!(delivery), delivery.as_str());
+            assert_eq!(delivery.as_str().parse::<Delivery>().expect("known"), delivery);
+        }
+        assert!("done".parse::<RunStatus>().is_err() && "mail".parse::<Delivery>().is_err());
+    }
+
+    #[test]
+    fn a_task_that_could_not_be_kept_is_refused() {
+        let task = |prompt: &str, instances: i64, labels: &[(&str, &str)]| Task {
+            prompt: prompt.to_owned(),
+            branch: None,
+            delivery: None,
+            instances,
+            labels: labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            browser_automation: true,
+            browser_profile: None,
+            chatgpt_username: None,
+            codex_workspace: None,
+        };
+        assert!(task("do\nit", 1, &[("a", ""), ("b", "c=d")]).check().is_ok());
+        for bad in [task("", 0, &[]), task("", 1001, &[]), task("a\0", 1, &[]), task("", 1, &[("", "x")])] {
+            assert_eq!(bad.check().expect_err("refused").code, Code::InvalidInput, "{bad:?}");
+        }
+        let many: Vec<String> = (0..=MAX_LABELS).map(|at| at.to_string()).collect();
+        let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "")).collect();
+        assert_eq!(task("", 1, &many).check().expect_err("many").code, Code::TooLarge);
+    }
+}

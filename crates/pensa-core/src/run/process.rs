@@ -1,0 +1,104 @@
+//! Where the processes of a run are: on a machine, or in a window of a terminal multiplexer.
+
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::text;
+
+/// A process of one machine, told from another that got the same number later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Process {
+    pub pid: i64,
+    /// When it began, in the words of its machine
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub born: Option<String>,
+}
+
+impl Process {
+    pub fn check(&self) -> Result<()> {
+        if self.pid < 1 {
+            return Err(Error::invalid(format!("not the number of a process: {}", self.pid)));
+        }
+        self.born.as_ref().map_or(Ok(()), |born| text::line("the birth of a process", born).map(drop))
+    }
+}
+
+/// A terminal multiplexer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Mux {
+    Tmux,
+    Zellij,
+    Screen,
+}
+
+impl Mux {
+    pub const ALL: [Mux; 3] = [Mux::Tmux, Mux::Zellij, Mux::Screen];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mux::Tmux => "tmux",
+            Mux::Zellij => "zellij",
+            Mux::Screen => "screen",
+        }
+    }
+}
+
+impl FromStr for Mux {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
+        known
+            .ok_or_else(|| Error::invalid(format!("unknown multiplexer: {text:?}")).hint("one of tmux, zellij, screen"))
+    }
+}
+
+/// The window of a multiplexer that a run is in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MuxPlace {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiplexer_kind: Option<Mux>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mux_session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mux_window: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pane_left: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pane_right: Option<String>,
+}
+
+impl MuxPlace {
+    pub fn check(&self) -> Result<()> {
+        for (what, given) in
+            [("mux_session", &self.mux_session), ("pane_left", &self.pane_left), ("pane_right", &self.pane_right)]
+        {
+            given.as_ref().map_or(Ok(()), |given| text::line(what, given).map(drop))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_have_numbers_and_multiplexers_one_spelling() {
+        assert!(Process { pid: 1, born: None }.check().is_ok());
+        assert!(Process { pid: 0, born: None }.check().is_err() && Process { pid: -1, born: None }.check().is_err());
+        assert!(Process { pid: 1, born: Some("\n".into()) }.check().is_err());
+        for mux in Mux::ALL {
+            assert_eq!(serde_json::json!(mux), mux.as_str());
+            assert_eq!(mux.as_str().parse::<Mux>().expect("known"), mux);
+        }
+        assert!("byobu".parse::<Mux>().is_err());
+    }
+}

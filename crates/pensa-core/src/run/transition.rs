@@ -1,0 +1,118 @@
+//! The one function through which a run changes its status.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Run, RunStatus};
+use crate::error::{Code, Error, Result};
+use crate::time::Timestamp;
+
+/// How a run ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct End {
+    /// What the command returned
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// The signal that ended the command
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i64>,
+    /// Why, in words
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A step of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Move {
+    /// Its command runs.
+    Start,
+    /// It came to this end, which must be one.
+    Finish(RunStatus, End),
+}
+
+/// Applies `step` to `run` and tells whether anything changed, or says why it can't be.
+///
+/// A step to where the run is already changes nothing and succeeds, so that it can be tried again.
+pub fn apply(run: &mut Run, step: Move, now: Timestamp) -> Result<bool> {
+    let (to, end) = match step {
+        Move::Start => (RunStatus::Running, None),
+        Move::Finish(status, _) if !status.is_over() => {
+            return Err(Error::invalid(format!("{status} is not an end")).hint("one of succeeded, failed, cancelled"));
+        }
+        Move::Finish(status, end) => (status, Some(end)),
+    };
+    if run.status == to {
+        return Ok(false);
+    }
+    if run.status.is_over() {
+        let message = format!("cannot go from {} to {to}: {}", run.status, run.id);
+        return Err(Error::new(Code::InvalidStatusTransition, message).hint("what has ended stays as it is"));
+    }
+    run.status = to;
+    if let Some(end) = end {
+        run.end = end;
+        run.ended_at = Some(now.max(run.started_at));
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn run(status: RunStatus) -> Run {
+        serde_json::from_value(json!({"id": "run-1", "status": status, "repo_id": "repo-1", "harness_id": "har-1",
+            "harness": "h@1", "runtime_id": "rt-1", "runtime": "local", "actor": "a", "prompt": "", "instances": 1,
+            "browser_automation": true, "started_at": "2026-02-27T14:30:00.000Z",
+            "updated_at": "2026-02-27T14:30:00.000Z"}))
+        .expect("a run")
+    }
+
+    /// Every status against every step: where it leads and whether that is a change; or that it is refused.
+    #[test]
+    fn the_whole_table_of_steps() {
+        use RunStatus::{Cancelled, Created, Failed, Running, Succeeded};
+        let now: Timestamp = "2026-02-27T14:31:00.000Z".parse().expect("a time");
+        let steps = [Running, Failed, Succeeded, Cancelled];
+        let table = [
+            (Created, [Some(true), Some(true), Some(true), Some(true)]),
+            (Running, [Some(false), Some(true), Some(true), Some(true)]),
+            (Failed, [None, Some(false), None, None]),
+            (Succeeded, [None, None, Some(false), None]),
+            (Cancelled, [None, None, None, Some(false)]),
+        ];
+        for (from, expected) in table {
+            for (to, expected) in steps.into_iter().zip(expected) {
+                let mut subject = run(from);
+                let end = End { exit_code: Some(3), signal: None, reason: Some("so".into()) };
+                let step = if to == Running { Move::Start } else { Move::Finish(to, end.clone()) };
+                let got = apply(&mut subject, step, now);
+                if let Err(error) = &got {
+                    assert_eq!(error.code, Code::InvalidStatusTransition);
+                    assert!(error.message.contains("run-1") && error.hint.is_some());
+                }
+                assert_eq!(got.ok(), expected, "{from} to {to}");
+                if expected == Some(true) {
+                    assert_eq!(subject.status, to);
+                    assert_eq!(subject.ended_at, to.is_over().then_some(now));
+                    assert_eq!(subject.end == end, to.is_over());
+                } else {
+                    assert_eq!(subject, run(from), "nothing else changes it");
+                }
+            }
+        }
+        for no_end in [Created, Running] {
+            assert!(apply(&mut run(Running), Move::Finish(no_end, End::default()), now).is_err());
+        }
+    }
+
+    #[test]
+    fn a_clock_that_went_back_ends_no_run_before_it_began() {
+        let mut subject = run(RunStatus::Running);
+        let before: Timestamp = "2026-02-27T14:00:00.000Z".parse().expect("a time");
+        apply(&mut subject, Move::Finish(RunStatus::Failed, End::default()), before).expect("an end");
+        assert_eq!(subject.ended_at, Some(subject.started_at));
+    }
+}

@@ -1,0 +1,103 @@
+//! Operations on small values under names.
+
+use pensa_core::event::{self, EventType};
+use pensa_core::kv::{self as rules, Pair};
+use pensa_core::ops::kv::{Delete, Deleted, Get, List, Set};
+use pensa_core::{Code, Error, Result};
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::db::Tx;
+use crate::execute::Execute;
+use crate::tables::{events, kv};
+
+fn unknown(scope: &str, key: &str) -> Error {
+    Error::not_found("value", format!("{key} in {scope}")).hint("pn kv list shows those that are there")
+}
+
+fn look(tx: &Tx<'_>, scope: &str, key: &str) -> Result<Option<Pair>> {
+    rules::check_scope(scope)?;
+    rules::check_key(key)?;
+    kv::get(tx, scope, key)
+}
+
+/// Refuses to go on if the value is not the one that the caller believes it is.
+fn compare(before: Option<&Pair>, wanted: &str, scope: &str, key: &str) -> Result<()> {
+    match before {
+        Some(pair) if pair.value == wanted => Ok(()),
+        Some(_) => Err(Error::new(Code::Conflict, format!("{key} in {scope} has another value"))
+            .hint("look at it again with pn kv get, then decide")),
+        None => Err(Error::new(Code::Conflict, format!("{key} in {scope} has no value"))
+            .hint("--if-absent sets one that is not there")),
+    }
+}
+
+/// Logs a change; of the values only how long they are, for they may be long.
+fn log(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    (scope, key): (&str, &str),
+    event_type: EventType,
+    [old, new]: [Option<&Pair>; 2],
+) -> Result<()> {
+    let bytes = |pair: Option<&Pair>| pair.map(|pair| pair.value.len());
+    let mut detail = Map::new();
+    detail.insert("scope".into(), Value::from(scope));
+    detail.insert("key".into(), Value::from(key));
+    detail.insert("bytes".into(), event::change(bytes(old), bytes(new)));
+    events::append(cx, tx, ("kv", &format!("{scope} {key}")), None, event_type, detail).map(drop)
+}
+
+impl Execute for Get {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Pair> {
+        look(tx, &self.scope, &self.key)?.ok_or_else(|| unknown(&self.scope, &self.key))
+    }
+}
+
+impl Execute for Set {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Pair> {
+        let (scope, key) = (self.scope.as_str(), self.key.as_str());
+        rules::check_value(&self.value)?;
+        if !self.allow_secret && pensa_redact::text(&self.value).1 > 0 {
+            return Err(Error::invalid(format!("the value for {key} looks like a secret"))
+                .hint("keep secrets in the keychain of your system; --allow-secret keeps it here all the same"));
+        }
+        let before = look(tx, scope, key)?;
+        if let Some(wanted) = &self.if_value {
+            compare(before.as_ref(), wanted, scope, key)?;
+        }
+        if self.if_absent && before.is_some() {
+            return Err(Error::new(Code::Conflict, format!("{key} in {scope} has a value already"))
+                .hint("--if-value sets one that is there"));
+        }
+        let pair = Pair { scope: scope.into(), key: key.into(), value: self.value.clone(), updated_at: cx.now };
+        if let Some(same) = before.as_ref().filter(|before| before.value == pair.value) {
+            return Ok(same.clone());
+        }
+        kv::put(tx, &pair)?;
+        let event_type = if before.is_some() { EventType::Updated } else { EventType::Created };
+        log(cx, tx, (scope, key), event_type, [before.as_ref(), Some(&pair)])?;
+        Ok(pair)
+    }
+}
+
+impl Execute for List {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Pair>> {
+        self.scope.as_deref().map_or(Ok(()), rules::check_scope)?;
+        kv::list(tx, self.scope.as_deref(), self.prefix.as_deref().unwrap_or_default(), self.limit)
+    }
+}
+
+impl Execute for Delete {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Deleted> {
+        let (scope, key) = (self.scope.as_str(), self.key.as_str());
+        let before = look(tx, scope, key)?;
+        if let Some(wanted) = &self.if_value {
+            compare(before.as_ref(), wanted, scope, key)?;
+        }
+        let before = before.ok_or_else(|| unknown(scope, key))?;
+        kv::delete(tx, scope, key)?;
+        log(cx, tx, (scope, key), EventType::Deleted, [Some(&before), None])?;
+        Ok(Deleted { status: "deleted".into(), scope: scope.into(), key: key.into() })
+    }
+}

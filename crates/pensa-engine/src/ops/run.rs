@@ -1,0 +1,207 @@
+//! Operations on runs, and on the harnesses and runtimes they have.
+
+use pensa_core::event::{EventType, LogEntry};
+use pensa_core::id::RunId;
+use pensa_core::ops::run::{Events, Finish, Harnesses, Launch, List, Runtimes, Show, Start, Update};
+use pensa_core::repo::Repo;
+use pensa_core::run::{self, End, Harness, Move, MuxPlace, Process, Run, RunStatus, Runtime, RuntimeName, Task};
+use pensa_core::{Code, Error, Result, text};
+
+use crate::context::Context;
+use crate::db::Tx;
+use crate::execute::Execute;
+use crate::tables::{events, harnesses, issues, repos, runs, sessions};
+
+/// The harness of a run that nobody named.
+const NO_HARNESS: &str = "custom";
+
+impl Execute for Start {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Run> {
+        let Launch { issue, session, .. } = &self.launch;
+        let task = task(&self.launch)?;
+        self.agent.as_ref().map_or(Ok(()), Process::check)?;
+        self.supervisor.as_ref().map_or(Ok(()), Process::check)?;
+        let workspace = match &self.launch.workspace {
+            Some(name) => {
+                cx.require_workspaces()?;
+                Some(repos::find_workspace(tx, name)?)
+            }
+            None => None,
+        };
+        let harness = self.launch.harness.clone().map_or_else(|| NO_HARNESS.parse(), Ok)?;
+        let runtime = self.launch.runtime.clone().unwrap_or_else(RuntimeName::local);
+        let issue = issue.as_ref().map(|issue| issues::find(cx, tx, issue)).transpose()?;
+        let session = session.as_ref().map(|session| sessions::find(tx, session)).transpose()?;
+        let (repo, id) = (repo(cx, tx, &self.launch)?, runs::new_id(cx, tx)?);
+        let run = Run {
+            status: if self.created { RunStatus::Created } else { RunStatus::Running },
+            repo_id: repo.id,
+            workspace_id: workspace.map(|workspace| workspace.id),
+            harness_id: harnesses::remember(cx, tx, &harness)?,
+            harness,
+            runtime_id: harnesses::remember_runtime(cx, tx, &runtime)?,
+            runtime,
+            issue_id: issue.map(|issue| issue.id),
+            session_id: session.map(|session| session.id),
+            group: text::optional_line("group", self.launch.group.as_ref())?,
+            actor: cx.actor.clone(),
+            command: command(&self.launch.command)?,
+            task,
+            host: text::optional_line("host", self.host.as_ref())?,
+            agent: self.agent.clone(),
+            supervisor: self.supervisor.clone(),
+            mux: MuxPlace::default(),
+            log_path: log_path(self, &id)?,
+            workspace_path: text::optional_line("workspace_path", self.launch.workspace_path.as_ref())?,
+            end: End::default(),
+            started_at: cx.now,
+            ended_at: None,
+            updated_at: cx.now,
+            id,
+        };
+        let event = if self.created { EventType::Created } else { EventType::Started };
+        runs::save(cx, tx, None, run, event)
+    }
+}
+
+/// What a run is launched with, without secrets.
+fn task(launch: &Launch) -> Result<Task> {
+    let line = |what: &str, given: &Option<String>| text::optional_line(what, given.as_ref());
+    let task = Task {
+        prompt: pensa_redact::text(launch.prompt.as_deref().unwrap_or_default()).0.into_owned(),
+        branch: line("branch", &launch.branch)?,
+        delivery: launch.delivery,
+        instances: launch.instances.unwrap_or(1),
+        labels: launch.labels.clone(),
+        browser_automation: !launch.no_browser,
+        browser_profile: line("browser_profile", &launch.browser_profile)?,
+        chatgpt_username: line("chatgpt_username", &launch.chatgpt_username)?,
+        codex_workspace: line("codex_workspace", &launch.codex_workspace)?,
+    };
+    task.check()?;
+    Ok(task)
+}
+
+/// Most bytes of a program and its arguments that are kept.
+const COMMAND_BYTES: usize = 1 << 20;
+
+/// A program and its arguments, without secrets.
+fn command(given: &[String]) -> Result<Vec<String>> {
+    let bytes: usize = given.iter().map(|word| word.len() + 1).sum();
+    if bytes > COMMAND_BYTES {
+        let message = format!("a command of {bytes} bytes is too long: at most {COMMAND_BYTES}");
+        return Err(Error::new(Code::TooLarge, message));
+    }
+    Ok(given.iter().map(|word| pensa_redact::text(word).0.replace('\0', "")).collect())
+}
+
+fn repo(cx: &Context<'_>, tx: &Tx<'_>, launch: &Launch) -> Result<Repo> {
+    match (&launch.repo, &launch.seen) {
+        (Some(repo), _) => repos::find(tx, repo),
+        (None, Some(seen)) => repos::remember(cx, tx, seen),
+        (None, None) => Err(Error::new(Code::NoRepo, "a run belongs to a repository, and none was named")
+            .hint("run the command in a repository, or name one with --repo")),
+    }
+}
+
+fn log_path(start: &Start, id: &RunId) -> Result<Option<String>> {
+    match &start.log_dir {
+        Some(dir) => {
+            let dir = text::line("log_dir", dir)?.trim_end_matches('/');
+            Ok(Some(format!("{dir}/{id}.log")))
+        }
+        None => text::optional_line("log_path", start.log_path.as_ref()),
+    }
+}
+
+impl Execute for Update {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Run> {
+        let old = runs::find(tx, &self.id)?;
+        runs::must_go_on(&old)?;
+        self.mux.check()?;
+        let mut new = old.clone();
+        let mut event = EventType::Updated;
+        if self.started && run::apply(&mut new, Move::Start, cx.now)? {
+            event = EventType::Started;
+        }
+        for (given, kept) in [(&self.agent, &mut new.agent), (&self.supervisor, &mut new.supervisor)] {
+            if let Some(process) = given {
+                process.check()?;
+                *kept = Some(process.clone());
+            }
+        }
+        if let Some(session) = &self.session {
+            new.session_id = Some(sessions::find(tx, session)?.id);
+        }
+        if self.mux != MuxPlace::default() {
+            new.mux = self.mux.clone();
+        }
+        runs::save(cx, tx, Some(&old), new, event)
+    }
+}
+
+impl Execute for Finish {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Run> {
+        let old = runs::find(tx, &self.id)?;
+        let mut new = old.clone();
+        let mut end = self.end();
+        end.reason = text::optional_block("reason", end.reason.as_ref())?;
+        if !run::apply(&mut new, Move::Finish(self.status, end), cx.now)? {
+            return Ok(old);
+        }
+        if let Some(process) = &self.agent {
+            process.check()?;
+            new.agent.get_or_insert_with(|| process.clone());
+        }
+        runs::save(cx, tx, Some(&old), new, EventType::Finished)
+    }
+}
+
+/// The columns that a listing asks for, and what they must be.
+fn wanted(cx: &Context<'_>, tx: &Tx<'_>, list: &List) -> Result<runs::Wanted> {
+    let issue = list.issue.as_ref().map(|issue| issues::find(cx, tx, issue)).transpose()?;
+    let repo = list.repo.as_ref().map(|repo| repos::find(tx, repo)).transpose()?;
+    let given = [
+        ("status", list.status.map(|status| status.to_string())),
+        ("issue_id", issue.map(|issue| issue.id.to_string())),
+        ("repo_id", repo.map(|repo| repo.id.to_string())),
+        ("group_id", list.group.clone()),
+        ("host", list.host.clone()),
+    ];
+    Ok(given.into_iter().filter_map(|(column, value)| Some((column, value?))).collect())
+}
+
+impl Execute for List {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Run>> {
+        runs::list(tx, wanted(cx, tx, self)?, self.limit)
+    }
+
+    fn write_json(&self, cx: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
+        runs::write_list(tx, wanted(cx, tx, self)?, self.limit, to)
+    }
+}
+
+impl Execute for Show {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Run> {
+        runs::find(tx, &self.id)
+    }
+}
+
+impl Execute for Events {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<LogEntry>> {
+        let run = runs::find(tx, &self.id)?;
+        events::of_subject(tx, "run", run.id.as_str(), self.after.unwrap_or_default(), self.limit)
+    }
+}
+
+impl Execute for Harnesses {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Harness>> {
+        harnesses::all(tx)
+    }
+}
+
+impl Execute for Runtimes {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Runtime>> {
+        harnesses::runtimes(tx)
+    }
+}
