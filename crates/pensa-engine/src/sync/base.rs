@@ -28,6 +28,8 @@ const MAX_ENDS: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Base {
     contents: Contents,
+    /// Whether what differs from it was edited in place, instead of brought by git.
+    pub(super) is_edited: bool,
 }
 
 impl Base {
@@ -60,7 +62,7 @@ impl Base {
             .filter(|_| moved.is_none());
         if moved.is_none() && merging.is_none() {
             // Nothing was checked out since, so somebody edited the files.
-            return Ok(Self { contents: known.map(|(_, contents)| contents).unwrap_or_default() });
+            return Ok(Self { contents: known.map(|(_, contents)| contents).unwrap_or_default(), is_edited: true });
         }
         let mut contents = Contents::default();
         for (at, collection) in COLLECTIONS.into_iter().enumerate().filter(|(at, _)| wanted[*at]) {
@@ -72,7 +74,7 @@ impl Base {
             };
             contents[at] = bytes.map(Content::from);
         }
-        Ok(Self { contents })
+        Ok(Self { contents, is_edited: false })
     }
 
     /// The versions of these records.

@@ -174,7 +174,8 @@ impl Taking<'_, '_> {
         let collection = table.collection();
         let (Some(field), Some(base), Some(ours)) = (collection.version_field(), base, ours) else { return };
         let is_same = |one: &Record, other: &Record| collection.version(one) == collection.version(other);
-        if is_same(base, ours) && is_same(ours, merged) && ours != merged {
+        // A merge of two versions has the time of the later one, in every clone.
+        if self.base.is_edited && is_same(base, ours) && is_same(ours, merged) && ours != merged {
             let last = collection.version(merged).parse().unwrap_or(self.cx.now);
             merged.insert(field.into(), Value::String(issues::after(self.cx, last).to_string()));
         }
