@@ -93,12 +93,17 @@ pub fn linked_worktree(dir: &Path) -> Option<PathBuf> {
     fs::symlink_metadata(shared).is_ok().then(|| root.to_owned())
 }
 
-/// The main worktree of the repo whose linked worktree `dir` is.
-fn main_worktree(dir: &Path) -> Option<PathBuf> {
+/// The git directory of the repo whose linked worktree `dir` is.
+pub fn common_git_dir(dir: &Path) -> Option<PathBuf> {
     let link = fs::read_to_string(dir.join(".git")).ok()?;
     let git_dir = dir.join(link.strip_prefix("gitdir:")?.trim());
     let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
-    let common = tidy(&git_dir.join(common.trim()));
+    Some(tidy(&git_dir.join(common.trim())))
+}
+
+/// The main worktree of the repo whose linked worktree `dir` is.
+fn main_worktree(dir: &Path) -> Option<PathBuf> {
+    let common = common_git_dir(dir)?;
     // A bare repo has no work tree of its own.
     (common.file_name()? == ".git").then(|| common.parent().map(Path::to_owned))?
 }

@@ -194,6 +194,12 @@ impl From<&SessionId> for SessionRef {
     }
 }
 
+impl From<&RunId> for RunRef {
+    fn from(id: &RunId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
 impl From<&SessionId> for EntriesRef {
     fn from(id: &SessionId) -> Self {
         Self(id.0.clone())

@@ -158,7 +158,7 @@ impl StoreDir {
     }
 
     /// A directory below `local/`, made if it is not there.
-    pub(crate) fn local_dir(&self, name: &str) -> Result<PathBuf> {
+    pub fn local_dir(&self, name: &str) -> Result<PathBuf> {
         let mut path = self.root.join("local");
         for part in ["", name] {
             path = if part.is_empty() { path } else { path.join(part) };

@@ -1,5 +1,7 @@
 //! The command line. Flags of operations are declared with the operations themselves, in pensa-core.
 
+mod runs;
+
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -9,6 +11,10 @@ use pensa_core::id::{AgentRef, SessionRef};
 use pensa_core::ops::{agent, audit, backup, comment, conflict, dep, issue, project, session, store, token, undo};
 use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
+
+pub(crate) use runs::{
+    Harness, Kv, Label, Repo, RepoAdd, Run, RunCancel, RunExec, RunLogs, RunStart, Runtime, Workspace,
+};
 
 /// Memory and state for coding agents
 ///
@@ -75,6 +81,24 @@ pub(crate) enum Command {
     /// Keep what agents and their users say, and rebuild what a model sees of it
     #[command(subcommand)]
     Session(Session),
+    /// Run agents, and keep a record of every run
+    #[command(subcommand)]
+    Run(Run),
+    /// Know the repositories that runs take place in
+    #[command(subcommand)]
+    Repo(Repo),
+    /// Group runs on a server
+    #[command(subcommand)]
+    Workspace(Workspace),
+    /// Know the agent software that runs had
+    #[command(subcommand)]
+    Harness(Harness),
+    /// Know the surroundings that runs took place in
+    #[command(subcommand)]
+    Runtime(Runtime),
+    /// Keep small values under names
+    #[command(subcommand)]
+    Kv(Kv),
     Batch(Batch),
     Daemon(Daemon),
     /// Give servers names and keep their tokens

@@ -24,17 +24,57 @@ pub(crate) fn client(options: &Options) -> Result<Client> {
     }
 }
 
-/// The store or the server that a command on agents and their sessions means: a project's, else the user's own, which
-/// is made when it is first needed.
-pub(crate) fn client_for_agents(options: &Options) -> Result<Client> {
-    let actor = actor_source(options);
-    if let Some(url) = server(options) {
-        return Ok(Client::http(remote(options, url)?, actor));
+/// Where agents, sessions, runs, repositories and small values live: on a server, in a project's store, else in the
+/// user's own, which is made when it is first needed.
+#[derive(Debug, Clone)]
+pub(crate) enum Home {
+    Server(String),
+    Store(StoreDir),
+}
+
+impl Home {
+    pub(crate) fn of(options: &Options) -> Result<Self> {
+        if let Some(url) = server(options) {
+            return Ok(Home::Server(url.to_owned()));
+        }
+        let start = start(options)?;
+        let root = locate::store_root(&start, Scope::ProjectElseUser)?;
+        let is_users = start.user.as_ref() == Some(&root);
+        Ok(Home::Store(if is_users { StoreDir::of_user(&root)? } else { StoreDir::at(&root)? }))
     }
-    let start = start(options)?;
-    let root = locate::store_root(&start, Scope::ProjectElseUser)?;
-    let store = if start.user.as_ref() == Some(&root) { StoreDir::of_user(&root)? } else { StoreDir::at(&root)? };
-    Ok(Client::embedded(open(options, store)?, actor))
+
+    pub(crate) fn client(&self, options: &Options) -> Result<Client> {
+        let actor = actor_source(options);
+        match self {
+            Home::Server(url) => Ok(Client::http(remote(options, url)?, actor)),
+            Home::Store(store) => Ok(Client::embedded(open(options, store.clone())?, actor)),
+        }
+    }
+
+    /// A directory on this machine for files that belong there, made if it is not there.
+    pub(crate) fn private_dir(&self, name: &str) -> Result<PathBuf> {
+        match self {
+            Home::Store(store) => store.local_dir(name),
+            Home::Server(_) => {
+                let user = locate::user_store_root(Platform::HERE, |name| std::env::var_os(name));
+                let user = user.ok_or_else(|| Error::invalid("there is no place for files").hint("set HOME"))?;
+                StoreDir::of_user(&user)?.local_dir(name)
+            }
+        }
+    }
+
+    /// Leads a command that is about to be run to the same place.
+    pub(crate) fn tell(&self, command: &mut Command) {
+        match self {
+            Home::Server(url) => command.env("PN_DAEMON", url),
+            Home::Store(store) => command.env("PN_STORE", store.root()).env_remove("PN_DAEMON"),
+        };
+    }
+}
+
+/// A handle on where agents, runs and the like live.
+pub(crate) fn client_for_agents(options: &Options) -> Result<Client> {
+    Home::of(options)?.client(options)
 }
 
 /// The store on this machine that is there, be it a project's or the user's own.

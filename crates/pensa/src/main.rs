@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod connect;
+mod host;
 mod output;
 mod progress;
 mod render;

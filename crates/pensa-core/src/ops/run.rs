@@ -119,7 +119,7 @@ pub struct Start {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<Process>,
     /// The file that its output goes to
-    #[arg(long, value_name = "FILE", conflicts_with = "log_dir")]
+    #[arg(long, value_name = "FILE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_path: Option<String>,
     /// The directory in which its output goes to a file that is called as the run is

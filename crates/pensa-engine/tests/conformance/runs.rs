@@ -216,7 +216,7 @@ fn workspaces_are_for_servers() {
         server.json::<repo::CreateWorkspace>("a", json!({"name": "w"})).expect_err("twice").code,
         Code::Conflict
     );
-    assert_eq!(server.json::<repo::ListWorkspaces>("a", json!({})).expect("a list"), [made.clone()]);
+    assert_eq!(server.json::<repo::ListWorkspaces>("a", json!({})).expect("a list"), std::slice::from_ref(&made));
     assert_eq!(start(&server, json!({"workspace": "w"})).workspace_id, Some(made.id.clone()));
     assert_eq!(start(&server, json!({"workspace": made.id})).workspace_id, Some(made.id));
     assert_eq!(refused(&server, json!({"seen": seen("/r"), "workspace": "no such"})).0, Code::NotFound);

@@ -9,9 +9,12 @@ mod demo;
 mod hooks;
 mod import_from;
 mod init;
+mod kv;
 mod man;
 mod overview;
 mod remote;
+mod repo;
+mod run;
 mod server;
 mod session;
 mod stdin;
@@ -23,7 +26,8 @@ use pensa_core::ops::backup::Backups;
 use pensa_engine::Execute;
 
 use crate::cli::{
-    AuditArgs, Cli, Command, Comment, ConflictArgs, Conflicts, Dep, OnServer, Options, Project, ShowArgs, Token,
+    AuditArgs, Cli, Command, Comment, ConflictArgs, Conflicts, Dep, Harness, OnServer, Options, Project, Runtime,
+    ShowArgs, Token, Workspace,
 };
 use crate::connect;
 use crate::output::Output;
@@ -72,6 +76,13 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Comment(Comment::List(op)) => pass_on(options, *output, &op),
         Command::Agent(command) => agent::run(options, *output, command),
         Command::Session(command) => session::run(options, *output, command),
+        Command::Run(command) => run::run(options, *output, command),
+        Command::Repo(command) => repo::run(options, *output, command),
+        Command::Workspace(Workspace::Create(op)) => agent::pass_on(options, *output, &op),
+        Command::Workspace(Workspace::List(op)) => agent::pass_on(options, *output, &op),
+        Command::Harness(Harness::List(op)) => agent::pass_on(options, *output, &op),
+        Command::Runtime(Runtime::List(op)) => agent::pass_on(options, *output, &op),
+        Command::Kv(command) => kv::run(options, *output, command),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
         Command::Remote(command) => remote::run(*output, &command),

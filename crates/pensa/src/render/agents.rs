@@ -13,7 +13,7 @@ use super::{Render, Screen};
 const SHOWN: usize = 160;
 
 /// The beginning of a text, as one line.
-fn brief(said: &str) -> String {
+pub(super) fn brief(said: &str) -> String {
     // What can't be printed goes, so a little more than is shown is enough.
     let start: String = said.chars().take(4 * SHOWN).collect();
     let line = text::printable_line(&start);
@@ -28,7 +28,7 @@ fn brief_json<T: Serialize + ?Sized>(value: &T) -> String {
     brief(&json::to_line(value).unwrap_or_default())
 }
 
-fn fact(screen: &mut Screen, name: &str, value: Option<String>) {
+pub(super) fn fact(screen: &mut Screen, name: &str, value: Option<String>) {
     if let Some(value) = value {
         screen.faint(&format!("{name:<12}")).text(&value).end();
     }

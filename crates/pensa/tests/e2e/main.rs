@@ -18,6 +18,7 @@ mod import_from;
 mod leases;
 mod recovery;
 mod remotes;
+mod runs;
 mod scenarios;
 mod shapes;
 mod steps;

@@ -26,26 +26,41 @@ struct Things {
     other: String,
     agent: String,
     session: String,
+    run: String,
+    repo: String,
     token: String,
     project: String,
 }
 
 impl Things {
-    /// Two issues, an agent and its session, with nothing of the words of others in them.
+    /// Two issues, an agent and its session, a run and a value, with nothing of the words of others in them.
     fn made(http: &mut Http, word: &str) -> Self {
         let (issue, other) = (create(http, word), create(http, &format!("{word} too")));
         let agent = http.post("/agents", &json!({"type": "user", "name": word, "descriptor": {"is": word}})).ok();
         let entries = json!({"entries": [{"type": "user_message", "text": word}]});
         let (id, session) = (text(&agent["id"]), text(&agent["active_session_id"]));
         http.post(&format!("/agents/{id}/entries"), &entries).ok();
-        Self { issue, other, agent: id, session, token: "tok-00000000".into(), project: OURS.into() }
+        let seen = json!({"vcs": "git", "host": word, "root_path": format!("/{word}")});
+        let run = http.post("/runs", &json!({"seen": seen, "prompt": word})).ok();
+        http.post("/kv", &json!({"scope": "user", "key": "known", "value": word})).ok();
+        Self {
+            issue,
+            other,
+            agent: id,
+            session,
+            run: text(&run["id"]),
+            repo: text(&run["repo_id"]),
+            token: "tok-00000000".into(),
+            project: OURS.into(),
+        }
     }
 
     /// The ids of nothing.
     fn none() -> Self {
-        let [issue, agent, session, token] =
-            ["pn-00000000", "ag-00000000", "se-00000000", "tok-00000000"].map(str::to_owned);
-        Self { other: issue.clone(), issue, agent, session, token, project: OURS.into() }
+        let [issue, agent, session, run, repo, token] =
+            ["pn-00000000", "ag-00000000", "se-00000000", "run-00000000", "repo-00000000", "tok-00000000"]
+                .map(str::to_owned);
+        Self { other: issue.clone(), issue, agent, session, run, repo, token, project: OURS.into() }
     }
 }
 
@@ -81,6 +96,9 @@ impl Two {
             "/agents",
             "/sessions",
             &entries,
+            "/runs",
+            "/repos",
+            "/kv",
         ];
         let mut all: Vec<Value> = paths.iter().map(|path| http.get(path).ok()).collect();
         all.push(self.team.direct(&["project", "list", "--all"]).ok_json());
@@ -100,7 +118,7 @@ struct Asked {
 
 impl Asked {
     fn of(entry: &Entry, about: &Things) -> Self {
-        let Things { issue, other, agent, session, token, project } = about;
+        let Things { issue, other, agent, session, run, repo, token, project } = about;
         let fields = match entry.name {
             "issue.create" => json!({"title": "made", "issue_type": "task"}),
             "issue.update" => json!({"priority": "p0"}),
@@ -121,6 +139,14 @@ impl Asked {
             "session.search" => json!({"q": "made", "agent": agent}),
             "session.compact" => json!({"summary": "in short"}),
             "session.append" => json!({"entries": [{"type": "note", "text": "made"}]}),
+            "repo.add" => json!({"vcs": "git", "remote_url": "https://example.test/made"}),
+            "run.start" => json!({"repo": repo}),
+            "run.update" => json!({"mux_window": 1}),
+            "run.finish" => json!({"status": "succeeded"}),
+            "run.list" => json!({"repo": repo}),
+            "kv.get" | "kv.delete" => json!({"scope": "user", "key": issue}),
+            "kv.set" => json!({"scope": "user", "key": issue, "value": "made too"}),
+            "workspace.create" => json!({"name": format!("for {issue}")}),
             _ => json!({}),
         };
         let Value::Object(fields) = fields else { unreachable!("an object") };
@@ -128,6 +154,8 @@ impl Asked {
             Some("tokens") => token,
             Some("agents") => agent,
             Some("sessions") => session,
+            Some("runs") => run,
+            Some("repos") => repo,
             _ => issue,
         };
         let path = entry.route.path.replace("{id}", id).replace("{name}", project);
@@ -152,13 +180,20 @@ fn plain(value: &Value) -> String {
 
 /// What there is in the state in which the operation can be done.
 fn prepared(admin: &mut Http, entry: &Entry) -> Things {
-    let things = Things::made(admin, "made");
+    let mut things = Things::made(admin, "made");
+    if entry.name == "repo.remove" {
+        let elsewhere = json!({"vcs": "git", "remote_url": format!("https://example.test/{}", things.issue)});
+        things.repo = text(&admin.post("/repos", &elsewhere).ok()["id"]);
+    }
     let Things { issue, other, .. } = &things;
     match entry.name {
         "issue.reopen" => drop(admin.post(&format!("/issues/{issue}/close"), &json!({})).ok()),
         "issue.heartbeat" | "issue.release" => {
             let claim = json!({"claim": true, "ttl": "1h"});
             admin.ask("PATCH", &format!("/issues/{issue}")).body(&claim).reply().ok();
+        }
+        "kv.get" | "kv.delete" => {
+            admin.post("/kv", &json!({"scope": "user", "key": issue, "value": "made"})).ok();
         }
         "dep.remove" => drop(admin.post("/deps", &json!({"issue_id": issue, "depends_on_id": other})).ok()),
         _ => {}

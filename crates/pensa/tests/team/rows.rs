@@ -29,6 +29,10 @@ impl Two {
             http.post(&format!("/issues/{one}/comments"), &json!({"text": "said"})).ok();
             let agent = text(&http.post("/agents", &json!({"type": "user"})).ok()["id"]);
             http.post(&format!("/agents/{agent}/entries"), &json!({"entries": [{"type": "note"}]})).ok();
+            let seen = json!({"vcs": "git", "root_path": "/r"});
+            http.post("/workspaces", &json!({"name": "w"})).ok();
+            http.post("/runs", &json!({"seen": seen, "workspace": "w"})).ok();
+            http.post("/kv", &json!({"scope": "user", "key": "k", "value": "v"})).ok();
             let key = http.ask("POST", "/issues").header("Idempotency-Key", "k");
             let three = text(&key.body(&json!({"title": "three", "issue_type": "task"})).reply().ok()["id"]);
             http.ask("DELETE", &format!("/issues/{three}?force=true")).reply().ok();

@@ -1,0 +1,262 @@
+//! `pn run exec`: runs commands and keeps a record of each, whatever becomes of them.
+
+use std::collections::hash_map::RandomState;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, Hasher};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, exit};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pensa_client::Client;
+use pensa_core::id::IssueRef;
+use pensa_core::ops::issue::{Close, Heartbeat, Release, Update as UpdateIssue};
+use pensa_core::ops::run::{Finish, Launch, Show, Start, Update};
+use pensa_core::run::{HarnessName, Run, RunStatus};
+use pensa_core::{Code, Error, Result, Span};
+use rustix::process::Signal;
+
+use super::{labels, settle};
+use crate::cli::{Options, RunExec};
+use crate::commands::stdin;
+use crate::connect::{self, Home};
+use crate::host::{self, Ended, Job, Leash};
+use crate::output::Output;
+
+/// A command that has ended before needs no line of its own about the number of its process.
+const SHORT: Duration = Duration::from_millis(100);
+/// How often it is looked whether a run was cancelled.
+const LOOK: Duration = Duration::from_secs(2);
+/// How long a command that was cancelled has before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub(super) fn run(options: &Options, output: Output, args: RunExec) -> Result<()> {
+    let RunExec { mut launch, labels: given, instances, ttl, close, command } = args;
+    stdin::fill(&mut launch.prompt)?;
+    launch.labels = labels(given);
+    launch.command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    launch.harness = launch.harness.or_else(|| harness_of(&command));
+    launch.instances = Some(i64::from(instances));
+    if launch.repo.is_none() {
+        launch.seen = Some(host::detect(&connect::cwd()?)?);
+    }
+    if instances > 1 && launch.group.is_none() {
+        launch.group = Some(format!("group-{:08x}", RandomState::new().build_hasher().finish() >> 32));
+    }
+    let home = Home::of(options)?;
+    let client = home.client(options)?;
+    settle(&client)?;
+    let claim = launch.issue.clone();
+    if let Some(id) = &claim {
+        client.call(&claimed(id, ttl))?;
+    }
+    let ended = supervise(options, output, &home, &client, &launch, &command, ttl, instances);
+    let is_success = ended.as_ref().is_ok_and(|ended| ended.is_success());
+    if let Some(id) = &claim {
+        give_back(&client, output, id, is_success, close);
+    }
+    // Ending this process leaves nothing to be closed.
+    drop(client);
+    match ended {
+        Ok(ended) => ended.repeat(),
+        Err(error) if error.code == Code::NotFound => {
+            output.error(&error);
+            exit(127)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn claimed(id: &IssueRef, ttl: Span) -> UpdateIssue {
+    UpdateIssue {
+        id: id.clone(),
+        title: None,
+        status: None,
+        priority: None,
+        assignee: None,
+        description: None,
+        claim: true,
+        ttl: Some(ttl),
+        unclaim: false,
+    }
+}
+
+/// What becomes of the claim: the agent may have given it back or closed the issue itself.
+fn give_back(client: &Client, output: Output, id: &IssueRef, is_success: bool, close: bool) {
+    let done = match (is_success, close) {
+        (true, true) => client.call(&Close { id: id.clone(), reason: None, force: false }).map(drop),
+        (true, false) => Ok(()),
+        (false, _) => client.call(&Release { id: id.clone() }).map(drop),
+    };
+    match done {
+        Err(e) if !matches!(e.code, Code::InvalidStatusTransition | Code::NotFound | Code::AlreadyClaimed) => {
+            output.warning(&format!("{id} was left as it is: {}", e.message));
+        }
+        _ => {}
+    }
+}
+
+/// The program's name, where that can be the name of a harness.
+fn harness_of(command: &[OsString]) -> Option<HarnessName> {
+    let name = Path::new(command.first()?).file_name().and_then(OsStr::to_str)?;
+    name.replace('@', "-").parse().ok()
+}
+
+/// One run and the command that it is about.
+struct Running {
+    run: Run,
+    job: Job,
+}
+
+#[expect(clippy::too_many_arguments, reason = "all that a run is made of, once")]
+fn supervise(
+    options: &Options,
+    output: Output,
+    home: &Home,
+    client: &Client,
+    launch: &Launch,
+    command: &[OsString],
+    ttl: Span,
+    instances: u16,
+) -> Result<Ended> {
+    let mut all = Vec::new();
+    for instance in 1..=instances {
+        match start(home, client, launch, command, instance) {
+            Ok(running) => all.push(running),
+            Err(error) => {
+                all.iter().for_each(|running: &Running| running.job.leash().send(Signal::TERM));
+                for running in all {
+                    finish(output, client, running);
+                }
+                return Err(error);
+            }
+        }
+    }
+    let leashes: Vec<Leash> = all.iter().map(|running| running.job.leash()).collect();
+    if let Err(e) = host::forward_signals(leashes) {
+        output.warning(&format!("signals will not reach the command: {e}"));
+    }
+    let keeper = Keeper::begin(options, home, &all, launch.issue.clone(), ttl);
+    let ended: Vec<Ended> = all.into_iter().map(|running| finish(output, client, running)).collect();
+    keeper.end();
+    Ok(ended.iter().copied().find(|ended| !ended.is_success()).unwrap_or(Ended::Exit(0)))
+}
+
+fn start(home: &Home, client: &Client, launch: &Launch, command: &[OsString], instance: u16) -> Result<Running> {
+    let logs = home.private_dir("runs")?;
+    let log_dir = logs.to_str().ok_or_else(|| Error::invalid(format!("not UTF-8: {}", logs.display())))?.to_owned();
+    let run = client.call(&Start {
+        launch: launch.clone(),
+        created: false,
+        host: Some(host::name()),
+        agent: None,
+        supervisor: Some(host::process(std::process::id())),
+        log_path: None,
+        log_dir: Some(log_dir),
+    })?;
+    let begun = log(&run).and_then(|log| {
+        let mut child = Command::new(&command[0]);
+        child.args(&command[1..]).env("PN_RUN", run.id.as_str()).env("PN_ACTOR", client.actor());
+        child.env("PN_INSTANCE", instance.to_string());
+        home.tell(&mut child);
+        Job::start(&mut child, log).map_err(|e| {
+            let code = if e.kind() == std::io::ErrorKind::NotFound { Code::NotFound } else { Code::InvalidInput };
+            Error::new(code, format!("cannot run {}: {e}", command[0].to_string_lossy()))
+        })
+    });
+    match begun {
+        Ok(job) => Ok(Running { run, job }),
+        Err(error) => {
+            let mut end = over(&run, RunStatus::Failed);
+            end.reason = Some(error.message.clone());
+            client.call(&end)?;
+            Err(error)
+        }
+    }
+}
+
+fn log(run: &Run) -> Result<File> {
+    let path = PathBuf::from(run.log_path.as_deref().unwrap_or_default());
+    let opened = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
+    opened.map_err(|e| Error::internal(format!("cannot write {}: {e}", path.display())))
+}
+
+fn over(run: &Run, status: RunStatus) -> Finish {
+    Finish { id: (&run.id).into(), status, exit_code: None, signal: None, reason: None, agent: None }
+}
+
+/// Waits for a command and records how it ended. Whatever goes wrong with that, the command has ended so.
+fn finish(output: Output, client: &Client, running: Running) -> Ended {
+    let Running { run, job } = running;
+    let process = job.process.clone();
+    let ended = job.wait().unwrap_or(Ended::Exit(1));
+    let mut end = over(&run, if ended.is_success() { RunStatus::Succeeded } else { RunStatus::Failed });
+    match ended {
+        Ended::Exit(code) => end.exit_code = Some(code.into()),
+        Ended::Signal(signal) => end.signal = Some(signal.into()),
+    }
+    end.agent = Some(process);
+    match client.call(&end) {
+        // It was cancelled, which is why it ended.
+        Err(e) if e.code == Code::InvalidStatusTransition => {}
+        Err(e) => output.warning(&format!("how {} ended was not recorded: {}", run.id, e.message)),
+        Ok(_) => {}
+    }
+    ended
+}
+
+/// Keeps the record of commands that take longer: the numbers of their processes, the claim, and whether they were
+/// cancelled.
+struct Keeper {
+    stop: mpsc::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Keeper {
+    fn begin(options: &Options, home: &Home, all: &[Running], issue: Option<IssueRef>, ttl: Span) -> Self {
+        let (stop, stopped) = mpsc::channel();
+        let runs = all.iter().map(|it| (it.run.clone(), it.job.process.clone(), it.job.leash())).collect::<Vec<_>>();
+        let (options, home) = (options.clone(), home.clone());
+        let thread = thread::spawn(move || {
+            if stopped.recv_timeout(SHORT) != Err(mpsc::RecvTimeoutError::Timeout) {
+                return;
+            }
+            let Ok(client) = home.client(&options) else { return };
+            for (run, process, _) in &runs {
+                let told = Update {
+                    id: (&run.id).into(),
+                    started: false,
+                    agent: Some(process.clone()),
+                    supervisor: None,
+                    session: None,
+                    mux: run.mux.clone(),
+                };
+                let _ = client.call(&told);
+            }
+            let third = Duration::from_millis(ttl.as_millis().unsigned_abs() / 3);
+            let (mut renewed, mut told_to_end) = (Instant::now(), None);
+            while stopped.recv_timeout(LOOK.min(third)) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if let Some(id) = issue.as_ref().filter(|_| renewed.elapsed() >= third) {
+                    let _ = client.call(&Heartbeat { id: id.clone(), ttl: None });
+                    renewed = Instant::now();
+                }
+                for (run, _, leash) in &runs {
+                    let shown = client.call(&Show { id: (&run.id).into() });
+                    if shown.is_ok_and(|run| run.status == RunStatus::Cancelled) {
+                        let since = *told_to_end.get_or_insert_with(Instant::now);
+                        leash.send(if since.elapsed() < GRACE { Signal::TERM } else { Signal::KILL });
+                    }
+                }
+            }
+        });
+        Self { stop, thread }
+    }
+
+    fn end(self) {
+        let _ = self.stop.send(());
+        let _ = self.thread.join();
+    }
+}

@@ -1,0 +1,115 @@
+//! `pn run`: what needs this machine is done here, the rest is passed on.
+
+mod exec;
+mod logs;
+
+use pensa_client::Client;
+use pensa_core::ops::run::{Finish, List, Show};
+use pensa_core::run::{Labels, Run as Record, RunStatus};
+use pensa_core::{Code, Result};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::agent::pass_on;
+use super::stdin;
+use crate::cli::{Label, Options, Run, RunCancel, RunStart};
+use crate::output::Output;
+use crate::{connect, host};
+
+/// Runs whose processes are looked for at once; more wait for the next look.
+const MAX_LOOKED_FOR: u32 = 1000;
+
+pub(super) fn run(options: &Options, output: Output, command: Run) -> Result<()> {
+    match command {
+        Run::Exec(args) => exec::run(options, output, *args),
+        Run::Start(args) => start(options, output, *args),
+        Run::Finish(op) => pass_on(options, output, &op),
+        Run::List(op) => settled(options, |client| output.answer(&client.call(&op)?)),
+        Run::Show(op) => settled(options, |client| output.answer(&client.call(&op)?)),
+        Run::Logs(args) => settled(options, |client| logs::print(client, &args)),
+        Run::Events(op) => settled(options, |client| output.answer(&client.call(&op)?)),
+        Run::Cancel(args) => settled(options, |client| cancel(client, output, &args)),
+    }
+}
+
+/// Does something after the runs of this machine whose processes are gone have been settled.
+fn settled(options: &Options, work: impl FnOnce(&Client) -> Result<()>) -> Result<()> {
+    let client = connect::client_for_agents(options)?;
+    settle(&client)?;
+    work(&client)
+}
+
+/// Marks runs as failed whose command is gone and which nobody looks after.
+pub(crate) fn settle(client: &Client) -> Result<()> {
+    let here = host::name();
+    for status in [RunStatus::Running, RunStatus::Created] {
+        let list =
+            List { status: Some(status), host: Some(here.clone()), limit: Some(MAX_LOOKED_FOR), ..List::default() };
+        for run in client.call(&list)? {
+            let processes = [&run.agent, &run.supervisor];
+            let is_known = processes.iter().any(|process| process.is_some());
+            if !is_known || processes.into_iter().flatten().any(host::is_alive) {
+                continue;
+            }
+            let lost = Finish {
+                id: (&run.id).into(),
+                status: RunStatus::Failed,
+                exit_code: None,
+                signal: None,
+                reason: Some("its process is gone, and nobody saw how it ended".to_owned()),
+                agent: None,
+            };
+            match client.call(&lost) {
+                // Somebody else was faster.
+                Err(e) if e.code == Code::InvalidStatusTransition => {}
+                other => drop(other?),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn labels(given: Vec<Label>) -> Labels {
+    given.into_iter().map(|Label(name, value)| (name, value)).collect()
+}
+
+fn start(options: &Options, output: Output, args: RunStart) -> Result<()> {
+    let RunStart { mut op, labels: given, pid } = args;
+    stdin::fill(&mut op.launch.prompt)?;
+    op.launch.labels = labels(given);
+    if op.launch.repo.is_none() {
+        op.launch.seen = Some(host::detect(&connect::cwd()?)?);
+    }
+    op.host = Some(host::name());
+    op.agent = pid.and_then(|pid| u32::try_from(pid).ok()).map(host::process);
+    pass_on(options, output, &op)
+}
+
+fn cancel(client: &Client, output: Output, args: &RunCancel) -> Result<()> {
+    let run = client.call(&Show { id: args.id.clone() })?;
+    let told = client.call(&Finish {
+        id: (&run.id).into(),
+        status: RunStatus::Cancelled,
+        exit_code: None,
+        signal: None,
+        reason: args.reason.clone(),
+        agent: None,
+    })?;
+    end_process(&run, args);
+    output.answer(&told)
+}
+
+/// Ends the command of a run that is on this machine.
+fn end_process(run: &Record, args: &RunCancel) {
+    let is_here = run.host.as_deref() == Some(&host::name());
+    let Some(process) = run.agent.as_ref().filter(|process| is_here && host::is_alive(process)) else { return };
+    let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) else { return };
+    let _ = kill_process(pid, Signal::TERM);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_millis(args.grace.as_millis().unsigned_abs());
+    while host::is_alive(process) {
+        if std::time::Instant::now() >= deadline {
+            let _ = kill_process(pid, Signal::KILL);
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}

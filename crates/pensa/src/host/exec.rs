@@ -1,0 +1,168 @@
+//! A command that runs under our eyes: its output passes through and into a file, signals reach it, its end is told
+//! as it was.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio, exit};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use pensa_core::run::Process;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::low_level::emulate_default_handler;
+use signal_hook::low_level::siginfo::Cause;
+
+/// Bytes of output that are moved at once.
+const CHUNK: usize = 64 << 10;
+/// How long a pipe may be silent after its command has ended: somebody else may hold it open for ever.
+const SILENCE: Duration = Duration::from_millis(100);
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Exit(i32),
+    Signal(i32),
+}
+
+impl Ended {
+    pub(crate) fn is_success(self) -> bool {
+        self == Ended::Exit(0)
+    }
+
+    fn of(status: ExitStatus) -> Self {
+        status.signal().map_or_else(|| Ended::Exit(status.code().unwrap_or(1)), Ended::Signal)
+    }
+
+    /// Ends this process in the same way.
+    pub(crate) fn repeat(self) -> ! {
+        let _ = io::stdout().flush();
+        match self {
+            Ended::Exit(code) => exit(code),
+            Ended::Signal(signal) => {
+                let _ = emulate_default_handler(signal);
+                exit(128 + signal)
+            }
+        }
+    }
+}
+
+/// A command that runs.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) process: Process,
+    leash: Leash,
+    readers: mpsc::Receiver<()>,
+    moved: Arc<AtomicU64>,
+}
+
+impl Job {
+    /// Starts a command whose output goes to ours and to `log`.
+    pub(crate) fn start(command: &mut Command, log: File) -> io::Result<Self> {
+        let mut child = command.stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let (log, moved, (done, readers)) = (Arc::new(log), Arc::new(AtomicU64::new(0)), mpsc::channel());
+        if let Some(pipe) = child.stdout.take() {
+            let (log, moved, done) = (log.clone(), moved.clone(), done.clone());
+            thread::spawn(move || pass(pipe, io::stdout(), &log, &moved, &done));
+        }
+        if let Some(pipe) = child.stderr.take() {
+            let moved = moved.clone();
+            thread::spawn(move || pass(pipe, io::stderr(), &log, &moved, &done));
+        }
+        let process = super::process(child.id());
+        Ok(Self { process, leash: Leash { child: Arc::new(Mutex::new(Some(child))) }, readers, moved })
+    }
+
+    pub(crate) fn leash(&self) -> Leash {
+        self.leash.clone()
+    }
+
+    /// Waits until it has ended and what it wrote has been passed on.
+    pub(crate) fn wait(self) -> io::Result<Ended> {
+        let pid = i32::try_from(self.process.pid).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            // It stays until its end is asked for below, so that its number is nobody else's.
+            while waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+                .is_err_and(|e| e == rustix::io::Errno::INTR)
+            {}
+        }
+        let child = self.leash.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let status =
+            child.map_or_else(|| Err(io::Error::other("the command was waited for twice")), |mut it| it.wait());
+        self.drain();
+        status.map(Ended::of)
+    }
+
+    fn drain(&self) {
+        let mut open = 2;
+        while open > 0 {
+            let before = self.moved.load(Ordering::Relaxed);
+            match self.readers.recv_timeout(SILENCE) {
+                Ok(()) => open -= 1,
+                Err(mpsc::RecvTimeoutError::Disconnected) => return,
+                Err(mpsc::RecvTimeoutError::Timeout) if self.moved.load(Ordering::Relaxed) == before => return,
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
+/// What reaches a command as long as it runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Leash {
+    child: Arc<Mutex<Option<Child>>>,
+}
+
+impl Leash {
+    pub(crate) fn send(&self, signal: Signal) {
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        let pid = child.as_ref().and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+/// Has signals that reach us reach these commands too. Keys of a terminal reach all of its programs anyway.
+pub(crate) fn forward_signals(to: Vec<Leash>) -> io::Result<()> {
+    let mut signals = SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2])?;
+    thread::spawn(move || {
+        for origin in &mut signals {
+            let is_key = matches!(origin.signal, SIGINT | SIGQUIT) && origin.cause == Cause::Kernel;
+            if !is_key && let Some(signal) = Signal::from_named_raw(origin.signal) {
+                to.iter().for_each(|leash| leash.send(signal));
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Moves bytes from a pipe to where they would have gone, and into the log.
+fn pass(mut from: impl Read, mut to: impl Write, log: &File, moved: &AtomicU64, done: &mpsc::Sender<()>) {
+    let mut buffer = vec![0; CHUNK];
+    let mut keeps_log = true;
+    loop {
+        let count = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        moved.fetch_add(1, Ordering::Relaxed);
+        if keeps_log && let Err(e) = { log }.write_all(&buffer[..count]) {
+            keeps_log = false;
+            let _ = writeln!(io::stderr(), "pensa: the output is no longer kept: {e}");
+        }
+        // Nobody reads it any more: the command is to feel that as it would without us.
+        if to.write_all(&buffer[..count]).and_then(|()| to.flush()).is_err() {
+            break;
+        }
+    }
+    drop(from);
+    let _ = done.send(());
+}

@@ -1,0 +1,14 @@
+//! What this machine tells: its name, its processes, and the repository around a directory.
+
+mod exec;
+mod process;
+mod repo;
+
+pub(crate) use exec::{Ended, Job, Leash, forward_signals};
+pub(crate) use process::{is_alive, process};
+pub(crate) use repo::detect;
+
+/// The name of this machine.
+pub(crate) fn name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}

@@ -1,0 +1,58 @@
+//! Processes of this machine, told from others that had the same number before.
+
+use std::fs;
+
+use pensa_core::run::Process;
+use rustix::process::{Pid, test_kill_process};
+
+/// A process as it can be found again.
+pub(crate) fn process(pid: u32) -> Process {
+    Process { pid: i64::from(pid), born: born(i64::from(pid)) }
+}
+
+/// Whether it is still there.
+pub(crate) fn is_alive(process: &Process) -> bool {
+    match &process.born {
+        Some(known) => born(process.pid).as_ref() == Some(known),
+        // A number that this machine cannot have is nobody's.
+        None => {
+            i32::try_from(process.pid).ok().and_then(Pid::from_raw).is_some_and(|pid| test_kill_process(pid).is_ok())
+        }
+    }
+}
+
+/// When a process began: which start of the machine it was, and the time since then. None if it is gone, also if
+/// nobody has asked how it ended.
+fn born(pid: i64) -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let told = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name, which may hold anything.
+    let (_, rest) = told.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?;
+    let ticks = fields.nth(18)?;
+    (!matches!(state, "Z" | "X" | "x")).then(|| format!("{} {ticks}", boot.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_process_is_alive_until_it_has_ended_and_no_other_is_taken_for_it() {
+        let mut child = Command::new("sleep").arg("60").spawn().expect("runs");
+        let known = process(child.id());
+        assert!(is_alive(&known));
+        assert!(is_alive(&Process { born: None, ..known.clone() }));
+        assert!(!is_alive(&Process { born: Some("another 1".into()), ..known.clone() }));
+        assert!(is_alive(&process(std::process::id())));
+        child.kill().expect("killed");
+        while is_alive(&known) {
+            std::thread::yield_now();
+        }
+        child.wait().expect("reaped");
+        assert!(!is_alive(&known) && !is_alive(&Process { pid: i64::MAX, born: None }));
+    }
+}
