@@ -7,6 +7,7 @@ mod disk;
 pub mod http;
 pub mod postgres;
 pub mod prek;
+pub mod pypi;
 mod run;
 mod sandbox;
 
