@@ -21,10 +21,10 @@ Usage: cargo xtask <TASK>
 
   test   everything that decides whether work lands; installs missing tools first
   tidy   only the checks of the repository's own shape
-  bench  measure against sqlite3, a bare HTTP server and pgbench
+  bench  measure against sqlite3, bare programs, pgbench and SQLiteSession of openai-agents
            --quick       fewer and shorter runs
-           --only GROUP  only one group: local (processes and the daemon), server (on PostgreSQL), chain
-                         or transfer (import and export)
+           --only GROUP  only one group: local (processes and the daemon), server (on PostgreSQL), chain,
+                         transfer (import and export) or agents (their entries)
            --write       put the results into docs/benchmarks.md
   soak   random histories of three clones, for hours
            --histories COUNT  how many [default: 10000]";

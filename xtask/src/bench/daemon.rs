@@ -21,8 +21,7 @@ const DIFFERENT: usize = 1_000;
 
 pub(super) fn rows(lab: &Lab, plan: &Plan, store: &Project) -> Result<Vec<Row>> {
     let (served, embedded) = (lab.copy(store, "served")?, lab.copy(store, "embedded")?);
-    let dir = served.dir.display().to_string();
-    let daemon = Server::start(&mut lab.pn(&served, &["daemon", "--port", "0", "--json", "--project-dir", &dir]))?;
+    let daemon = Server::daemon(lab, &served)?;
     let rows = vec![
         creates(lab, plan, &daemon, &embedded)?,
         reads(lab, plan, &daemon, store.size)?,
@@ -65,13 +64,8 @@ fn embedded_creates(lab: &Lab, plan: &Plan, store: &Project, dice: &mut Dice) ->
 }
 
 fn post(address: SocketAddr, dice: &mut Dice) -> Vec<u8> {
-    let body = json!({"title": dice.title(), "description": dice.description(), "issue_type": "task"}).to_string();
-    format!(
-        "POST /issues HTTP/1.1\r\nHost: {address}\r\nPensa-Actor: bench\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
+    let body = json!({"title": dice.title(), "description": dice.description(), "issue_type": "task"});
+    load::post(address, "/issues", &body)
 }
 
 fn get(address: SocketAddr, id: &str) -> Vec<u8> {

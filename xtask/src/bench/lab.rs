@@ -15,6 +15,7 @@ pub(super) struct Lab {
     pn: PathBuf,
     bare: PathBuf,
     bare_transfer: PathBuf,
+    bare_append: PathBuf,
 }
 
 /// A project with a store of known size.
@@ -43,10 +44,11 @@ impl Lab {
         let pn = executable(&["--package", "pensa", "--bin", "pn"])?;
         let bare = executable(&["--package", "pensa-server", "--example", "bare"])?;
         let bare_transfer = executable(&["--package", "pensa-engine", "--example", "bare_transfer"])?;
+        let bare_append = executable(&["--package", "pensa-engine", "--example", "bare_append"])?;
         let target = pn.ancestors().nth(2).ok_or("pn was built in no directory")?;
         let dir = target.join(format!("bench-{}", std::process::id()));
         fs::create_dir_all(&dir)?;
-        Ok(Self { dir, pn, bare, bare_transfer })
+        Ok(Self { dir, pn, bare, bare_transfer, bare_append })
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -76,6 +78,19 @@ impl Lab {
     pub(super) fn bare_transfer(&self, args: &[&std::ffi::OsStr]) -> Command {
         let mut command = self.program(&self.bare_transfer);
         command.args(args);
+        command
+    }
+
+    pub(super) fn bare_append(&self, args: &[&std::ffi::OsStr]) -> Command {
+        let mut command = self.program(&self.bare_append);
+        command.args(args);
+        command
+    }
+
+    /// Python that finds packages in this directory.
+    pub(super) fn python(&self, packages: &Path, script: &str) -> Command {
+        let mut command = self.program("python3");
+        command.env("PYTHONPATH", packages).args(["-c", script]);
         command
     }
 

@@ -7,6 +7,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::Result;
 
 pub(super) const CONNECTIONS: usize = 32;
@@ -18,6 +20,17 @@ pub(super) type Requests = Vec<Vec<Vec<u8>>>;
 /// Makes `each` requests for every one of these connections.
 pub(super) fn requests(connections: usize, each: usize, mut request: impl FnMut(usize) -> Vec<u8>) -> Requests {
     (0..connections).map(|connection| (0..each).map(|_| request(connection)).collect()).collect()
+}
+
+/// A request to a daemon.
+pub(super) fn post(address: SocketAddr, path: &str, body: &Value) -> Vec<u8> {
+    let body = body.to_string();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nPensa-Actor: bench\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
 }
 
 /// Requests per second that `address` answers.

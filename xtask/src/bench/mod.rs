@@ -3,11 +3,13 @@
 //! Runs of both sides alternate, so that a noisy machine disturbs both alike. Says whether a target is met and
 //! never fails for it: what a machine of ours can do is no property of the code.
 
+mod agents;
 mod chain;
 mod cpu;
 mod daemon;
 mod data;
 mod database;
+mod entries;
 mod lab;
 mod load;
 mod machine;
@@ -15,6 +17,7 @@ mod processes;
 mod report;
 mod samples;
 mod server;
+mod sqlite_session;
 mod team;
 mod transfer;
 
@@ -33,11 +36,14 @@ pub(super) struct Plan {
     /// How often each side of a comparison under load has its turn, and for how long.
     rounds: usize,
     round: Duration,
+    /// How many agents share a store.
+    agents: usize,
 }
 
 impl Plan {
-    const FULL: Plan = Plan { runs: 301, sizes: &[10_000, 100_000], rounds: 5, round: Duration::from_secs(3) };
-    const QUICK: Plan = Plan { runs: 61, sizes: &[10_000], rounds: 3, round: Duration::from_secs(1) };
+    const FULL: Plan =
+        Plan { runs: 301, sizes: &[10_000, 100_000], rounds: 5, round: Duration::from_secs(3), agents: 1_000 };
+    const QUICK: Plan = Plan { runs: 61, sizes: &[10_000], rounds: 3, round: Duration::from_secs(1), agents: 100 };
 }
 
 /// The store that `ready` at the largest size is compared with.
@@ -51,11 +57,17 @@ enum Group {
     Server,
     Chain,
     Transfer,
+    Agents,
 }
 
 impl Group {
-    const ALL: [(&'static str, Group); 4] =
-        [("local", Group::Local), ("server", Group::Server), ("chain", Group::Chain), ("transfer", Group::Transfer)];
+    const ALL: [(&'static str, Group); 5] = [
+        ("local", Group::Local),
+        ("server", Group::Server),
+        ("chain", Group::Chain),
+        ("transfer", Group::Transfer),
+        ("agents", Group::Agents),
+    ];
 
     fn named(wanted: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|(name, _)| *name == wanted);
@@ -137,6 +149,10 @@ fn measure(lab: &Lab, wanted: &Wanted, plan: &Plan) -> Result<Vec<Row>> {
     }
     if wanted.has(Group::Transfer) {
         rows.extend(transfer::rows(lab, plan)?);
+    }
+    if wanted.has(Group::Agents) {
+        rows.extend(agents::rows(lab, plan)?);
+        rows.extend(sqlite_session::rows(lab, plan)?);
     }
     Ok(rows)
 }

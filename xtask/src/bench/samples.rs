@@ -29,7 +29,7 @@ impl<'a> Contender<'a> {
 
     fn time(&mut self, run: usize) -> Result<Duration> {
         let mut command = (self.prepare)(run)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
         let start = Instant::now();
         let status = command.status()?;
         let took = start.elapsed();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::lab::output;
+use super::lab::{Lab, Project, output};
 use super::machine;
 use crate::Result;
 
@@ -31,6 +31,12 @@ impl Server {
         let address = url.trim_start_matches("http://").trim_end_matches('/').parse();
         let address = address.map_err(|e| format!("{command:?} is at {url:?}: {e}"))?;
         Ok(Self { child, address })
+    }
+
+    /// Starts the daemon of a store.
+    pub(super) fn daemon(lab: &Lab, store: &Project) -> Result<Self> {
+        let dir = store.dir.display().to_string();
+        Self::start(&mut lab.pn(store, &["daemon", "--port", "0", "--json", "--project-dir", &dir]))
     }
 
     pub(super) fn pid(&self) -> u32 {
