@@ -50,15 +50,26 @@ impl<'a> ListWriter<'a> {
     }
 
     pub fn item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<()> {
+        self.item_by(|to| write_line(to, item))
+    }
+
+    /// Adds the item that `write` appends.
+    pub fn item_by(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         if !std::mem::take(&mut self.empty) {
             self.to.push(b',');
         }
-        write_line(self.to, item)
+        write(self.to)
     }
 
     pub fn end(self) {
         self.to.push(b']');
     }
+}
+
+/// Whether JSON stands here as it is written here: on one line, and harmless on a terminal.
+pub fn is_line(text: &str) -> bool {
+    let plain = |byte: u8| (b' '..=b'~').contains(&byte);
+    text.bytes().all(plain) || !text.contains(is_unsafe_to_print)
 }
 
 /// `value` as one line of JSON, without the line end.
@@ -71,6 +82,16 @@ pub fn to_line<T: Serialize + ?Sized>(value: &T) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_here_is_a_line_and_what_has_to_be_escaped_is_none() {
+        for text in ["plain", "é 語 😀", "\u{9b}31m", "\u{202E}", "\u{7f}", "\n\t\0"] {
+            assert!(is_line(&to_line(text).expect("serialises")), "{text:?}");
+        }
+        for raw in ["{\n}", "{\t}", "\"\u{202E}\"", "\"\u{7f}\"", "\"é\u{9b}\""] {
+            assert!(!is_line(raw), "{raw:?}");
+        }
+    }
 
     #[test]
     fn unsafe_characters_are_escaped_and_come_back_unchanged() {

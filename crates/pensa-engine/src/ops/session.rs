@@ -17,7 +17,7 @@ use pensa_redact::Kinds;
 use serde_json::{Map, json};
 
 use crate::context::Context;
-use crate::db::Tx;
+use crate::db::{Row, Tx};
 use crate::execute::Execute;
 use crate::tables::entries::{Room, Stored};
 use crate::tables::{agents, entries, ids, issues, sessions};
@@ -160,8 +160,8 @@ pub(super) fn stored(entries: &[NewEntry], no_redact: bool) -> Result<(Vec<Store
 /// Data in one answer of a history; the entry that exceeds it is its last.
 const PAGE_BYTES: usize = 8 << 20;
 
-/// Hands the entries that are meant to `each`.
-fn read_history(tx: &Tx<'_>, wanted: &History, mut each: impl FnMut(&Entry) -> Result<()>) -> Result<()> {
+/// Hands the rows of the entries that are meant to `each`.
+fn read_history(tx: &Tx<'_>, wanted: &History, mut each: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
     let mut room = Room { entries: wanted.limit.map_or(i64::MAX, i64::from), bytes: PAGE_BYTES };
     // An agent's sessions follow each other, and so do the numbers of their entries.
     for session in whose(tx, wanted)? {
@@ -200,8 +200,8 @@ fn whose(tx: &Tx<'_>, wanted: &History) -> Result<Vec<Session>> {
 impl Execute for History {
     fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Entry>> {
         let mut found = Vec::new();
-        read_history(tx, self, |entry| {
-            found.push(entry.clone());
+        read_history(tx, self, |row| {
+            found.push(entries::read(row)?);
             Ok(())
         })?;
         Ok(found)
@@ -209,7 +209,7 @@ impl Execute for History {
 
     fn write_json(&self, _: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
         let mut list = ListWriter::new(to);
-        read_history(tx, self, |entry| list.item(entry))?;
+        read_history(tx, self, |row| list.item_by(|to| entries::write_json(row, to)))?;
         list.end();
         Ok(())
     }

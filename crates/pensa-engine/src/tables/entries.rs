@@ -23,16 +23,49 @@ const ROWS_AT_ONCE: usize = 32;
 /// Data that is held for one statement before it is sent off.
 const BYTES_AT_ONCE: usize = 1 << 20;
 
-fn read(row: &Row<'_>) -> Result<Entry> {
-    let v = row.int(4)?;
+pub(crate) fn read(row: &Row<'_>) -> Result<Entry> {
     Ok(Entry {
         id: row.int(0)?,
         session_id: row.parse(1)?,
         entry_type: row.parse(2)?,
         at: row.parse(3)?,
-        v: u32::try_from(v).map_err(|_| Error::new(Code::Corrupt, format!("an entry has the version {v}")))?,
+        v: version(row)?,
         data: row.json(5)?,
     })
+}
+
+fn version(row: &Row<'_>) -> Result<u32> {
+    let v = row.int(4)?;
+    u32::try_from(v).map_err(|_| Error::new(Code::Corrupt, format!("an entry has the version {v}")))
+}
+
+/// An [`Entry`] without its data.
+#[derive(Debug, Serialize)]
+struct Head {
+    id: i64,
+    session_id: SessionId,
+    #[serde(rename = "type")]
+    entry_type: EntryType,
+    at: Timestamp,
+    v: u32,
+}
+
+/// Appends an entry to `to` as JSON.
+///
+/// Its data is passed on as it is stored, which is as it would be written here: reading and writing it again is most of
+/// what a long history would cost.
+pub(crate) fn write_json(row: &Row<'_>, to: &mut Vec<u8>) -> Result<()> {
+    let data = row.str(5)?;
+    if !(data.starts_with('{') && json::is_line(data)) {
+        return json::write_line(to, &read(row)?);
+    }
+    let (session_id, entry_type) = (row.parse(1)?, row.parse(2)?);
+    json::write_line(to, &Head { id: row.int(0)?, session_id, entry_type, at: row.parse(3)?, v: version(row)? })?;
+    to.pop();
+    to.extend_from_slice(b",\"data\":");
+    to.extend_from_slice(data.as_bytes());
+    to.push(b'}');
+    Ok(())
 }
 
 /// The number that the next entry gets. The caller is the store's only writer.
@@ -174,13 +207,13 @@ pub(crate) struct Room {
     pub(crate) bytes: usize,
 }
 
-/// Hands entries of a session after a number to `each`, in their order, as long as there is room.
+/// Hands rows of a session after a number to `each`, in their order, as long as there is room.
 pub(crate) fn page(
     tx: &Tx<'_>,
     session: &SessionId,
     after: i64,
     room: &mut Room,
-    mut each: impl FnMut(&Entry) -> Result<()>,
+    mut each: impl FnMut(&Row<'_>) -> Result<()>,
 ) -> Result<()> {
     let sql =
         format!("SELECT {COLUMNS} FROM session_history h WHERE h.session_id = ?1 AND h.id > ?2 ORDER BY h.id LIMIT ?3");
@@ -195,9 +228,8 @@ pub(crate) fn page(
             }
             room.entries -= 1;
             room.bytes = room.bytes.saturating_sub(row.str(5)?.len());
-            let entry = read(row)?;
-            after = entry.id;
-            each(&entry)
+            after = row.int(0)?;
+            each(row)
         })?;
         if got < asked || room.entries == 0 || room.bytes == 0 {
             return Ok(());

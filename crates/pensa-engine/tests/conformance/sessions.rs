@@ -3,15 +3,17 @@
 use std::sync::Barrier;
 use std::thread;
 
-use pensa_core::Code;
 use pensa_core::agent::Agent;
+use pensa_core::ops::agent;
 use pensa_core::ops::session::{Append, Appended, Compact, Context, History, List, Reset, Search};
 use pensa_core::session::{Entry, Message, OpenedBy};
-use pensa_engine::Engine;
+use pensa_core::{Access, Code, Op, json};
+use pensa_engine::{Caller, Engine, entry};
 use serde_json::{Value, json};
 
 use crate::agents::{create, show};
 use crate::conformance;
+use crate::site::Site;
 use crate::world::World;
 
 fn run<O: pensa_engine::Execute>(engine: &Engine, fields: Value) -> pensa_core::Result<O::Output> {
@@ -28,6 +30,13 @@ fn say(engine: &Engine, agent: &Agent, text: &str) -> Appended {
 
 fn history(engine: &Engine, fields: Value) -> Vec<Entry> {
     run::<History>(engine, fields).expect("a history")
+}
+
+/// A history as a server gives it.
+fn written(engine: &Engine, agent: &Agent) -> String {
+    let entry = entry(History::NAME).expect("in the catalog");
+    let input = json!({"id": agent.id});
+    engine.run(Access::Read, &Caller::local("alice"), |cx, tx| (entry.run)(cx, tx, &input)).expect("a history")
 }
 
 fn texts(entries: &[Entry]) -> Vec<String> {
@@ -64,6 +73,7 @@ conformance! {
             {"id": 2, "session_id": session, "type": "rlm_tool_call", "at": "2023-11-14T22:13:20.000Z", "v": 1, "data": {"text": "flat"}},
             {"id": 3, "session_id": session, "type": "note", "at": "2026-02-27T14:30:00.000Z", "v": 1, "data": {}},
         ]));
+        assert_eq!(written(&world.engine, &agent), json::to_line(&entries).expect("a line"));
     }
 
     fn a_reset_opens_a_session_that_knows_nothing_of_the_one_before(world: World) {
@@ -233,4 +243,21 @@ conformance! {
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=i64::try_from(2 * WRITERS * APPENDS).expect("few")).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn data_that_somebody_else_wrote_into_the_database_is_told_on_one_harmless_line() {
+    let site = Site::new();
+    let engine = site.open();
+    let agent: Agent = engine
+        .call("alice", &serde_json::from_value::<agent::Create>(json!({"type": "user"})).expect("an operation"))
+        .expect("created");
+    say(&engine, &agent, "as it was");
+    let database = rusqlite::Connection::open(site.path("db.sqlite")).expect("opens");
+    let data = "{\n \"text\": \"\u{202e}\u{9b}31m\"\n}";
+    database.execute("UPDATE session_history SET data = ?1", [data]).expect("changed");
+    let (entries, line) = (history(&engine, json!({"id": agent.id})), written(&engine, &agent));
+    assert_eq!(texts(&entries), ["\u{202e}\u{9b}31m"]);
+    assert_eq!(line, json::to_line(&entries).expect("a line"));
+    assert!(json::is_line(&line), "{line:?}");
 }
