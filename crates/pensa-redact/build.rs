@@ -91,38 +91,44 @@ fn table(rules: &[Rule], allowed: &Allow) -> Result<String, Box<dyn Error>> {
     writeln!(out, "];")?;
     writeln!(out, "pub(crate) static ALLOWED: Allow = {};", allowed.written())?;
     writeln!(out, "static KEYWORDS: [&str; {}] = {:?};", by_keyword.len(), by_keyword.keys())?;
-    out.push_str(&starts(by_keyword.keys()));
+    out.push_str(&starts(by_keyword.keys())?);
     let users: Vec<_> = by_keyword.values().map(|users| format!("&{users:?}")).collect();
     writeln!(out, "static USERS: [&[usize]; {}] = [{}];", users.len(), users.join(", "))?;
     Ok(out)
 }
 
-/// Two tables that find a keyword by its first two bytes: a small number for each byte that keywords begin with,
-/// whatever its case, and for each two of these one more than the first keyword that begins so.
-fn starts<'k>(keywords: impl Iterator<Item = &'k String>) -> String {
+/// Tables that find a keyword by its first bytes: a small number for each byte that is among the first three of one,
+/// whatever its case; for each two of these numbers one more than the first keyword that begins so; and for each two
+/// the third ones that may follow, as bits. After a keyword of two bytes anything may, also the end, which is 0.
+fn starts<'k>(keywords: impl Iterator<Item = &'k String> + Clone) -> Result<String, Box<dyn Error>> {
     let mut classes = [0u8; 256];
-    let mut pairs: Vec<(u8, u8, usize)> = Vec::new();
     let mut known = 0;
-    for (at, keyword) in keywords.enumerate() {
-        let [first, second] = [0, 1].map(|at| {
-            let byte = keyword.as_bytes()[at];
-            if classes[usize::from(byte)] == 0 {
-                known += 1;
-                classes[usize::from(byte)] = known;
-                classes[usize::from(byte.to_ascii_uppercase())] = known;
-            }
-            classes[usize::from(byte)]
-        });
-        if pairs.last().is_none_or(|last| (last.0, last.1) != (first, second)) {
-            pairs.push((first, second, at + 1));
+    for byte in keywords.clone().flat_map(|keyword| keyword.bytes().take(3)) {
+        if classes[usize::from(byte)] == 0 {
+            known += 1;
+            classes[usize::from(byte)] = known;
+            classes[usize::from(byte.to_ascii_uppercase())] = known;
         }
     }
     let width = usize::from(known) + 1;
-    let mut table = vec![vec![0; width]; width];
-    for (first, second, at) in pairs {
-        table[usize::from(first)][usize::from(second)] = at;
+    if width > 64 {
+        return Err("keywords begin with more different bytes than there are bits".into());
     }
-    format!("static CLASSES: [u8; 256] = {classes:?};\nstatic STARTS: [[u16; {width}]; {width}] = {table:?};\n")
+    let (mut starts, mut thirds) = (vec![vec![0; width]; width], vec![vec![0u64; width]; width]);
+    for (at, keyword) in keywords.enumerate() {
+        let class = |at: usize| keyword.as_bytes().get(at).map(|byte| usize::from(classes[usize::from(*byte)]));
+        let (Some(first), Some(second)) = (class(0), class(1)) else {
+            return Err(format!("the keyword {keyword:?} is too short").into());
+        };
+        if starts[first][second] == 0 {
+            starts[first][second] = at + 1;
+        }
+        thirds[first][second] |= class(2).map_or(u64::MAX, |third| 1 << third);
+    }
+    Ok(format!(
+        "static CLASSES: [u8; 256] = {classes:?};\nstatic STARTS: [[u16; {width}]; {width}] = {starts:?};\n\
+         static THIRDS: [[u64; {width}]; {width}] = {thirds:?};\n"
+    ))
 }
 
 impl Rule {

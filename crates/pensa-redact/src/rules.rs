@@ -47,22 +47,34 @@ pub(crate) fn keywords(
     text: &[u8],
     mut each: impl FnMut(Range<usize>, &[usize]) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let mut first = 0;
-    for (second_at, byte) in text.iter().enumerate() {
-        let second = usize::from(CLASSES[usize::from(*byte)]);
+    let (mut first, mut second) = (0, 0);
+    // Two bytes of a keyword are in every other word, three are rare.
+    let mut look = |third_at: usize, third: usize| {
+        let begins = THIRDS[first][second] >> third & 1 == 1;
         let start = usize::from(STARTS[first][second]);
-        first = second;
-        if start == 0 {
-            continue;
+        (first, second) = (second, third);
+        if begins { told(text, third_at - 2, start - 1, &mut each) } else { ControlFlow::Continue(()) }
+    };
+    for (third_at, byte) in text.iter().enumerate() {
+        look(third_at, usize::from(CLASSES[usize::from(*byte)]))?;
+    }
+    look(text.len(), 0)
+}
+
+/// Tells of the keywords that begin at `at`; `first` is the first of those that have the same two bytes at the beginning.
+fn told(
+    text: &[u8],
+    at: usize,
+    first: usize,
+    each: &mut impl FnMut(Range<usize>, &[usize]) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let rest = &text[at..];
+    for (keyword, users) in KEYWORDS[first..].iter().zip(&USERS[first..]) {
+        if !rest[..2].eq_ignore_ascii_case(&keyword.as_bytes()[..2]) {
+            break;
         }
-        let rest = &text[second_at - 1..];
-        for (keyword, users) in KEYWORDS[start - 1..].iter().zip(&USERS[start - 1..]) {
-            if !rest[..2].eq_ignore_ascii_case(&keyword.as_bytes()[..2]) {
-                break;
-            }
-            if rest.get(..keyword.len()).is_some_and(|here| here.eq_ignore_ascii_case(keyword.as_bytes())) {
-                each(second_at - 1..second_at - 1 + keyword.len(), users)?;
-            }
+        if rest.get(..keyword.len()).is_some_and(|here| here.eq_ignore_ascii_case(keyword.as_bytes())) {
+            each(at..at + keyword.len(), users)?;
         }
     }
     ControlFlow::Continue(())
@@ -125,6 +137,8 @@ fn entropy(bytes: &[u8]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -165,6 +179,28 @@ mod tests {
             assert!(found(cut).iter().all(|(place, _)| place.end <= cut.len()));
         }
         assert_eq!(found("nö, no such word in a line of it"), []);
+    }
+
+    proptest! {
+        #[test]
+        fn the_tables_find_just_what_a_plain_search_finds(
+            parts in prop::collection::vec(prop_oneof![prop::sample::select(&KEYWORDS[..]).prop_map(str::to_owned),
+                "[a-z_:/~ ]{0,3}", "(?i)s[k3]?|q~?|:/?/?", any::<char>().prop_map(String::from)], 0..8),
+            cut in 0usize..12
+        ) {
+            let text: String = parts.concat();
+            let text = &text[..text.floor_char_boundary(text.len().saturating_sub(cut))];
+            let lower = text.to_ascii_lowercase();
+            let mut plain = Vec::new();
+            for at in 0..lower.len() {
+                for (keyword, users) in KEYWORDS.iter().zip(USERS) {
+                    if lower.as_bytes()[at..].starts_with(keyword.as_bytes()) {
+                        plain.push((at..at + keyword.len(), users.to_vec()));
+                    }
+                }
+            }
+            prop_assert_eq!(found(text), plain);
+        }
     }
 
     #[test]
