@@ -58,9 +58,9 @@ fn parse_data(text: &str) -> Result<Object> {
 
 /// Reads one entry a line; blank lines count, but say nothing.
 fn read_entries(mut lines: impl BufRead) -> Result<Vec<NewEntry>> {
-    let mut entries = Vec::new();
+    let (mut entries, mut line) = (Vec::new(), Vec::new());
     for number in 1.. {
-        let mut line = Vec::new();
+        line.clear();
         let within = |error: Error| error.within(format!("line {number}"));
         let read = lines.by_ref().take(MAX_LINE as u64 + 1).read_until(b'\n', &mut line);
         if read.map_err(|e| within(Error::internal(format!("cannot read standard input: {e}"))))? == 0 {
@@ -72,9 +72,9 @@ fn read_entries(mut lines: impl BufRead) -> Result<Vec<NewEntry>> {
                 Error::new(Code::TooLarge, told).hint("keep large output in a file and name it in the entry"),
             ));
         }
-        let line = str::from_utf8(&line).map_err(|_| within(Error::invalid("entry is not UTF-8")))?;
-        if !line.trim().is_empty() {
-            entries.push(NewEntry::from_line(line).map_err(within)?);
+        let text = str::from_utf8(&line).map_err(|_| within(Error::invalid("entry is not UTF-8")))?;
+        if !text.trim().is_empty() {
+            entries.push(NewEntry::from_line(text).map_err(within)?);
         }
     }
     Ok(entries)
