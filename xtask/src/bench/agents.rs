@@ -58,7 +58,7 @@ impl Crowd {
 }
 
 /// Makes an agent, and tells its id.
-fn create(daemon: &Server) -> Result<String> {
+pub(super) fn create(daemon: &Server) -> Result<String> {
     let mut connection = Connection::open(daemon.address)?;
     let answer = connection.ask(&load::post(daemon.address, "/agents", &json!({"type": "user"})))?;
     let agent: Value = serde_json::from_slice(answer)?;

@@ -69,7 +69,7 @@ fn post(address: SocketAddr, dice: &mut Dice) -> Vec<u8> {
 }
 
 fn get(address: SocketAddr, id: &str) -> Vec<u8> {
-    format!("GET /issues/{id} HTTP/1.1\r\nHost: {address}\r\nPensa-Actor: bench\r\n\r\n").into_bytes()
+    load::get(address, &format!("/issues/{id}"))
 }
 
 fn reads(lab: &Lab, plan: &Plan, daemon: &Server, size: usize) -> Result<Row> {

@@ -22,7 +22,7 @@ pub(super) fn requests(connections: usize, each: usize, mut request: impl FnMut(
     (0..connections).map(|connection| (0..each).map(|_| request(connection)).collect()).collect()
 }
 
-/// A request to a daemon.
+/// Requests to a daemon.
 pub(super) fn post(address: SocketAddr, path: &str, body: &Value) -> Vec<u8> {
     let body = body.to_string();
     format!(
@@ -31,6 +31,10 @@ pub(super) fn post(address: SocketAddr, path: &str, body: &Value) -> Vec<u8> {
         body.len()
     )
     .into_bytes()
+}
+
+pub(super) fn get(address: SocketAddr, path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nPensa-Actor: bench\r\n\r\n").into_bytes()
 }
 
 /// Requests per second that `address` answers.
@@ -77,7 +81,7 @@ impl Connection {
         loop {
             let more = self.stream.read(&mut self.buffer[filled..])?;
             if more == 0 {
-                return Err("the server closed the connection, or its answer is too long".into());
+                return Err("the server closed the connection, or the head of its answer is too long".into());
             }
             filled += more;
             let got = &self.buffer[..filled];
@@ -88,6 +92,9 @@ impl Connection {
                 }
             }
             let (start, length) = (self.last.0.len(), self.last.1);
+            if self.buffer.len() < start + length {
+                self.buffer.resize(start + length, 0);
+            }
             if filled >= start + length {
                 return Ok(&self.buffer[start..start + length]);
             }

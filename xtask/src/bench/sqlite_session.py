@@ -1,6 +1,7 @@
-"""Times adds and gets of the same items in SQLiteSession of openai-agents and in Pensa, and prints them as JSON.
+"""Times adds and gets of the same items in SQLiteSession of openai-agents and in Pensa, and prints rates as JSON.
 
-Arguments: a file with an entry a line, a place for a database, the address of a daemon, and how many rounds.
+Arguments: a file with an entry a line, a database, the name of a new session in it, the address of a daemon, and how
+many times all items are read.
 """
 
 import asyncio
@@ -11,8 +12,6 @@ import sys
 import time
 
 from agents import SQLiteSession
-
-GETS = 100
 
 
 class PensaSession:
@@ -40,32 +39,28 @@ class PensaSession:
         return [entry["data"] for entry in entries]
 
 
-async def measure(session, items, expected):
+async def measure(session, items, expected, gets):
     start = time.perf_counter()
     for item in items:
         await session.add_items([item])
     added = time.perf_counter()
-    for _ in range(GETS):
+    for _ in range(gets):
         got = await session.get_items()
     ended = time.perf_counter()
     if got != expected:
         raise RuntimeError(f"{type(session).__name__} gave back other items than it was given")
-    return {"add": len(items) / (added - start), "get": GETS / (ended - added)}
+    return {"add": len(items) / (added - start), "get": gets / (ended - added)}
 
 
-async def main(entries_file, database, address, rounds):
+async def main(entries_file, database, name, address, gets):
     with open(entries_file) as lines:
         entries = [json.loads(line) for line in lines]
     items = [entry["data"] for entry in entries]
-    ours, reference = [], []
-    for number in range(int(rounds)):
-        session = SQLiteSession(f"session-{number}", database)
-        reference.append(await measure(session, items, items))
-        session.close()
-        ours.append(await measure(PensaSession(address), entries, items))
+    theirs = await measure(SQLiteSession(name, database), items, items, int(gets))
+    pensa = await measure(PensaSession(address), entries, items, int(gets))
     connection = sqlite3.connect(database)
     pragmas = {name: connection.execute("PRAGMA " + name).fetchone()[0] for name in ["journal_mode", "synchronous"]}
-    print(json.dumps({"ours": ours, "reference": reference, "pragmas": pragmas}))
+    print(json.dumps({"sqlite_session": theirs, "pensa": pensa, "pragmas": pragmas}))
 
 
 asyncio.run(main(*sys.argv[1:]))

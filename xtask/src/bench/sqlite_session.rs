@@ -1,25 +1,36 @@
-//! Pensa as the memory of a Python program, against `SQLiteSession` of openai-agents.
+//! Pensa as the memory of a program that stays, against `SQLiteSession` of openai-agents.
 //!
-//! The times are taken by `sqlite_session.py`, in one interpreter, so that neither side has to start one.
+//! `sqlite_session.py` times what happens in Python, so that the start of an interpreter does not count.
 
 use std::fs;
+use std::time::Instant;
 
 use pensa_testkit::pypi::Package;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Plan;
+use super::agents;
 use super::entries::Conversation;
 use super::lab::{Lab, output};
+use super::load::{self, Connection};
 use super::report::{Row, Target, rates};
 use super::server::Server;
 use crate::Result;
 
 const OPENAI_AGENTS: Package = Package { name: "openai-agents", version: "0.24.0", with_needs: true };
 const SCRIPT: &str = include_str!("sqlite_session.py");
-/// Items that are added one by one, and then asked for again and again.
+/// Items that are added one by one, and how often all of them are then read.
 const ITEMS: usize = 1_000;
+const GETS: usize = 100;
 /// How SQLite numbers the mode in which a commit waits for the disk.
 const FULL: i64 = 2;
+
+/// Rates of one kind of session, one of each for every round.
+#[derive(Default)]
+struct Rates {
+    add: Vec<f64>,
+    get: Vec<f64>,
+}
 
 pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     let Package { name, version, .. } = OPENAI_AGENTS;
@@ -28,36 +39,80 @@ pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     fs::write(&items, Conversation::new(0).lines(ITEMS))?;
     let store = lab.empty_store("memory")?;
     let daemon = Server::daemon(lab, &store)?;
-    let mut python = lab.python(&packages, SCRIPT);
-    python.arg(&items).arg(lab.dir().join("session.sqlite"));
-    python.args([daemon.address.to_string(), plan.rounds.to_string()]);
-    let told: Value = serde_json::from_str(&output(&mut python)?)?;
+    let mut sides: [Rates; 3] = Default::default();
+    for round in 0..plan.rounds {
+        let mut python = lab.python(&packages, SCRIPT);
+        python.arg(&items).arg(lab.dir().join("session.sqlite")).arg(format!("session-{round}"));
+        python.args([daemon.address.to_string(), GETS.to_string()]);
+        let told: Value = serde_json::from_str(&output(&mut python)?)?;
+        let pragmas = &told["pragmas"];
+        if pragmas["journal_mode"] != "wal" || pragmas["synchronous"] != FULL {
+            return Err(format!("SQLiteSession does not wait for the disk as Pensa does: {pragmas}").into());
+        }
+        let [ours, theirs, from_python] = &mut sides;
+        ours.measure(&daemon)?;
+        theirs.take(&told["sqlite_session"])?;
+        from_python.take(&told["pensa"])?;
+    }
     daemon.stop()?;
     lab.discard(&store)?;
-    let pragmas = &told["pragmas"];
-    if pragmas["journal_mode"] != "wal" || pragmas["synchronous"] != FULL {
-        return Err(format!("SQLiteSession does not wait for the disk as Pensa does: {pragmas}").into());
-    }
-    let about = |what: &str| {
-        format!(
-            "{what}, one at a time, in one Python process: `SQLiteSession` of {name} {version} on a file, with the \
-             settings it has by itself (journal_mode WAL, synchronous FULL), against Pensa's daemon over one kept-alive \
-             connection of `http.client`; either is called by way of `asyncio.to_thread`"
-        )
-    };
-    let row = |what: &str, about: &str| -> Result<Row> {
-        let (ours, reference) = (numbers(&told["ours"], what)?, numbers(&told["reference"], what)?);
-        Ok(rates(format!("`SQLiteSession`: {what}"), &ours, &reference, Target::AtLeast(1.0), about))
-    };
-    Ok(vec![
-        row("add", &about("Items of about 300 bytes added durably"))?,
-        row("get", &about("All 1,000 items of a session read, as Python objects that are equal to those added"))?,
-    ])
+    Ok(told(&sides))
 }
 
-/// The numbers of this name, one for each round.
-fn numbers(rounds: &Value, name: &str) -> Result<Vec<f64>> {
-    let found: Option<Vec<f64>> =
-        rounds.as_array().and_then(|rounds| rounds.iter().map(|round| round[name].as_f64()).collect());
-    found.filter(|found| !found.is_empty()).ok_or_else(|| format!("no rates of {name} in {rounds}").into())
+impl Rates {
+    /// Takes what the script measured.
+    fn take(&mut self, told: &Value) -> Result {
+        let rate = |name: &str| told[name].as_f64().ok_or_else(|| format!("no rate of {name} in {told}"));
+        self.add.push(rate("add")?);
+        self.get.push(rate("get")?);
+        Ok(())
+    }
+
+    /// Does the same as the script over one connection from here.
+    fn measure(&mut self, daemon: &Server) -> Result {
+        let entries = Conversation::new(0).next(ITEMS);
+        let items: Vec<Value> = entries.iter().map(|entry| entry["data"].clone()).collect();
+        let agent = agents::create(daemon)?;
+        let mut connection = Connection::open(daemon.address)?;
+        let start = Instant::now();
+        for entry in &entries {
+            let body = json!({"entries": [entry]});
+            connection.ask(&load::post(daemon.address, &format!("/agents/{agent}/entries"), &body))?;
+        }
+        self.add.push(ITEMS as f64 / start.elapsed().as_secs_f64());
+        let (start, mut got) = (Instant::now(), Value::Null);
+        for _ in 0..GETS {
+            let answer = connection.ask(&load::get(daemon.address, &format!("/sessions/{agent}/entries")))?;
+            got = serde_json::from_slice(answer)?;
+        }
+        self.get.push(GETS as f64 / start.elapsed().as_secs_f64());
+        let same = got.as_array().is_some_and(|got| got.iter().map(|entry| &entry["data"]).eq(&items));
+        if same { Ok(()) } else { Err("Pensa gave back other items than it was given".into()) }
+    }
+}
+
+fn told([ours, theirs, from_python]: &[Rates; 3]) -> Vec<Row> {
+    let Package { name, version, .. } = OPENAI_AGENTS;
+    let what = |kind: &str| match kind {
+        "add" => "Items of about 300 bytes added durably, one at a time",
+        _ => "All 1,000 items of a session read and parsed, time and again",
+    };
+    let row = |kind: &str, client: &str, ours: &[f64], theirs: &[f64], target: Option<Target>, about: &str| {
+        let about = format!(
+            "{}: {about}, against `SQLiteSession` of {name} {version} in Python on a file, with the settings that it \
+             has by itself (journal_mode WAL, synchronous FULL)",
+            what(kind)
+        );
+        rates(format!("`SQLiteSession`: {kind}{client}"), ours, theirs, target, &about)
+    };
+    let near = "Pensa's daemon over one kept-alive connection of this bench";
+    let python = "Pensa's daemon from the same Python process, over one kept-alive connection of `http.client`, which \
+                  is told without a target";
+    let target = Some(Target::AtLeast(1.0));
+    vec![
+        row("add", "", &ours.add, &theirs.add, target, near),
+        row("get", "", &ours.get, &theirs.get, target, near),
+        row("add", ", from Python", &from_python.add, &theirs.add, None, python),
+        row("get", ", from Python", &from_python.get, &theirs.get, None, python),
+    ]
 }
