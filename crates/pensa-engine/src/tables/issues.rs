@@ -284,36 +284,81 @@ const MAX_PER_KEY: usize = 20;
 /// One question for both: over a network a create is mostly journeys.
 pub(crate) fn new_id_and_similar(cx: &Context<'_>, tx: &Tx<'_>, title: &str) -> Result<(IssueId, Vec<Similar>)> {
     let keys = similar::keys(title);
-    // No join: an issue is looked up by its id for each of a few keys, whatever a planner thinks of the tables.
-    let of_key = |at: usize| {
-        format!(
-            " UNION ALL SELECT * FROM (SELECT k.issue_id, (SELECT i.title FROM issues i WHERE i.id = k.issue_id),
-                (SELECT i.created_at FROM issues i WHERE i.id = k.issue_id)
-             FROM title_keys k WHERE k.title_key = ?{at} LIMIT {MAX_PER_KEY}) AS of_key_{at}"
-        )
-    };
-    let pieces: String = (2..keys.len() + 2).map(of_key).collect();
-    let sql = format!("SELECT id, NULL, NULL FROM issues WHERE id = ?1{pieces}");
     loop {
         let id = IssueId::from_uuid(cx.uuid());
-        let mut taken = false;
-        let mut found: Vec<(Similar, String)> = Vec::new();
-        tx.for_each(&sql, &with_id(&id, &keys), |row| {
+        let mut look = Look { title, id: &id, taken: false, rows: 0, found: Vec::new() };
+        look.at(tx, &of_all_keys(&keys), &keys)?;
+        if !keys.is_empty() && look.rows >= MAX_PER_KEY * keys.len() {
+            // A key that very many have may have left no room for the others.
+            look.at(tx, &of_each_key(&keys), &keys)?;
+        }
+        if !look.taken {
+            let similar = look.newest();
+            return Ok((id, similar));
+        }
+    }
+}
+
+/// What is known of the issues whose keys are those of `condition`. No join: an issue is looked up by its id for each
+/// of a few keys, whatever a planner thinks of the tables.
+fn of_keys(condition: &str, limit: usize) -> String {
+    format!(
+        " UNION ALL SELECT * FROM (SELECT k.issue_id, (SELECT i.title FROM issues i WHERE i.id = k.issue_id),
+            (SELECT i.created_at FROM issues i WHERE i.id = k.issue_id)
+         FROM title_keys k WHERE k.title_key {condition} LIMIT {limit}) AS found"
+    )
+}
+
+const IS_TAKEN: &str = "SELECT id, NULL, NULL FROM issues WHERE id = ?1";
+
+/// One look for all keys: a part of a statement for each would cost more to begin than to do.
+fn of_all_keys(keys: &[i64]) -> String {
+    if keys.is_empty() {
+        return IS_TAKEN.to_owned();
+    }
+    let places = list(keys, |at| format!("?{at}"));
+    format!("{IS_TAKEN}{}", of_keys(&format!("IN ({places})"), MAX_PER_KEY * keys.len()))
+}
+
+/// The same with a share for each key.
+fn of_each_key(keys: &[i64]) -> String {
+    let pieces = (2..keys.len() + 2).map(|at| of_keys(&format!("= ?{at}"), MAX_PER_KEY));
+    pieces.fold(IS_TAKEN.to_owned(), |sql, piece| sql + &piece)
+}
+
+/// A look for an id and for titles like a new one.
+struct Look<'a> {
+    title: &'a str,
+    id: &'a IssueId,
+    taken: bool,
+    /// How many were looked at under some key.
+    rows: usize,
+    /// With when they were made.
+    found: Vec<(Similar, String)>,
+}
+
+impl Look<'_> {
+    fn at(&mut self, tx: &Tx<'_>, sql: &str, keys: &[i64]) -> Result<()> {
+        self.rows = 0;
+        tx.for_each(sql, &with_id(self.id, keys), |row| {
             let other: IssueId = row.parse(0)?;
-            taken |= other == id;
-            if let (Some(text), Some(at)) = (row.text_or_null(1)?, row.text_or_null(2)?)
-                && !found.iter().any(|(known, _)| known.id == other)
-                && similar::alike(title, &text)
-            {
-                found.push((Similar { id: other, title: text }, at));
+            if other == *self.id {
+                self.taken = true;
+                return Ok(());
+            }
+            self.rows += 1;
+            let (Some(text), Some(at)) = (row.text_or_null(1)?, row.text_or_null(2)?) else { return Ok(()) };
+            if !self.found.iter().any(|(known, _)| known.id == other) && similar::alike(self.title, &text) {
+                self.found.push((Similar { id: other, title: text }, at));
             }
             Ok(())
-        })?;
-        if !taken {
-            found.sort_by(|(a, a_at), (b, b_at)| b_at.cmp(a_at).then_with(|| a.id.cmp(&b.id)));
-            found.truncate(MAX_SIMILAR);
-            return Ok((id, found.into_iter().map(|(similar, _)| similar).collect()));
-        }
+        })
+    }
+
+    fn newest(mut self) -> Vec<Similar> {
+        self.found.sort_by(|(a, a_at), (b, b_at)| b_at.cmp(a_at).then_with(|| a.id.cmp(&b.id)));
+        self.found.truncate(MAX_SIMILAR);
+        self.found.into_iter().map(|(similar, _)| similar).collect()
     }
 }
 
