@@ -14,6 +14,7 @@ use crate::group::Job;
 use crate::home::Home;
 use crate::ops::lease;
 use crate::store::StoreDir;
+use crate::tables::titles;
 use crate::{recover, sync};
 
 /// How often a transaction is tried that fails before its commit because the database went away or another
@@ -383,15 +384,13 @@ impl Engine {
             tx.be_careful();
         }
         lease::expire(&self.context(&Caller::system())?, &tx).map_err(|e| Lost::with(&tx, e))?;
-        let mut answers = Vec::with_capacity(jobs.len());
+        let (mut answers, mut foreseen) = (Vec::with_capacity(jobs.len()), 0);
         loop {
-            if answers.len() == jobs.len() {
-                match more(jobs.len()) {
-                    Some(job) => jobs.push(job),
-                    None => break,
-                }
+            if answers.len() == foreseen {
+                take_in(&tx, jobs, foreseen, more);
+                foreseen = jobs.len();
             }
-            let job = &jobs[answers.len()];
+            let Some(job) = jobs.get(answers.len()) else { break };
             tx.begin_operation();
             let run = || self.context(&job.caller).and_then(|cx| tx.savepoint(|| job.run(&cx, &tx)));
             // Unwinding has undone what it did.
@@ -407,6 +406,20 @@ impl Engine {
         tx.commit()?;
         self.writes.set(self.writes.get() + 1);
         Ok(answers)
+    }
+}
+
+/// Takes in what waits, after the jobs that are `done`: all of it if the database is far away, because what is known
+/// together can be asked together; otherwise one job at a time, so that those behind one that spoils it all are spared.
+fn take_in(tx: &Tx<'_>, jobs: &mut Vec<Job>, done: usize, more: &mut dyn FnMut(usize) -> Option<Job>) {
+    let far = tx.sending().is_some();
+    while (far || jobs.len() == done)
+        && let Some(job) = more(jobs.len())
+    {
+        jobs.push(job);
+    }
+    if far {
+        titles::foresee(tx, jobs[done..].iter().filter_map(|job| job.title().map(str::to_owned)).collect());
     }
 }
 

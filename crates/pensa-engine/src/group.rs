@@ -5,13 +5,14 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 
-use pensa_core::{Code, Error, Result};
+use pensa_core::ops::issue::Create;
+use pensa_core::{Code, Error, Op, Result};
 use serde_json::Value;
 
 use crate::context::{Caller, Context};
 use crate::db::Tx;
 use crate::engine::Engine;
-use crate::execute::Alone;
+use crate::execute::{Alone, Entry};
 use crate::tables::answers::{self, Once};
 
 /// Most operations that share one commit; bounds how long the first of them waits.
@@ -36,10 +37,16 @@ pub(crate) struct Job {
     pub(crate) caller: Caller,
     once: Option<Once>,
     work: Work,
+    /// The title of the issue that it makes, if it makes one.
+    title: Option<String>,
     reply: Reply,
 }
 
 impl Job {
+    pub(crate) fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
     /// Does it, unless the same request was answered before.
     pub(crate) fn run(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<String> {
         match &self.work {
@@ -93,7 +100,22 @@ impl GroupWriter {
         work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send + 'static,
         reply: impl FnOnce(Result<String>) + Send + 'static,
     ) {
-        self.queue(Job { caller, once, work: Work::Shared(Box::new(work)), reply: Box::new(reply) });
+        let work = Work::Shared(Box::new(work));
+        self.queue(Job { caller, once, work, title: None, reply: Box::new(reply) });
+    }
+
+    /// The same for an operation of the catalog.
+    pub fn submit_entry(
+        &self,
+        caller: Caller,
+        once: Option<Once>,
+        entry: &'static Entry,
+        input: Value,
+        reply: impl FnOnce(Result<String>) + Send + 'static,
+    ) {
+        let title = (entry.name == Create::NAME).then(|| input["title"].as_str().map(str::to_owned)).flatten();
+        let work: Shared = Box::new(move |cx, tx| (entry.run)(cx, tx, &input));
+        self.queue(Job { caller, once, work: Work::Shared(work), title, reply: Box::new(reply) });
     }
 
     /// The same for an operation whose transactions are its own.
@@ -106,7 +128,7 @@ impl GroupWriter {
         reply: impl FnOnce(Result<String>) + Send + 'static,
     ) {
         let work: Single = Box::new(move |engine, caller, once| run(engine, caller, once, &input));
-        self.queue(Job { caller, once, work: Work::Alone(work), reply: Box::new(reply) });
+        self.queue(Job { caller, once, work: Work::Alone(work), title: None, reply: Box::new(reply) });
     }
 
     fn queue(&self, job: Job) {
@@ -210,7 +232,7 @@ mod tests {
         let lose = |_: &Context<'_>, tx: &Tx<'_>| tx.execute("ROLLBACK", params![]).map(|_| String::new());
         let job = |work: Shared| {
             let work = Work::Shared(work);
-            Job { caller: Caller::local("alice"), once: None, work, reply: Box::new(drop) }
+            Job { caller: Caller::local("alice"), once: None, work, title: None, reply: Box::new(drop) }
         };
         let mut waiting = vec![job(Box::new(create)), job(Box::new(lose))];
         let mut group = vec![job(Box::new(create))];

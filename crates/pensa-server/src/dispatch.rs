@@ -145,7 +145,10 @@ impl Dispatch {
             return written(answer).await.map(Bytes::from);
         }
         if operation.entry.access != Access::Read && operation.entry.route.method != Method::Get {
-            return self.write(caller, once, move |cx, tx| run(cx, tx, &input)).await.map(Bytes::from);
+            let (reply, answer) = oneshot::channel();
+            // A client that has left needs no answer.
+            self.writer.submit_entry(caller, once, operation.entry, input, move |result| drop(reply.send(result)));
+            return written(answer).await.map(Bytes::from);
         }
         match &self.reads {
             Reads::Near(near) => near.run(operation, caller, input, question).await,
@@ -166,18 +169,6 @@ impl Dispatch {
             }
             Reads::Far(far) => far_answer(far, caller, None, Box::new(work)).await,
         }
-    }
-
-    async fn write(
-        &self,
-        caller: Caller,
-        once: Option<Once>,
-        work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send + 'static,
-    ) -> Result<String> {
-        let (reply, answer) = oneshot::channel();
-        // A client that has left needs no answer.
-        self.writer.submit(caller, once, work, move |result| drop(reply.send(result)));
-        written(answer).await
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) mod snapshot;
 mod sqlite;
 mod value;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 
 use pensa_core::event::EventType;
@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 use self::snapshot::Difference;
 use crate::replay;
 use crate::store::StoreDir;
+use crate::tables::titles::Ahead;
 pub use postgres::{PoolState, Postgres, Wakeups};
 pub(crate) use sqlite::replaced;
 pub(crate) use value::{Param, Row, params};
@@ -146,6 +147,8 @@ pub struct Tx<'c> {
     driver: Driver<'c>,
     /// The first event of the operation that is under way, once it has written one.
     op: Cell<Option<i64>>,
+    /// What is known of titles beside what the database tells.
+    pub(crate) ahead: RefCell<Ahead>,
 }
 
 #[derive(Debug)]
@@ -191,7 +194,7 @@ pub(crate) struct NewEvent<'a> {
 
 impl<'c> Tx<'c> {
     fn new(driver: Driver<'c>) -> Self {
-        Self { driver, op: Cell::new(None) }
+        Self { driver, op: Cell::new(None), ahead: RefCell::default() }
     }
 }
 
@@ -210,6 +213,46 @@ impl Tx<'_> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.execute(sql, params).map(drop),
             Driver::Postgres(tx) => tx.send(sql, params),
+        }
+    }
+
+    /// Adds rows, as `send` does with what adds one: `values` are those of one row after the other. They may reach the
+    /// database before other rows that were added like this, so that is only for tables that refer to no others.
+    pub(crate) fn add_rows(&self, insert_one: &str, values: &[Param<'_>]) -> Result<()> {
+        let (insert, width) = columns_of(insert_one);
+        match &self.driver {
+            Driver::Sqlite(tx) if values.len() == width => tx.execute(insert_one, values).map(drop),
+            Driver::Sqlite(tx) => tx.execute(&with_places(insert, width, values.len()), values).map(drop),
+            Driver::Postgres(tx) => tx.add_rows(insert, width, values),
+        }
+    }
+
+    /// Like `for_each`, but the answer need not tell of rows added in the sending that is being gathered.
+    pub(crate) fn for_each_beside(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        mut each: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.prepare(sql)?.for_each(params, &mut each),
+            Driver::Postgres(tx) => tx.for_each_beside(sql, params, &mut each),
+        }
+    }
+
+    /// The number of the sending that is being gathered, if rows are not added at once.
+    pub(crate) fn sending(&self) -> Option<u64> {
+        match &self.driver {
+            Driver::Sqlite(_) => None,
+            Driver::Postgres(tx) => Some(tx.sendings()),
+        }
+    }
+
+    /// The same, if it has nothing but added rows so far.
+    pub(crate) fn gathering(&self) -> Option<u64> {
+        match &self.driver {
+            Driver::Sqlite(_) => None,
+            Driver::Postgres(tx) => tx.is_gathering().then(|| tx.sendings()),
         }
     }
 
@@ -425,6 +468,19 @@ impl Tx<'_> {
             Driver::Postgres(tx) => tx.commit(),
         }
     }
+}
+
+/// The part of a statement that names the columns of a row it adds, and how many values that has.
+fn columns_of(insert_one: &str) -> (&str, usize) {
+    let (insert, places) = insert_one.rsplit_once("VALUES").unwrap_or((insert_one, ""));
+    (insert.trim_end(), places.matches('?').count().max(1))
+}
+
+/// `insert` with places for so many values, in rows of `width`.
+fn with_places(insert: &str, width: usize, values: usize) -> String {
+    let row = |first: usize| (first..first + width).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+    let rows: Vec<String> = (1..=values).step_by(width).map(|first| format!("({})", row(first))).collect();
+    format!("{insert} VALUES {}", rows.join(", "))
 }
 
 /// A commit that failed, and whether the same may be tried again because nothing of it was stored.

@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
 use crate::tables::issues::Listing;
-use crate::tables::{comments, deps, events, issues, tombstones};
+use crate::tables::{comments, deps, events, issues, titles, tombstones};
 
 impl Execute for Create {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Created> {
@@ -28,7 +28,7 @@ impl Execute for Create {
         let description = text::optional_block("description", self.description.as_ref())?;
         let spec = text::optional_line("spec", self.spec.as_ref())?;
         let assignee = text::optional_line("assignee", self.assignee.as_ref())?;
-        let (id, similar) = issues::new_id_and_similar(cx, tx, &title)?;
+        let (id, similar) = titles::new_id_and_similar(cx, tx, &title)?;
         let issue = Issue {
             id,
             title,
@@ -47,7 +47,7 @@ impl Execute for Create {
             close_reason: None,
             extra: Extra::new(),
         };
-        issues::insert(tx, &issue)?;
+        issues::insert_new(tx, &issue)?;
         events::log(cx, tx, &issue.id, EventType::Created, event::changes(None, &issue))?;
         for parent in &parents {
             dep::link_anew(cx, tx, &issue.id, parent)?;

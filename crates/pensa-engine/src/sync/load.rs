@@ -41,7 +41,7 @@ pub(super) fn replace(
         for ((table, bytes), (again, count)) in TABLES.into_iter().zip(contents).zip((0..).zip(&mut counts)) {
             *count = loading.table(table, again, bytes_of(bytes))?;
         }
-        tables::issues::load_title_keys(tx, std::mem::take(&mut loading.seen.title_keys))?;
+        tables::titles::load(tx, std::mem::take(&mut loading.seen.title_keys))?;
         if is_counted { Ok(()) } else { tables::deps::count_blockers(tx) }
     })?;
     let (again, fixes) = (loading.again, loading.seen.fixes);

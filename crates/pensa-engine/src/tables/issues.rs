@@ -2,7 +2,7 @@
 
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{self, IssueId, IssueRef};
-use pensa_core::issue::{Issue, Similar, Sort, Status};
+use pensa_core::issue::{Issue, Sort, Status};
 use pensa_core::json::ListWriter;
 use pensa_core::ops::issue::Filter;
 use pensa_core::{Code, Error, Result, Span, Timestamp, similar, text};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
 use crate::replay::IssueRow;
-use crate::tables::{deps, events, extra};
+use crate::tables::{deps, events, extra, titles};
 
 const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
      i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason, i.extra";
@@ -157,11 +157,18 @@ impl Listing {
 pub(crate) fn insert(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     insert_row(tx, issue, 0)?;
     tx.journal("issue", &IssueRow::of(issue))?;
-    add_title_keys(tx, issue)
+    titles::add(tx, issue)
+}
+
+/// Adds the row of an issue whose id nobody has had.
+pub(crate) fn insert_new(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
+    insert_row(tx, issue, 0)?;
+    tx.journal("issue", &IssueRow::of(issue))?;
+    titles::add_new(tx, issue)
 }
 
 fn insert_row(tx: &Tx<'_>, issue: &Issue, blockers: i64) -> Result<()> {
-    tx.send(
+    tx.add_rows(
         "INSERT INTO issues (id, title, description, issue_type, status, priority, spec, fixes, assignee,
             lease_expires_at, lease_ms, created_at, updated_at, closed_at, close_reason, extra, search_text, blockers)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
@@ -175,22 +182,6 @@ pub(crate) fn load(tx: &Tx<'_>, issue: &Issue, blockers: i64) -> Result<Vec<i64>
     if issue.status == Status::Closed { Ok(Vec::new()) } else { Ok(similar::keys(&issue.title)) }
 }
 
-/// Adds the keys of many issues. In the order of the index this costs a fraction of what any other does.
-pub(crate) fn load_title_keys(tx: &Tx<'_>, mut keys: Vec<(i64, IssueId)>) -> Result<()> {
-    keys.sort_unstable();
-    keys.dedup();
-    for chunk in keys.chunks(KEYS_AT_ONCE) {
-        let places: Vec<String> = (0..chunk.len()).map(|at| format!("(?{}, ?{})", 2 * at + 1, 2 * at + 2)).collect();
-        let sql = format!("INSERT INTO title_keys (title_key, issue_id) VALUES {}", places.join(", "));
-        let values: Vec<Param<'_>> = chunk.iter().flat_map(|(key, id)| [(*key).into(), id.into()]).collect();
-        tx.send(&sql, &values)?;
-    }
-    Ok(())
-}
-
-/// Keys that one statement adds.
-const KEYS_AT_ONCE: usize = 64;
-
 /// Replaces a row and what is derived from it.
 pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
     tx.send(
@@ -203,8 +194,8 @@ pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
     tx.journal("issue", &IssueRow::of(new))?;
     let (was, is) = (old.status == Status::Closed, new.status == Status::Closed);
     if old.title != new.title || was != is {
-        remove_title_keys(tx, old)?;
-        add_title_keys(tx, new)?;
+        titles::remove(tx, old)?;
+        titles::add(tx, new)?;
     }
     if was != is {
         deps::parent_moved(tx, &new.id, is)?;
@@ -240,132 +231,10 @@ fn search_text(issue: &Issue) -> String {
     format!("{}\u{1f}{}", text::fold(&issue.title), text::fold(description))
 }
 
-/// Only issues that are not closed are ever looked for.
-fn add_title_keys(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
-    if issue.status == Status::Closed {
-        return Ok(());
-    }
-    let keys = similar::keys(&issue.title);
-    if keys.is_empty() {
-        return Ok(());
-    }
-    let rows = list(&keys, |at| format!("(?{at}, ?1)"));
-    let sql = format!("INSERT INTO title_keys (title_key, issue_id) VALUES {rows} ON CONFLICT DO NOTHING");
-    tx.send(&sql, &with_id(&issue.id, &keys))
-}
-
-fn remove_title_keys(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
-    let keys = similar::keys(&issue.title);
-    if keys.is_empty() {
-        return Ok(());
-    }
-    let places = list(&keys, |at| format!("?{at}"));
-    let sql = format!("DELETE FROM title_keys WHERE issue_id = ?1 AND title_key IN ({places})");
-    tx.send(&sql, &with_id(&issue.id, &keys))
-}
-
-/// A piece of SQL for each key, whose values begin at `?2`.
-fn list(keys: &[i64], piece: impl Fn(usize) -> String) -> String {
-    (2..keys.len() + 2).map(piece).collect::<Vec<_>>().join(", ")
-}
-
-fn with_id<'a>(id: &'a IssueId, keys: &[i64]) -> Vec<Param<'a>> {
-    std::iter::once(Param::from(id)).chain(keys.iter().map(|key| Param::from(*key))).collect()
-}
-
-/// Most near-duplicates that are worth telling.
-const MAX_SIMILAR: usize = 5;
-
-/// Most issues that are looked at for one key of a title, however many have it.
-const MAX_PER_KEY: usize = 20;
-
-/// An id for a new issue, and the issues that are not closed and whose title is nearly `title`, newest first.
-///
-/// One question for both: over a network a create is mostly journeys.
-pub(crate) fn new_id_and_similar(cx: &Context<'_>, tx: &Tx<'_>, title: &str) -> Result<(IssueId, Vec<Similar>)> {
-    let keys = similar::keys(title);
-    loop {
-        let id = IssueId::from_uuid(cx.uuid());
-        let mut look = Look { title, id: &id, taken: false, rows: 0, found: Vec::new() };
-        look.at(tx, &of_all_keys(&keys), &keys)?;
-        if !keys.is_empty() && look.rows >= MAX_PER_KEY * keys.len() {
-            // A key that very many have may have left no room for the others.
-            look.at(tx, &of_each_key(&keys), &keys)?;
-        }
-        if !look.taken {
-            let similar = look.newest();
-            return Ok((id, similar));
-        }
-    }
-}
-
-/// What is known of the issues whose keys are those of `condition`. No join: an issue is looked up by its id for each
-/// of a few keys, whatever a planner thinks of the tables.
-fn of_keys(condition: &str, limit: usize) -> String {
-    format!(
-        " UNION ALL SELECT * FROM (SELECT k.issue_id, (SELECT i.title FROM issues i WHERE i.id = k.issue_id),
-            (SELECT i.created_at FROM issues i WHERE i.id = k.issue_id)
-         FROM title_keys k WHERE k.title_key {condition} LIMIT {limit}) AS found"
-    )
-}
-
-const IS_TAKEN: &str = "SELECT id, NULL, NULL FROM issues WHERE id = ?1";
-
-/// One look for all keys: a part of a statement for each would cost more to begin than to do.
-fn of_all_keys(keys: &[i64]) -> String {
-    if keys.is_empty() {
-        return IS_TAKEN.to_owned();
-    }
-    let places = list(keys, |at| format!("?{at}"));
-    format!("{IS_TAKEN}{}", of_keys(&format!("IN ({places})"), MAX_PER_KEY * keys.len()))
-}
-
-/// The same with a share for each key.
-fn of_each_key(keys: &[i64]) -> String {
-    let pieces = (2..keys.len() + 2).map(|at| of_keys(&format!("= ?{at}"), MAX_PER_KEY));
-    pieces.fold(IS_TAKEN.to_owned(), |sql, piece| sql + &piece)
-}
-
-/// A look for an id and for titles like a new one.
-struct Look<'a> {
-    title: &'a str,
-    id: &'a IssueId,
-    taken: bool,
-    /// How many were looked at under some key.
-    rows: usize,
-    /// With when they were made.
-    found: Vec<(Similar, String)>,
-}
-
-impl Look<'_> {
-    fn at(&mut self, tx: &Tx<'_>, sql: &str, keys: &[i64]) -> Result<()> {
-        self.rows = 0;
-        tx.for_each(sql, &with_id(self.id, keys), |row| {
-            let other: IssueId = row.parse(0)?;
-            if other == *self.id {
-                self.taken = true;
-                return Ok(());
-            }
-            self.rows += 1;
-            let (Some(text), Some(at)) = (row.text_or_null(1)?, row.text_or_null(2)?) else { return Ok(()) };
-            if !self.found.iter().any(|(known, _)| known.id == other) && similar::alike(self.title, &text) {
-                self.found.push((Similar { id: other, title: text }, at));
-            }
-            Ok(())
-        })
-    }
-
-    fn newest(mut self) -> Vec<Similar> {
-        self.found.sort_by(|(a, a_at), (b, b_at)| b_at.cmp(a_at).then_with(|| a.id.cmp(&b.id)));
-        self.found.truncate(MAX_SIMILAR);
-        self.found.into_iter().map(|(similar, _)| similar).collect()
-    }
-}
-
 /// Removes the row, its comments and its dependencies' rows. Its events are no longer an issue's history, but stay in
 /// the log, so that the deletion can be taken back. The caller has told whom it concerns.
 pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
-    remove_title_keys(tx, issue)?;
+    titles::remove(tx, issue)?;
     tx.journal("issue_deleted", &issue.id)?;
     for sql in [
         "DELETE FROM deps WHERE issue_id = ?1",

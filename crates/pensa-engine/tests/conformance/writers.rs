@@ -1,9 +1,10 @@
 //! Many writers: threads, and the group that shares a commit.
 
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::thread;
 
-use pensa_core::ops::issue;
+use pensa_core::issue::Created;
+use pensa_core::ops::{batch, issue};
 use pensa_core::{Code, Error};
 use pensa_engine::{Caller, Context, GroupWriter, Once, Tx, entry};
 use serde_json::{Value, json};
@@ -13,15 +14,34 @@ use crate::world::World;
 
 /// Queues an operation by its name; the receiver gets the answer.
 fn submit(writer: &GroupWriter, name: &str, input: Value) -> mpsc::Receiver<pensa_core::Result<String>> {
-    let run = entry(name).expect("an operation").run;
+    let operation = entry(name).expect("an operation");
     let (send, receive) = mpsc::channel();
-    writer.submit(
-        Caller::local("alice"),
-        None,
-        move |cx, tx| run(cx, tx, &input),
-        move |result| send.send(result).expect("awaited"),
-    );
+    writer.submit_entry(Caller::local("alice"), None, operation, input, move |result| {
+        send.send(result).expect("awaited");
+    });
     receive
+}
+
+/// Makes tasks with these titles, which find each other waiting for the same commit.
+fn create_together(world: &World, titles: &[&str]) -> Vec<Created> {
+    let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+    let (go, gate) = mpsc::channel::<()>();
+    let gate = Mutex::new(gate);
+    let wait = move |_: &Context<'_>, _: &Tx<'_>| {
+        // It may be done again; then the gate is open.
+        let _ = gate.lock().expect("never poisoned").recv();
+        Ok(String::new())
+    };
+    writer.submit(Caller::local("alice"), None, wait, drop);
+    let create = |title: &&str| submit(&writer, "issue.create", json!({"title": title, "issue_type": "task"}));
+    let answers: Vec<_> = titles.iter().map(create).collect();
+    drop(go);
+    let made = answers.into_iter().map(|answer| answer.recv().expect("an answer").expect("created"));
+    made.map(|line| serde_json::from_str(&line).expect("an issue")).collect()
+}
+
+fn similar(created: &Created) -> Vec<&str> {
+    created.similar.iter().map(|similar| similar.title.as_str()).collect()
 }
 
 conformance! {
@@ -36,6 +56,50 @@ conformance! {
             assert_eq!(answer.is_err(), n % 4 == 0, "{n}");
         }
         assert_eq!(world.ok(&issue::List::default()).len(), 30);
+    }
+
+    fn near_duplicates_that_are_made_together_are_told(world: World) {
+        world.task("login crash on empty password");
+        let made = create_together(&world, &[
+            "logout crash on full disk",
+            "login crash on empty passwords",
+            "!!!",
+            "logout crashes on full disk",
+            "login page crash on empty password",
+            "logout crash on a full disk",
+        ]);
+        let mut told: Vec<Vec<&str>> = made.iter().map(similar).collect();
+        // All were made at the same moment, so that their order is that of their ids.
+        told.iter_mut().for_each(|titles| titles.sort_unstable());
+        let (login, logout) = ("login crash on empty password", "logout crash on full disk");
+        assert_eq!(told, [
+            vec![],
+            vec![login],
+            vec![],
+            vec![logout],
+            vec![login, "login crash on empty passwords"],
+            vec![logout, "logout crashes on full disk"],
+        ]);
+    }
+
+    fn issues_that_are_made_together_find_free_ids(world: World) {
+        // Every id comes twice, so that the first of the group is offered one that is taken.
+        let mut ids = vec![world.task("before").id];
+        ids.extend(create_together(&world, &["one", "two", "three two", "four one"]).into_iter().map(|made| made.issue.id));
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), 5);
+        assert_eq!(world.ok(&issue::List::default()).len(), 5);
+    }
+
+    fn a_title_that_very_many_have_does_not_hide_a_near_duplicate(world: World) {
+        let line = json!({"op": "issue.create", "title": "alpha beta gamma", "issue_type": "task"});
+        world.json::<batch::Batch>("alice", json!({"operations": vec![line; 150]})).expect("made");
+        world.pass(60);
+        world.task("alpha beta delta epsilon");
+        for created in create_together(&world, &["alpha beta gamma delta", "delta alpha beta gamma"]) {
+            assert!(similar(&created).contains(&"alpha beta delta epsilon"), "{created:?}");
+        }
     }
 
     fn a_panic_in_a_group_is_one_error_and_no_more(world: World) {

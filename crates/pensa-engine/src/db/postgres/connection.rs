@@ -19,12 +19,12 @@ use tokio::task::yield_now;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_postgres::error::{DbError, SqlState};
-use tokio_postgres::types::private::BytesMut;
-use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row, RowStream, Statement};
 
 use super::address::Address;
 use super::failure::{self, Failure};
+use super::queue::{Added, Queued, Value};
 use crate::db::Param;
 
 /// Longest wait for the answer to a statement. The server gives up earlier and says so; this is for one that can't.
@@ -58,7 +58,7 @@ pub(super) struct Connection {
     runtime: Runtime,
     address: Address,
     prepared: HashMap<String, Prepared>,
-    queued: Vec<(Statement, Vec<Param<'static>>)>,
+    queued: Vec<Queued>,
     /// How often something was sent.
     sendings: u64,
     /// The server's word that a commit was not carried to its standby.
@@ -171,8 +171,40 @@ impl Connection {
     /// Sends a statement with the next one that is waited for; if it fails, that one fails.
     pub(super) fn queue(&mut self, sql: &str, params: &[Param<'_>], deadline: Instant) -> Result<(), Failure> {
         let statement = self.prepare(sql, deadline)?;
-        self.queued.push((statement, params.iter().map(Param::to_static).collect()));
+        self.queued.push(Queued::Statement(statement, params.iter().map(Param::to_static).map(Value::One).collect()));
         if self.queued.len() >= MAX_QUEUED { self.flush(deadline) } else { Ok(()) }
+    }
+
+    /// Adds rows to a table with the next statement that is waited for, and with all others for the same columns of
+    /// which nothing but rows was queued since.
+    pub(super) fn queue_rows(
+        &mut self,
+        insert: &str,
+        width: usize,
+        values: &[Param<'_>],
+        deadline: Instant,
+    ) -> Result<(), Failure> {
+        let only_rows = self.queued.iter_mut().rev().map_while(Queued::as_added);
+        match { only_rows }.find(|added| added.insert == insert) {
+            Some(added) => added.take_in(values),
+            None => {
+                let mut added = Added::new(insert, width);
+                added.take_in(values);
+                self.queued.push(Queued::Rows(added));
+            }
+        }
+        let many = self.queued.iter().any(|queued| matches!(queued, Queued::Rows(added) if added.is_full()));
+        if many || self.queued.len() >= MAX_QUEUED { self.flush(deadline) } else { Ok(()) }
+    }
+
+    /// Whether nothing but new rows waits to be sent.
+    pub(super) fn has_only_rows_queued(&self) -> bool {
+        self.queued.iter().all(|queued| matches!(queued, Queued::Rows(_)))
+    }
+
+    /// How often what was queued has been sent.
+    pub(super) fn sendings(&self) -> u64 {
+        self.sendings
     }
 
     /// Waits for the answers to all that was queued.
@@ -180,7 +212,7 @@ impl Connection {
         if self.queued.is_empty() {
             return Ok(());
         }
-        let queued = self.take_queue();
+        let queued = self.take_queue(deadline)?;
         let answering = after(&self.client, &queued, std::future::ready(Ok(())));
         let outcome = wait(&self.runtime, &self.address, deadline, answering);
         self.outcome(outcome)
@@ -189,7 +221,7 @@ impl Connection {
     /// Runs a statement; tells how many rows it changed.
     pub(super) fn execute(&mut self, sql: &str, params: &[Param<'_>], deadline: Instant) -> Result<u64, Failure> {
         let statement = self.prepare(sql, deadline)?;
-        let queued = self.take_queue();
+        let queued = self.take_queue(deadline)?;
         let answering = after(&self.client, &queued, self.client.execute_raw(&statement, borrowed(params)));
         let outcome = wait(&self.runtime, &self.address, deadline, answering);
         self.outcome(outcome)
@@ -202,14 +234,34 @@ impl Connection {
         params: &[Param<'_>],
         deadline: Instant,
     ) -> Result<(Vec<Row>, Option<Rows>), Failure> {
+        let queued = self.take_queue(deadline)?;
+        self.query_after(&queued, sql, params, deadline)
+    }
+
+    /// The same without sending what is queued: the answer does not tell of it.
+    pub(super) fn query_beside(
+        &mut self,
+        sql: &str,
+        params: &[Param<'_>],
+        deadline: Instant,
+    ) -> Result<(Vec<Row>, Option<Rows>), Failure> {
+        self.query_after(&[], sql, params, deadline)
+    }
+
+    fn query_after(
+        &mut self,
+        queued: &[(Statement, Vec<Value>)],
+        sql: &str,
+        params: &[Param<'_>],
+        deadline: Instant,
+    ) -> Result<(Vec<Row>, Option<Rows>), Failure> {
         let statement = self.prepare(sql, deadline)?;
-        let queued = self.take_queue();
         let first = async {
             let mut rows = Rows(Box::pin(self.client.query_raw(&statement, borrowed(params)).await?));
             let (first, more) = rows.some().await?;
             Ok((first, more.then_some(rows)))
         };
-        let outcome = wait(&self.runtime, &self.address, deadline, after(&self.client, &queued, first));
+        let outcome = wait(&self.runtime, &self.address, deadline, after(&self.client, queued, first));
         self.outcome(outcome)
     }
 
@@ -228,7 +280,7 @@ impl Connection {
             self.broken = true;
             return;
         };
-        let queued = self.take_queue();
+        let Ok(queued) = self.take_queue(Instant::now() + ANSWER) else { return };
         let client = &self.client;
         self.runtime.block_on(async {
             let mut sending = pin!(after(client, &queued, client.execute_raw(&statement, borrowed(&[]))));
@@ -243,9 +295,18 @@ impl Connection {
         self.unsure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn take_queue(&mut self) -> Vec<(Statement, Vec<Param<'static>>)> {
+    fn take_queue(&mut self, deadline: Instant) -> Result<Vec<(Statement, Vec<Value>)>, Failure> {
         self.sendings += 1;
-        mem::take(&mut self.queued)
+        let queue = mem::take(&mut self.queued);
+        let ready = |queued| match queued {
+            Queued::Statement(statement, values) => Ok((statement, values)),
+            Queued::Rows(added) => {
+                let one = self.prepare(&added.of_one(), deadline)?;
+                let statement = if added.rows() == 1 { one } else { self.prepare(&added.of_many(&one), deadline)? };
+                Ok((statement, added.into_values()))
+            }
+        };
+        queue.into_iter().map(ready).collect()
     }
 
     /// A place in the queue to go back to.
@@ -299,16 +360,14 @@ fn is_of_standby(notice: &DbError) -> bool {
 /// answered, with the first thing that went wrong.
 async fn after<T>(
     client: &Client,
-    queued: &[(Statement, Vec<Param<'static>>)],
+    queued: &[(Statement, Vec<Value>)],
     last: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, tokio_postgres::Error> {
     if queued.is_empty() {
         return last.await;
     }
-    let mut sent: Vec<_> = queued
-        .iter()
-        .map(|(statement, params)| Some(Box::pin(client.execute_raw(statement, borrowed(params)))))
-        .collect();
+    let mut sent: Vec<_> =
+        queued.iter().map(|(statement, values)| Some(Box::pin(client.execute_raw(statement, values)))).collect();
     let (mut last, mut answer, mut failed) = (pin!(last), None, None);
     poll_fn(|cx| {
         for slot in &mut sent {
@@ -376,24 +435,6 @@ fn placeholders(sql: &str) -> String {
         text.push(if is_placeholder { '$' } else { letter });
     }
     text
-}
-
-impl ToSql for Param<'_> {
-    fn to_sql(&self, of: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        match self {
-            Param::Null => Ok(IsNull::Yes),
-            Param::Int(value) if *of == Type::INT4 => i32::try_from(*value)?.to_sql(of, out),
-            Param::Int(value) => value.to_sql(of, out),
-            Param::Text(text) => text.as_ref().to_sql(of, out),
-        }
-    }
-
-    /// The shared SQL keeps to types that have a value here; the server refuses the rest.
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    to_sql_checked!();
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod address;
 mod connection;
 mod failure;
 mod pool;
+mod queue;
 mod set_up;
 mod wake;
 
@@ -20,7 +21,7 @@ use uuid::Uuid;
 
 use super::value::{Param, Row};
 use super::{NewEvent, Uncommitted, params};
-use connection::{ANSWER, Place};
+use connection::{ANSWER, Place, Rows};
 use failure::{Failure, Kind};
 pub use pool::PoolState;
 use pool::{Loan, Pool};
@@ -155,6 +156,9 @@ struct Before {
     dirty: bool,
 }
 
+/// The columns of a line of the log, its number among them.
+const EVENT_COLUMNS: usize = 10;
+
 const HEAD: &str = "SELECT last_event, changes FROM stores";
 const HEAD_LOCKED: &str = "SELECT last_event, changes FROM stores FOR NO KEY UPDATE";
 
@@ -245,13 +249,57 @@ impl<'c> Transaction<'c> {
         self.loan.borrow_mut().queue(sql, params, soon()).map_err(|e| self.failed(e))
     }
 
+    /// Adds rows as `send` does; those of several operations travel in one statement.
+    pub(crate) fn add_rows(&self, insert: &str, width: usize, values: &[Param<'_>]) -> Result<()> {
+        self.given.set(self.given.get() + 1);
+        self.dirty.set(true);
+        self.loan.borrow_mut().queue_rows(insert, width, values, soon()).map_err(|e| self.failed(e))
+    }
+
+    /// Whether nothing but added rows waits to be sent.
+    pub(crate) fn is_gathering(&self) -> bool {
+        self.loan.borrow().has_only_rows_queued()
+    }
+
+    /// Tells apart the rows that were added and not yet sent from those that were.
+    pub(crate) fn sendings(&self) -> u64 {
+        self.loan.borrow().sendings()
+    }
+
     pub(crate) fn for_each(
         &self,
         sql: &str,
         params: &[Param<'_>],
         each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let (mut rows, mut rest) = self.loan.borrow_mut().query(sql, params, soon()).map_err(|e| self.failed(e))?;
+        let answer = self.loan.borrow_mut().query(sql, params, soon());
+        self.hand_out(answer, each)
+    }
+
+    /// Asks without the rows that were added and not yet sent, if only such wait to be; otherwise sends it all first.
+    pub(crate) fn for_each_beside(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let answer = {
+            let mut loan = self.loan.borrow_mut();
+            if loan.has_only_rows_queued() {
+                loan.query_beside(sql, params, soon())
+            } else {
+                loan.query(sql, params, soon())
+            }
+        };
+        self.hand_out(answer, each)
+    }
+
+    fn hand_out(
+        &self,
+        answer: Result<(Vec<tokio_postgres::Row>, Option<Rows>), Failure>,
+        each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (mut rows, mut rest) = answer.map_err(|e| self.failed(e))?;
         loop {
             // Nothing is borrowed here: `each` may ask the database something else.
             for row in &rows {
@@ -268,10 +316,10 @@ impl<'c> Transaction<'c> {
 
     pub(crate) fn append_event(&self, event: &NewEvent<'_>, op: Option<i64>) -> Result<i64> {
         let number = self.last_event.get() + 1;
-        self.send(
+        self.add_rows(
             "INSERT INTO events
-                 (id, subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at, op)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                 (id, subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at, op)",
+            EVENT_COLUMNS,
             params![
                 number,
                 event.subject_kind,

@@ -1,0 +1,124 @@
+//! What a connection has yet to send: statements, and rows that are gathered so that one statement adds many.
+//!
+//! When it is sent, and what may overtake what, is left to the connection and those who queue.
+
+use tokio_postgres::Statement;
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
+
+use crate::db::Param;
+
+/// Most values gathered for one statement.
+const MAX_VALUES: usize = 4096;
+
+#[derive(Debug)]
+pub(super) enum Queued {
+    Statement(Statement, Vec<Value>),
+    Rows(Added),
+}
+
+impl Queued {
+    pub(super) fn as_added(&mut self) -> Option<&mut Added> {
+        match self {
+            Self::Statement(..) => None,
+            Self::Rows(added) => Some(added),
+        }
+    }
+}
+
+/// What a placeholder stands for.
+#[derive(Debug)]
+pub(super) enum Value {
+    One(Param<'static>),
+    /// The values of a column, as an array.
+    Column(Vec<Param<'static>>),
+}
+
+/// Rows for some columns of a table.
+#[derive(Debug)]
+pub(super) struct Added {
+    /// `INSERT INTO table (columns)`.
+    pub(super) insert: String,
+    columns: Vec<Vec<Param<'static>>>,
+}
+
+impl Added {
+    pub(super) fn new(insert: &str, width: usize) -> Self {
+        Self { insert: insert.to_owned(), columns: vec![Vec::new(); width] }
+    }
+
+    /// Takes rows, value by value.
+    pub(super) fn take_in(&mut self, values: &[Param<'_>]) {
+        let width = self.columns.len();
+        for (at, value) in values.iter().enumerate() {
+            self.columns[at % width].push(value.to_static());
+        }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.rows() * self.columns.len() >= MAX_VALUES
+    }
+
+    /// The statement that adds one row.
+    pub(super) fn of_one(&self) -> String {
+        let places: Vec<String> = (1..=self.columns.len()).map(|at| format!("${at}")).collect();
+        format!("{} VALUES ({})", self.insert, places.join(", "))
+    }
+
+    /// The statement that adds any number of rows. `one` knows the types of the columns.
+    pub(super) fn of_many(&self, one: &Statement) -> String {
+        let arrays = one.params().iter().enumerate().map(|(at, of)| format!("${}::{}[]", at + 1, of.name()));
+        format!("{} SELECT * FROM unnest({})", self.insert, arrays.collect::<Vec<_>>().join(", "))
+    }
+
+    pub(super) fn into_values(self) -> Vec<Value> {
+        if self.rows() == 1 {
+            return self.columns.into_iter().flatten().map(Value::One).collect();
+        }
+        self.columns.into_iter().map(Value::Column).collect()
+    }
+}
+
+type Refused = Box<dyn std::error::Error + Sync + Send>;
+
+impl ToSql for Value {
+    fn to_sql(&self, of: &Type, out: &mut BytesMut) -> Result<IsNull, Refused> {
+        let values = match self {
+            Value::One(value) => return value.to_sql(of, out),
+            Value::Column(values) => values,
+        };
+        match of.kind() {
+            Kind::Array(_) => values.to_sql(of, out),
+            _ => Err(format!("a column of values for one of type {of}").into()),
+        }
+    }
+
+    /// The shared SQL keeps to types that have a value here; the server refuses the rest.
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+impl ToSql for Param<'_> {
+    fn to_sql(&self, of: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Param::Null => Ok(IsNull::Yes),
+            Param::Int(value) if *of == Type::INT4 => i32::try_from(*value)?.to_sql(of, out),
+            Param::Int(value) => value.to_sql(of, out),
+            Param::Text(text) => text.as_ref().to_sql(of, out),
+        }
+    }
+
+    /// The shared SQL keeps to types that have a value here; the server refuses the rest.
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
