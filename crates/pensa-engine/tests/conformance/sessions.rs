@@ -173,7 +173,7 @@ conformance! {
 
     fn a_sleeping_agent_still_gets_entries(world: World) {
         let agent = create(&world, json!({"name": "x"}));
-        world.json::<pensa_core::ops::agent::Sleep>("a", json!({"id": "x"})).expect("slept");
+        world.json::<agent::Sleep>("a", json!({"id": "x"})).expect("slept");
         say(&world.engine, &agent, "for when it wakes");
         assert_eq!(contents(&context(&world.engine, &agent)), ["for when it wakes"]);
     }
