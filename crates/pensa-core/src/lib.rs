@@ -22,6 +22,7 @@ pub mod repo;
 pub mod run;
 pub mod session;
 pub mod similar;
+pub mod snapshot;
 pub mod sync;
 pub mod text;
 pub mod time;
