@@ -1,0 +1,164 @@
+//! Objects of a repository, each read through one git process and hashed on the way.
+//!
+//! Git does not compare an object with its id when it reads one, so this does.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use pensa_core::{Error, Result};
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+use crate::{error, run};
+
+/// Largest object that is held in memory: trees, commits and the targets of symlinks.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+
+const BUFFER: usize = 128 * 1024;
+
+/// What came of asking for an object.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Missing,
+    /// Its content has another id
+    Changed,
+    Whole {
+        kind: String,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct Objects {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    buffer: Vec<u8>,
+}
+
+impl Objects {
+    pub(super) fn open(mut git: Command) -> Result<Self> {
+        git.args(["cat-file", "--batch"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = git.spawn().map_err(|e| run::not_run(&git, e))?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (stdin, stdout) = pipes.ok_or_else(|| Error::internal("git has no pipes"))?;
+        Ok(Self { child, stdin, stdout: BufReader::with_capacity(BUFFER, stdout), buffer: vec![0; BUFFER] })
+    }
+
+    /// Passes the content of an object on, piece by piece. What was passed on counts only if it is whole.
+    pub(super) fn read(&mut self, id: &str, mut sink: impl FnMut(&[u8]) -> Result<()>) -> Result<Found> {
+        let ended = |_: io::Error| error::corrupt(format!("git cannot read the object {id}"));
+        self.stdin.write_all(format!("{id}\n").as_bytes()).map_err(ended)?;
+        self.stdin.flush().map_err(ended)?;
+        let mut header = String::new();
+        (&mut self.stdout).take(1024).read_line(&mut header).map_err(ended)?;
+        let words: Vec<&str> = header.trim_end().split(' ').collect();
+        let (kind, size) = match words[..] {
+            [_, "missing"] => return Ok(Found::Missing),
+            [_, kind, size] => (kind.to_owned(), size.parse::<u64>().ok()),
+            _ => (String::new(), None),
+        };
+        let mut left = size.ok_or_else(|| error::corrupt(format!("git cannot read the object {id}")))?;
+        let mut hasher = Hasher::for_id(id, &kind, left);
+        let mut outcome = Ok(());
+        while left > 0 {
+            let room = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let count = self.stdout.read(&mut self.buffer[..room]).map_err(ended)?;
+            if count == 0 {
+                return Err(error::corrupt(format!("git cannot read the object {id}")));
+            }
+            hasher.update(&self.buffer[..count]);
+            // The rest is read in any case, so that the next answer is that to the next question.
+            outcome = outcome.and_then(|()| sink(&self.buffer[..count]));
+            left -= count as u64;
+        }
+        self.stdout.read_exact(&mut [0]).map_err(ended)?;
+        outcome?;
+        Ok(if hasher.finish() == id { Found::Whole { kind } } else { Found::Changed })
+    }
+
+    /// A small object of a kind that is expected.
+    pub(super) fn whole(&mut self, id: &str, expected: &str) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let found = self.read(id, |piece| {
+            if bytes.len() as u64 + piece.len() as u64 > MAX_BYTES {
+                return Err(error::corrupt(format!("the {expected} {id} is too large")));
+            }
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
+        match found {
+            Found::Whole { kind } if kind == expected => Ok(bytes),
+            other => Err(wrong(id, expected, &other)),
+        }
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Why an object is not what it should be.
+pub(super) fn wrong(id: &str, expected: &str, found: &Found) -> Error {
+    error::corrupt(match found {
+        Found::Missing => format!("the {expected} {id} is missing"),
+        Found::Changed => format!("the {expected} {id} has another content than it should"),
+        Found::Whole { kind } => format!("the {expected} {id} is a {kind}"),
+    })
+}
+
+/// The id of a content in the making.
+#[derive(Debug)]
+pub(super) enum Hasher {
+    Short(Box<Sha1>),
+    Long(Box<Sha256>),
+}
+
+impl Hasher {
+    /// Ids are as long as this one.
+    pub(super) fn for_id(id: &str, kind: &str, size: u64) -> Self {
+        let header = format!("{kind} {size}\0");
+        if id.len() > 40 {
+            Self::Long(Box::new(Sha256::new().chain_update(header)))
+        } else {
+            Self::Short(Box::new(Sha1::new().chain_update(header)))
+        }
+    }
+
+    pub(super) fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Short(hash) => hash.update(bytes),
+            Self::Long(hash) => hash.update(bytes),
+        }
+    }
+
+    pub(super) fn finish(self) -> String {
+        match self {
+            Self::Short(hash) => hex(&hash.finalize()),
+            Self::Long(hash) => hex(&hash.finalize()),
+        }
+    }
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether a file of so many bytes has the content of an object.
+pub(super) fn is_content(file: &mut File, id: &str, size: u64) -> io::Result<bool> {
+    let mut hasher = Hasher::for_id(id, "blob", size);
+    let mut buffer = vec![0; BUFFER];
+    let mut read = 0;
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(read == size && hasher.finish() == id),
+            count => {
+                hasher.update(&buffer[..count]);
+                read += count as u64;
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A repository, and a git directory of our own through which its objects are written and read.
+//!
+//! The private directory has neither the repository's settings nor its attributes, so no filter changes a content, no
+//! hook is run, and neither HEAD nor the index can be touched. Which files there are is left to `scan`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pensa_core::{Code, Error, Result};
+
+use super::objects::Objects;
+use crate::path::Rel;
+use crate::place::{Place, Scratch};
+use crate::{error, run};
+
+/// Settings of a repository that say how objects are kept, and nothing of what is in them.
+const PASSED_ON: &str = "^(core\\.(sharedrepository|compression|loosecompression|bigfilethreshold|fsync|fsyncmethod)\
+                         |extensions\\.objectformat)$";
+
+/// Overrides what any `.gitattributes` says: contents are taken as they are.
+const ATTRIBUTES: &str = "* -text !eol !crlf -ident -filter -working-tree-encoding\n";
+
+/// The mode of a submodule in an index or a tree.
+pub(super) const GITLINK: &str = "160000";
+
+#[derive(Debug)]
+pub(super) struct Repo {
+    /// The root of the work tree
+    pub(super) top: PathBuf,
+    objects: PathBuf,
+    settings: Vec<(String, String)>,
+}
+
+impl Repo {
+    pub(super) fn around(root: &Path) -> Result<Self> {
+        let top = run::top_of(root)?.ok_or_else(|| {
+            Error::new(Code::NoRepo, format!("{} is not in a work tree of git", root.display()))
+                .hint("use the provider copy, or git init")
+        })?;
+        let mut asked = run::git(&top);
+        let objects = run::must(asked.args(["rev-parse", "--path-format=absolute", "--git-path", "objects"]), None)?;
+        // It fails if there is no such setting.
+        let told = run::run(run::git(&top).args(["config", "-z", "--get-regexp", PASSED_ON]), None)?;
+        let text = String::from_utf8_lossy(&told.stdout).into_owned();
+        let pair = |entry: &str| entry.split_once('\n').map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Ok(Self { top, objects: run::path_line(objects), settings: text.split('\0').filter_map(pair).collect() })
+    }
+
+    /// The commit that is checked out; none before the first.
+    pub(super) fn head(&self) -> Result<Option<String>> {
+        self.resolve("HEAD^{commit}")
+    }
+
+    /// The id that a name stands for.
+    pub(super) fn resolve(&self, name: &str) -> Result<Option<String>> {
+        let told = run::run(self.git().args(["rev-parse", "--quiet", "--verify", "--end-of-options", name]), None)?;
+        let id = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+        Ok((told.success && is_id(&id)).then_some(id))
+    }
+
+    /// The submodules that the index knows, and their commits there.
+    pub(super) fn gitlinks(&self) -> Result<BTreeMap<Rel, String>> {
+        let staged = run::must(self.git().args(["ls-files", "-z", "--stage"]), None)?;
+        let mut links = BTreeMap::new();
+        for entry in staged.split(|byte| *byte == 0).filter(|entry| entry.starts_with(GITLINK.as_bytes())) {
+            let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else { continue };
+            let id = String::from_utf8_lossy(&entry[..tab]).split(' ').nth(1).unwrap_or_default().to_owned();
+            links.insert(Rel::checked(entry[tab + 1..].to_vec())?, id);
+        }
+        Ok(links)
+    }
+
+    /// Makes a ref that must not be there yet.
+    pub(super) fn hold(&self, name: &str, commit: &str) -> Result<()> {
+        let nothing = "0".repeat(commit.len());
+        let told = run::run(self.update_ref().args(["--end-of-options", name, commit, &nothing]), None)?;
+        match told {
+            told if told.success => Ok(()),
+            told if told.stderr.contains("already exists") => {
+                Err(Error::new(Code::Conflict, format!("there is a snapshot of this name already: {name}")))
+            }
+            told => Err(run::complaint("git", &told)),
+        }
+    }
+
+    /// Deletes a ref, whatever it is; one that is not there is no error.
+    pub(super) fn let_go(&self, name: &str) -> Result<()> {
+        run::must(self.update_ref().args(["-d", "--end-of-options", name]), None).map(drop)
+    }
+
+    fn update_ref(&self) -> Command {
+        let mut git = self.git();
+        git.args(["-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref"]);
+        git
+    }
+
+    fn git(&self) -> Command {
+        run::git(&self.top)
+    }
+
+    /// A git directory of our own, gone with the value.
+    pub(super) fn private(&self, place: &Place<'_>) -> Result<Private<'_>> {
+        let scratch = Scratch::new(place)?;
+        let dir = scratch.path();
+        let write = |name: &str, text: &str| {
+            let path = dir.join(name);
+            fs::write(&path, text).map_err(|e| error::io("write", path.display(), e))
+        };
+        for name in ["refs", "info"] {
+            fs::create_dir(dir.join(name)).map_err(|e| error::io("make", dir.join(name).display(), e))?;
+        }
+        write("HEAD", "ref: refs/heads/none\n")?;
+        write("info/attributes", ATTRIBUTES)?;
+        write("config", &self.config())?;
+        Ok(Private { repo: self, scratch })
+    }
+
+    fn config(&self) -> String {
+        let format = self.settings.iter().find(|(name, _)| name == "extensions.objectformat");
+        let format = format.map_or(String::new(), |(_, name)| format!("[extensions]\n\tobjectFormat = {name}\n"));
+        format!(
+            "[core]\n\trepositoryFormatVersion = {}\n\tbare = false\n\tfileMode = true\n\tsymlinks = true\n\
+             \tignoreCase = false\n\tautocrlf = false\n\teol = lf\n\tsafecrlf = false\n\tprotectNTFS = false\n\
+             \tprotectHFS = false\n\tfsmonitor = false\n\tsplitIndex = false\n\thooksPath = /dev/null\n\
+             \tattributesFile = /dev/null\n{format}",
+            u8::from(!format.is_empty()),
+        )
+    }
+}
+
+/// Whether a text is an id of an object, of either kind of repository.
+pub(super) fn is_id(text: &str) -> bool {
+    [40, 64].contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// A git directory with an index of its own, on the objects of a repository.
+#[derive(Debug)]
+pub(super) struct Private<'r> {
+    repo: &'r Repo,
+    scratch: Scratch,
+}
+
+impl Private<'_> {
+    fn git(&self) -> Command {
+        let mut git = run::bare_git();
+        let dir = self.scratch.path();
+        git.current_dir(&self.repo.top).env("GIT_DIR", dir).env("GIT_WORK_TREE", &self.repo.top);
+        git.env("GIT_INDEX_FILE", dir.join("index")).env("GIT_OBJECT_DIRECTORY", &self.repo.objects);
+        git.env("GIT_ATTR_NOSYSTEM", "1");
+        for (name, value) in self.repo.settings.iter().filter(|(name, _)| name.starts_with("core.")) {
+            git.arg("-c").arg(format!("{name}={value}"));
+        }
+        git
+    }
+
+    /// Stores the files and symlinks at these paths. Paths in order make this fast.
+    pub(super) fn add<'p>(&self, paths: impl Iterator<Item = &'p Rel>) -> Result<()> {
+        let mut list = Vec::new();
+        paths.for_each(|path| list.extend([path.bytes(), b"\0"].concat()));
+        run::must(self.git().args(["update-index", "-z", "--add", "--remove", "--stdin"]), Some(list)).map(drop)
+    }
+
+    /// Records submodules.
+    pub(super) fn link<'p>(&self, links: impl Iterator<Item = (&'p Rel, &'p str)>) -> Result<()> {
+        let mut list = Vec::new();
+        links.for_each(|(path, id)| {
+            list.extend([GITLINK.as_bytes(), b" ", id.as_bytes(), b"\t", path.bytes(), b"\0"].concat());
+        });
+        if list.is_empty() {
+            return Ok(());
+        }
+        run::must(self.git().args(["update-index", "-z", "--add", "--index-info"]), Some(list)).map(drop)
+    }
+
+    /// The tree of all that was added.
+    pub(super) fn write_tree(&self) -> Result<String> {
+        run::must_line(self.git().arg("write-tree"), None)
+    }
+
+    pub(super) fn commit(&self, tree: &str, parent: Option<&str>, message: String) -> Result<String> {
+        let mut git = self.git();
+        git.args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign", tree]);
+        git.args(parent.iter().flat_map(|id| ["-p", id]));
+        for (name, value) in [("NAME", "pensa"), ("EMAIL", "pensa")] {
+            git.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
+        }
+        run::must_line(&mut git, Some(message.into_bytes()))
+    }
+
+    /// What is stored, to read from.
+    pub(super) fn objects(&self) -> Result<Objects> {
+        Objects::open(self.git())
+    }
+
+    /// Which of many objects are there, and how large they are.
+    pub(super) fn sizes(&self, ids: impl Iterator<Item = impl AsRef<str>>) -> Result<BTreeMap<String, u64>> {
+        let mut list = String::new();
+        ids.for_each(|id| list.extend([id.as_ref(), "\n"]));
+        let mut git = self.git();
+        git.args(["cat-file", "--buffer", "--batch-check=%(objectname) %(objectsize)"]);
+        let told = run::must(&mut git, Some(list.into_bytes()))?;
+        let text = String::from_utf8_lossy(&told).into_owned();
+        let pair = |line: &str| {
+            let (id, size) = line.split_once(' ')?;
+            Some((id.to_owned(), size.parse().ok()?))
+        };
+        Ok(text.lines().filter_map(pair).collect())
+    }
+}
