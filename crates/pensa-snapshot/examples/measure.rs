@@ -39,7 +39,7 @@ fn measure(dir: &Path) -> Result<(), Box<dyn Error>> {
         }
         let (plain, ours, copied) = (median(plain), median(ours), median(copied));
         let ratio = ours.as_secs_f64() / plain.as_secs_f64();
-        println!("{name}: git add {plain:.0?}, snapshot by git {ours:.0?} ({ratio:.2}x), by copy {copied:.0?}");
+        println!("{name}: git add {plain:.2?}, snapshot by git {ours:.2?} ({ratio:.2}x), by copy {copied:.2?}");
     }
     Ok(())
 }

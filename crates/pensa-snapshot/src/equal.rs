@@ -69,11 +69,12 @@ pub(crate) fn make_equal(tree: &Tree, rules: &Rules, goal: &Goal, source: &mut i
 
 /// A path cannot be both a file and a directory.
 fn check(goal: &Goal) -> Result<()> {
-    for (at, _) in goal.wanted.iter() {
-        for above in at.ancestors() {
-            if !matches!(goal.wanted.get(&above), Some(Want::Dir { .. })) {
-                return Err(error::corrupt(format!("the snapshot has {at}, but no directory {above}")));
-            }
+    for at in goal.wanted.keys() {
+        // Those further up are looked at with the nearest one, which is wanted too.
+        if let Some(above) = at.ancestors().next()
+            && !goal.wanted.get(&above).is_some_and(Want::is_dir)
+        {
+            return Err(error::corrupt(format!("the snapshot has {at}, but no directory {above}")));
         }
     }
     Ok(())

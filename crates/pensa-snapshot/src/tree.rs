@@ -3,7 +3,7 @@
 //! What is to be changed is left to `equal`.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -52,12 +52,41 @@ impl Kind {
 /// What tells two directories apart, whatever they are called.
 pub(crate) type Identity = (u64, u64);
 
+/// Most directories that are kept open.
+const OPEN_DIRS: usize = 64;
+
+/// A path and the directories along it, each by the length of its own path. Only the deepest are kept.
+#[derive(Debug, Default)]
+struct Way {
+    path: Vec<u8>,
+    dirs: VecDeque<(usize, Rc<OwnedFd>)>,
+}
+
+impl Way {
+    /// Forgets what is not on the way to another path; gives the deepest that is, and the length of its path.
+    fn turn(&mut self, path: &[u8]) -> Option<(usize, Rc<OwnedFd>)> {
+        let leads = |len: usize| path.starts_with(&self.path[..len]) && matches!(path.get(len), None | Some(b'/'));
+        while self.dirs.back().is_some_and(|(len, _)| !leads(*len)) {
+            self.dirs.pop_back();
+        }
+        self.path = path.to_vec();
+        self.dirs.back().cloned()
+    }
+
+    fn add(&mut self, len: usize, dir: Rc<OwnedFd>) {
+        if self.dirs.len() == OPEN_DIRS {
+            self.dirs.pop_front();
+        }
+        self.dirs.push_back((len, dir));
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Tree {
     path: PathBuf,
     root: Rc<OwnedFd>,
-    /// The directory that was opened last: neighbours are mostly asked for together
-    last: RefCell<Option<(Vec<u8>, Rc<OwnedFd>)>>,
+    /// The way to the directory that was opened last: neighbours are mostly asked for together
+    last: RefCell<Way>,
     /// Directories that were made writable for a while, and the modes they had
     loosened: RefCell<BTreeMap<Vec<u8>, u32>>,
     drafts: Cell<u64>,
@@ -96,16 +125,15 @@ impl Tree {
         rel: &[u8],
         mut step: impl FnMut(&OwnedFd, &[u8]) -> Result<OwnedFd, Errno>,
     ) -> Result<Rc<OwnedFd>, Errno> {
-        let (mut at, mut rest) = (Rc::clone(&self.root), rel);
-        if let Some((known, dir)) = &*self.last.borrow()
-            && let Some(below) = below(rel, known)
-        {
-            (at, rest) = (Rc::clone(dir), below);
+        let mut way = self.last.borrow_mut();
+        let (mut len, mut at) = way.turn(rel).unwrap_or_else(|| (0, Rc::clone(&self.root)));
+        while len < rel.len() {
+            let start = if len == 0 { 0 } else { len + 1 };
+            let end = rel[start..].iter().position(|byte| *byte == b'/').map_or(rel.len(), |slash| start + slash);
+            at = Rc::new(step(&at, &rel[start..end])?);
+            way.add(end, Rc::clone(&at));
+            len = end;
         }
-        for name in rest.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
-            at = Rc::new(step(&at, name)?);
-        }
-        *self.last.borrow_mut() = Some((rel.to_vec(), Rc::clone(&at)));
         Ok(at)
     }
 
@@ -273,8 +301,6 @@ impl Tree {
 
     /// Removes a directory if it is there and empty.
     pub(crate) fn remove_dir(&self, at: &Rel) -> Result<bool> {
-        // The directory that was opened last may be this one.
-        *self.last.borrow_mut() = None;
         let harmless = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NOTEMPTY, Errno::EXIST, Errno::BUSY];
         self.unlink(at, AtFlags::REMOVEDIR, &harmless)
     }
@@ -308,13 +334,4 @@ fn open_dir(dir: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
     debug_assert!(name != b".." && name != b"." && !path::escape(name).contains('/'), "a checked name");
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     fs::openat(dir, name, flags, Mode::empty())
-}
-
-/// The rest of a path below a directory; none if it is not in it.
-fn below<'p>(path: &'p [u8], dir: &[u8]) -> Option<&'p [u8]> {
-    match path.strip_prefix(dir)? {
-        rest if dir.is_empty() || rest.is_empty() => Some(rest),
-        [b'/', rest @ ..] => Some(rest),
-        _ => None,
-    }
 }
