@@ -19,14 +19,21 @@ pub(crate) struct Ignored(HashSet<Vec<u8>>);
 impl Ignored {
     /// What git ignores below a directory, whether that is the root of a work tree or not.
     pub(crate) fn below(root: &Path) -> Result<Self> {
-        let Some(top) = run::top_of(root)? else { return Ok(Self::default()) };
+        match run::top_of(root)? {
+            Some(top) => Self::in_work_tree(&top, root),
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// The same, where the root of the work tree is known.
+    pub(crate) fn in_work_tree(top: &Path, root: &Path) -> Result<Self> {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        let prefix = root.strip_prefix(&top).unwrap_or(Path::new("")).as_os_str().as_bytes().to_vec();
+        let prefix = root.strip_prefix(top).unwrap_or(Path::new("")).as_os_str().as_bytes().to_vec();
         // A tree that is ignored as a whole is no part of the repository around it.
-        if !prefix.is_empty() && run::run(run::git(&top).args(["check-ignore", "-q", "--"]).arg(&root), None)?.success {
+        if !prefix.is_empty() && run::run(run::git(top).args(["check-ignore", "-q", "--"]).arg(&root), None)?.success {
             return Ok(Self::default());
         }
-        let mut git = run::git(&top);
+        let mut git = run::git(top);
         git.args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"]);
         if !prefix.is_empty() {
             git.env("GIT_LITERAL_PATHSPECS", "1").arg("--").arg(OsStr::from_bytes(&prefix));

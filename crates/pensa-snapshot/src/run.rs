@@ -77,6 +77,15 @@ pub(crate) fn top_of(dir: &Path) -> Result<Option<PathBuf>> {
     if nowhere.iter().any(|words| told.stderr.contains(words)) { Ok(None) } else { Err(complaint("git", &told)) }
 }
 
+/// Does two things at once, for most of the time is spent waiting for programs.
+pub(crate) fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+    thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        (one, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
 /// A path that was printed alone; it may have line breaks of its own.
 pub(crate) fn path_line(mut bytes: Vec<u8>) -> PathBuf {
     if bytes.last() == Some(&b'\n') {

@@ -27,7 +27,7 @@ use crate::path::Rel;
 use crate::place::{Place, Proof, Restored, Taken};
 use crate::scan::{Rules, Scan};
 use crate::tree::{Kind, Tree};
-use crate::{error, place};
+use crate::{error, place, run};
 
 /// Longest target of a symlink.
 const MAX_TARGET: usize = 4096;
@@ -40,8 +40,10 @@ pub(crate) fn create(place: &Place<'_>, parent: Option<&Taken>, covering: Option
     let repo = Repo::around(place.root)?;
     let private = repo.private(place)?;
     let tree = Tree::open(&repo.top)?;
-    let gitlinks = repo.gitlinks()?;
-    let mut scan = Scan::of(&tree, &rules(&repo, place, gitlinks.keys().cloned().collect())?)?;
+    let ignored = || Ignored::in_work_tree(&repo.top, &repo.top);
+    let (ignored, (gitlinks, head)) = run::both(ignored, || (repo.gitlinks(), repo.head()));
+    let (gitlinks, head) = (gitlinks?, head?);
+    let mut scan = Scan::of(&tree, &rules(place, ignored?, gitlinks.keys().cloned().collect())?)?;
     if let Some(covering) = covering {
         let listed = Stored::open(&private, covering)?.listing;
         scan.cover(&tree, listed.into_iter().filter(|leaf| !leaf.is_submodule()).map(|leaf| leaf.at))?;
@@ -53,7 +55,6 @@ pub(crate) fn create(place: &Place<'_>, parent: Option<&Taken>, covering: Option
     let content = private.write_tree()?;
     let before = parent.and_then(|parent| parent.text("commit").ok());
     let message = Modes::of(scan.taken.iter()).message(place.id, before);
-    let head = repo.head()?;
     let commit = private.commit(&content, head.as_deref(), message)?;
     let name = ref_name(place);
     repo.hold(&name, &commit)?;
@@ -66,13 +67,8 @@ pub(crate) fn create(place: &Place<'_>, parent: Option<&Taken>, covering: Option
     Ok(Taken { reference: Some(name), path: None, metadata })
 }
 
-fn rules(repo: &Repo, place: &Place<'_>, submodules: BTreeSet<Rel>) -> Result<Rules> {
-    Ok(Rules {
-        ignored: Ignored::below(&repo.top)?,
-        data: place.identity()?,
-        submodules: Some(submodules),
-        one_device: false,
-    })
+fn rules(place: &Place<'_>, ignored: Ignored, submodules: BTreeSet<Rel>) -> Result<Rules> {
+    Ok(Rules { ignored, data: place.identity()?, submodules: Some(submodules), one_device: false })
 }
 
 /// What a snapshot has, by its commit.
@@ -170,7 +166,8 @@ pub(crate) fn restore(place: &Place<'_>, taken: &Taken) -> Result<Restored> {
     }
     let goal = Goal { wanted, with_empty_dirs: false };
     let tree = Tree::open(&repo.top)?;
-    equal::make_equal(&tree, &rules(&repo, place, submodules)?, &goal, &mut blobs)
+    let ignored = Ignored::in_work_tree(&repo.top, &repo.top)?;
+    equal::make_equal(&tree, &rules(place, ignored, submodules)?, &goal, &mut blobs)
 }
 
 /// Contents from git.

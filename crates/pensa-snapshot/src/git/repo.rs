@@ -39,13 +39,17 @@ impl Repo {
             Error::new(Code::NoRepo, format!("{} is not in a work tree of git", root.display()))
                 .hint("use the provider copy, or git init")
         })?;
-        let mut asked = run::git(&top);
-        let objects = run::must(asked.args(["rev-parse", "--path-format=absolute", "--git-path", "objects"]), None)?;
+        let objects = || {
+            let mut git = run::git(&top);
+            run::must(git.args(["rev-parse", "--path-format=absolute", "--git-path", "objects"]), None)
+        };
         // It fails if there is no such setting.
-        let told = run::run(run::git(&top).args(["config", "-z", "--get-regexp", PASSED_ON]), None)?;
-        let text = String::from_utf8_lossy(&told.stdout).into_owned();
+        let told = || run::run(run::git(&top).args(["config", "-z", "--get-regexp", PASSED_ON]), None);
+        let (objects, told) = run::both(objects, told);
+        let text = String::from_utf8_lossy(&told?.stdout).into_owned();
         let pair = |entry: &str| entry.split_once('\n').map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Ok(Self { top, objects: run::path_line(objects), settings: text.split('\0').filter_map(pair).collect() })
+        let (objects, settings) = (run::path_line(objects?), text.split('\0').filter_map(pair).collect());
+        Ok(Self { top, objects, settings })
     }
 
     /// The commit that is checked out; none before the first.
