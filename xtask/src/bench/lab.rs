@@ -16,6 +16,7 @@ pub(super) struct Lab {
     bare: PathBuf,
     bare_transfer: PathBuf,
     bare_append: PathBuf,
+    embedded_session: PathBuf,
 }
 
 /// A project with a store of known size.
@@ -45,10 +46,11 @@ impl Lab {
         let bare = executable(&["--package", "pensa-server", "--example", "bare"])?;
         let bare_transfer = executable(&["--package", "pensa-engine", "--example", "bare_transfer"])?;
         let bare_append = executable(&["--package", "pensa-engine", "--example", "bare_append"])?;
+        let embedded_session = executable(&["--package", "pensa-engine", "--example", "embedded_session"])?;
         let target = pn.ancestors().nth(2).ok_or("pn was built in no directory")?;
         let dir = target.join(format!("bench-{}", std::process::id()));
         fs::create_dir_all(&dir)?;
-        Ok(Self { dir, pn, bare, bare_transfer, bare_append })
+        Ok(Self { dir, pn, bare, bare_transfer, bare_append, embedded_session })
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -77,6 +79,12 @@ impl Lab {
 
     pub(super) fn bare_transfer(&self, args: &[&std::ffi::OsStr]) -> Command {
         let mut command = self.program(&self.bare_transfer);
+        command.args(args);
+        command
+    }
+
+    pub(super) fn embedded_session(&self, args: &[&std::ffi::OsStr]) -> Command {
+        let mut command = self.program(&self.embedded_session);
         command.args(args);
         command
     }

@@ -1,5 +1,6 @@
 //! Pensa as the memory of a program that stays, against `SQLiteSession` of openai-agents.
 //!
+//! Both are libraries in the process of their caller; what it costs to go to a daemon instead is told besides.
 //! `sqlite_session.py` times what happens in Python, so that the start of an interpreter does not count.
 
 use std::fs;
@@ -39,7 +40,8 @@ pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     fs::write(&items, Conversation::new(0).lines(ITEMS))?;
     let store = lab.empty_store("memory")?;
     let daemon = Server::daemon(lab, &store)?;
-    let mut sides: [Rates; 3] = Default::default();
+    let embedded = lab.empty_store("own-memory")?;
+    let mut sides: [Rates; 4] = Default::default();
     for round in 0..plan.rounds {
         let mut python = lab.python(&packages, SCRIPT);
         python.arg(&items).arg(lab.dir().join("session.sqlite")).arg(format!("session-{round}"));
@@ -49,13 +51,17 @@ pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
         if pragmas["journal_mode"] != "wal" || pragmas["synchronous"] != FULL {
             return Err(format!("SQLiteSession does not wait for the disk as Pensa does: {pragmas}").into());
         }
-        let [ours, theirs, from_python] = &mut sides;
-        ours.measure(&daemon)?;
+        let [ours, theirs, over_http, from_python] = &mut sides;
+        let (store, gets) = (embedded.dir.join(".pensa"), GETS.to_string());
+        let own = &mut lab.embedded_session(&[items.as_ref(), store.as_ref(), gets.as_ref()]);
+        ours.take(&serde_json::from_str(&output(own)?)?)?;
+        over_http.measure(&daemon)?;
         theirs.take(&told["sqlite_session"])?;
         from_python.take(&told["pensa"])?;
     }
     daemon.stop()?;
     lab.discard(&store)?;
+    lab.discard(&embedded)?;
     Ok(told(&sides))
 }
 
@@ -91,7 +97,7 @@ impl Rates {
     }
 }
 
-fn told([ours, theirs, from_python]: &[Rates; 3]) -> Vec<Row> {
+fn told([ours, theirs, over_http, from_python]: &[Rates; 4]) -> Vec<Row> {
     let Package { name, version, .. } = OPENAI_AGENTS;
     let what = |kind: &str| match kind {
         "add" => "Items of about 300 bytes added durably, one at a time",
@@ -105,13 +111,16 @@ fn told([ours, theirs, from_python]: &[Rates; 3]) -> Vec<Row> {
         );
         rates(format!("`SQLiteSession`: {kind}{client}"), ours, theirs, target, &about)
     };
-    let near = "Pensa's daemon over one kept-alive connection of this bench";
+    let own = "the engine in the process of its caller, which is a Rust program";
+    let near = "Pensa's daemon over one kept-alive connection of this bench, which is told without a target";
     let python = "Pensa's daemon from the same Python process, over one kept-alive connection of `http.client`, which \
                   is told without a target";
     let target = Some(Target::AtLeast(1.0));
     vec![
-        row("add", "", &ours.add, &theirs.add, target, near),
-        row("get", "", &ours.get, &theirs.get, target, near),
+        row("add", "", &ours.add, &theirs.add, target, own),
+        row("get", "", &ours.get, &theirs.get, target, own),
+        row("add", ", over HTTP", &over_http.add, &theirs.add, None, near),
+        row("get", ", over HTTP", &over_http.get, &theirs.get, None, near),
         row("add", ", from Python", &from_python.add, &theirs.add, None, python),
         row("get", ", from Python", &from_python.get, &theirs.get, None, python),
     ]

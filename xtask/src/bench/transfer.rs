@@ -15,6 +15,9 @@ use crate::Result;
 
 const NAMES: [&str; 3] = ["issues.jsonl", "deps.jsonl", "comments.jsonl"];
 
+/// Lines that the merge driver is given.
+const MERGED: usize = 10_000;
+
 /// A large store in files, and a place for what the reference makes of it.
 struct Scene<'a> {
     lab: &'a Lab,
@@ -39,6 +42,7 @@ pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     let memory = scene.memory()?;
     let mut rows = vec![scene.import(runs)?, memory];
     rows.extend(scene.export(runs)?);
+    rows.push(scene.merge(runs)?);
     Ok(rows)
 }
 
@@ -112,6 +116,33 @@ impl Scene<'_> {
         ))
     }
 
+    /// The merge driver on three versions of a file.
+    fn merge(&self, runs: usize) -> Result<Row> {
+        let whole = fs::read_to_string(self.store().join("issues.jsonl"))?;
+        let base: Vec<&str> = whole.lines().take(MERGED).collect();
+        let [at, kept, other] = ["base", "ours", "theirs"].map(|name| self.elsewhere.join(name));
+        fs::write(&at, joined(&base, |_, line| Ok(line.to_owned()))?)?;
+        // Both sides changed every sixth line, and one of them every third.
+        let ours = joined(&base, |at, line| changed(line, at % 3 == 0, "title", "2027-01-01T00:00:00.000Z"))?;
+        fs::write(&other, joined(&base, |at, line| changed(line, at % 2 == 0, "title", "2027-01-02T00:00:00.000Z"))?)?;
+        let driver = |_: usize| {
+            fs::write(&kept, &ours)?;
+            let files = [&at, &kept, &other].map(|path| path.to_string_lossy().into_owned());
+            let [at, kept, other] = files.each_ref().map(String::as_str);
+            Ok(self.lab.pn(&self.project, &["merge-driver", at, kept, other, ".pensa/issues.jsonl"]))
+        };
+        let [took] = alternate(runs, [Contender::new(driver)])?;
+        Ok(Row::new(
+            format!("`pn merge-driver` of {} lines", grouped(base.len())),
+            took.describe(),
+            "500 ms".into(),
+            took.median() / 500.0,
+            Target::AtMost(1.0),
+            "The merge driver on three versions of `issues.jsonl` of which both sides changed every sixth line, as a \
+             whole process, against half a second",
+        ))
+    }
+
     fn export(&self, runs: usize) -> Result<[Row; 2]> {
         let anew = || {
             for name in NAMES {
@@ -150,6 +181,27 @@ impl Scene<'_> {
             ),
         ])
     }
+}
+
+/// Lines of a file, each made of one that was there.
+fn joined(lines: &[&str], made: impl Fn(usize, &str) -> Result<String>) -> Result<String> {
+    let mut text = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        text.push_str(&made(at, line)?);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// A line whose record somebody changed then, if they did.
+fn changed(line: &str, is_changed: bool, field: &str, when: &str) -> Result<String> {
+    if !is_changed {
+        return Ok(line.to_owned());
+    }
+    let mut record: serde_json::Value = serde_json::from_str(line)?;
+    record[field] = format!("changed at {when}").into();
+    record["updated_at"] = when.into();
+    Ok(record.to_string())
 }
 
 fn remove(path: &Path) -> Result {

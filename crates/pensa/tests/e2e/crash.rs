@@ -206,6 +206,51 @@ fn create_killed_at_any_system_call_happened_or_did_not() {
 }
 
 #[test]
+fn an_append_killed_at_any_system_call_happened_or_did_not() {
+    let pn = crate::sandbox();
+    pn.pn(["agent", "create", "--type", "user", "--name", "ann"]).ok();
+    let run = |point: &str| {
+        let lines: String =
+            (0..3).map(|at| format!("{{\"type\":\"note\",\"text\":\"{point}\",\"at\":{at}}}\n")).collect();
+        pn.pn(["session", "append", "ann", "-"]).stdin(lines)
+    };
+    let known = RefCell::new(0);
+    sweep_all(run, |point, done| {
+        assert_sound(&pn);
+        let history = elements(&pn.pn(["session", "history", "ann"]).ok_json());
+        let there = history.iter().filter(|entry| entry["data"]["text"] == point).count();
+        assert!(there == 3 || (there == 0 && !done), "{point}: {there}");
+        *known.borrow_mut() += there;
+        assert_eq!(history.len(), *known.borrow(), "{point}: what was there before is there");
+    });
+}
+
+#[test]
+fn an_import_of_files_killed_on_the_way_is_completed_by_the_next() {
+    let pn = crate::sandbox();
+    let run = |point: &str| {
+        let dir = pn.path(format!("agents at {point}"));
+        for agent in ["one", "two", "three"] {
+            let dir = dir.join(format!("{agent}-{}", point.replace(' ', "-")));
+            fs::create_dir_all(&dir).expect("a directory");
+            fs::write(dir.join("descriptor.json"), "{\"type\":\"user\"}").expect("a file");
+            fs::write(dir.join("history.jsonl"), "{\"type\":\"note\",\"at\":1,\"text\":\"said\"}\n").expect("a file");
+        }
+        pn.pn(["import-from", "daycare", dir.to_str().expect("UTF-8")])
+    };
+    let check = |point: &str, _: bool| {
+        assert_sound(&pn);
+        run(point).ok();
+        for agent in ["one", "two", "three"] {
+            let agent = format!("{agent}-{}", point.replace(' ', "-"));
+            assert_eq!(elements(&pn.pn(["session", "history", &agent, "--all"]).ok_json()).len(), 1, "{point}");
+        }
+    };
+    let kills: usize = ["pwrite64", "write", "fsync", "fdatasync"].iter().map(|call| sweep(call, 5, run, check)).sum();
+    assert!(kills > 3, "only {kills} kills: strace does not inject");
+}
+
+#[test]
 fn undo_killed_at_any_system_call_happened_or_did_not() {
     let pn = crate::sandbox();
     let parent = task(&pn, "parent");

@@ -179,7 +179,9 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let is_id = kept.strip_prefix("pn-").is_some_and(|hex| hex.len() == 8);
+            let prefixes = ["pn-", "ag-", "se-", "run-", "repo-", "har-", "rt-"];
+            let hex = prefixes.into_iter().find_map(|prefix| kept.strip_prefix(prefix));
+            let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
             let rest = &word[kept.len()..];
             if is_id {
@@ -193,6 +195,60 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
             }
         }
         normal
+    }
+
+    /// A day of agents and runs, and every kind of refusal on the way.
+    fn script_of_runs(mut self) -> Vec<String> {
+        let issue = self.run("ana", &["create", "the work", "-t", "task"], "");
+        let agent = self.run("ana", &["agent", "create", "-t", "user", "--name", "bot", "--issue", &issue], "");
+        let repo = self.run("ana", &["repo", "add", "--remote", "git@example.test:Org/Repo.git"], "");
+        let launch = ["run", "start", "--repo", &repo, "--harness", "claude-code@2.1", "--runtime", "nosandbox"];
+        let more = ["--issue", &issue, "--prompt", "-", "--label", "a=b", "--delivery", "pr", "--branch", "x"];
+        let run = self.run("ana", &[&launch[..], &more].concat(), "do\nit");
+        let second = self.run("ben", &["run", "start", "--repo", &repo, "--created"], "");
+        let lines = "{\"type\":\"user_message\",\"text\":\"Zoë\",\"at\":1700000000000}\n{\"type\":\"note\"}\n";
+        let commands: Vec<(&str, Vec<&str>, &str)> = vec![
+            ("ana", vec!["session", "append", &agent, "-"], lines),
+            ("ana", vec!["session", "append", &agent, "-"], "{"),
+            ("ana", vec!["session", "context", "bot"], ""),
+            ("ana", vec!["session", "compact", "bot", "--summary", "in short"], ""),
+            ("ana", vec!["session", "context", "bot"], ""),
+            ("ana", vec!["session", "history", "bot", "--all"], ""),
+            ("ana", vec!["session", "search", "zoË"], ""),
+            ("ana", vec!["session", "list"], ""),
+            ("ana", vec!["agent", "kill", "bot"], ""),
+            ("ana", vec!["agent", "wake", "bot"], ""),
+            ("ana", vec!["repo", "list"], ""),
+            ("ana", vec!["repo", "show", &repo], ""),
+            ("ana", vec!["repo", "remove", &repo], ""),
+            ("ana", vec!["run", "show", &run], ""),
+            ("ana", vec!["run", "list", "--issue", &issue], ""),
+            ("ana", vec!["run", "list", "--status", "created"], ""),
+            ("ana", vec!["run", "finish", &run, "--status", "succeeded", "--exit-code", "0"], ""),
+            ("ana", vec!["run", "finish", &run, "--status", "failed"], ""),
+            ("ben", vec!["run", "cancel", &second, "--reason", "no longer"], ""),
+            ("ana", vec!["run", "list", "-n", "1"], ""),
+            ("ana", vec!["run", "events", &run], ""),
+            ("ana", vec!["run", "logs", &run], ""),
+            ("ana", vec!["run", "show", "run-none"], ""),
+            ("ana", vec!["run", "start", "--repo", "nowhere"], ""),
+            ("ana", vec!["run", "start", "--repo", &repo, "--harness", "a b"], ""),
+            ("ana", vec!["harness", "list"], ""),
+            ("ana", vec!["runtime", "list"], ""),
+            ("ana", vec!["kv", "set", "k", "v", "--scope", "project"], ""),
+            ("ana", vec!["kv", "set", "k", "w", "--scope", "project", "--if-absent"], ""),
+            ("ana", vec!["kv", "set", "k", "w", "--scope", "project", "--if-value", "v"], ""),
+            ("ana", vec!["kv", "get", "k", "--scope", "project"], ""),
+            ("ana", vec!["kv", "list"], ""),
+            ("ana", vec!["kv", "set", "Ä b/c", "1", "--scope", "user"], ""),
+            ("ana", vec!["kv", "delete", "Ä b/c", "--scope", "user"], ""),
+            ("ana", vec!["kv", "get", "Ä b/c", "--scope", "user"], ""),
+            ("ana", vec!["doctor"], ""),
+        ];
+        for (actor, args, stdin) in commands {
+            self.run(actor, &args, stdin);
+        }
+        self.lines
     }
 
     /// What an agent does in a day, and every kind of refusal on the way.
@@ -270,15 +326,32 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
     }
 }
 
+/// How to run `pn`, whatever it is to use.
+type Pn<'p> = Box<dyn Fn(&[&str]) -> Run + 'p>;
+
 #[test]
 fn every_command_says_the_same_embedded_and_through_a_server() {
+    compare(|pn| Transcript::new(pn).script());
+}
+
+#[test]
+fn a_day_of_runs_is_the_same_embedded_through_the_daemon_and_through_a_server() {
+    compare(|pn| Transcript::new(pn).script_of_runs());
+    let [embedded, served] = [Mode::Embedded, Mode::Daemon].map(|mode| {
+        let machine = Sandbox::in_mode(crate::PN, mode);
+        Transcript::new(|args: &[&str]| machine.pn(args)).script_of_runs()
+    });
+    assert_eq!(embedded, served);
+}
+
+fn compare(script: impl Fn(Pn<'_>) -> Vec<String>) {
     let embedded = Sandbox::in_mode(crate::PN, Mode::Embedded);
-    let expected = Transcript::new(|args| embedded.pn(args)).script();
+    let expected = script(Box::new(|args| embedded.pn(args)));
     for team in [Team::on_postgres(), Team::on_sqlite()] {
         team.project("web");
         let token = team.token("web", "maintainer");
         let server = team.serve();
-        let said = Transcript::new(|args| team.through(&server, &token, args)).script();
+        let said = script(Box::new(|args| team.through(&server, &token, args)));
         let differing: Vec<String> = expected
             .iter()
             .zip(&said)
