@@ -36,6 +36,8 @@ pub(crate) fn export(cx: &Context<'_>, tx: &Tx<'_>, place: &Place) -> Result<Tra
         Some(known) if known.stands_in(&place.dir)? => still_waiting(tx, &known)?,
         _ => return Err(changed_meanwhile(place)),
     };
+    // Rows are sorted on the way, in memory if they fit.
+    tx.expect_many_rows()?;
     meter().begin(usize::try_from(import::stored(tx)?.iter().sum::<i64>()).unwrap_or_default());
     let rendered = render(tx)?;
     meter().end();
