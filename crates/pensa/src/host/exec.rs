@@ -58,24 +58,33 @@ pub(crate) struct Job {
     pub(crate) process: Process,
     leash: Leash,
     readers: mpsc::Receiver<()>,
-    moved: Arc<AtomicU64>,
+    traffic: Arc<Traffic>,
+}
+
+/// What passes from a command to us.
+#[derive(Debug, Default)]
+struct Traffic {
+    /// How often something came.
+    moved: AtomicU64,
+    /// How many pipes have something that whoever reads our output has yet to take.
+    held_up: AtomicU64,
 }
 
 impl Job {
     /// Starts a command whose output goes to ours and to `log`.
     pub(crate) fn start(command: &mut Command, log: File) -> io::Result<Self> {
         let mut child = command.stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let (log, moved, (done, readers)) = (Arc::new(log), Arc::new(AtomicU64::new(0)), mpsc::channel());
+        let (log, traffic, (done, readers)) = (Arc::new(log), Arc::new(Traffic::default()), mpsc::channel());
         if let Some(pipe) = child.stdout.take() {
-            let (log, moved, done) = (log.clone(), moved.clone(), done.clone());
-            thread::spawn(move || pass(pipe, io::stdout(), &log, &moved, &done));
+            let (log, traffic, done) = (log.clone(), traffic.clone(), done.clone());
+            thread::spawn(move || pass(pipe, io::stdout(), &log, &traffic, &done));
         }
         if let Some(pipe) = child.stderr.take() {
-            let moved = moved.clone();
-            thread::spawn(move || pass(pipe, io::stderr(), &log, &moved, &done));
+            let traffic = traffic.clone();
+            thread::spawn(move || pass(pipe, io::stderr(), &log, &traffic, &done));
         }
         let process = super::process(child.id());
-        Ok(Self { process, leash: Leash { child: Arc::new(Mutex::new(Some(child))) }, readers, moved })
+        Ok(Self { process, leash: Leash { child: Arc::new(Mutex::new(Some(child))) }, readers, traffic })
     }
 
     pub(crate) fn leash(&self) -> Leash {
@@ -99,14 +108,19 @@ impl Job {
     }
 
     fn drain(&self) {
+        let moved = || self.traffic.moved.load(Ordering::Acquire);
         let mut open = 2;
         while open > 0 {
-            let before = self.moved.load(Ordering::Relaxed);
+            let before = moved();
             match self.readers.recv_timeout(SILENCE) {
                 Ok(()) => open -= 1,
                 Err(mpsc::RecvTimeoutError::Disconnected) => return,
-                Err(mpsc::RecvTimeoutError::Timeout) if self.moved.load(Ordering::Relaxed) == before => return,
-                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    // A reader that takes its time is no silence.
+                    if self.traffic.held_up.load(Ordering::Acquire) == 0 && moved() == before {
+                        return;
+                    }
+                }
             }
         }
     }
@@ -128,22 +142,31 @@ impl Leash {
     }
 }
 
-/// Has signals that reach us reach these commands too. Keys of a terminal reach all of its programs anyway.
-pub(crate) fn forward_signals(to: Vec<Leash>) -> io::Result<()> {
-    let mut signals = SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2])?;
-    thread::spawn(move || {
-        for origin in &mut signals {
-            let is_key = matches!(origin.signal, SIGINT | SIGQUIT) && origin.cause == Cause::Kernel;
-            if !is_key && let Some(signal) = Signal::from_named_raw(origin.signal) {
-                to.iter().for_each(|leash| leash.send(signal));
+/// Signals that reach us and that are meant for commands. They wait until somebody takes them.
+#[derive(Debug)]
+pub(crate) struct Signals(SignalsInfo<WithOrigin>);
+
+impl Signals {
+    /// Catches them from now on: before a command starts, so that none ends us and leaves the command behind.
+    pub(crate) fn caught() -> io::Result<Self> {
+        SignalsInfo::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]).map(Self)
+    }
+
+    /// Has them reach these commands. Keys of a terminal reach all of its programs anyway.
+    pub(crate) fn pass_to(mut self, commands: Vec<Leash>) {
+        thread::spawn(move || {
+            for origin in &mut self.0 {
+                let is_key = matches!(origin.signal, SIGINT | SIGQUIT) && origin.cause == Cause::Kernel;
+                if !is_key && let Some(signal) = Signal::from_named_raw(origin.signal) {
+                    commands.iter().for_each(|leash| leash.send(signal));
+                }
             }
-        }
-    });
-    Ok(())
+        });
+    }
 }
 
 /// Moves bytes from a pipe to where they would have gone, and into the log.
-fn pass(mut from: impl Read, mut to: impl Write, log: &File, moved: &AtomicU64, done: &mpsc::Sender<()>) {
+fn pass(mut from: impl Read, mut to: impl Write, log: &File, traffic: &Traffic, done: &mpsc::Sender<()>) {
     let mut buffer = vec![0; CHUNK];
     let mut keeps_log = true;
     loop {
@@ -153,13 +176,16 @@ fn pass(mut from: impl Read, mut to: impl Write, log: &File, moved: &AtomicU64, 
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         };
-        moved.fetch_add(1, Ordering::Relaxed);
+        traffic.held_up.fetch_add(1, Ordering::AcqRel);
+        traffic.moved.fetch_add(1, Ordering::AcqRel);
         if keeps_log && let Err(e) = { log }.write_all(&buffer[..count]) {
             keeps_log = false;
             let _ = writeln!(io::stderr(), "pensa: the output is no longer kept: {e}");
         }
         // Nobody reads it any more: the command is to feel that as it would without us.
-        if to.write_all(&buffer[..count]).and_then(|()| to.flush()).is_err() {
+        let written = to.write_all(&buffer[..count]).and_then(|()| to.flush());
+        traffic.held_up.fetch_sub(1, Ordering::AcqRel);
+        if written.is_err() {
             break;
         }
     }

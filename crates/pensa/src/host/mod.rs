@@ -4,7 +4,7 @@ mod exec;
 mod process;
 mod repo;
 
-pub(crate) use exec::{Ended, Job, Leash, forward_signals};
+pub(crate) use exec::{Ended, Job, Leash, Signals};
 pub(crate) use process::{is_alive, process};
 pub(crate) use repo::detect;
 

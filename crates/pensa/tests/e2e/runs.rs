@@ -1,9 +1,11 @@
 //! `pn run`: commands under our eyes, as their users and those who kill them meet them.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use pensa_testkit::{Mode, Run, Sandbox, eventually};
 use rustix::process::{Pid, Signal, kill_process};
@@ -162,6 +164,21 @@ fn output_passes_through_byte_by_byte_and_into_the_log() {
     let run = runs(&pn, &[]).remove(0);
     let log = fs::metadata(text(&run["log_path"])).expect("a log");
     assert_eq!(log.len(), 3_000_003);
+}
+
+#[test]
+fn a_reader_that_takes_its_time_gets_all_of_it() {
+    let pn = repository();
+    let mut child =
+        exec(&pn, "head -c 100000 /dev/zero >&2; touch done").stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut pipe = child.stderr.take().expect("a pipe");
+    // The command has ended, and what it wrote last is on its way: longer than any silence that is believed.
+    eventually("the end of the command", || pn.project().join("done").exists().then_some(()));
+    thread::sleep(Duration::from_millis(500));
+    let mut got = Vec::new();
+    pipe.read_to_end(&mut got).expect("read");
+    assert!(pensa_testkit::reap(&mut child).success());
+    assert_eq!(got.len(), 100_000);
 }
 
 #[test]

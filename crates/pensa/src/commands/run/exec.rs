@@ -23,7 +23,7 @@ use super::{labels, settle};
 use crate::cli::{Options, RunExec};
 use crate::commands::stdin;
 use crate::connect::{self, Home};
-use crate::host::{self, Ended, Job, Leash};
+use crate::host::{self, Ended, Job, Leash, Signals};
 use crate::output::Output;
 
 /// A command that has ended before needs no line of its own about the number of its process.
@@ -122,6 +122,7 @@ fn supervise(
     ttl: Span,
     instances: u16,
 ) -> Result<Ended> {
+    let signals = Signals::caught();
     let mut all = Vec::new();
     for instance in 1..=instances {
         match start(home, client, launch, command, instance) {
@@ -136,8 +137,9 @@ fn supervise(
         }
     }
     let leashes: Vec<Leash> = all.iter().map(|running| running.job.leash()).collect();
-    if let Err(e) = host::forward_signals(leashes) {
-        output.warning(&format!("signals will not reach the command: {e}"));
+    match signals {
+        Ok(signals) => signals.pass_to(leashes),
+        Err(e) => output.warning(&format!("signals will not reach the command: {e}")),
     }
     let keeper = Keeper::begin(options, home, &all, launch.issue.clone(), ttl);
     let ended: Vec<Ended> = all.into_iter().map(|running| finish(output, client, running)).collect();
