@@ -2,12 +2,14 @@
 //!
 //! Also knows where stores are kept, and the servers to which the user has given names. How answers are shown is left to the surfaces.
 
+pub mod config;
 mod http;
 pub mod locate;
 mod remotes;
 mod retry;
 mod tls;
 mod token;
+mod toml_file;
 
 use std::fmt;
 

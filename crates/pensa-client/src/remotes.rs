@@ -3,24 +3,15 @@
 //! Where the file lies is left to [`locate`](crate::locate), talking to a server to [`Remote`](crate::Remote).
 
 use std::fmt;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::thread;
-use std::time::Duration;
 
 use pensa_core::{Code, Error, Result};
-use toml_edit::{DocumentMut, Item, Table, TableLike, value};
-use uuid::Uuid;
+use toml_edit::{Document, Item, Table, TableLike, value};
 
 use crate::http;
 use crate::token::Token;
-
-/// How often, and how long each time, a change waits for another one to end.
-const TURNS: u32 = 100;
-const TURN: Duration = Duration::from_millis(20);
+use crate::toml_file::{Nature, TomlFile};
 
 /// What a user calls a server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,14 +52,13 @@ pub struct RemoteEntry {
 /// The file of named servers.
 #[derive(Debug)]
 pub struct Remotes {
-    dir: PathBuf,
-    path: PathBuf,
+    file: TomlFile,
 }
 
 impl Remotes {
     /// In the directory of the user's settings, which may not exist yet.
     pub fn in_dir(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), path: dir.join("remotes.toml") }
+        Self { file: TomlFile::new(dir.join("remotes.toml"), Nature::Secret) }
     }
 
     /// All of them, by name.
@@ -79,7 +69,7 @@ impl Remotes {
         };
         let mut all = Vec::new();
         for (name, item) in table.iter() {
-            let name: RemoteName = name.parse().map_err(|e: Error| e.within(self.path.display()))?;
+            let name: RemoteName = name.parse().map_err(|e: Error| e.within(self.place()))?;
             let entry = self.entry(&name, item)?;
             all.push((name, entry));
         }
@@ -133,94 +123,30 @@ impl Remotes {
     fn entry(&self, name: &RemoteName, item: &Item) -> Result<RemoteEntry> {
         let text = |field: &str| item.get(field).and_then(Item::as_str);
         let url = text("url").ok_or_else(|| {
-            Error::invalid(format!("{}: the remote {name} has no url", self.path.display()))
+            Error::invalid(format!("{}: the remote {name} has no url", self.place()))
                 .hint(format!("pn remote remove {name}, and add it again"))
         });
         let token = text("token").map(str::parse).transpose();
-        let token = token.map_err(|e: Error| e.within(format_args!("{}: {name}", self.path.display())))?;
+        let token = token.map_err(|e: Error| e.within(format_args!("{}: {name}", self.place())))?;
         Ok(RemoteEntry { url: url?.to_owned(), token, ca_cert: text("ca_cert").map(PathBuf::from) })
     }
 
     /// What the file says; it must be the user's alone, because of the tokens in it.
-    fn read(&self) -> Result<DocumentMut> {
-        refuse_link(&self.dir)?;
-        refuse_link(&self.path)?;
-        let meta = match fs::symlink_metadata(&self.path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(DocumentMut::new()),
-            meta => meta.map_err(|e| self.failed("inspect", &e))?,
-        };
-        if !meta.is_file() {
-            return Err(Error::invalid(format!("{} is not a file", self.path.display())).hint("move it away"));
-        }
-        if meta.mode() & 0o077 != 0 {
-            return Err(Error::new(Code::Forbidden, format!("others can read {}", self.path.display()))
-                .hint(format!("chmod 600 '{}'; its tokens may be known to others by now", self.path.display())));
-        }
-        let text = fs::read_to_string(&self.path).map_err(|e| self.failed("read", &e))?;
-        text.parse().map_err(|e: toml_edit::TomlError| {
-            // The parser's own words quote the line, and that may hold a token.
-            let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
-            Error::invalid(format!("{}: line {line} is not TOML", self.path.display())).hint("mend the file by hand")
+    fn read(&self) -> Result<Document<String>> {
+        self.file.read()?.map_or_else(|| self.file.parse(String::new()), Ok)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut dyn TableLike) -> Result<()>) -> Result<()> {
+        self.file.change(|doc| {
+            let mut fresh = Table::new();
+            fresh.set_implicit(true);
+            let table = doc.entry(TABLE).or_insert(Item::Table(fresh)).as_table_like_mut();
+            change(table.ok_or_else(|| Error::invalid(format!("{}: remote is no table", self.place())))?)
         })
     }
 
-    /// Reads, changes and replaces the file; changes of other processes wait, so that none is lost.
-    fn change(&self, change: impl FnOnce(&mut dyn TableLike) -> Result<()>) -> Result<()> {
-        self.make_dir()?;
-        let _turn = self.wait_for_turn()?;
-        let mut doc = self.read()?;
-        let mut fresh = Table::new();
-        fresh.set_implicit(true);
-        let table = doc.entry(TABLE).or_insert(Item::Table(fresh)).as_table_like_mut();
-        change(table.ok_or_else(|| Error::invalid(format!("{}: remote is no table", self.path.display())))?)?;
-        self.replace(&doc.to_string()).map_err(|e| self.failed("write", &e))
-    }
-
-    fn make_dir(&self) -> Result<()> {
-        refuse_link(&self.dir)?;
-        let private = || {
-            DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-            fs::set_permissions(&self.dir, fs::Permissions::from_mode(0o700))
-        };
-        private().map_err(|e| Error::internal(format!("cannot make {}: {e}", self.dir.display())))
-    }
-
-    /// A lock on the directory: the file itself is replaced.
-    fn wait_for_turn(&self) -> Result<File> {
-        let dir = File::open(&self.dir).map_err(|e| self.failed("open", &e))?;
-        for _ in 0..TURNS {
-            match dir.try_lock() {
-                Ok(()) => return Ok(dir),
-                Err(fs::TryLockError::WouldBlock) => thread::sleep(TURN),
-                Err(fs::TryLockError::Error(e)) => return Err(self.failed("lock", &e)),
-            }
-        }
-        Err(Error::new(Code::Busy, format!("{} is being changed", self.path.display())).hint("try again"))
-    }
-
-    /// Whoever reads meanwhile sees the old file or the new one, and a crash leaves one of the two.
-    fn replace(&self, text: &str) -> io::Result<()> {
-        let draft = self.dir.join(format!("remotes.toml.{}", Uuid::new_v4().simple()));
-        let written = (|| {
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&draft, &self.path)?;
-            File::open(&self.dir)?.sync_all()
-        })();
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        written
-    }
-
-    fn failed(&self, what: &str, e: &io::Error) -> Error {
-        let code = match e.kind() {
-            io::ErrorKind::StorageFull => Code::DiskFull,
-            io::ErrorKind::PermissionDenied => Code::Forbidden,
-            _ => Code::Internal,
-        };
-        Error::new(code, format!("cannot {what} {}: {e}", self.path.display()))
+    fn place(&self) -> impl fmt::Display {
+        self.file.path().display()
     }
 }
 
@@ -236,19 +162,12 @@ fn taken(name: &RemoteName) -> Error {
         .hint(format!("pn remote remove {name} first"))
 }
 
-/// A link could lead into a repository, and the token with it.
-fn refuse_link(path: &Path) -> Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_symlink() => Err(Error::invalid(format!("{} is a symbolic link", path.display()))
-            .hint("put the real one there: tokens are kept in no other place")),
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::thread;
 
     fn name(text: &str) -> RemoteName {
         text.parse().expect("a name")
@@ -257,6 +176,16 @@ mod tests {
     fn entry(token: Option<&str>) -> RemoteEntry {
         let token = token.map(|token| token.parse().expect("a token"));
         RemoteEntry { url: "https://host/p/web".into(), token, ca_cert: Some("/ca.pem".into()) }
+    }
+
+    impl Remotes {
+        fn path(&self) -> &Path {
+            self.file.path()
+        }
+
+        fn dir(&self) -> &Path {
+            self.path().parent().expect("a directory")
+        }
     }
 
     fn mode(path: &Path) -> u32 {
@@ -269,10 +198,10 @@ mod tests {
         let remotes = Remotes::in_dir(&home.path().join("config/pensa"));
         assert_eq!(remotes.list().expect("none"), []);
         assert_eq!(remotes.remove(&name("web")).expect_err("none").code, Code::NotFound);
-        assert!(!remotes.dir.exists(), "looking makes nothing");
+        assert!(!remotes.dir().exists(), "looking makes nothing");
         remotes.add(&name("web"), &entry(Some("s3\"cret"))).expect("added");
         remotes.add(&name("api-2"), &entry(None)).expect("added");
-        assert_eq!((mode(&remotes.path), mode(&remotes.dir)), (0o600, 0o700));
+        assert_eq!((mode(remotes.path()), mode(remotes.dir())), (0o600, 0o700));
         assert_eq!(remotes.get(&name("web")).expect("there"), entry(Some("s3\"cret")));
         let error = remotes.add(&name("web"), &entry(None)).expect_err("taken");
         assert_eq!((error.code, error.hint.as_deref()), (Code::Conflict, Some("pn remote remove web first")));
@@ -280,8 +209,8 @@ mod tests {
         assert_eq!(names, ["api-2", "web"]);
         remotes.remove(&name("web")).expect("removed");
         assert_eq!(remotes.get(&name("web")).expect_err("gone").code, Code::NotFound);
-        assert!(!fs::read_to_string(&remotes.path).expect("there").contains("cret"));
-        assert_eq!(fs::read_dir(&remotes.dir).expect("there").count(), 1, "no drafts are left");
+        assert!(!fs::read_to_string(remotes.path()).expect("there").contains("cret"));
+        assert_eq!(fs::read_dir(remotes.dir()).expect("there").count(), 1, "no drafts are left");
     }
 
     #[test]
@@ -298,7 +227,7 @@ mod tests {
         let remotes = Remotes::in_dir(home.path());
         remotes.add(&name("web"), &entry(Some("s3cret"))).expect("added");
         for open in [0o640, 0o604, 0o620, 0o610] {
-            fs::set_permissions(&remotes.path, fs::Permissions::from_mode(open)).expect("changed");
+            fs::set_permissions(remotes.path(), fs::Permissions::from_mode(open)).expect("changed");
             let error = remotes.get(&name("web")).expect_err("open to others");
             assert_eq!(error.code, Code::Forbidden);
             assert!(error.hint.is_some_and(|hint| hint.contains("chmod 600")));
@@ -310,13 +239,13 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let real = Remotes::in_dir(&home.path().join("real"));
         real.add(&name("web"), &entry(None)).expect("added");
-        symlink(&real.dir, home.path().join("linked")).expect("a link");
+        symlink(real.dir(), home.path().join("linked")).expect("a link");
         let linked = Remotes::in_dir(&home.path().join("linked"));
         assert_eq!(linked.get(&name("web")).expect_err("a link").code, Code::InvalidInput);
         assert_eq!(linked.add(&name("b"), &entry(None)).expect_err("a link").code, Code::InvalidInput);
         let other = Remotes::in_dir(&home.path().join("other"));
-        fs::create_dir(&other.dir).expect("made");
-        symlink(&real.path, &other.path).expect("a link");
+        fs::create_dir(other.dir()).expect("made");
+        symlink(real.path(), other.path()).expect("a link");
         assert_eq!(other.list().expect_err("a link").code, Code::InvalidInput);
     }
 
@@ -330,12 +259,12 @@ mod tests {
             "[remote.web]\nurl = \"http://x\"\ntoken = \"s3cret word\"\n",
             "remote = \"s3cret\"",
         ] {
-            fs::write(&remotes.path, broken).expect("written");
-            fs::set_permissions(&remotes.path, fs::Permissions::from_mode(0o600)).expect("changed");
+            fs::write(remotes.path(), broken).expect("written");
+            fs::set_permissions(remotes.path(), fs::Permissions::from_mode(0o600)).expect("changed");
             let error = remotes.get(&name("web")).expect_err("broken");
             assert!(!format!("{error:?}").contains("s3cret"), "{error:?}");
         }
-        fs::write(&remotes.path, "[remote.web]\nurl = \"http://x\"\ntoken = s3cret\n").expect("written");
+        fs::write(remotes.path(), "[remote.web]\nurl = \"http://x\"\ntoken = s3cret\n").expect("written");
         assert!(remotes.list().expect_err("broken").message.contains("line 3"));
     }
 

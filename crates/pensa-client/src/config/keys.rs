@@ -1,0 +1,209 @@
+//! The settings there are: what each is called, what it can be, and what it is by itself.
+//!
+//! Where their values come from is left to [`Config`](super::Config).
+
+use pensa_core::run::{HarnessName, RuntimeName};
+use pensa_core::{Error, Result, text};
+
+use crate::http;
+use crate::remotes::RemoteName;
+
+/// One setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// As it is written in files and commands
+    pub name: &'static str,
+    /// What it is for, in a line
+    pub about: &'static str,
+    pub kind: Kind,
+    /// What it is if nobody says anything
+    pub default: Option<&'static str>,
+    /// Another variable that it answers to
+    alias: Option<&'static str>,
+}
+
+/// What a setting can be.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// true or false
+    Flag,
+    /// A text that this function has nothing against
+    Text(fn(&str) -> Result<()>),
+}
+
+pub const REMOTE_SERVER: Key = Key {
+    name: "remote-server",
+    about: "the daemon or server to use instead of the store's files: its address, or its name in pn remote list",
+    kind: Kind::Text(is_server),
+    default: None,
+    alias: Some("PN_DAEMON"),
+};
+
+pub const ACTOR: Key = Key {
+    name: "actor",
+    about: "who runs commands, in place of git's user.name",
+    kind: Kind::Text(|name| text::line("actor", name).map(drop)),
+    default: None,
+    alias: None,
+};
+
+pub const EXPORT_EVENTS: Key = Key {
+    name: "export.events",
+    about: "whether git carries the history of issues too, in events.jsonl",
+    kind: Kind::Flag,
+    default: Some("false"),
+    alias: None,
+};
+
+pub const RUN_HARNESS: Key = Key {
+    name: "run.harness",
+    about: "the agent software of runs that name none",
+    kind: Kind::Text(|name| name.parse::<HarnessName>().map(drop)),
+    default: None,
+    alias: None,
+};
+
+pub const RUN_RUNTIME: Key = Key {
+    name: "run.runtime",
+    about: "the surroundings of runs that name none",
+    kind: Kind::Text(|name| name.parse::<RuntimeName>().map(drop)),
+    default: None,
+    alias: None,
+};
+
+/// All of them, by name.
+pub const KEYS: [Key; 5] = [ACTOR, EXPORT_EVENTS, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME];
+
+impl Key {
+    pub fn find(name: &str) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    /// The one that somebody may have meant.
+    pub fn nearest(name: &str) -> &'static Key {
+        let distance = |key: &&Key| strsim::damerau_levenshtein(key.name, name);
+        KEYS.iter().min_by_key(distance).unwrap_or(&REMOTE_SERVER)
+    }
+
+    /// The variables that can say it, the stronger one first.
+    pub fn variables(&self) -> impl Iterator<Item = String> {
+        let own = self.name.to_ascii_uppercase().replace(['.', '-'], "_");
+        [Some(format!("PN_{own}")), self.alias.map(str::to_owned)].into_iter().flatten()
+    }
+
+    /// Reads a value that was given as text.
+    pub fn parse(&self, given: &str) -> Result<Value> {
+        match self.kind {
+            Kind::Flag => match given {
+                "true" => Ok(Value::Flag(true)),
+                "false" => Ok(Value::Flag(false)),
+                _ => Err(Error::invalid(format!("{} is {given:?}, not true or false", self.name))),
+            },
+            Kind::Text(check) => {
+                if !given.is_empty() {
+                    check(given).map_err(|e| e.within(self.name))?;
+                }
+                Ok(Value::Text(given.to_owned()))
+            }
+        }
+    }
+}
+
+/// The value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    Flag(bool),
+    Number(i64),
+    Text(String),
+}
+
+impl Value {
+    /// A text that says nothing: the setting is what it is by itself, whatever weaker layers say.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Value::Text(text) if text.is_empty())
+    }
+
+    /// The best guess at what a value is whose key nobody knows.
+    pub(super) fn guess(given: &str) -> Self {
+        match (given.parse(), given.parse()) {
+            (Ok(flag), _) => Value::Flag(flag),
+            (_, Ok(number)) => Value::Number(number),
+            _ => Value::Text(given.to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Flag(flag) => flag.fmt(f),
+            Value::Number(number) => number.fmt(f),
+            Value::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+fn is_server(server: &str) -> Result<()> {
+    if server.contains("://") {
+        return http::server_address(server).map(drop);
+    }
+    server.parse::<RemoteName>().map(drop).map_err(|_| {
+        Error::invalid(format!("neither the address of a server nor the name of a remote: {server:?}"))
+            .hint("such as http://localhost:7533, or a name from pn remote list")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keys_variable_is_its_name_in_capitals() {
+        let variables = |key: Key| key.variables().collect::<Vec<_>>();
+        assert_eq!(variables(EXPORT_EVENTS), ["PN_EXPORT_EVENTS"]);
+        assert_eq!(variables(REMOTE_SERVER), ["PN_REMOTE_SERVER", "PN_DAEMON"]);
+        assert_eq!(variables(ACTOR), ["PN_ACTOR"]);
+    }
+
+    #[test]
+    fn names_are_sorted_and_found_and_the_nearest_is_what_was_meant() {
+        assert!(KEYS.is_sorted_by_key(|key| key.name));
+        for key in KEYS {
+            assert_eq!(Key::find(key.name).map(|found| found.name), Some(key.name));
+            if let Some(default) = key.default {
+                key.parse(default).expect("a default that is possible");
+            }
+        }
+        for (typed, meant) in [
+            ("remote-sever", "remote-server"),
+            ("remote_server", "remote-server"),
+            ("export.event", "export.events"),
+            ("Actor", "actor"),
+            ("harness", "run.harness"),
+        ] {
+            assert_eq!(Key::nearest(typed).name, meant, "{typed}");
+        }
+    }
+
+    #[test]
+    fn values_are_checked_before_they_are_kept() {
+        for (key, good, bad) in [
+            (EXPORT_EVENTS, vec!["true", "false"], vec!["", "yes", "1", "True"]),
+            (
+                REMOTE_SERVER,
+                vec!["", "http://localhost:7533", "https://h/p/web", "web"],
+                vec!["a b", "ftp://x", "http://a:b@h", "localhost:7533"],
+            ),
+            (ACTOR, vec!["", "ana"], vec!["a\nb", " ", "a\u{1b}[2J"]),
+            (RUN_HARNESS, vec!["claude-code@2.1", "codex"], vec!["@", "a b"]),
+        ] {
+            for given in good {
+                assert_eq!(key.parse(given).expect(given).to_string(), given, "{}", key.name);
+            }
+            for given in bad {
+                assert!(key.parse(given).is_err(), "{}: {given:?}", key.name);
+            }
+        }
+    }
+}
