@@ -168,6 +168,15 @@ pub fn user_config_dir(platform: Platform, var: impl Fn(&str) -> Option<OsString
     }
 }
 
+/// The file of settings for every user of this machine; `var` looks up an environment variable.
+pub fn system_config(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let named = |name| var(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
+    named("PN_SYSTEM_CONFIG").or_else(|| match platform {
+        Platform::Linux | Platform::MacOs => Some("/etc/pensa/config.toml".into()),
+        Platform::Windows => Some(named("PROGRAMDATA")?.join("Pensa/config.toml")),
+    })
+}
+
 /// The directory in which a server without a database keeps its projects, unless it is told another.
 pub fn server_root(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let store = user_store_root(platform, var)?;
@@ -290,6 +299,20 @@ mod tests {
         ];
         for (platform, pairs, expected) in table {
             assert_eq!(user_config_dir(platform, vars(pairs)), expected.map(PathBuf::from), "{platform:?} {pairs:?}");
+        }
+    }
+
+    #[test]
+    fn each_platform_keeps_the_settings_of_all_users_where_it_expects_them() {
+        let table: [(Platform, Vars, Option<&str>); 5] = [
+            (Platform::Linux, &[("HOME", "/h")], Some("/etc/pensa/config.toml")),
+            (Platform::MacOs, &[], Some("/etc/pensa/config.toml")),
+            (Platform::Windows, &[("PROGRAMDATA", "C:/D")], Some("C:/D/Pensa/config.toml")),
+            (Platform::Windows, &[], None),
+            (Platform::Linux, &[("PN_SYSTEM_CONFIG", "/s.toml")], Some("/s.toml")),
+        ];
+        for (platform, pairs, expected) in table {
+            assert_eq!(system_config(platform, vars(pairs)), expected.map(PathBuf::from), "{platform:?} {pairs:?}");
         }
     }
 

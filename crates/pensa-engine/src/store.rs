@@ -46,6 +46,11 @@ impl StoreDir {
         Ok(Self { root })
     }
 
+    /// The files of a store that is not going to be opened here, wherever it lies.
+    pub fn unopened(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
     /// Makes a store in `root`, or completes the one that is there. Says whether it is new.
     pub fn create(root: &Path) -> Result<(Self, bool)> {
         match private_dir(root) {
@@ -120,6 +125,11 @@ impl StoreDir {
 
     pub fn config(&self) -> PathBuf {
         self.root.join("config.toml")
+    }
+
+    /// The user's own settings for this project.
+    pub fn local_config(&self) -> PathBuf {
+        self.root.join("local/config.toml")
     }
 
     pub fn database(&self) -> PathBuf {

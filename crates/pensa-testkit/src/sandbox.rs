@@ -143,6 +143,7 @@ impl Sandbox {
             ("GIT_CONFIG_GLOBAL", "gitconfig"),
             ("GIT_CONFIG_SYSTEM", "gitconfig"),
             ("GIT_CEILING_DIRECTORIES", ""),
+            ("PN_SYSTEM_CONFIG", "etc/config.toml"),
         ] {
             command.env(name, self.path(at));
         }

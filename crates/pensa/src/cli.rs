@@ -1,17 +1,22 @@
 //! The command line. Flags of operations are declared with the operations themselves, in pensa-core.
 
+mod config;
 mod runs;
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pensa_client::RemoteName;
+use pensa_client::config::Config;
 use pensa_core::id::{AgentRef, SessionRef};
 use pensa_core::ops::{agent, audit, backup, comment, conflict, dep, issue, project, session, store, token, undo};
 use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
 
+pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
 pub(crate) use runs::{
     Harness, Kv, Label, Repo, RepoAdd, Run, RunCancel, RunExec, RunLogs, RunStart, Runtime, Workspace,
 };
@@ -38,16 +43,19 @@ pub(crate) struct Options {
     /// Print ids only (JSON, if that is asked for too)
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Who runs this command [default: git's user.name, then $USER]
-    #[arg(long, global = true, env = "PN_ACTOR", hide_env_values = true, value_name = "NAME")]
+    /// Who runs this command [env: PN_ACTOR] [default: the setting actor, git's user.name, $USER]
+    #[arg(long, global = true, value_name = "NAME")]
     pub(crate) actor: Option<String>,
     /// The project, or the store inside it [default: the nearest .pensa above]
     #[arg(long, global = true, env = "PN_STORE", hide_env_values = true, value_name = "DIR",
         value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) store: Option<PathBuf>,
-    /// Use a daemon or server instead of the store's files: its address, or its name in pn remote list
-    #[arg(long, global = true, env = "PN_DAEMON", hide_env_values = true, value_name = "SERVER")]
+    /// Use a daemon or server instead of the store's files: its address, or its name in pn remote list [env: PN_DAEMON]
+    #[arg(long, global = true, value_name = "SERVER")]
     pub(crate) remote_server: Option<String>,
+    /// What is set, once it was asked for
+    #[arg(skip)]
+    pub(crate) config: OnceCell<Arc<Config>>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -104,6 +112,9 @@ pub(crate) enum Command {
     /// Give servers names and keep their tokens
     #[command(subcommand)]
     Remote(Remote),
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    Trust(Trust),
     Serve(Serve),
     /// Manage the projects of a server
     Project(OnServer<Project>),

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use pensa_client::config::{self, Config, Files, Layer, Setting, Told, Trusted, Trusts};
 use pensa_client::locate::{self, Platform, Scope, Start};
 use pensa_client::{ActorSource, Client, Remote, RemoteEntry, RemoteName, RemoteOptions, Remotes, Token};
-use pensa_core::{Error, Result};
-use pensa_engine::{Engine, StoreDir};
+use pensa_core::{Code, Error, Result};
+use pensa_engine::{Engine, StoreDir, git};
 
 use crate::cli::Options;
 use crate::output::Output;
@@ -17,9 +18,9 @@ pub(crate) const DEFAULT_URL: &str = "http://localhost:7533";
 
 /// The store or the server that a command on a project's state means.
 pub(crate) fn client(options: &Options) -> Result<Client> {
-    let actor = actor_source(options);
-    match server(options) {
-        Some(url) => Ok(Client::http(remote(options, url)?, actor)),
+    let actor = actor_source(options)?;
+    match server(options)? {
+        Some(server) => Ok(Client::http(remote(options, &server)?, actor)),
         None => Ok(Client::embedded(open(options, store(options)?)?, actor)),
     }
 }
@@ -28,14 +29,14 @@ pub(crate) fn client(options: &Options) -> Result<Client> {
 /// user's own, which is made when it is first needed.
 #[derive(Debug, Clone)]
 pub(crate) enum Home {
-    Server(String),
+    Server(Server),
     Store(StoreDir),
 }
 
 impl Home {
     pub(crate) fn of(options: &Options) -> Result<Self> {
-        if let Some(url) = server(options) {
-            return Ok(Home::Server(url.to_owned()));
+        if let Some(server) = server(options)? {
+            return Ok(Home::Server(server));
         }
         let start = start(options)?;
         let root = locate::store_root(&start, Scope::ProjectElseUser)?;
@@ -44,9 +45,9 @@ impl Home {
     }
 
     pub(crate) fn client(&self, options: &Options) -> Result<Client> {
-        let actor = actor_source(options);
+        let actor = actor_source(options)?;
         match self {
-            Home::Server(url) => Ok(Client::http(remote(options, url)?, actor)),
+            Home::Server(server) => Ok(Client::http(remote(options, server)?, actor)),
             Home::Store(store) => Ok(Client::embedded(open(options, store.clone())?, actor)),
         }
     }
@@ -56,18 +57,19 @@ impl Home {
         match self {
             Home::Store(store) => store.local_dir(name),
             Home::Server(_) => {
-                let user = locate::user_store_root(Platform::HERE, |name| std::env::var_os(name));
+                let user = locate::user_store_root(Platform::HERE, variable);
                 let user = user.ok_or_else(|| Error::invalid("there is no place for files").hint("set HOME"))?;
                 StoreDir::of_user(&user)?.local_dir(name)
             }
         }
     }
 
-    /// Leads a command that is about to be run to the same place.
+    /// Leads a command that is about to be run to the same place, whatever the settings are where it goes.
     pub(crate) fn tell(&self, command: &mut Command) {
+        command.env_remove("PN_REMOTE_SERVER");
         match self {
-            Home::Server(url) => command.env("PN_DAEMON", url),
-            Home::Store(store) => command.env("PN_STORE", store.root()).env_remove("PN_DAEMON"),
+            Home::Server(server) => command.env("PN_DAEMON", &server.name),
+            Home::Store(store) => command.env("PN_STORE", store.root()).env("PN_DAEMON", ""),
         };
     }
 }
@@ -93,33 +95,132 @@ pub(crate) fn open(options: &Options, store: StoreDir) -> Result<Engine> {
     Ok(Engine::open(store)?.telling(Arc::new(move |notice| output.warning(notice))))
 }
 
-/// The server that was asked for, if any.
-pub(crate) fn server(options: &Options) -> Option<&str> {
-    options.remote_server.as_deref().filter(|url| !url.trim().is_empty())
+/// The server that a command is to use: by its address, or by the name that the user gave it.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    name: String,
+    /// Whether a remote with the same address lends its token
+    lends: bool,
 }
 
-/// A server by its address or name, told which store this project believes it serves.
-pub(crate) fn remote(options: &Options, server: &str) -> Result<Remote> {
-    let RemoteEntry { url, token, ca_cert } = named(server.trim())?;
+impl Server {
+    /// The daemon of this machine.
+    pub(crate) fn local() -> Self {
+        Self { name: DEFAULT_URL.to_owned(), lends: false }
+    }
+}
+
+/// The server that was asked for, if any. One that only the repository names is refused until the user trusts it.
+pub(crate) fn server(options: &Options) -> Result<Option<Server>> {
+    let Some(setting) = config(options)?.get(&config::REMOTE_SERVER)? else {
+        return Ok(None);
+    };
+    let server = Server { name: setting.value.to_string(), lends: setting.layer >= Layer::Local };
+    if came_with_the_repository(options, &setting) && !trusts()?.is_trusted(&trusted(options, &server)?)? {
+        let named = named(&server).map_or(server.name, |entry| entry.url);
+        return Err(Error::new(
+            Code::Forbidden,
+            format!("{} names a server, {named}, that you have not said you trust", setting.origin),
+        )
+        .hint("pn trust follows it from now on; --remote-server '' uses the files here this time"));
+    }
+    Ok(Some(server))
+}
+
+/// Whether anybody who can change the repository may have written a setting.
+fn came_with_the_repository(options: &Options, setting: &Setting) -> bool {
+    let in_git = || {
+        let store = project_store(options);
+        store.is_some_and(|store| git::may_have_brought(store.project_dir(), &store.local_config()))
+    };
+    setting.layer == Layer::Project || setting.layer == Layer::Local && in_git()
+}
+
+/// A server for the store of this project, as something to trust or not.
+pub(crate) fn trusted(options: &Options, server: &Server) -> Result<Trusted> {
+    let store = project_store(options).ok_or_else(|| Error::new(Code::NoStore, "there is no project here"))?;
+    // A store whose files were written by hand may have no id.
+    let id = store.id().unwrap_or_else(|_| store.root().display().to_string());
+    Ok(Trusted { store: id, url: named(server)?.url })
+}
+
+/// The server that the repository names, trusted or not.
+pub(crate) fn server_of_repository(options: &Options) -> Result<Option<Server>> {
+    let files = Files { user: None, system: None, ..files(options)? };
+    let setting = Config::read(Told::default(), &files)?.get(&config::REMOTE_SERVER)?;
+    let setting = match setting {
+        Some(setting) if !came_with_the_repository(options, &setting) => {
+            Config::read(Told::default(), &Files { local: None, ..files })?.get(&config::REMOTE_SERVER)?
+        }
+        setting => setting,
+    };
+    Ok(setting.map(|setting| Server { name: setting.value.to_string(), lends: true }))
+}
+
+/// What is set, in all layers; read once.
+pub(crate) fn config(options: &Options) -> Result<Arc<Config>> {
+    if let Some(config) = options.config.get() {
+        return Ok(config.clone());
+    }
+    let flags = [("actor", "--actor", &options.actor), ("remote-server", "--remote-server", &options.remote_server)];
+    let given = |(key, flag, given): (_, _, &Option<String>)| given.clone().map(|given| (key, flag, given));
+    let told = Told { flags: flags.into_iter().filter_map(given).collect(), ..Told::default() };
+    let config = Config::read(told.by_variables(|name| std::env::var_os(name)), &files(options)?)?;
+    let output = Output::new(options.json, options.quiet);
+    config.unknown().iter().for_each(|unknown| output.warning(&unknown.to_string()));
+    Ok(options.config.get_or_init(|| Arc::new(config)).clone())
+}
+
+/// Where the files of settings are.
+pub(crate) fn files(options: &Options) -> Result<Files> {
+    let project = project_store(options);
+    Ok(Files {
+        local: project.as_ref().map(StoreDir::local_config),
+        project: project.as_ref().map(StoreDir::config),
+        user: locate::user_config_dir(Platform::HERE, variable).map(|dir| dir.join("config.toml")),
+        system: locate::system_config(Platform::HERE, variable),
+    })
+}
+
+/// The store of the project around, to be looked at only: it may be on another machine, or not be made yet.
+pub(crate) fn project_store(options: &Options) -> Option<StoreDir> {
+    let start = start(options).ok()?;
+    let root = locate::store_root(&start, Scope::Project).ok()?;
+    let is_users = start.user.as_deref().is_some_and(|user| user == root);
+    (!is_users).then(|| StoreDir::unopened(&root))
+}
+
+/// The servers of repositories that the user trusts.
+pub(crate) fn trusts() -> Result<Trusts> {
+    Ok(Trusts::in_dir(&user_config_dir()?))
+}
+
+fn user_config_dir() -> Result<PathBuf> {
+    let dir = locate::user_config_dir(Platform::HERE, variable);
+    dir.ok_or_else(|| Error::invalid("there is no place for your settings").hint("set HOME"))
+}
+
+/// A server, told which store this project believes it serves.
+pub(crate) fn remote(options: &Options, server: &Server) -> Result<Remote> {
+    let RemoteEntry { url, token, ca_cert } = named(server)?;
     Remote::new(RemoteOptions {
         url,
         // Only what the user hands over: whoever listens at a local port may be somebody else.
         token: handed_over()?.or(token),
-        store_id: store(options).ok().and_then(|store| store.id().ok()),
+        store_id: project_store(options).and_then(|store| store.id().ok()),
         ca_file: ca_cert.or_else(|| variable("SSL_CERT_FILE").map(PathBuf::from)),
     })
 }
 
-/// What is known about a server: of an address nothing else, so that the token of a remote goes nowhere but there.
-fn named(server: &str) -> Result<RemoteEntry> {
-    if server.contains("://") {
-        return Ok(RemoteEntry { url: server.to_owned(), token: None, ca_cert: None });
+/// What is known about a server. The token of a remote goes to its own address and nowhere else.
+fn named(server: &Server) -> Result<RemoteEntry> {
+    if !server.name.contains("://") {
+        let name: RemoteName = server.name.parse()?;
+        return remotes()?.get(&name);
     }
-    let name: RemoteName = server.parse().map_err(|_| {
-        Error::invalid(format!("neither the address of a server nor the name of a remote: {server:?}"))
-            .hint("such as http://localhost:7533, or a name from pn remote list")
-    })?;
-    remotes()?.get(&name)
+    let known = if server.lends { remotes()?.list()? } else { Vec::new() };
+    let same = known.into_iter().map(|(_, entry)| entry).find(|entry| entry.url == server.name);
+    Ok(same.unwrap_or_else(|| RemoteEntry { url: server.name.clone(), token: None, ca_cert: None }))
 }
 
 /// The token in the environment, which goes before one that is kept.
@@ -134,15 +235,13 @@ fn handed_over() -> Result<Option<Token>> {
     token.parse().map(Some).map_err(|e: Error| e.within("PN_TOKEN"))
 }
 
-fn variable(name: &str) -> Option<OsString> {
+pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// The servers to which this user has given names.
 pub(crate) fn remotes() -> Result<Remotes> {
-    let dir = locate::user_config_dir(Platform::HERE, |name| std::env::var_os(name));
-    let dir = dir.ok_or_else(|| Error::invalid("there is no place for remotes").hint("set HOME"))?;
-    Ok(Remotes::in_dir(&dir))
+    Ok(Remotes::in_dir(&user_config_dir()?))
 }
 
 /// The store on this machine that a command on a project's state means.
@@ -154,7 +253,7 @@ fn start(options: &Options) -> Result<Start> {
     Ok(Start {
         explicit: options.store.clone().filter(|dir| !dir.as_os_str().is_empty()),
         cwd: cwd()?,
-        user: locate::user_store_root(Platform::HERE, |name| std::env::var_os(name)),
+        user: locate::user_store_root(Platform::HERE, variable),
     })
 }
 
@@ -162,16 +261,16 @@ pub(crate) fn cwd() -> Result<PathBuf> {
     std::env::current_dir().map_err(|e| Error::internal(format!("cannot find the current directory: {e}")))
 }
 
-/// `--actor` or `PN_ACTOR`, then git's `user.name`, then `$USER`.
-pub(crate) fn actor_source(options: &Options) -> ActorSource {
-    let given = options.actor.clone().filter(|name| !name.trim().is_empty());
-    Box::new(move || {
+/// The setting `actor`, then git's `user.name`, then `$USER`.
+pub(crate) fn actor_source(options: &Options) -> Result<ActorSource> {
+    let given = config(options)?.text(&config::ACTOR)?;
+    Ok(Box::new(move || {
         given
             .clone()
             .or_else(git_user)
             .or_else(|| std::env::var("USER").ok().filter(|name| !name.is_empty()))
             .unwrap_or_else(|| "unknown".to_owned())
-    })
+    }))
 }
 
 fn git_user() -> Option<String> {

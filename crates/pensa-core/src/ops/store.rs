@@ -46,6 +46,10 @@ pub struct Export {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub check: bool,
+    /// Write the history of issues too, into events.jsonl [default: the setting export.events]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<bool>,
     /// The worktree whose files are meant, if it is not the main one
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,6 +92,9 @@ pub struct Transfer {
     pub issues: i64,
     pub deps: i64,
     pub comments: i64,
+    /// How many lines of history the files have, if they are to have any
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<i64>,
     /// How many conflicts were noted; pn conflicts lists them
     #[serde(default, skip_serializing_if = "is_zero")]
     pub conflicts: i64,

@@ -34,13 +34,16 @@ pub fn bad_line(file: &Path, line: usize, why: Error) -> Error {
 impl Collection {
     /// The record of a line of a file, or what is wrong with it.
     pub fn read_line(&self, file: &Path, line: Line<'_>) -> Result<Record> {
-        let is_marker = MARKERS.iter().any(|marker| line.text.starts_with(marker));
-        let read = if is_marker { Err(marker()) } else { self.read(line.text) };
+        let read = if is_marker(line.text) { Err(marker()) } else { self.read(line.text) };
         read.map_err(|why| bad_line(file, line.number, why))
     }
 }
 
-fn marker() -> Error {
+pub(super) fn is_marker(line: &[u8]) -> bool {
+    MARKERS.iter().any(|marker| line.starts_with(marker))
+}
+
+pub(super) fn marker() -> Error {
     Error::invalid("it is git's mark of a conflict").hint(
         "keep the lines of both sides and delete the marks, then import again; pn hooks install lets pn merge next time",
     )

@@ -7,11 +7,13 @@
 mod collection;
 mod conflict;
 mod file;
+mod history;
 mod merge;
 mod tombstone;
 
 pub use collection::{COLLECTIONS, COMMENTS, Collection, DEPS, ISSUES, Noun, Record, TOMBSTONES};
 pub use conflict::{Conflict, ConflictId};
 pub use file::{Line, MergedFile, bad_line, lines, merge_files};
+pub use history::{EVENTS_FILE, united};
 pub use merge::{Clash, Merged};
 pub use tombstone::Tombstone;

@@ -134,6 +134,14 @@ pub(crate) fn is_tracked(project: &Path, file: &Path) -> bool {
     run(git(project).args(["ls-files", "--error-unmatch", "--"]).arg(file)).is_ok_and(|told| told.success)
 }
 
+/// Whether anybody who can change the repository may have written a file: it is part of it, or git cannot tell.
+pub fn may_have_brought(project: &Path, file: &Path) -> bool {
+    match run(git(project).args(["ls-files", "--"]).arg(file)) {
+        Ok(told) if told.success => !told.stdout.is_empty(),
+        _ => project.ancestors().any(|dir| dir.join(".git").exists()),
+    }
+}
+
 /// Keeps git from ever taking in what a store has to itself, also on a branch that has no `.gitignore` for it: what is
 /// not ignored there would be committed with everything else, and be gone with the next checkout.
 pub(crate) fn exclude(dir: &Path, names: &[&str]) -> Result<()> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use pensa_core::issue::{IssueType, Status as IssueStatus};
 use pensa_core::ops::store::{Export, Import, Info, Place, Status, StoreInfo, Summary, Tally, Transfer, Where};
+use pensa_core::sync::EVENTS_FILE;
 use pensa_core::{Result, VERSION};
 
 use crate::context::Context;
@@ -49,12 +50,20 @@ impl Execute for Export {
 
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
         let place = place(cx, self.worktree.as_ref())?;
+        let (store, with_events) = (cx.store.dir()?, self.events == Some(true));
         if !self.check {
-            return sync::export(cx, tx, &place);
+            let done = sync::export(cx, tx, &place)?;
+            let events = with_events.then(|| sync::export_events(store, tx, &place)).transpose()?;
+            return Ok(Transfer { events, ..done });
         }
-        let (drifted, [issues, deps, comments, _]) = sync::check(cx.store.dir()?, tx, &place)?;
+        let (mut drifted, [issues, deps, comments, _]) = sync::check(store, tx, &place)?;
+        let of_events = with_events.then(|| sync::check_events(tx, &place)).transpose()?;
+        if of_events.is_some_and(|(drifted, _)| drifted) {
+            drifted.push(EVENTS_FILE.to_owned());
+        }
         let status = if drifted.is_empty() { "ok" } else { "drifted" }.to_owned();
-        Ok(Transfer { status, issues, deps, comments, conflicts: 0, notes: Vec::new(), drifted })
+        let events = of_events.map(|(_, count)| count);
+        Ok(Transfer { status, issues, deps, comments, events, conflicts: 0, notes: Vec::new(), drifted })
     }
 
     fn answer(before: Option<&Transfer>, done: Transfer) -> Transfer {
@@ -63,7 +72,10 @@ impl Execute for Export {
     }
 
     fn finish(&self, cx: &Context<'_>) -> Result<()> {
-        if self.check { Ok(()) } else { sync::stage(&place(cx, self.worktree.as_ref())?) }
+        if self.check {
+            return Ok(());
+        }
+        sync::stage(&place(cx, self.worktree.as_ref())?, self.events == Some(true))
     }
 }
 

@@ -1,7 +1,7 @@
 //! From the database into the files.
 
 use pensa_core::ops::store::Transfer;
-use pensa_core::sync::{COLLECTIONS, Collection, ISSUES, Record, lines};
+use pensa_core::sync::{COLLECTIONS, Collection, EVENTS_FILE, ISSUES, Record, lines};
 use pensa_core::{Code, Error, Result};
 
 use super::agreed::{self, Known, Waiting};
@@ -70,8 +70,10 @@ fn changed_meanwhile(place: &Place) -> Error {
 }
 
 /// Has git take the files of a place into the next commit.
-pub(crate) fn stage(place: &Place) -> Result<()> {
-    git::stage(&place.project, &files::paths(&place.dir).into_iter().filter(|path| path.exists()).collect::<Vec<_>>())
+pub(crate) fn stage(place: &Place, with_events: bool) -> Result<()> {
+    let events = with_events.then(|| place.dir.join(EVENTS_FILE));
+    let all = files::paths(&place.dir).into_iter().chain(events);
+    git::stage(&place.project, &all.filter(|path| path.exists()).collect::<Vec<_>>())
 }
 
 /// The lines that wait for an issue which has not arrived, nor was deleted.

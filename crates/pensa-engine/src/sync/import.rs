@@ -58,6 +58,7 @@ impl Report {
             issues,
             deps,
             comments,
+            events: None,
             conflicts: self.conflicts,
             notes: self.notes,
             drifted: Vec::new(),

@@ -83,7 +83,7 @@ fn sessions(options: &Options) -> Result<Offers> {
 
 /// The store of agents, if there is one: whoever only types makes none.
 fn without_making(options: &Options) -> Result<Client> {
-    if connect::server(options).is_none() {
+    if connect::server(options)?.is_none() {
         connect::any_store(options)?;
     }
     connect::client_for_agents(options)

@@ -61,10 +61,10 @@ fn url_of(address: SocketAddr) -> String {
 }
 
 fn status(options: &Options, output: Output) -> Result<()> {
-    let url = connect::server(options).unwrap_or(connect::DEFAULT_URL);
-    let remote = connect::remote(options, url)?;
+    let server = connect::server(options)?.unwrap_or_else(connect::Server::local);
+    let remote = connect::remote(options, &server)?;
     let url = remote.url().to_owned();
-    let info = Client::http(remote, connect::actor_source(options)).call(&Info {})?;
+    let info = Client::http(remote, connect::actor_source(options)?).call(&Info {})?;
     output.answer(&serving(url, info))
 }
 

@@ -1,5 +1,6 @@
 //! `pn hooks`, and what the hooks do when git calls them. Installing them is the engine's business.
 
+use std::cell::OnceCell;
 use std::io::Write;
 use std::path::Path;
 use std::process;
@@ -98,8 +99,10 @@ fn blocking(e: Error) -> Error {
 }
 
 fn export(options: &Options, top: &Path) -> Result<()> {
-    let by_server = connect::server(options).is_some();
-    match connect::client(options)?.call(&Export { worktree: transfer::worktree(options)?, ..Export::default() }) {
+    let by_server = connect::server(options)?.is_some();
+    let events = transfer::with_events(options, None)?;
+    let op = Export { worktree: transfer::worktree(options)?, events, ..Export::default() };
+    match connect::client(options)?.call(&op) {
         Ok(transfer) => tell_all(&transfer),
         Err(e) if by_server && e.code == Code::Unsupported => {
             tell(&format!("pensa: nothing to export with this commit: {}", e.message));
@@ -119,8 +122,8 @@ fn export(options: &Options, top: &Path) -> Result<()> {
 /// Imports. Files that are as they were cost next to nothing.
 fn import(options: &Options) -> Result<()> {
     // What git brought is nobody's doing here, and not the next thing to undo.
-    let options = &Options { actor: Some(SYSTEM.to_owned()), ..options.clone() };
-    let by_server = connect::server(options).is_some();
+    let options = &Options { actor: Some(SYSTEM.to_owned()), config: OnceCell::new(), ..options.clone() };
+    let by_server = connect::server(options)?.is_some();
     let op = Import { worktree: transfer::worktree(options)?, ..Import::default() };
     match connect::client(options)?.call(&op) {
         Err(e) if by_server && e.code == Code::Unsupported => Ok(()),

@@ -4,6 +4,7 @@ mod agent;
 mod ask;
 mod batch;
 pub(crate) mod completions;
+mod config;
 mod daemon;
 mod demo;
 mod hooks;
@@ -19,6 +20,7 @@ mod server;
 mod session;
 mod stdin;
 mod transfer;
+mod trust;
 mod upgrade;
 
 use pensa_core::Result;
@@ -86,6 +88,8 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
         Command::Remote(command) => remote::run(*output, &command),
+        Command::Config(command) => config::run(options, *output, &command),
+        Command::Trust(args) => trust::run(options, *output, &args),
         Command::Serve(args) => server::serve(*output, &args),
         Command::Project(OnServer { command, location }) => match command {
             Project::Create(op) => server::run(options, *output, &location, &op),

@@ -93,7 +93,7 @@ where
 {
     let missing = if O::NAME == project::Create::NAME { Missing::Make } else { Missing::Refuse };
     let answer = match place(location, FEW, missing)? {
-        Some(projects) => projects.control()?.call(&connect::actor_source(options)(), op)?,
+        Some(projects) => projects.control()?.call(&connect::actor_source(options)?(), op)?,
         None => through(options, op)?,
     };
     output.answer(&answer)
@@ -108,7 +108,7 @@ pub(super) fn audit(options: &Options, output: Output, location: &Location, op: 
 }
 
 fn through<O: Execute>(options: &Options, op: &O) -> Result<O::Output> {
-    if connect::server(options).is_none() {
+    if connect::server(options)?.is_none() {
         return Err(Error::invalid("which server is not said")
             .hint("give --database or --data-dir, or --remote-server and an admin's token"));
     }

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use pensa_client::config::EXPORT_EVENTS;
 use pensa_client::locate;
 use pensa_core::ops::store::{Export, Import};
-use pensa_core::sync::{Collection, MergedFile, merge_files};
+use pensa_core::sync::{Collection, EVENTS_FILE, MergedFile, merge_files, united};
 use pensa_core::{Code, Error, Result};
 
 use crate::cli::{MergeDriver, Options};
@@ -15,6 +16,7 @@ use crate::progress::watched;
 
 pub(super) fn export(options: &Options, output: Output, mut op: Export) -> Result<()> {
     op.worktree = worktree(options)?;
+    op.events = with_events(options, op.events)?;
     let transfer = watched(output, || connect::client(options)?.call(&op))?;
     output.answer(&transfer)?;
     tell(output, &transfer.notes, transfer.conflicts);
@@ -47,6 +49,15 @@ fn tell(output: Output, notes: &[String], conflicts: i64) {
     }
 }
 
+/// Whether the history of issues goes into a file too: only what is so is said.
+pub(super) fn with_events(options: &Options, given: Option<bool>) -> Result<Option<bool>> {
+    let wanted = match given {
+        Some(given) => given,
+        None => connect::config(options)?.is_on(&EXPORT_EVENTS)?,
+    };
+    Ok(wanted.then_some(true))
+}
+
 /// The linked worktree whose files are meant, if it is one.
 pub(super) fn worktree(options: &Options) -> Result<Option<String>> {
     let explicit = options.store.as_deref().filter(|dir| !dir.as_os_str().is_empty());
@@ -65,15 +76,21 @@ pub(super) fn worktree(options: &Options) -> Result<Option<String>> {
 /// What could not be kept of either side is noted beside the store, for the import that follows.
 pub(super) fn merge_driver(options: &Options, args: &MergeDriver) -> Result<()> {
     let name = args.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let read = |path: &Path| fs::read(path).map_err(|e| Error::invalid(format!("cannot read {}: {e}", path.display())));
+    let [base, ours, theirs] = [read(&args.base)?, read(&args.ours)?, read(&args.theirs)?];
+    let replace = |bytes: Vec<u8>| {
+        fs::write(&args.ours, bytes).map_err(|e| Error::internal(format!("cannot write {}: {e}", args.ours.display())))
+    };
+    if name == EVENTS_FILE {
+        return replace(united(&args.path, &[&base, &ours, &theirs])?);
+    }
     let collection = Collection::of_file(name).ok_or_else(|| {
         Error::new(Code::Unsupported, format!("{} is not a file that this version of pn merges", args.path.display()))
             .hint("update pn, or merge it by hand")
     })?;
-    let read = |path: &Path| fs::read(path).map_err(|e| Error::invalid(format!("cannot read {}: {e}", path.display())));
-    let [base, ours, theirs] = [read(&args.base)?, read(&args.ours)?, read(&args.theirs)?];
     let MergedFile { bytes, conflicts } = merge_files(collection, &args.path, [&base, &ours, &theirs])?;
     if !conflicts.is_empty() {
         connect::store(options)?.leave_driver_notes(&conflicts)?;
     }
-    fs::write(&args.ours, bytes).map_err(|e| Error::internal(format!("cannot write {}: {e}", args.ours.display())))
+    replace(bytes)
 }

@@ -22,7 +22,7 @@ struct Upgraded {
 pub(super) fn run(options: &Options, output: Output, args: &Upgrade) -> Result<()> {
     let upgraded = match &args.database {
         Some(url) => upgrade(args, || schema_of_database(url), || migrate_database(url))?,
-        None if connect::server(options).is_some() => {
+        None if connect::server(options)?.is_some() => {
             return Err(Error::new(Code::Unsupported, "a server brings its database up to date when it starts")
                 .hint("unset PN_DAEMON to upgrade the store of this machine"));
         }

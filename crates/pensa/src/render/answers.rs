@@ -290,11 +290,12 @@ impl Render for Vec<Conflict> {
 impl Render for Transfer {
     fn render(&self, screen: &mut Screen) {
         let counted = |count: i64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-        let parts = [
+        let mut parts = vec![
             counted(self.issues, "issue", "issues"),
             counted(self.deps, "dependency", "dependencies"),
             counted(self.comments, "comment", "comments"),
         ];
+        parts.extend(self.events.map(|events| counted(events, "event", "events")));
         screen.plain(&parts.join(", ")).end();
     }
 

@@ -4,6 +4,7 @@ mod agents;
 mod beyond;
 mod completion;
 mod concurrency;
+mod config;
 mod crash;
 mod daemon;
 mod equality;

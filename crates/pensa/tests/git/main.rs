@@ -2,6 +2,7 @@
 
 mod branches;
 mod clones;
+mod events;
 mod faults;
 mod histories;
 mod model;

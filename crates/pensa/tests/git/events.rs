@@ -1,0 +1,57 @@
+//! The history of issues, for projects that want git to carry it.
+
+use serde_json::{Value, json};
+
+use crate::clones::{Clone, Machine};
+
+fn commit(clone: &Clone<'_>) {
+    clone.git(&["commit", "--quiet", "--allow-empty", "--message=x"]);
+}
+
+fn lines(clone: &Clone<'_>) -> Vec<Value> {
+    clone.read("events.jsonl").lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn events_are_written_if_a_project_wants_them_and_clones_come_to_have_the_same() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    let id = clone.pn(&["create", "a task", "-t", "task", "-q"]).trim().to_owned();
+    commit(&clone);
+    assert!(!clone.dir.join(".pensa/events.jsonl").exists(), "not unless it is wanted");
+    clone.pn(&["config", "set", "export.events", "true"]);
+    assert!(clone.try_pn(&["export", "--check"]).expect_err("drifted").contains("events.jsonl"));
+    commit(&clone);
+    assert_eq!(clone.json(&["export", "--check"])["events"], 1);
+    clone.git(&["add", ".pensa/config.toml"]);
+    commit(&clone);
+    clone.git(&["push", "--quiet", "origin", "main"]);
+    mate.git(&["pull", "--quiet", "--no-rebase"]);
+    for (at, who) in [&clone, &mate].into_iter().enumerate() {
+        who.pn(&["comment", "add", &id, &format!("comment {at}")]);
+        who.pn(&["create", &format!("task {at}"), "-t", "task"]);
+        commit(who);
+    }
+    clone.git(&["push", "--quiet", "origin", "main"]);
+    mate.git(&["pull", "--quiet", "--no-rebase"]);
+    mate.git(&["push", "--quiet", "origin", "main"]);
+    clone.git(&["pull", "--quiet", "--no-rebase"]);
+    commit(&clone);
+    assert_eq!(clone.read("events.jsonl"), mate.read("events.jsonl"));
+    let told: Vec<(Value, Value)> =
+        lines(&clone).into_iter().map(|line| (line["event_type"].clone(), line["actor"].clone())).collect();
+    let expected = [
+        ("created", "clone-0"),
+        ("commented", "clone-0"),
+        ("created", "clone-0"),
+        ("commented", "clone-1"),
+        ("created", "clone-1"),
+    ];
+    assert_eq!(
+        told,
+        expected.map(|(event, actor)| (json!(event), json!(actor))),
+        "each event once, and none of git's own"
+    );
+    assert_eq!(clone.git(&["status", "--porcelain"]), "");
+    assert_eq!(clone.json(&["export", "--events=false", "--check"]).get("events"), None);
+}
