@@ -159,7 +159,7 @@ impl Remote {
         let hint = if self.url.starts_with("https:") || self.url.contains("/p/") {
             "is the server up? ask whoever runs it"
         } else {
-            "start it with pn daemon, or unset PN_DAEMON to work on the store itself"
+            "start it with pn daemon; --remote-server '' works on the store itself"
         };
         Error::new(Code::Unreachable, format!("cannot reach {}: {why}", self.url)).hint(hint)
     }

@@ -24,7 +24,7 @@ pub(super) fn run(options: &Options, output: Output, args: &Upgrade) -> Result<(
         Some(url) => upgrade(args, || schema_of_database(url), || migrate_database(url))?,
         None if connect::server(options)?.is_some() => {
             return Err(Error::new(Code::Unsupported, "a server brings its database up to date when it starts")
-                .hint("unset PN_DAEMON to upgrade the store of this machine"));
+                .hint("--remote-server '' upgrades the store of this machine"));
         }
         None => {
             let store = connect::any_store(options)?;
