@@ -1,6 +1,7 @@
 //! The command line. Flags of operations are declared with the operations themselves, in pensa-core.
 
 mod runs;
+mod snapshots;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use pensa_engine::git::Hook;
 pub(crate) use runs::{
     Harness, Kv, Label, Repo, RepoAdd, Run, RunCancel, RunExec, RunLogs, RunStart, Runtime, Workspace,
 };
+pub(crate) use snapshots::{Snapshot, SnapshotCreate, SnapshotDelete};
 
 /// Memory and state for coding agents
 ///
@@ -84,6 +86,9 @@ pub(crate) enum Command {
     /// Run agents, and keep a record of every run
     #[command(subcommand)]
     Run(Run),
+    /// Keep snapshots of a work tree, and go back to them
+    #[command(subcommand)]
+    Snapshot(Snapshot),
     /// Know the repositories that runs take place in
     #[command(subcommand)]
     Repo(Repo),
