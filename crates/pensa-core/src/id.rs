@@ -83,6 +83,8 @@ ids! {
     HarnessId "har-";
     /// The id of a runtime.
     RuntimeId "rt-";
+    /// The id of a snapshot, such as `snap-a1b2c3d4`.
+    SnapshotId "snap-";
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.
@@ -178,6 +180,8 @@ refs! {
     RunRef;
     /// How a caller names a repository: its id, any unique prefix of it, or its root.
     RepoRef;
+    /// How a caller names a snapshot: its id, or any unique prefix of it.
+    SnapshotRef;
     /// How a caller names whose entries are meant: a session, or an agent as in [`AgentRef`].
     EntriesRef;
 }
@@ -196,6 +200,18 @@ impl From<&SessionId> for SessionRef {
 
 impl From<&RunId> for RunRef {
     fn from(id: &RunId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&RepoId> for RepoRef {
+    fn from(id: &RepoId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&SnapshotId> for SnapshotRef {
+    fn from(id: &SnapshotId) -> Self {
         Self(id.0.clone())
     }
 }

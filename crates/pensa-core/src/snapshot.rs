@@ -1,6 +1,6 @@
-//! How a snapshot of a directory tree can be kept.
+//! The snapshot of a directory tree: what is recorded of one, and how its content can be kept.
 //!
-//! Taking, proving and restoring one is left to `pensa-snapshot`.
+//! Taking, proving and restoring one is left to `pensa-snapshot`, on the machine that has the tree.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,8 +8,12 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
+use crate::id::{RepoId, RunId, SnapshotId};
+use crate::json;
+use crate::time::Timestamp;
 
 /// What keeps the content of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
@@ -59,9 +63,150 @@ impl FromStr for Provider {
     }
 }
 
+/// Why a snapshot was taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum SnapshotKind {
+    /// Somebody asked for it
+    #[default]
+    Manual,
+    /// It is what was there before a restore
+    Safety,
+}
+
+impl SnapshotKind {
+    pub const ALL: [SnapshotKind; 2] = [SnapshotKind::Manual, SnapshotKind::Safety];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SnapshotKind::Manual => "manual",
+            SnapshotKind::Safety => "safety",
+        }
+    }
+}
+
+impl FromStr for SnapshotKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
+        known.ok_or_else(|| Error::invalid(format!("unknown kind of snapshot: {text:?}")).hint("one of manual, safety"))
+    }
+}
+
+/// The record of a snapshot. Its content is on the machine that took it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Snapshot {
+    pub id: SnapshotId,
+    pub kind: SnapshotKind,
+    pub provider: Provider,
+    pub repo_id: RepoId,
+    /// The run that it was taken for
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The machine that has the tree and the content
+    pub host: String,
+    /// The tree
+    pub root: String,
+    /// What the provider calls it: a ref, a subvolume, a snapshot of a dataset
+    #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// Where its content can be looked at
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The snapshot before it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<SnapshotId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    pub actor: String,
+    /// `files`, `bytes`, what was `left_out`, and what the provider needs to prove it
+    #[serde(default)]
+    pub metadata: Map<String, Value>,
+    pub created_at: Timestamp,
+    /// When the tree was last made equal to it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored_at: Option<Timestamp>,
+}
+
+/// Largest metadata, in bytes of JSON: a hundred remarks on the longest of paths.
+const METADATA_BYTES: usize = 4 << 20;
+
+impl Snapshot {
+    /// Refuses what could not be kept, or not be found again.
+    pub fn check(&self) -> Result<()> {
+        let hex = self.id.as_str().strip_prefix(SnapshotId::PREFIX).unwrap_or_default();
+        if hex.len() != 8 || !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(Error::invalid(format!("not the id of a snapshot: {}", self.id)).hint("such as snap-1a2b3c4d"));
+        }
+        if !self.root.starts_with('/') {
+            return Err(Error::invalid(format!("not the whole path of a tree: {:?}", self.root)));
+        }
+        let bytes = json::to_line(&self.metadata)?.len();
+        if bytes > METADATA_BYTES {
+            let message = format!("metadata of {bytes} bytes is too large: at most {METADATA_BYTES}");
+            return Err(Error::new(Code::TooLarge, message));
+        }
+        Ok(())
+    }
+
+    /// Refuses a parent that is no snapshot of the same tree, kept in the same way.
+    pub fn check_parent(&self, parent: &Snapshot) -> Result<()> {
+        let what = if parent.host != self.host || parent.root != self.root {
+            format!("of {} on {}", parent.root, parent.host)
+        } else if parent.provider != self.provider {
+            format!("kept by {}", parent.provider)
+        } else {
+            return Ok(());
+        };
+        Err(Error::invalid(format!("{} cannot be the parent: it is {what}", parent.id))
+            .hint("a parent is an earlier snapshot of the same tree by the same provider"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn snapshot(fields: Value) -> Snapshot {
+        let mut whole = json!({"id": "snap-1a2b3c4d", "kind": "manual", "provider": "git", "repo_id": "repo-1",
+            "host": "box", "root": "/r", "actor": "a", "created_at": "2026-02-27T14:30:00.000Z"});
+        whole.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
+        serde_json::from_value(whole).expect("a snapshot")
+    }
+
+    #[test]
+    fn what_could_not_be_found_again_is_refused() {
+        assert_eq!(snapshot(json!({})).check(), Ok(()));
+        for id in ["snap-", "snap-1A2B3C4D", "snap-1a2b3c4d5", "run-1a2b3c4d", "..", "snap-1a2b3c.."] {
+            assert_eq!(snapshot(json!({"id": id})).check().expect_err(id).code, Code::InvalidInput);
+        }
+        assert!(snapshot(json!({"root": "r/../.."})).check().is_err());
+        let large = snapshot(json!({"metadata": {"left_out": "x".repeat(METADATA_BYTES)}}));
+        assert_eq!(large.check().expect_err("large").code, Code::TooLarge);
+    }
+
+    #[test]
+    fn a_parent_is_of_the_same_tree_and_provider() {
+        let child = snapshot(json!({}));
+        assert_eq!(child.check_parent(&snapshot(json!({"kind": "safety"}))), Ok(()));
+        for other in [json!({"host": "other"}), json!({"root": "/s"}), json!({"provider": "copy"})] {
+            let refused = child.check_parent(&snapshot(other)).expect_err("another");
+            assert!(refused.message.starts_with("snap-1a2b3c4d cannot be the parent") && refused.hint.is_some());
+        }
+    }
+
+    #[test]
+    fn a_kind_has_one_spelling() {
+        for kind in SnapshotKind::ALL {
+            assert_eq!(json!(kind), kind.as_str());
+            assert_eq!(kind.as_str().parse(), Ok(kind));
+        }
+        assert!("Manual".parse::<SnapshotKind>().is_err());
+    }
 
     #[test]
     fn a_provider_has_one_spelling_everywhere() {

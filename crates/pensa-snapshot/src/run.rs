@@ -8,28 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use pensa_core::repo::GIT_SURROUNDINGS;
 use pensa_core::{Code, Error, Result};
 
 use crate::error;
 use crate::path::escape;
-
-/// What git tells its hooks about the repository at hand. It would lead us astray wherever we mean another one.
-const SURROUNDINGS: [&str; 14] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_COMMON_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_PREFIX",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_ATTR_SOURCE",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
-];
 
 /// Most of a program's complaint that is passed on.
 const COMPLAINT: usize = 600;
@@ -52,7 +35,7 @@ pub(crate) fn git(dir: &Path) -> Command {
 /// Git without a word about where.
 pub(crate) fn bare_git() -> Command {
     let mut command = Command::new("git");
-    for name in SURROUNDINGS {
+    for name in GIT_SURROUNDINGS {
         command.env_remove(name);
     }
     // Its words are looked into, so they must be in one language.

@@ -2,6 +2,7 @@
 
 mod config;
 mod runs;
+mod snapshots;
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSe
 pub(crate) use runs::{
     Harness, Kv, Label, Repo, RepoAdd, Run, RunCancel, RunExec, RunLogs, RunStart, Runtime, Workspace,
 };
+pub(crate) use snapshots::{Snapshot, SnapshotCreate, SnapshotDelete};
 
 /// Memory and state for coding agents
 ///
@@ -92,6 +94,9 @@ pub(crate) enum Command {
     /// Run agents, and keep a record of every run
     #[command(subcommand)]
     Run(Run),
+    /// Keep snapshots of a work tree, and go back to them
+    #[command(subcommand)]
+    Snapshot(Snapshot),
     /// Know the repositories that runs take place in
     #[command(subcommand)]
     Repo(Repo),

@@ -13,6 +13,7 @@ pub mod project;
 pub mod repo;
 pub mod run;
 pub mod session;
+pub mod snapshot;
 pub mod store;
 pub mod token;
 pub mod undo;

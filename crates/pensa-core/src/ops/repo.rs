@@ -60,7 +60,7 @@ impl Op for Show {
     const ACCESS: Access = Access::Read;
 }
 
-/// Forget a repository in which there were no runs
+/// Forget a repository that has neither runs nor snapshots
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Remove {

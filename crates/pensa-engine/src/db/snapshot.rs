@@ -184,7 +184,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
 }
 
 /// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
-const COMPARED: [(&str, &str, &str); 16] = [
+const COMPARED: [(&str, &str, &str); 17] = [
     ("issues", "id", "id"),
     ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
     ("comments", "id", "issue_id"),
@@ -200,6 +200,7 @@ const COMPARED: [(&str, &str, &str); 16] = [
     ("harnesses", "id", "NULL"),
     ("runtimes", "id", "NULL"),
     ("runs", "id", "NULL"),
+    ("fs_snapshots", "id", "NULL"),
     ("kv", "scope || ' ' || k", "NULL"),
 ];
 

@@ -19,6 +19,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pensa_core::repo::GIT_SURROUNDINGS;
 use pensa_core::{Code, Error, Result};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -33,19 +34,6 @@ use crate::tables::answers::hex;
 
 /// Longest that git may take; it runs while other writers wait.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// What git tells its hooks about the repository at hand. It would lead us astray wherever we mean another one.
-const SURROUNDINGS: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_COMMON_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_PREFIX",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-];
 
 /// How an error opens that says that another git command has the index.
 pub const INDEX_IS_LOCKED: &str = "git's index is locked";
@@ -67,7 +55,7 @@ pub fn stage(project: &Path, files: &[PathBuf]) -> Result<()> {
 
 /// The work tree around a project that git itself is busy with, if we are in one of its hooks, and its index.
 fn at_hand(project: &Path) -> Option<(PathBuf, PathBuf)> {
-    if SURROUNDINGS.iter().all(|name| std::env::var_os(name).is_none()) {
+    if GIT_SURROUNDINGS.iter().all(|name| std::env::var_os(name).is_none()) {
         return None;
     }
     let told = run(plain().args(["rev-parse", "--show-toplevel", "--git-path", "index"])).ok()?;
@@ -275,7 +263,7 @@ pub(crate) fn blob_id(bytes: &[u8], like: &str) -> String {
 fn git(dir: &Path) -> Command {
     let mut command = plain();
     command.arg("-C").arg(dir);
-    for name in SURROUNDINGS {
+    for name in GIT_SURROUNDINGS {
         command.env_remove(name);
     }
     command

@@ -15,5 +15,6 @@ pub(crate) mod project;
 mod repo;
 mod run;
 mod session;
+mod snapshot;
 mod store;
 pub(crate) mod undo;

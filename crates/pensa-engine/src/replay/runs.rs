@@ -1,11 +1,11 @@
-//! Does again what the journal says was done to repositories, runs and small values.
+//! Does again what the journal says was done to repositories, runs, snapshots and small values.
 
 use pensa_core::Result;
 use serde_json::Value;
 
 use super::read;
 use crate::db::{Tx, params};
-use crate::tables::{harnesses, kv, repos, runs};
+use crate::tables::{harnesses, kv, repos, runs, snapshots};
 
 /// Does one item again, if it is about these.
 pub(super) fn apply(tx: &Tx<'_>, kind: &str, value: Value) -> Result<()> {
@@ -16,6 +16,8 @@ pub(super) fn apply(tx: &Tx<'_>, kind: &str, value: Value) -> Result<()> {
         "harness" => harnesses::put(tx, &read(value)?)?,
         "runtime" => harnesses::put_runtime(tx, &read(value)?)?,
         "run" => runs::put(tx, &read(value)?)?,
+        "snapshot" => snapshots::put(tx, &read(value)?)?,
+        "snapshot_deleted" => snapshots::forget(tx, &read::<String>(value)?)?,
         "kv" => kv::put(tx, &read(value)?)?,
         "kv_deleted" => {
             let (scope, key): (String, String) = read(value)?;
@@ -32,6 +34,8 @@ pub(super) fn settle(tx: &Tx<'_>) -> Result<()> {
         "DELETE FROM runs WHERE repo_id NOT IN (SELECT id FROM repos)
             OR harness_id NOT IN (SELECT id FROM harnesses) OR runtime_id NOT IN (SELECT id FROM runtimes)",
         "UPDATE runs SET workspace_id = NULL WHERE workspace_id NOT IN (SELECT id FROM workspaces)",
+        "DELETE FROM fs_snapshots WHERE repo_id NOT IN (SELECT id FROM repos)",
+        "UPDATE fs_snapshots SET parent_id = NULL WHERE parent_id NOT IN (SELECT id FROM fs_snapshots)",
     ] {
         tx.execute(sql, params![])?;
     }

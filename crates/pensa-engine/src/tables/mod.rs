@@ -20,6 +20,7 @@ mod row;
 pub(crate) mod runs;
 pub(crate) mod seen_files;
 pub(crate) mod sessions;
+pub(crate) mod snapshots;
 pub(crate) mod titles;
 pub(crate) mod tombstones;
 

@@ -10,7 +10,7 @@ use super::ids::{self, Kind};
 use super::row::Shape;
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
-use crate::tables::events;
+use crate::tables::{events, snapshots};
 
 const REPOS: Kind = Kind {
     name: "repository",
@@ -135,6 +135,11 @@ pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, repo: &Repo) -> Result<()> {
     if runs > 0 {
         let message = format!("cannot remove {}: {runs} {} place in it", repo.id, took(runs));
         return Err(Error::new(Code::Conflict, message).hint("what was done there is part of its record"));
+    }
+    let kept = snapshots::count_of_repo(tx, repo.id.as_str())?;
+    if kept > 0 {
+        let message = format!("cannot remove {}: it has {kept} snapshot{}", repo.id, if kept == 1 { "" } else { "s" });
+        return Err(Error::new(Code::Conflict, message).hint("pn snapshot delete them first"));
     }
     forget(tx, repo.id.as_str())?;
     let mut detail = Map::new();

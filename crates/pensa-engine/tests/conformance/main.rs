@@ -17,6 +17,7 @@ mod runs;
 mod schema;
 mod sessions;
 mod site;
+mod snapshots;
 mod sync;
 mod transfer;
 mod undo;

@@ -145,6 +145,10 @@ pub(crate) fn verify(place: &Place<'_>, taken: &Taken) -> Result<Proof> {
 
 pub(crate) fn restore(place: &Place<'_>, taken: &Taken) -> Result<Restored> {
     let repo = Repo::around(place.root)?;
+    // A commit that no ref of ours holds was not taken here, whoever says so.
+    if repo.resolve(&ref_name(place))?.as_deref() != Some(taken.text("commit")?) {
+        return Err(error::corrupt(format!("no ref {} holds the commit of the snapshot", ref_name(place))));
+    }
     let private = repo.private(place)?;
     let stored = Stored::open(&private, taken)?;
     let sizes = private.sizes(stored.listing.iter().filter(|leaf| !leaf.is_submodule()).map(|leaf| &leaf.id))?;
@@ -209,6 +213,10 @@ impl Source for Blobs {
 
 pub(crate) fn delete(place: &Place<'_>) -> Result<()> {
     place::Scratch::sweep(place)?;
+    // A repository that is gone has taken its refs along.
+    if !place.root.exists() {
+        return Ok(());
+    }
     match Repo::around(place.root) {
         Ok(repo) => repo.let_go(&ref_name(place)),
         // Without a repository there is no ref.

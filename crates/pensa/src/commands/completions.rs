@@ -6,7 +6,7 @@ use clap::{Arg, Command, Parser};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use pensa_client::Client;
-use pensa_core::ops::{agent, issue, session};
+use pensa_core::ops::{agent, issue, session, snapshot};
 use pensa_core::{Error, Result, text};
 
 use crate::cli::{Cli, Completions, Options};
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Completions) -> Result<()> {
     }
 }
 
-/// The command line with ids offered wherever an issue, an agent or a session is expected.
+/// The command line with ids offered wherever an issue, an agent, a session or a snapshot is expected.
 pub(crate) fn with_live_ids(command: Command) -> Command {
     let command = command.mut_args(|arg| match completer(&arg) {
         Some(completer) => arg.add(completer),
@@ -47,6 +47,7 @@ fn completer(arg: &Arg) -> Option<ArgValueCompleter> {
         "ID" | "CHILD" | "PARENT" | "ISSUE" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, issues))),
         "AGENT" | "AGENT|SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, agents))),
         "SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, sessions))),
+        "SNAPSHOT" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, snapshots))),
         _ => None,
     }
 }
@@ -79,6 +80,11 @@ fn agents(options: &Options) -> Result<Offers> {
 fn sessions(options: &Options) -> Result<Offers> {
     let sessions = without_making(options)?.call(&session::List::default())?;
     Ok(sessions.into_iter().map(|session| (session.id.to_string(), session.agent_id.to_string())).collect())
+}
+
+fn snapshots(options: &Options) -> Result<Offers> {
+    let snapshots = without_making(options)?.call(&snapshot::List::default())?;
+    Ok(snapshots.into_iter().map(|snapshot| (snapshot.id.to_string(), snapshot.label.unwrap_or_default())).collect())
 }
 
 /// The store of agents, if there is one: whoever only types makes none.

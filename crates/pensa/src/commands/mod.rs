@@ -18,6 +18,7 @@ mod repo;
 mod run;
 mod server;
 mod session;
+pub(crate) mod snapshot;
 mod stdin;
 mod transfer;
 mod trust;
@@ -79,6 +80,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Agent(command) => agent::run(options, *output, command),
         Command::Session(command) => session::run(options, *output, command),
         Command::Run(command) => run::run(options, *output, command),
+        Command::Snapshot(command) => snapshot::run(options, *output, command),
         Command::Repo(command) => repo::run(options, *output, command),
         Command::Workspace(Workspace::Create(op)) => agent::pass_on(options, *output, &op),
         Command::Workspace(Workspace::List(op)) => agent::pass_on(options, *output, &op),

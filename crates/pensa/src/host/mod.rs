@@ -6,7 +6,7 @@ mod repo;
 
 pub(crate) use exec::{Ended, Job, Leash, Signals};
 pub(crate) use process::{is_alive, process};
-pub(crate) use repo::detect;
+pub(crate) use repo::{Tree, detect, detect_tree};
 
 /// The name of this machine.
 pub(crate) fn name() -> String {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use pensa_client::locate;
-use pensa_core::repo::{Seen, Vcs};
+use pensa_core::repo::{GIT_SURROUNDINGS, Seen, Vcs};
 use pensa_core::{Code, Error, Result};
 
 /// What the root of a repository has, in the order in which they are believed: some tools live on top of git.
@@ -19,24 +19,39 @@ const MARKS: [(&str, Vcs); 7] = [
     (".pijul", Vcs::Pijul),
 ];
 
+/// A work tree, and the repository that it belongs to.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    pub(crate) seen: Seen,
+    /// Where its files are: a linked work tree is not at the root of its repository
+    pub(crate) tree: PathBuf,
+}
+
 /// The repository around `dir`.
 pub(crate) fn detect(dir: &Path) -> Result<Seen> {
+    Ok(detect_tree(dir)?.seen)
+}
+
+/// The work tree around `dir`.
+pub(crate) fn detect_tree(dir: &Path) -> Result<Tree> {
     let start = fs::canonicalize(dir).map_err(|e| {
         Error::new(Code::NoRepo, format!("cannot look for a repository in {}: {e}", dir.display()))
             .hint("name a directory that is there")
     })?;
-    let found = start.ancestors().find_map(|above| MARKS.iter().find_map(|mark| root(above, *mark)));
-    let (vcs, root) = found.ok_or_else(|| none_in(&start))?;
+    let marked = |dir: &Path| MARKS.iter().find_map(|mark| root(dir, *mark));
+    let found = start.ancestors().find_map(|above| Some((above, marked(above)?)));
+    let (tree, (vcs, root)) = found.ok_or_else(|| none_in(&start))?;
     let path = root
         .to_str()
         .ok_or_else(|| Error::invalid(format!("the path of the repository is not UTF-8: {}", root.display())))?;
-    Ok(Seen {
+    let seen = Seen {
         vcs,
         host: Some(super::name()),
         root_path: Some(path.to_owned()),
         remote_url: remote(vcs, &root),
         default_branch: if vcs == Vcs::Git { default_branch(&root) } else { None },
-    })
+    };
+    Ok(Tree { seen, tree: tree.to_owned() })
 }
 
 fn none_in(start: &Path) -> Error {
@@ -98,14 +113,10 @@ fn remote(vcs: Vcs, root: &Path) -> Option<String> {
 }
 
 fn git_remote(root: &Path) -> Option<String> {
-    let asked = Command::new("git")
-        .arg("-C")
-        .arg(root)
-        .args(["config", "--null", "--get-regexp", r"^remote\..*\.url$"])
-        .env_remove("GIT_DIR")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
+    let mut git = Command::new("git");
+    GIT_SURROUNDINGS.iter().for_each(|name| drop(git.env_remove(name)));
+    git.arg("-C").arg(root).args(["config", "--null", "--get-regexp", r"^remote\..*\.url$"]);
+    let asked = git.stdin(Stdio::null()).stderr(Stdio::null()).output();
     let text = String::from_utf8(asked.ok()?.stdout).ok()?;
     let remotes: Vec<(&str, &str)> = text.split('\0').filter_map(|line| line.split_once('\n')).collect();
     let origin = remotes.iter().find(|(name, _)| *name == "remote.origin.url");
@@ -189,7 +200,8 @@ mod tests {
         assert_eq!(roots(&seen), (Vcs::Git, main.to_str().expect("UTF-8")));
         assert_eq!(seen.remote_url.as_deref(), Some("git@example.test:Org/Repo.git"));
         assert_eq!(seen.default_branch.as_deref(), Some("trunk"));
-        assert_eq!(detect(&base.join("linked")).expect("found"), seen, "the same repository");
+        let linked = detect_tree(&base.join("linked")).expect("found");
+        assert_eq!((linked.seen, linked.tree), (seen, base.join("linked")), "the same repository, another tree");
         assert_eq!(detect(&main.join("inner")).expect("found").root_path.as_deref(), main.join("inner").to_str());
         git(&base, &["clone", "-q", "--bare", "main", "bare.git"]);
         git(&base.join("bare.git"), &["worktree", "add", "-q", "../of-bare", "trunk"]);

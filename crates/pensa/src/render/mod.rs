@@ -5,6 +5,7 @@ mod answers;
 mod runs;
 mod screen;
 mod server;
+mod snapshots;
 mod tree;
 
 pub(crate) use screen::Screen;

@@ -22,6 +22,8 @@ mod remotes;
 mod runs;
 mod scenarios;
 mod shapes;
+mod snapshots;
+mod snapshots_killed;
 mod steps;
 mod store;
 mod terminal;

@@ -28,12 +28,13 @@ struct Things {
     session: String,
     run: String,
     repo: String,
+    snapshot: String,
     token: String,
     project: String,
 }
 
 impl Things {
-    /// Two issues, an agent and its session, a run and a value, with nothing of the words of others in them.
+    /// Two issues, an agent and its session, a run, a snapshot and a value, with nothing of the words of others in them.
     fn made(http: &mut Http, word: &str) -> Self {
         let (issue, other) = (create(http, word), create(http, &format!("{word} too")));
         let agent = http.post("/agents", &json!({"type": "user", "name": word, "descriptor": {"is": word}})).ok();
@@ -42,6 +43,9 @@ impl Things {
         http.post(&format!("/agents/{id}/entries"), &entries).ok();
         let seen = json!({"vcs": "git", "host": word, "root_path": format!("/{word}")});
         let run = http.post("/runs", &json!({"seen": seen, "prompt": word})).ok();
+        let tree = json!({"provider": "copy", "host": word, "root": format!("/{word}"), "repo": run["repo_id"],
+            "run": run["id"], "label": word});
+        let snapshot = http.post("/snapshots", &tree).ok();
         http.post("/kv", &json!({"scope": "user", "key": "known", "value": word})).ok();
         Self {
             issue,
@@ -50,6 +54,7 @@ impl Things {
             session,
             run: text(&run["id"]),
             repo: text(&run["repo_id"]),
+            snapshot: text(&snapshot["id"]),
             token: "tok-00000000".into(),
             project: OURS.into(),
         }
@@ -57,10 +62,9 @@ impl Things {
 
     /// The ids of nothing.
     fn none() -> Self {
-        let [issue, agent, session, run, repo, token] =
-            ["pn-00000000", "ag-00000000", "se-00000000", "run-00000000", "repo-00000000", "tok-00000000"]
-                .map(str::to_owned);
-        Self { other: issue.clone(), issue, agent, session, run, repo, token, project: OURS.into() }
+        let [issue, agent, session, run, repo, snapshot, token] =
+            ["pn", "ag", "se", "run", "repo", "snap", "tok"].map(|kind| format!("{kind}-00000000"));
+        Self { other: issue.clone(), issue, agent, session, run, repo, snapshot, token, project: OURS.into() }
     }
 }
 
@@ -98,6 +102,7 @@ impl Two {
             &entries,
             "/runs",
             "/repos",
+            "/snapshots",
             "/kv",
         ];
         let mut all: Vec<Value> = paths.iter().map(|path| http.get(path).ok()).collect();
@@ -118,7 +123,7 @@ struct Asked {
 
 impl Asked {
     fn of(entry: &Entry, about: &Things) -> Self {
-        let Things { issue, other, agent, session, run, repo, token, project } = about;
+        let Things { issue, other, agent, session, run, repo, snapshot, token, project } = about;
         let fields = match entry.name {
             "issue.create" => json!({"title": "made", "issue_type": "task"}),
             "issue.update" => json!({"priority": "p0"}),
@@ -144,6 +149,9 @@ impl Asked {
             "run.update" => json!({"mux_window": 1}),
             "run.finish" => json!({"status": "succeeded"}),
             "run.list" => json!({"repo": repo}),
+            "snapshot.create" => json!({"provider": "git", "host": "box", "root": "/r", "repo": repo, "run": run}),
+            "snapshot.list" => json!({"repo": repo}),
+            "snapshot.restore" => json!({"safety": snapshot}),
             "kv.get" | "kv.delete" => json!({"scope": "user", "key": issue}),
             "kv.set" => json!({"scope": "user", "key": issue, "value": "made too"}),
             "workspace.create" => json!({"name": format!("for {issue}")}),
@@ -156,6 +164,7 @@ impl Asked {
             Some("sessions") => session,
             Some("runs") => run,
             Some("repos") => repo,
+            Some("snapshots") => snapshot,
             _ => issue,
         };
         let path = entry.route.path.replace("{id}", id).replace("{name}", project);

@@ -32,6 +32,7 @@ impl Two {
             let seen = json!({"vcs": "git", "root_path": "/r"});
             http.post("/workspaces", &json!({"name": "w"})).ok();
             http.post("/runs", &json!({"seen": seen, "workspace": "w"})).ok();
+            http.post("/snapshots", &json!({"seen": seen, "provider": "copy", "host": "box", "root": "/r"})).ok();
             http.post("/kv", &json!({"scope": "user", "key": "k", "value": "v"})).ok();
             let key = http.ask("POST", "/issues").header("Idempotency-Key", "k");
             let three = text(&key.body(&json!({"title": "three", "issue_type": "task"})).reply().ok()["id"]);

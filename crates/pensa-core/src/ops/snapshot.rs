@@ -1,0 +1,151 @@
+//! Operations on the records of snapshots. Their contents are handled on the machine that has them.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::id::{RepoRef, RunRef, SnapshotId, SnapshotRef};
+use crate::op::{Access, Op, Route};
+use crate::repo::Seen;
+use crate::snapshot::{Provider, Snapshot, SnapshotKind};
+
+/// Record a snapshot that a machine has taken
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Create {
+    /// What it is called, if it has a name already
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<SnapshotId>,
+    /// Why it was taken
+    #[serde(default)]
+    pub kind: SnapshotKind,
+    pub provider: Provider,
+    /// Which repository the tree belongs to: its id, the beginning of it, or its root
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repo: Option<RepoRef>,
+    /// The repository as it was found, to be remembered if it is not known
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
+    /// The run that it was taken for
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunRef>,
+    /// The machine that has the tree and the content
+    pub host: String,
+    /// The tree
+    pub root: String,
+    /// What the provider calls it
+    #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// Where its content can be looked at
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The snapshot before it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SnapshotRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// What is known of the content, and what proves it
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+}
+
+impl Op for Create {
+    type Output = Snapshot;
+    const NAME: &'static str = "snapshot.create";
+    const ROUTE: Route = Route::post("/snapshots").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// List snapshots, newest first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only those that were taken for this run
+    #[arg(long, value_name = "RUN")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunRef>,
+    /// Only those of this repository
+    #[arg(long, value_name = "REPO")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo: Option<RepoRef>,
+    /// Only those that are kept in this way
+    #[arg(long, value_name = "PROVIDER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<Provider>,
+    /// Only those on this machine
+    #[arg(long, value_name = "HOST")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Only those of the tree at this path
+    #[arg(long, value_name = "DIR")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Snapshot>;
+    const NAME: &'static str = "snapshot.list";
+    const ROUTE: Route = Route::get("/snapshots");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Show a snapshot
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Show {
+    /// Which snapshot: its id, or the beginning of it
+    #[arg(value_name = "SNAPSHOT")]
+    pub id: SnapshotRef,
+}
+
+impl Op for Show {
+    type Output = Snapshot;
+    const NAME: &'static str = "snapshot.show";
+    const ROUTE: Route = Route::get("/snapshots/{id}");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Record that a machine has made its tree equal to a snapshot
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Restore {
+    /// Which snapshot: its id, or the beginning of it
+    pub id: SnapshotRef,
+    /// The snapshot of what was there before
+    pub safety: SnapshotRef,
+}
+
+impl Op for Restore {
+    type Output = Snapshot;
+    const NAME: &'static str = "snapshot.restore";
+    const ROUTE: Route = Route::post("/snapshots/{id}/restore");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Forget a snapshot, whose content the machine that has it is going to delete
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Delete {
+    /// Which snapshot: its id, or the beginning of it
+    pub id: SnapshotRef,
+}
+
+impl Op for Delete {
+    type Output = Deleted;
+    const NAME: &'static str = "snapshot.delete";
+    const ROUTE: Route = Route::delete("/snapshots/{id}");
+    const ACCESS: Access = Access::Maintain;
+}
+
+/// A snapshot that is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Deleted {
+    /// Always `deleted`
+    pub status: String,
+    pub id: SnapshotId,
+}

@@ -1,0 +1,406 @@
+//! `pn snapshot`: contents are taken, proved, restored and deleted on this machine; records are passed on.
+//!
+//! A record is made after its content and deleted before it, so that none is ever without one. A kill between the two
+//! leaves a note (see [`note`]), and the next of these commands on this machine ends the work. A restore that is killed
+//! has left its safety snapshot, and can be done again. How contents are kept is left to `pensa-snapshot`.
+
+mod note;
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::path::{Path, PathBuf};
+
+use pensa_client::Client;
+use pensa_core::id::{RepoRef, SnapshotId, SnapshotRef};
+use pensa_core::ops::snapshot::{Create, Delete, Deleted, List, Restore, Show};
+use pensa_core::ops::store::Info;
+use pensa_core::ops::{repo, run as runs};
+use pensa_core::repo::{Seen, Vcs};
+use pensa_core::snapshot::{Provider, Snapshot as Record, SnapshotKind};
+use pensa_core::{Code, Error, Result, text};
+use pensa_snapshot::{Place, Taken};
+use serde::Serialize;
+
+use self::note::{About, Note};
+use super::agent::pass_on;
+use crate::cli::{Options, Snapshot, SnapshotCreate, SnapshotDelete};
+use crate::connect::{self, Home};
+use crate::host::{self, Tree};
+use crate::output::Output;
+
+/// What looking at every byte of a snapshot showed.
+#[derive(Debug, Serialize)]
+pub(crate) struct Verified {
+    pub(crate) id: SnapshotId,
+    pub(crate) ok: bool,
+    pub(crate) files: u64,
+    pub(crate) problems: Vec<String>,
+}
+
+/// What a restore did.
+#[derive(Debug, Serialize)]
+pub(crate) struct Restored {
+    /// Always `restored`
+    pub(crate) status: &'static str,
+    pub(crate) id: SnapshotId,
+    /// The snapshot of what was there before
+    pub(crate) safety_id: SnapshotId,
+    pub(crate) written: u64,
+    pub(crate) removed: u64,
+    pub(crate) kept: u64,
+}
+
+pub(super) fn run(options: &Options, output: Output, command: Snapshot) -> Result<()> {
+    match command {
+        Snapshot::List(op) => pass_on(options, output, &op),
+        Snapshot::Show(op) => pass_on(options, output, &op),
+        Snapshot::Create(args) => output.answer(&Desk::open(options, output)?.create(args)?),
+        Snapshot::Verify(args) => {
+            let verified = Desk::open(options, output)?.verify(&args.id)?;
+            output.answer(&verified)?;
+            if verified.ok { Ok(()) } else { Err(damaged(&verified)) }
+        }
+        Snapshot::Restore(args) => output.answer(&Desk::open(options, output)?.restore(&args.id)?),
+        Snapshot::Delete(args) => output.answer(&Desk::open(options, output)?.delete(&args)?),
+    }
+}
+
+fn damaged(verified: &Verified) -> Error {
+    Error::new(Code::Corrupt, format!("{} is not what was taken", verified.id))
+        .hint("pn snapshot list shows others of the same tree")
+}
+
+/// What the work on contents needs.
+struct Desk {
+    output: Output,
+    client: Client,
+    /// Where contents and notes are kept
+    data: PathBuf,
+    here: String,
+}
+
+/// A snapshot that is to be taken.
+struct Order<'o> {
+    kind: SnapshotKind,
+    provider: Provider,
+    tree: &'o Path,
+    repo: Option<RepoRef>,
+    seen: Option<Seen>,
+    run: Option<pensa_core::id::RunRef>,
+    label: Option<String>,
+    parent: Option<Record>,
+    /// The one that is going to be restored
+    covering: Option<&'o Record>,
+}
+
+impl Desk {
+    fn open(options: &Options, output: Output) -> Result<Self> {
+        let home = Home::of(options)?;
+        let client = home.client(options)?;
+        let desk = Self { output, client, data: home.private_dir("snapshots")?, here: host::name() };
+        desk.settle();
+        Ok(desk)
+    }
+
+    /// Ends what was stopped on the way. What cannot be ended now waits for the next command.
+    fn settle(&self) {
+        let mut store_id = None;
+        for mut note in Note::left_behind(&self.data) {
+            let Some(about) = note.about() else {
+                note.done();
+                continue;
+            };
+            let Ok(ours) = store_id.take().map_or_else(|| self.store_id(), Ok) else { return };
+            let is_ours = about.store_id == ours && about.host == self.here;
+            store_id = Some(ours);
+            if !is_ours {
+                continue;
+            }
+            match self.client.call(&Show { id: (&about.id).into() }) {
+                Ok(_) => note.done(),
+                Err(e) if e.code == Code::NotFound => match self.delete_content(&about) {
+                    Ok(()) => note.done(),
+                    Err(e) => self.output.warning(&format!("{} could not be cleared away: {}", about.id, e.message)),
+                },
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn store_id(&self) -> Result<String> {
+        Ok(self.client.call(&Info {})?.store_id)
+    }
+
+    fn create(&self, args: SnapshotCreate) -> Result<Record> {
+        let SnapshotCreate { run, provider, label, parent, repo } = args;
+        let label = text::optional_line("label", label.as_ref())?;
+        if let Some(run) = &run {
+            self.client.call(&runs::Show { id: run.clone() })?;
+        }
+        let Tree { seen, tree } = match &repo {
+            Some(repo) => host::detect_tree(&self.root_of(repo)?)?,
+            None => host::detect_tree(&connect::cwd()?)?,
+        };
+        let provider = choose(provider, seen.vcs, &tree)?;
+        let parent = match parent {
+            Some(id) => Some(self.client.call(&Show { id })?),
+            None => self.newest(&tree, provider)?,
+        };
+        let seen = repo.is_none().then_some(seen);
+        self.take(&Order {
+            kind: SnapshotKind::Manual,
+            provider,
+            tree: &tree,
+            repo,
+            seen,
+            run,
+            label,
+            parent,
+            covering: None,
+        })
+    }
+
+    /// The directory of a repository that is known.
+    fn root_of(&self, wanted: &RepoRef) -> Result<PathBuf> {
+        let repo = self.client.call(&repo::Show { id: wanted.clone() })?;
+        match repo.root_path.filter(|_| repo.host.as_ref() == Some(&self.here)) {
+            Some(root) => Ok(PathBuf::from(root)),
+            None => Err(Error::new(Code::Unsupported, format!("{} is not on this machine", repo.id))
+                .hint("a snapshot is taken where the files are")),
+        }
+    }
+
+    /// The last snapshot of a tree on this machine.
+    fn newest(&self, tree: &Path, provider: Provider) -> Result<Option<Record>> {
+        let list = List {
+            provider: Some(provider),
+            host: Some(self.here.clone()),
+            root: Some(utf8(tree)?),
+            limit: Some(1),
+            ..List::default()
+        };
+        Ok(self.client.call(&list)?.pop())
+    }
+
+    /// Takes a snapshot: a note, the content, the record, and the note goes.
+    fn take(&self, order: &Order<'_>) -> Result<Record> {
+        let (about, note) = self.begin(order)?;
+        let place = Place { root: order.tree, data: &self.data, id: about.id.as_str() };
+        let [parent, covering] = [order.parent.as_ref(), order.covering].map(|it| it.map(|it| self.taken(it)));
+        let taken = match pensa_snapshot::create(order.provider, &place, parent.as_ref(), covering.as_ref()) {
+            Ok(taken) => taken,
+            Err(error) => {
+                note.done();
+                return Err(error);
+            }
+        };
+        match self.client.call(&created(order, &about, taken)?) {
+            Ok(record) => {
+                note.done();
+                Ok(record)
+            }
+            Err(error) => {
+                if is_certain(error.code) && self.delete_content(&about).is_ok() {
+                    note.done();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Finds a name that no content has, and leaves a note.
+    fn begin(&self, order: &Order<'_>) -> Result<(About, Note)> {
+        let store_id = self.store_id()?;
+        loop {
+            let about = About {
+                id: new_id()?,
+                store_id: store_id.clone(),
+                host: self.here.clone(),
+                provider: order.provider,
+                root: utf8(order.tree)?,
+                repo_root: order.seen.as_ref().and_then(|seen| seen.root_path.clone()),
+            };
+            if let Some(note) = Note::leave(&self.data, &about)? {
+                return Ok((about, note));
+            }
+        }
+    }
+
+    /// What is known of a content. Where it is kept is for us to say, not for the record.
+    fn taken(&self, record: &Record) -> Taken {
+        let path = record.path.as_ref().map(|_| self.data.join(record.id.as_str()));
+        Taken { reference: record.reference.clone(), path, metadata: record.metadata.clone() }
+    }
+
+    /// A snapshot whose content is on this machine.
+    fn find(&self, id: &SnapshotRef) -> Result<Record> {
+        let record = self.client.call(&Show { id: id.clone() })?;
+        if record.host == self.here {
+            return Ok(record);
+        }
+        let message = format!("{} was taken on {}, and this is {}", record.id, record.host, self.here);
+        Err(Error::new(Code::Unsupported, message).hint("run this command there"))
+    }
+
+    fn verify(&self, id: &SnapshotRef) -> Result<Verified> {
+        let record = self.find(id)?;
+        let about = self.about(&record)?;
+        let root = about.somewhere();
+        let place = Place { root: &root, data: &self.data, id: record.id.as_str() };
+        let mut proof = pensa_snapshot::verify(record.provider, &place, &self.taken(&record))?;
+        if let Some(problem) = self.broken_chain(&record)? {
+            proof.ok = false;
+            proof.problems.push(problem);
+        }
+        Ok(Verified { id: record.id, ok: proof.ok, files: proof.files, problems: proof.problems })
+    }
+
+    /// Whether the content says that it came after another than the record says.
+    fn broken_chain(&self, record: &Record) -> Result<Option<String>> {
+        let Some(parent) = &record.parent_id else { return Ok(None) };
+        let parent = self.client.call(&Show { id: parent.into() })?;
+        let name = if record.provider == Provider::Git { "commit" } else { "digest" };
+        let is_same = record.metadata.get("parent") == parent.metadata.get(name);
+        Ok((!is_same).then(|| format!("it was taken after another snapshot than {}", parent.id)))
+    }
+
+    fn restore(&self, id: &SnapshotRef) -> Result<Restored> {
+        let record = self.find(id)?;
+        let Tree { tree, seen } = host::detect_tree(&connect::cwd()?)?;
+        // A record may come from anybody; which files are replaced is for whoever stands there to say.
+        if Path::new(&record.root) != tree {
+            let message = format!("{} is of {}, and this is {}", record.id, record.root, tree.display());
+            return Err(Error::invalid(message).hint("run this command in the tree that is to be restored"));
+        }
+        let safety = self.take(&Order {
+            kind: SnapshotKind::Safety,
+            provider: record.provider,
+            tree: &tree,
+            repo: None,
+            seen: Some(seen),
+            run: None,
+            label: Some(format!("before {} was restored", record.id)),
+            parent: self.newest(&tree, record.provider)?,
+            covering: Some(&record),
+        })?;
+        let place = Place { root: &tree, data: &self.data, id: record.id.as_str() };
+        let done = pensa_snapshot::restore(record.provider, &place, &self.taken(&record)).map_err(|error| {
+            let hint = format!("pn snapshot restore {} brings back what was there", safety.id);
+            let told = error.hint.as_ref().map_or_else(|| hint.clone(), |known| format!("{known}; {hint}"));
+            error.hint(told)
+        })?;
+        let op = Restore { id: (&record.id).into(), safety: (&safety.id).into() };
+        if let Err(e) = self.client.call(&op) {
+            self.output.warning(&format!("that {} was restored is not recorded: {}", record.id, e.message));
+        }
+        let pensa_snapshot::Restored { written, removed, kept } = done;
+        Ok(Restored { status: "restored", id: record.id, safety_id: safety.id, written, removed, kept })
+    }
+
+    fn delete(&self, args: &SnapshotDelete) -> Result<Deleted> {
+        if args.record_only {
+            return self.forget(&args.id);
+        }
+        let record = self.find(&args.id).map_err(|error| match error.code {
+            Code::Unsupported => error.hint("run this command there, or forget it with --record-only"),
+            _ => error,
+        })?;
+        let about = self.about(&record)?;
+        let busy = || Error::new(Code::Busy, format!("somebody is at work on {}", record.id)).hint("try again");
+        let note = Note::leave(&self.data, &about)?.ok_or_else(busy)?;
+        let deleted = match self.client.call(&Delete { id: (&record.id).into() }) {
+            Ok(deleted) => deleted,
+            Err(error) => {
+                if is_certain(error.code) {
+                    note.done();
+                }
+                return Err(error);
+            }
+        };
+        self.delete_content(&about)?;
+        note.done();
+        Ok(deleted)
+    }
+
+    /// Forgets a snapshot whose content is out of reach.
+    fn forget(&self, id: &SnapshotRef) -> Result<Deleted> {
+        let record = self.client.call(&Show { id: id.clone() })?;
+        if record.host == self.here {
+            return Err(Error::invalid(format!("the content of {} is on this machine", record.id))
+                .hint("leave out --record-only, so that it is deleted too"));
+        }
+        self.client.call(&Delete { id: (&record.id).into() })
+    }
+
+    fn about(&self, record: &Record) -> Result<About> {
+        let repo = self.client.call(&repo::Show { id: (&record.repo_id).into() })?;
+        Ok(About {
+            id: record.id.clone(),
+            store_id: self.store_id()?,
+            host: record.host.clone(),
+            provider: record.provider,
+            root: record.root.clone(),
+            repo_root: repo.root_path.filter(|_| repo.host.as_ref() == Some(&record.host)),
+        })
+    }
+
+    fn delete_content(&self, about: &About) -> Result<()> {
+        let root = about.somewhere();
+        pensa_snapshot::delete(about.provider, &Place { root: &root, data: &self.data, id: about.id.as_str() })
+    }
+}
+
+impl About {
+    /// The tree, or the main work tree of its repository if it is gone: git keeps their contents in one place.
+    fn somewhere(&self) -> PathBuf {
+        let roots = [Some(&self.root), self.repo_root.as_ref()].into_iter().flatten().map(PathBuf::from);
+        roots.into_iter().find(|root| root.is_dir()).unwrap_or_else(|| PathBuf::from(&self.root))
+    }
+}
+
+/// The provider that is asked for, else the one that suits the tree.
+fn choose(asked: Option<Provider>, vcs: Vcs, tree: &Path) -> Result<Provider> {
+    let provider = asked.map_or_else(|| pensa_snapshot::detect(tree), Ok)?;
+    // A repository of another kind may lie in a work tree of git, which is not what is meant.
+    match (provider, vcs) {
+        (Provider::Git, Vcs::Git) => Ok(provider),
+        (Provider::Git, other) if asked.is_some() => {
+            Err(Error::new(Code::Unsupported, format!("{} is a repository of {other}, not of git", tree.display()))
+                .hint("use the provider copy"))
+        }
+        (Provider::Git, _) => Ok(Provider::Copy),
+        _ => Ok(provider),
+    }
+}
+
+fn created(order: &Order<'_>, about: &About, taken: Taken) -> Result<Create> {
+    Ok(Create {
+        id: Some(about.id.clone()),
+        kind: order.kind,
+        provider: order.provider,
+        repo: order.repo.clone(),
+        seen: order.seen.clone(),
+        run: order.run.clone(),
+        host: about.host.clone(),
+        root: about.root.clone(),
+        reference: taken.reference,
+        path: taken.path.as_deref().map(utf8).transpose()?,
+        parent: order.parent.as_ref().map(|parent| (&parent.id).into()),
+        label: order.label.clone(),
+        metadata: taken.metadata,
+    })
+}
+
+/// Whether an error says for certain that nothing was recorded.
+fn is_certain(code: Code) -> bool {
+    !matches!(code, Code::Unreachable | Code::Timeout | Code::Internal | Code::Corrupt)
+}
+
+fn utf8(path: &Path) -> Result<String> {
+    let text = path.to_str().ok_or_else(|| Error::invalid(format!("not UTF-8: {}", path.display())))?;
+    Ok(text.to_owned())
+}
+
+fn new_id() -> Result<SnapshotId> {
+    format!("{}{:08x}", SnapshotId::PREFIX, RandomState::new().build_hasher().finish() >> 32).parse()
+}
