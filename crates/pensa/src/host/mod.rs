@@ -1,11 +1,12 @@
 //! What this machine tells: its name, its processes, and the repository around a directory.
 
 mod exec;
+pub(crate) mod mux;
 mod process;
 mod repo;
 
 pub(crate) use exec::{Ended, Job, Leash, Signals};
-pub(crate) use process::{is_alive, process};
+pub(crate) use process::{is_alive, process, variable_of};
 pub(crate) use repo::detect;
 
 /// The name of this machine.

@@ -28,6 +28,7 @@ mod typing;
 mod undo;
 mod upgrade;
 mod views;
+mod windows;
 
 use pensa_testkit::Sandbox;
 

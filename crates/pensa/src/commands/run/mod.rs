@@ -1,7 +1,9 @@
 //! `pn run`: what needs this machine is done here, the rest is passed on.
 
+mod attach;
 mod exec;
 mod logs;
+mod window;
 
 use pensa_client::Client;
 use pensa_core::ops::run::{Finish, List, Show};
@@ -27,6 +29,8 @@ pub(super) fn run(options: &Options, output: Output, command: Run) -> Result<()>
         Run::Show(op) => settled(options, |client| output.answer(&client.call(&op)?)),
         Run::Logs(args) => settled(options, |client| logs::print(client, &args)),
         Run::Events(op) => settled(options, |client| output.answer(&client.call(&op)?)),
+        Run::Attach(args) => settled(options, |client| attach::run(client, &args)),
+        Run::Window(args) => window::inside(options, output, &args),
         Run::Cancel(args) => settled(options, |client| cancel(client, output, &args)),
     }
 }
@@ -63,6 +67,7 @@ pub(crate) fn settle(client: &Client) -> Result<()> {
                 Err(e) if e.code == Code::InvalidStatusTransition => {}
                 other => drop(other?),
             }
+            window::forget(&run);
         }
     }
     Ok(())
