@@ -13,8 +13,8 @@ use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
 
 pub(crate) use runs::{
-    Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunWindow, Runtime,
-    Workspace,
+    Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunTerminal, RunWindow,
+    Runtime, Workspace,
 };
 
 /// Memory and state for coding agents

@@ -75,6 +75,7 @@ pub(crate) enum Run {
     Events(run::Events),
     Attach(RunAttach),
     Cancel(RunCancel),
+    Terminal(RunTerminal),
     Window(RunWindow),
 }
 
@@ -152,6 +153,15 @@ pub(crate) struct RunAttach {
     /// Which run: its id, or the beginning of it
     #[arg(value_name = "RUN")]
     pub(crate) id: RunRef,
+}
+
+/// Become a command on the terminal that is standard output; pn run exec calls it
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub(crate) struct RunTerminal {
+    /// The program and its arguments
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// Look after a run in the window that was opened for it; pn run exec --mux calls it

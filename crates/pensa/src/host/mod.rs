@@ -4,10 +4,12 @@ mod exec;
 pub(crate) mod mux;
 mod process;
 mod repo;
+mod terminal;
 
 pub(crate) use exec::{Ended, Job, Leash, Signals};
 pub(crate) use process::{is_alive, process, variable_of};
 pub(crate) use repo::detect;
+pub(crate) use terminal::enter as enter_terminal;
 
 /// The name of this machine.
 pub(crate) fn name() -> String {

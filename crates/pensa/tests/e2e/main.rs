@@ -15,6 +15,7 @@ mod hooks_prek;
 mod hooks_world;
 mod hostile;
 mod import_from;
+mod interactive;
 mod leases;
 mod recovery;
 mod remotes;

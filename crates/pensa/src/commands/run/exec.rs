@@ -56,7 +56,7 @@ pub(super) fn run(options: &Options, output: Output, args: RunExec) -> Result<()
     if let Some(id) = &claim {
         client.call(&claimed(id, ttl))?;
     }
-    let watch = Watch { options, output, home: &home, client: &client, ttl };
+    let watch = Watch { options, output, home: &home, client: &client, ttl, is_alone: instances == 1 };
     if let Some(mux) = mux {
         let opened = window::open(&watch, mux, &launch, &command, instances, close);
         if let Some(id) = claim.as_ref().filter(|_| opened.is_err()) {
@@ -135,6 +135,8 @@ pub(super) struct Watch<'a> {
     pub(super) client: &'a Client,
     /// How long a claim lasts without a sign of life.
     pub(super) ttl: Span,
+    /// Whether the command has our terminal, if we have one, to itself.
+    pub(super) is_alone: bool,
 }
 
 fn supervise(watch: &Watch<'_>, launch: &Launch, command: &[OsString], instances: u16) -> Result<Ended> {
@@ -191,7 +193,7 @@ pub(super) fn begin(watch: &Watch<'_>, run: Run, command: &[OsString], instance:
         child.args(&command[1..]).env("PN_RUN", run.id.as_str()).env("PN_ACTOR", watch.client.actor());
         child.env("PN_INSTANCE", instance.to_string());
         watch.home.tell(&mut child);
-        Job::start(&mut child, log).map_err(|e| {
+        Job::start(&mut child, log, watch.is_alone).map_err(|e| {
             let code = if e.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::InvalidInput };
             Error::new(code, format!("cannot run {}: {e}", command[0].to_string_lossy()))
         })

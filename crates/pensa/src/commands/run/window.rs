@@ -208,7 +208,7 @@ fn inside_or_not(options: &Options, output: Output, args: &RunWindow) -> Result<
     let signals = Signals::caught();
     let home = Home::of(options)?;
     let client = home.client(options)?;
-    let watch = Watch { options, output, home: &home, client: &client, ttl: handed.ttl };
+    let watch = Watch { options, output, home: &home, client: &client, ttl: handed.ttl, is_alone: true };
     let run = client.call(&Update {
         id: handed.run.clone(),
         started: true,
