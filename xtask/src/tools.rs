@@ -16,11 +16,13 @@ const POSTGRESQL: &str = "postgresql";
 const NO_CLUSTER: &str = "/etc/postgresql-common/createcluster.d/pensa-tests.conf";
 
 /// A program and the Debian package it comes in.
-const NEEDED: [(&str, &str); 10] = [
+const NEEDED: [(&str, &str); 12] = [
     ("git", "git"),
     ("pip3", "python3-pip"),
     ("sqlite3", "sqlite3"),
     ("strace", "strace"),
+    ("tmux", "tmux"),
+    ("screen", "screen"),
     ("curl", "curl"),
     ("unshare", "util-linux"),
     ("runuser", "util-linux"),

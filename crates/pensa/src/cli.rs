@@ -19,7 +19,8 @@ use pensa_engine::git::Hook;
 
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
 pub(crate) use runs::{
-    Harness, Kv, Label, Repo, RepoAdd, Run, RunCancel, RunExec, RunLogs, RunStart, Runtime, Workspace,
+    Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunTerminal, RunWindow,
+    Runtime, Workspace,
 };
 pub(crate) use snapshots::{Snapshot, SnapshotCreate, SnapshotDelete};
 

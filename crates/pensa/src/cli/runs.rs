@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use pensa_core::id::RunRef;
 use pensa_core::ops::{kv, repo, run};
+use pensa_core::run::Mux;
 use pensa_core::{Error, Span};
 
 #[derive(Debug, Subcommand)]
@@ -72,7 +73,10 @@ pub(crate) enum Run {
     Show(run::Show),
     Logs(RunLogs),
     Events(run::Events),
+    Attach(RunAttach),
     Cancel(RunCancel),
+    Terminal(RunTerminal),
+    Window(RunWindow),
 }
 
 /// A name and a value, written `name=value`.
@@ -108,6 +112,12 @@ pub(crate) struct RunExec {
     /// Close the issue if the command ends with 0
     #[arg(long, requires = "issue")]
     pub(crate) close: bool,
+    /// Open a window of this terminal multiplexer for the command, and return when it runs there
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) mux: Option<Mux>,
+    /// Wait for the end of what runs in windows, and end as it did
+    #[arg(long, requires = "mux")]
+    pub(crate) wait: bool,
     /// The program and its arguments
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<OsString>,
@@ -135,6 +145,35 @@ pub(crate) struct RunLogs {
     /// Go on until the run has ended
     #[arg(short, long)]
     pub(crate) follow: bool,
+}
+
+/// Look at the window of a terminal multiplexer that a run is in
+#[derive(Debug, Args)]
+pub(crate) struct RunAttach {
+    /// Which run: its id, or the beginning of it
+    #[arg(value_name = "RUN")]
+    pub(crate) id: RunRef,
+}
+
+/// Become a command on the terminal that is standard output; pn run exec calls it
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub(crate) struct RunTerminal {
+    /// The program and its arguments
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Look after a run in the window that was opened for it; pn run exec --mux calls it
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub(crate) struct RunWindow {
+    /// What is to be run, in a file that goes away
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The surroundings are those of pn run exec already
+    #[arg(long)]
+    pub(crate) entered: bool,
 }
 
 /// End a run: its command on this machine is told to, and killed if it does not

@@ -12,11 +12,13 @@ use std::time::Duration;
 
 use pensa_core::run::Process;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::emulate_default_handler;
 use signal_hook::low_level::siginfo::Cause;
+
+use super::terminal::{self, Size, Terminal};
 
 /// Bytes of output that are moved at once.
 const CHUNK: usize = 64 << 10;
@@ -57,6 +59,7 @@ impl Ended {
 pub(crate) struct Job {
     pub(crate) process: Process,
     leash: Leash,
+    terminal: Option<Terminal>,
     readers: mpsc::Receiver<()>,
     traffic: Arc<Traffic>,
 }
@@ -71,20 +74,31 @@ struct Traffic {
 }
 
 impl Job {
-    /// Starts a command whose output goes to ours and to `log`.
-    pub(crate) fn start(command: &mut Command, log: File) -> io::Result<Self> {
-        let mut child = command.stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    /// Starts a command whose output goes to ours and to `log`. On a terminal it gets one of its own, if it may.
+    pub(crate) fn start(command: &mut Command, log: File, may_have_terminal: bool) -> io::Result<Self> {
+        let (terminal, mut child) = if may_have_terminal && terminal::is_ours() {
+            let (terminal, child) = Terminal::start(command)?;
+            (Some(terminal), child)
+        } else {
+            (None, command.stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+        };
         let (log, traffic, (done, readers)) = (Arc::new(log), Arc::new(Traffic::default()), mpsc::channel());
+        if let Some(terminal) = &terminal {
+            let (output, log, traffic, done) = (terminal.output()?, log.clone(), traffic.clone(), done.clone());
+            thread::spawn(move || pass(output, io::stdout(), &log, &traffic, &done));
+        }
         if let Some(pipe) = child.stdout.take() {
             let (log, traffic, done) = (log.clone(), traffic.clone(), done.clone());
             thread::spawn(move || pass(pipe, io::stdout(), &log, &traffic, &done));
         }
         if let Some(pipe) = child.stderr.take() {
-            let traffic = traffic.clone();
+            let (traffic, done) = (traffic.clone(), done.clone());
             thread::spawn(move || pass(pipe, io::stderr(), &log, &traffic, &done));
         }
         let process = super::process(child.id());
-        Ok(Self { process, leash: Leash { child: Arc::new(Mutex::new(Some(child))) }, readers, traffic })
+        let size = terminal.as_ref().map(Terminal::size);
+        let leash = Leash { child: Arc::new(Mutex::new(Some(child))), size };
+        Ok(Self { process, leash, terminal, readers, traffic })
     }
 
     pub(crate) fn leash(&self) -> Leash {
@@ -92,7 +106,7 @@ impl Job {
     }
 
     /// Waits until it has ended and what it wrote has been passed on.
-    pub(crate) fn wait(self) -> io::Result<Ended> {
+    pub(crate) fn wait(mut self) -> io::Result<Ended> {
         let pid = i32::try_from(self.process.pid).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
             // It stays until its end is asked for below, so that its number is nobody else's.
@@ -103,17 +117,18 @@ impl Job {
         let child = self.leash.child.lock().unwrap_or_else(PoisonError::into_inner).take();
         let status =
             child.map_or_else(|| Err(io::Error::other("the command was waited for twice")), |mut it| it.wait());
+        self.terminal.as_mut().map(Terminal::stop_typing);
         self.drain();
         status.map(Ended::of)
     }
 
     fn drain(&self) {
         let moved = || self.traffic.moved.load(Ordering::Acquire);
-        let mut open = 2;
-        while open > 0 {
+        loop {
             let before = moved();
             match self.readers.recv_timeout(SILENCE) {
-                Ok(()) => open -= 1,
+                Ok(()) => {}
+                // All of them have come to their end.
                 Err(mpsc::RecvTimeoutError::Disconnected) => return,
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     // A reader that takes its time is no silence.
@@ -130,6 +145,7 @@ impl Job {
 #[derive(Debug, Clone)]
 pub(crate) struct Leash {
     child: Arc<Mutex<Option<Child>>>,
+    size: Option<Size>,
 }
 
 impl Leash {
@@ -149,13 +165,18 @@ pub(crate) struct Signals(SignalsInfo<WithOrigin>);
 impl Signals {
     /// Catches them from now on: before a command starts, so that none ends us and leaves the command behind.
     pub(crate) fn caught() -> io::Result<Self> {
-        SignalsInfo::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]).map(Self)
+        SignalsInfo::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH]).map(Self)
     }
 
     /// Has them reach these commands. Keys of a terminal reach all of its programs anyway.
     pub(crate) fn pass_to(mut self, commands: Vec<Leash>) {
         thread::spawn(move || {
             for origin in &mut self.0 {
+                if origin.signal == SIGWINCH {
+                    // Whoever shares our terminal has been told by it.
+                    commands.iter().filter_map(|leash| leash.size.as_ref()).for_each(Size::follow);
+                    continue;
+                }
                 let is_key = matches!(origin.signal, SIGINT | SIGQUIT) && origin.cause == Cause::Kernel;
                 if !is_key && let Some(signal) = Signal::from_named_raw(origin.signal) {
                     commands.iter().for_each(|leash| leash.send(signal));

@@ -1,12 +1,15 @@
 //! What this machine tells: its name, its processes, and the repository around a directory.
 
 mod exec;
+pub(crate) mod mux;
 mod process;
 mod repo;
+mod terminal;
 
 pub(crate) use exec::{Ended, Job, Leash, Signals};
-pub(crate) use process::{is_alive, process};
+pub(crate) use process::{is_alive, process, variable_of};
 pub(crate) use repo::{Tree, detect, detect_tree};
+pub(crate) use terminal::enter as enter_terminal;
 
 /// The name of this machine.
 pub(crate) fn name() -> String {

@@ -1,6 +1,8 @@
 //! Processes of this machine, told from others that had the same number before.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 use pensa_core::run::Process;
 use rustix::process::{Pid, test_kill_process};
@@ -32,6 +34,16 @@ fn born(pid: i64) -> Option<String> {
     let state = fields.next()?;
     let ticks = fields.nth(18)?;
     (!matches!(state, "Z" | "X" | "x")).then(|| format!("{} {ticks}", boot.trim()))
+}
+
+/// A variable of the environment in which a process of this user began.
+pub(crate) fn variable_of(process: &Process, name: &str) -> Option<OsString> {
+    let bytes = fs::read(format!("/proc/{}/environ", process.pid)).ok()?;
+    let mut values = bytes.split(|byte| *byte == 0).filter_map(|pair| {
+        let value = pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+        Some(OsStr::from_bytes(value).to_owned())
+    });
+    values.next().filter(|value| !value.is_empty() && is_alive(process))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod hooks_prek;
 mod hooks_world;
 mod hostile;
 mod import_from;
+mod interactive;
 mod leases;
 mod recovery;
 mod remotes;
@@ -31,6 +32,7 @@ mod typing;
 mod undo;
 mod upgrade;
 mod views;
+mod windows;
 
 use pensa_testkit::Sandbox;
 

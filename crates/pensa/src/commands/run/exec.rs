@@ -4,6 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
@@ -19,7 +20,7 @@ use pensa_core::run::{HarnessName, Run, RunStatus};
 use pensa_core::{Code, Error, Result, Span};
 use rustix::process::Signal;
 
-use super::{labels, settle};
+use super::{labels, settle, window};
 use crate::cli::{Options, RunExec};
 use crate::commands::stdin;
 use crate::connect::{self, Home};
@@ -34,7 +35,9 @@ const LOOK: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(super) fn run(options: &Options, output: Output, args: RunExec) -> Result<()> {
-    let RunExec { mut launch, labels: given, instances, ttl, close, command } = args;
+    let RunExec { mut launch, labels: given, instances, ttl, close, mux, wait, command } = args;
+    // Before anything is recorded: there is nothing to open a window in.
+    mux.map_or(Ok(()), host::mux::must_be_there)?;
     stdin::fill(&mut launch.prompt)?;
     launch.labels = labels(given);
     launch.command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -53,13 +56,26 @@ pub(super) fn run(options: &Options, output: Output, args: RunExec) -> Result<()
     if let Some(id) = &claim {
         client.call(&claimed(id, ttl))?;
     }
-    let ended = supervise(options, output, &home, &client, &launch, &command, ttl, instances);
+    let watch = Watch { options, output, home: &home, client: &client, ttl, is_alone: instances == 1 };
+    if let Some(mux) = mux {
+        let opened = window::open(&watch, mux, &launch, &command, instances, close);
+        if let Some(id) = claim.as_ref().filter(|_| opened.is_err()) {
+            give_back(&client, output, id, false, close);
+        }
+        return window::told(&watch, &opened?, wait);
+    }
+    let ended = supervise(&watch, &launch, &command, instances);
     let is_success = ended.as_ref().is_ok_and(|ended| ended.is_success());
     if let Some(id) = &claim {
         give_back(&client, output, id, is_success, close);
     }
     // Ending this process leaves nothing to be closed.
     drop(client);
+    end_as(output, ended)
+}
+
+/// Ends this process as the command did.
+pub(super) fn end_as(output: Output, ended: Result<Ended>) -> Result<()> {
     match ended {
         Ok(ended) => ended.repeat(),
         Err(error) if error.code == Code::NotFound => {
@@ -85,7 +101,7 @@ fn claimed(id: &IssueRef, ttl: Span) -> UpdateIssue {
 }
 
 /// What becomes of the claim: the agent may have given it back or closed the issue itself.
-fn give_back(client: &Client, output: Output, id: &IssueRef, is_success: bool, close: bool) {
+pub(super) fn give_back(client: &Client, output: Output, id: &IssueRef, is_success: bool, close: bool) {
     let done = match (is_success, close) {
         (true, true) => client.call(&Close { id: id.clone(), reason: None, force: false }).map(drop),
         (true, false) => Ok(()),
@@ -106,66 +122,79 @@ fn harness_of(command: &[OsString]) -> Option<HarnessName> {
 }
 
 /// One run and the command that it is about.
-struct Running {
+pub(super) struct Running {
     run: Run,
     job: Job,
 }
 
-#[expect(clippy::too_many_arguments, reason = "all that a run is made of, once")]
-fn supervise(
-    options: &Options,
-    output: Output,
-    home: &Home,
-    client: &Client,
-    launch: &Launch,
-    command: &[OsString],
-    ttl: Span,
-    instances: u16,
-) -> Result<Ended> {
+/// What whoever looks after runs needs for it.
+pub(super) struct Watch<'a> {
+    pub(super) options: &'a Options,
+    pub(super) output: Output,
+    pub(super) home: &'a Home,
+    pub(super) client: &'a Client,
+    /// How long a claim lasts without a sign of life.
+    pub(super) ttl: Span,
+    /// Whether the command has our terminal, if we have one, to itself.
+    pub(super) is_alone: bool,
+}
+
+fn supervise(watch: &Watch<'_>, launch: &Launch, command: &[OsString], instances: u16) -> Result<Ended> {
     let signals = Signals::caught();
     let mut all = Vec::new();
     for instance in 1..=instances {
-        match start(home, client, launch, command, instance) {
+        let started = record(watch, launch, false).and_then(|run| begin(watch, run, command, instance));
+        match started {
             Ok(running) => all.push(running),
             Err(error) => {
                 all.iter().for_each(|running: &Running| running.job.leash().send(Signal::TERM));
                 for running in all {
-                    finish(output, client, running);
+                    finish(watch, running);
                 }
                 return Err(error);
             }
         }
     }
+    Ok(look_after(watch, signals, all))
+}
+
+/// Waits for commands and keeps the records of them, however they end.
+pub(super) fn look_after(watch: &Watch<'_>, signals: io::Result<Signals>, all: Vec<Running>) -> Ended {
     let leashes: Vec<Leash> = all.iter().map(|running| running.job.leash()).collect();
     match signals {
         Ok(signals) => signals.pass_to(leashes),
-        Err(e) => output.warning(&format!("signals will not reach the command: {e}")),
+        Err(e) => watch.output.warning(&format!("signals will not reach the command: {e}")),
     }
-    let keeper = Keeper::begin(options, home, &all, launch.issue.clone(), ttl);
-    let ended: Vec<Ended> = all.into_iter().map(|running| finish(output, client, running)).collect();
+    let keeper = Keeper::begin(watch, &all);
+    let ended: Vec<Ended> = all.into_iter().map(|running| finish(watch, running)).collect();
     keeper.end();
-    Ok(ended.iter().copied().find(|ended| !ended.is_success()).unwrap_or(Ended::Exit(0)))
+    ended.iter().copied().find(|ended| !ended.is_success()).unwrap_or(Ended::Exit(0))
 }
 
-fn start(home: &Home, client: &Client, launch: &Launch, command: &[OsString], instance: u16) -> Result<Running> {
-    let logs = home.private_dir("runs")?;
+/// Records a run that this process looks after, at least until its command runs.
+pub(super) fn record(watch: &Watch<'_>, launch: &Launch, created: bool) -> Result<Run> {
+    let logs = watch.home.private_dir("runs")?;
     let log_dir = logs.to_str().ok_or_else(|| Error::invalid(format!("not UTF-8: {}", logs.display())))?.to_owned();
-    let run = client.call(&Start {
+    watch.client.call(&Start {
         launch: launch.clone(),
-        created: false,
+        created,
         host: Some(host::name()),
         agent: None,
         supervisor: Some(host::process(std::process::id())),
         log_path: None,
         log_dir: Some(log_dir),
-    })?;
+    })
+}
+
+/// Starts the command of a run, or records that it could not be.
+pub(super) fn begin(watch: &Watch<'_>, run: Run, command: &[OsString], instance: u16) -> Result<Running> {
     let begun = log(&run).and_then(|log| {
         let mut child = Command::new(&command[0]);
-        child.args(&command[1..]).env("PN_RUN", run.id.as_str()).env("PN_ACTOR", client.actor());
+        child.args(&command[1..]).env("PN_RUN", run.id.as_str()).env("PN_ACTOR", watch.client.actor());
         child.env("PN_INSTANCE", instance.to_string());
-        home.tell(&mut child);
-        Job::start(&mut child, log).map_err(|e| {
-            let code = if e.kind() == std::io::ErrorKind::NotFound { Code::NotFound } else { Code::InvalidInput };
+        watch.home.tell(&mut child);
+        Job::start(&mut child, log, watch.is_alone).map_err(|e| {
+            let code = if e.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::InvalidInput };
             Error::new(code, format!("cannot run {}: {e}", command[0].to_string_lossy()))
         })
     });
@@ -174,7 +203,7 @@ fn start(home: &Home, client: &Client, launch: &Launch, command: &[OsString], in
         Err(error) => {
             let mut end = over(&run, RunStatus::Failed);
             end.reason = Some(error.message.clone());
-            client.call(&end)?;
+            watch.client.call(&end)?;
             Err(error)
         }
     }
@@ -186,12 +215,12 @@ fn log(run: &Run) -> Result<File> {
     opened.map_err(|e| Error::internal(format!("cannot write {}: {e}", path.display())))
 }
 
-fn over(run: &Run, status: RunStatus) -> Finish {
+pub(super) fn over(run: &Run, status: RunStatus) -> Finish {
     Finish { id: (&run.id).into(), status, exit_code: None, signal: None, reason: None, agent: None }
 }
 
 /// Waits for a command and records how it ended. Whatever goes wrong with that, the command has ended so.
-fn finish(output: Output, client: &Client, running: Running) -> Ended {
+fn finish(watch: &Watch<'_>, running: Running) -> Ended {
     let Running { run, job } = running;
     let process = job.process.clone();
     let ended = job.wait().unwrap_or(Ended::Exit(1));
@@ -201,10 +230,10 @@ fn finish(output: Output, client: &Client, running: Running) -> Ended {
         Ended::Signal(signal) => end.signal = Some(signal.into()),
     }
     end.agent = Some(process);
-    match client.call(&end) {
+    match watch.client.call(&end) {
         // It was cancelled, which is why it ended.
         Err(e) if e.code == Code::InvalidStatusTransition => {}
-        Err(e) => output.warning(&format!("how {} ended was not recorded: {}", run.id, e.message)),
+        Err(e) => watch.output.warning(&format!("how {} ended was not recorded: {}", run.id, e.message)),
         Ok(_) => {}
     }
     ended
@@ -218,10 +247,11 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn begin(options: &Options, home: &Home, all: &[Running], issue: Option<IssueRef>, ttl: Span) -> Self {
+    fn begin(watch: &Watch<'_>, all: &[Running]) -> Self {
         let (stop, stopped) = mpsc::channel();
         let runs = all.iter().map(|it| (it.run.clone(), it.job.process.clone(), it.job.leash())).collect::<Vec<_>>();
-        let (options, home) = (options.clone(), home.clone());
+        let issue = all.iter().find_map(|it| it.run.issue_id.as_ref()).map(IssueRef::from);
+        let (options, home, ttl) = (watch.options.clone(), watch.home.clone(), watch.ttl);
         let thread = thread::spawn(move || {
             if stopped.recv_timeout(SHORT) != Err(mpsc::RecvTimeoutError::Timeout) {
                 return;

@@ -1,17 +1,19 @@
 //! `pn run`: what needs this machine is done here, the rest is passed on.
 
+mod attach;
 mod exec;
 mod logs;
+mod window;
 
 use pensa_client::Client;
 use pensa_core::ops::run::{Finish, List, Show};
 use pensa_core::run::{Labels, Run as Record, RunStatus};
-use pensa_core::{Code, Result};
+use pensa_core::{Code, Error, Result};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::agent::pass_on;
 use super::stdin;
-use crate::cli::{Label, Options, Run, RunCancel, RunStart};
+use crate::cli::{Label, Options, Run, RunCancel, RunStart, RunTerminal};
 use crate::output::Output;
 use crate::{connect, host};
 
@@ -27,6 +29,9 @@ pub(super) fn run(options: &Options, output: Output, command: Run) -> Result<()>
         Run::Show(op) => settled(options, |client| output.answer(&client.call(&op)?)),
         Run::Logs(args) => settled(options, |client| logs::print(client, &args)),
         Run::Events(op) => settled(options, |client| output.answer(&client.call(&op)?)),
+        Run::Attach(args) => settled(options, |client| attach::run(client, &args)),
+        Run::Terminal(args) => Err(terminal(&args)),
+        Run::Window(args) => window::inside(options, output, &args),
         Run::Cancel(args) => settled(options, |client| cancel(client, output, &args)),
     }
 }
@@ -63,9 +68,16 @@ pub(crate) fn settle(client: &Client) -> Result<()> {
                 Err(e) if e.code == Code::InvalidStatusTransition => {}
                 other => drop(other?),
             }
+            window::forget(&run);
         }
     }
     Ok(())
+}
+
+/// Becomes a command on a terminal of its own. Whoever started this hears why it could not.
+fn terminal(args: &RunTerminal) -> Error {
+    let failure = host::enter_terminal(std::process::Command::new(&args.command[0]).args(&args.command[1..]));
+    Error::internal(format!("cannot run {}: {failure}", args.command[0].to_string_lossy()))
 }
 
 fn labels(given: Vec<Label>) -> Labels {

@@ -1,0 +1,42 @@
+//! `pn run attach`: becomes the multiplexer that shows the window of a run.
+
+use std::io::{self, IsTerminal};
+use std::os::unix::process::CommandExt;
+
+use pensa_client::Client;
+use pensa_core::ops::run::Show;
+use pensa_core::run::Run;
+use pensa_core::{Code, Error, Result};
+
+use crate::cli::RunAttach;
+use crate::host::{self, mux};
+
+pub(super) fn run(client: &Client, args: &RunAttach) -> Result<()> {
+    let run = client.call(&Show { id: args.id.clone() })?;
+    let kind = run.mux.multiplexer_kind.ok_or_else(|| {
+        let message = format!("{} is in no window of a terminal multiplexer", run.id);
+        Error::new(Code::Unsupported, message).hint("runs of pn run exec --mux are")
+    })?;
+    if run.status.is_over() {
+        let message = format!("{} has {}, and its window is gone", run.id, run.status);
+        return Err(Error::new(Code::InvalidStatusTransition, message).hint(format!("see pn run logs {}", run.id)));
+    }
+    let here = host::name();
+    if let Some(host) = run.host.as_ref().filter(|host| **host != here) {
+        let message = format!("the window of {} is on {host}, and this is {here}", run.id);
+        return Err(Error::new(Code::Unsupported, message).hint("attach to it there"));
+    }
+    mux::must_be_there(kind)?;
+    let theirs = |name: &str| run.supervisor.as_ref().and_then(|process| host::variable_of(process, name));
+    let mut line = mux::attach(&run.mux, &|name| std::env::var_os(name), &theirs).ok_or_else(|| unknown(&run))?;
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err(Error::new(Code::Unsupported, "attaching needs a terminal")
+            .hint(format!("pn run logs -f {} shows the output without one", run.id)));
+    }
+    Err(Error::internal(format!("cannot run {}: {}", kind.as_str(), line.exec())))
+}
+
+fn unknown(run: &Run) -> Error {
+    Error::new(Code::NotFound, format!("which window {} is in is not known", run.id))
+        .hint(format!("pn run logs -f {} shows its output", run.id))
+}
