@@ -10,7 +10,7 @@ mod file;
 mod merge;
 mod tombstone;
 
-pub use collection::{COLLECTIONS, COMMENTS, Collection, DEPS, ISSUES, Noun, Record, TOMBSTONES};
+pub use collection::{COLLECTIONS, COMMENTS, Collection, DEPS, ISSUES, Name, Noun, Record, TOMBSTONES};
 pub use conflict::{Conflict, ConflictId};
 pub use file::{Line, MergedFile, bad_line, lines, merge_files};
 pub use merge::{Clash, Merged};
