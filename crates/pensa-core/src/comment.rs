@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::id::{CommentId, IssueId};
 use crate::issue::Extra;
-use crate::sync::Noun;
+use crate::sync::{Name, Noun};
 use crate::text;
 use crate::time::Timestamp;
 
@@ -27,5 +27,17 @@ impl Noun for Comment {
     fn adopt(self) -> Result<Self> {
         text::fits_block("comment", &self.text)?;
         Ok(self)
+    }
+
+    fn name(&self) -> Name {
+        Name { key: self.id.to_string(), birth: Some(self.created_at) }
+    }
+
+    fn changed_at(&self) -> Option<Timestamp> {
+        None
+    }
+
+    fn extra(&self) -> &Extra {
+        &self.extra
     }
 }

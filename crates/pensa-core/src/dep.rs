@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::id::IssueId;
 use crate::issue::{Extra, IssueType, Priority, Status};
-use crate::sync::Noun;
+use crate::sync::{Name, Noun};
+use crate::time::Timestamp;
 
 /// `issue_id` can't start before `depends_on_id` is closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +36,18 @@ impl Noun for Dep {
             return Err(Error::invalid("an issue cannot wait for itself"));
         }
         Ok(self)
+    }
+
+    fn name(&self) -> Name {
+        Name { key: self.key(), birth: None }
+    }
+
+    fn changed_at(&self) -> Option<Timestamp> {
+        None
+    }
+
+    fn extra(&self) -> &Extra {
+        &self.extra
     }
 }
 

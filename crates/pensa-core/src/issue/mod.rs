@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::comment::Comment;
 use crate::error::{Error, Result};
 use crate::id::IssueId;
-use crate::sync::Noun;
+use crate::sync::{Name, Noun};
 use crate::text;
 use crate::time::{Span, Timestamp};
 
@@ -154,6 +154,18 @@ const RESERVED: [&str; 3] = ["deps", "comments", "similar"];
 impl Noun for Issue {
     fn adopt(self) -> Result<Self> {
         self.adopt()
+    }
+
+    fn name(&self) -> Name {
+        Name { key: self.id.to_string(), birth: Some(self.created_at) }
+    }
+
+    fn changed_at(&self) -> Option<Timestamp> {
+        Some(self.updated_at)
+    }
+
+    fn extra(&self) -> &Extra {
+        &self.extra
     }
 }
 

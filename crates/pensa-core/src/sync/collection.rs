@@ -1,6 +1,7 @@
 //! The collections that git carries. A new noun is one more entry here and one in the engine.
 
 use std::fmt;
+use std::rc::Rc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,9 +10,10 @@ use serde_json::{Map, Value};
 use crate::comment::Comment;
 use crate::dep::Dep;
 use crate::error::{Code, Error, Result};
-use crate::issue::Issue;
+use crate::issue::{Extra, Issue};
 use crate::json;
 use crate::sync::Tombstone;
+use crate::time::Timestamp;
 
 /// A record of any collection, with every field it has, known or not.
 pub type Record = Map<String, Value>;
@@ -25,6 +27,33 @@ const FORMAT_FIELD: &str = "schema_version";
 pub trait Noun: Serialize + DeserializeOwned {
     /// The same as it is stored, its fields in step with each other; or why it can't be stored.
     fn adopt(self) -> Result<Self>;
+
+    /// What tells it from others, as its collection says of records.
+    fn name(&self) -> Name;
+
+    /// How new it is, as its collection says of records.
+    fn changed_at(&self) -> Option<Timestamp>;
+
+    /// Fields that this version does not know.
+    fn extra(&self) -> &Extra;
+}
+
+/// What tells a record from all others: its key, and its birth where two may have the same key by chance.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name {
+    pub key: String,
+    pub birth: Option<Timestamp>,
+}
+
+/// A line that was read, and what can be told of it without its fields.
+#[derive(Debug)]
+pub(super) struct Form {
+    pub(super) name: Rc<Name>,
+    pub(super) changed_at: Option<Timestamp>,
+    /// Whether this version knows all its fields.
+    pub(super) is_plain: bool,
+    /// The line as it is written here.
+    pub(super) line: Vec<u8>,
 }
 
 /// What a file's records are called, how they are told apart and ordered, and what belongs together in them.
@@ -48,6 +77,7 @@ pub struct Collection {
     /// Whether it matters to anybody that two versions disagreed.
     pub(super) quiet: bool,
     read: fn(&[u8]) -> Result<Record>,
+    form: fn(&[u8]) -> Result<Form>,
     write: fn(Record) -> Result<Vec<u8>>,
 }
 
@@ -68,6 +98,7 @@ pub static ISSUES: Collection = Collection {
     latest: &[],
     quiet: false,
     read: read::<Issue>,
+    form: form::<Issue>,
     write: write::<Issue>,
 };
 
@@ -82,6 +113,7 @@ pub static DEPS: Collection = Collection {
     latest: &[],
     quiet: false,
     read: read::<Dep>,
+    form: form::<Dep>,
     write: write::<Dep>,
 };
 
@@ -96,6 +128,7 @@ pub static COMMENTS: Collection = Collection {
     latest: &[],
     quiet: false,
     read: read::<Comment>,
+    form: form::<Comment>,
     write: write::<Comment>,
 };
 
@@ -111,6 +144,7 @@ pub static TOMBSTONES: Collection = Collection {
     latest: &["restored_at"],
     quiet: true,
     read: read::<Tombstone>,
+    form: form::<Tombstone>,
     write: write::<Tombstone>,
 };
 
@@ -131,6 +165,11 @@ impl Collection {
     /// The record in a line, as it would be stored.
     pub fn read(&self, line: &[u8]) -> Result<Record> {
         (self.read)(line)
+    }
+
+    /// The same as far as it can be told without taking the record apart, which is most of the work.
+    pub(super) fn form(&self, line: &[u8]) -> Result<Form> {
+        (self.form)(line)
     }
 
     /// A record as a line, without the line end.
@@ -185,11 +224,25 @@ fn text<'r>(record: &'r Record, field: &str) -> &'r str {
 }
 
 fn read<N: Noun>(line: &[u8]) -> Result<Record> {
-    let noun: N = serde_json::from_slice(line).map_err(|e| not_a_record(line, e))?;
-    match serde_json::to_value(noun.adopt()?).map_err(Error::internal)? {
-        Value::Object(record) => check_format(record),
+    match serde_json::to_value(parse::<N>(line)?).map_err(Error::internal)? {
+        Value::Object(record) => Ok(record),
         _ => Err(Error::invalid("it is not an object")),
     }
+}
+
+fn form<N: Noun>(line: &[u8]) -> Result<Form> {
+    let noun: N = parse(line)?;
+    let mut written = Vec::with_capacity(line.len());
+    json::write_line(&mut written, &noun)?;
+    let (changed_at, is_plain) = (noun.changed_at(), noun.extra().is_empty());
+    Ok(Form { name: Rc::new(noun.name()), changed_at, is_plain, line: written })
+}
+
+fn parse<N: Noun>(line: &[u8]) -> Result<N> {
+    let noun: N = serde_json::from_slice(line).map_err(|e| not_a_record(line, e))?;
+    let noun = noun.adopt()?;
+    check_format(noun.extra())?;
+    Ok(noun)
 }
 
 fn write<N: Noun>(record: Record) -> Result<Vec<u8>> {
@@ -201,19 +254,19 @@ fn write<N: Noun>(record: Record) -> Result<Vec<u8>> {
 
 /// What a line of a later form lacks may well be what this version asks for, so its form is looked at first.
 fn not_a_record(line: &[u8], error: serde_json::Error) -> Error {
-    match serde_json::from_slice::<Record>(line).map(check_format) {
+    match serde_json::from_slice::<Record>(line).map(|record| check_format(&record)) {
         Ok(Err(newer)) => newer,
         _ => Error::invalid(error.to_string()),
     }
 }
 
-fn check_format(record: Record) -> Result<Record> {
+fn check_format(record: &Record) -> Result<()> {
     match record.get(FORMAT_FIELD).and_then(Value::as_u64) {
         Some(format) if format > FORMAT => Err(Error::new(
             Code::NewerSchema,
             format!("it was written by a newer Pensa (form {format}, this one knows {FORMAT})"),
         )
         .hint("update pn; nothing was imported")),
-        _ => Ok(record),
+        _ => Ok(()),
     }
 }

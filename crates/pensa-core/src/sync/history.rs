@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
-use crate::sync::file::{bad_line, is_marker, lines, marker};
+use crate::sync::file::{bad_line, lines, refuse_marker};
 
 pub const EVENTS_FILE: &str = "events.jsonl";
 
@@ -25,12 +25,8 @@ struct Event<'a> {
 pub fn united(path: &Path, files: &[&[u8]]) -> Result<Vec<u8>> {
     let mut all = BTreeSet::new();
     for line in files.iter().flat_map(|file| lines(file)) {
-        let event = if is_marker(line.text) {
-            Err(marker())
-        } else {
-            serde_json::from_slice::<Event<'_>>(line.text).map_err(|e| Error::invalid(e.to_string()))
-        };
-        let event = event.map_err(|why| bad_line(path, line.number, why))?;
+        let read = |()| serde_json::from_slice::<Event<'_>>(line.text).map_err(|e| Error::invalid(e.to_string()));
+        let event = refuse_marker(line).and_then(read).map_err(|why| bad_line(path, line.number, why))?;
         all.insert((event.created_at, line.text));
     }
     let mut bytes = Vec::new();

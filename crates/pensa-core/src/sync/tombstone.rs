@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::id;
 use crate::issue::Extra;
-use crate::sync::collection::Noun;
+use crate::sync::collection::{Name, Noun};
 use crate::time::Timestamp;
 
 /// A record that was deleted.
@@ -55,5 +55,17 @@ impl Noun for Tombstone {
             }
         }
         Ok(self)
+    }
+
+    fn name(&self) -> Name {
+        Name { key: format!("{} {}", self.collection, self.id), birth: None }
+    }
+
+    fn changed_at(&self) -> Option<Timestamp> {
+        Some(self.deleted_at)
+    }
+
+    fn extra(&self) -> &Extra {
+        &self.extra
     }
 }
