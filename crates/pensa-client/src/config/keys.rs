@@ -3,6 +3,7 @@
 //! Where their values come from is left to [`Config`](super::Config).
 
 use pensa_core::run::{HarnessName, RuntimeName};
+use pensa_core::snapshot::Provider;
 use pensa_core::{Error, Result, text};
 
 use crate::http;
@@ -71,8 +72,16 @@ pub const RUN_RUNTIME: Key = Key {
     alias: None,
 };
 
+pub const SNAPSHOT_PROVIDER: Key = Key {
+    name: "snapshot.provider",
+    about: "what takes snapshots: git, copy, btrfs, zfs or overlay",
+    kind: Kind::Text(|name| name.parse::<Provider>().map(drop)),
+    default: None,
+    alias: None,
+};
+
 /// All of them, by name.
-pub const KEYS: [Key; 5] = [ACTOR, EXPORT_EVENTS, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME];
+pub const KEYS: [Key; 6] = [ACTOR, EXPORT_EVENTS, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER];
 
 impl Key {
     pub fn find(name: &str) -> Option<&'static Key> {

@@ -9,6 +9,7 @@ mod trust;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use pensa_core::{Code, Error, Result};
 use serde::Serialize;
@@ -16,7 +17,9 @@ use toml_edit::{Document, Item, TableLike};
 
 use crate::toml_file::{Nature, TomlFile, line_of};
 
-pub use keys::{ACTOR, EXPORT_EVENTS, KEYS, Key, Kind, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, Value};
+pub use keys::{
+    ACTOR, EXPORT_EVENTS, KEYS, Key, Kind, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, Value,
+};
 pub use trust::{Trusted, Trusts};
 
 /// Who can say what a setting is, the strongest first.
@@ -225,6 +228,15 @@ impl Config {
     /// A text setting.
     pub fn text(&self, key: &Key) -> Result<Option<String>> {
         Ok(self.get(key)?.map(|setting| setting.value.to_string()))
+    }
+
+    /// A text setting as what it means.
+    pub fn parsed<T: FromStr<Err = Error>>(&self, key: &Key) -> Result<Option<T>> {
+        let parse = |setting: Setting| {
+            let parsed = setting.value.to_string().parse();
+            parsed.map_err(|e: Error| e.within(format_args!("{}: {}", setting.origin, setting.key)))
+        };
+        self.get(key)?.map(parse).transpose()
     }
 
     /// Whether something is switched on.

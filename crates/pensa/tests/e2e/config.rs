@@ -85,7 +85,7 @@ fn the_strongest_layer_counts_and_its_origin_is_told() {
     let list = pn.pn(["config", "list"]).without_env("PN_ACTOR").ok_json();
     assert_eq!(list, json!([{"key": "actor", "value": "local"}]));
     let all = pn.pn(["config", "list", "--all", "-q"]).ok();
-    assert_eq!(all, "actor\nexport.events\nremote-server\nrun.harness\nrun.runtime\n");
+    assert_eq!(all, "actor\nexport.events\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\n");
 }
 
 #[test]
@@ -296,4 +296,22 @@ fn the_token_of_a_remote_goes_to_its_address_once_that_is_trusted() {
         pn.pn(["list"]).ok();
         pn.pn(["trust", "--revoke"]).ok();
     }
+}
+
+#[test]
+fn runs_and_snapshots_are_as_the_settings_have_them_unless_told_otherwise() {
+    let pn = crate::sandbox();
+    pn.git_init();
+    for (key, value) in [("run.harness", "codex@3"), ("run.runtime", "docker"), ("snapshot.provider", "copy")] {
+        pn.pn(["config", "set", "--user", key, value]).ok();
+    }
+    let started = pn.pn(["run", "start"]).ok_json();
+    assert_eq!((&started["harness"], &started["runtime"]), (&json!("codex@3"), &json!("docker")));
+    let told = pn.pn(["run", "start", "--harness", "claude-code@2.1"]).ok_json();
+    assert_eq!(told["harness"], "claude-code@2.1");
+    pn.pn(["run", "exec", "--", "true"]).ok();
+    assert_eq!(pn.pn(["run", "list", "--status", "succeeded"]).ok_json()[0]["harness"], "codex@3");
+    assert_eq!(pn.pn(["snapshot", "create"]).ok_json()["provider"], "copy");
+    assert_eq!(pn.pn(["snapshot", "create", "--provider", "git"]).ok_json()["provider"], "git");
+    pn.pn(["config", "set", "snapshot.provider", "tape"]).fails("invalid_input");
 }

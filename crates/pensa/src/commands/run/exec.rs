@@ -20,7 +20,7 @@ use pensa_core::run::{HarnessName, Run, RunStatus};
 use pensa_core::{Code, Error, Result, Span};
 use rustix::process::Signal;
 
-use super::{labels, settle, window};
+use super::{as_set, labels, settle, window};
 use crate::cli::{Options, RunExec};
 use crate::commands::stdin;
 use crate::connect::{self, Home};
@@ -41,6 +41,7 @@ pub(super) fn run(options: &Options, output: Output, args: RunExec) -> Result<()
     stdin::fill(&mut launch.prompt)?;
     launch.labels = labels(given);
     launch.command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    as_set(options, &mut launch)?;
     launch.harness = launch.harness.or_else(|| harness_of(&command));
     launch.instances = Some(i64::from(instances));
     if launch.repo.is_none() {

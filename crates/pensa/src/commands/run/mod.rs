@@ -6,7 +6,8 @@ mod logs;
 mod window;
 
 use pensa_client::Client;
-use pensa_core::ops::run::{Finish, List, Show};
+use pensa_client::config::{RUN_HARNESS, RUN_RUNTIME};
+use pensa_core::ops::run::{Finish, Launch, List, Show};
 use pensa_core::run::{Labels, Run as Record, RunStatus};
 use pensa_core::{Code, Error, Result};
 use rustix::process::{Pid, Signal, kill_process};
@@ -84,9 +85,22 @@ fn labels(given: Vec<Label>) -> Labels {
     given.into_iter().map(|Label(name, value)| (name, value)).collect()
 }
 
+/// What a launch does not say is as the settings have it.
+fn as_set(options: &Options, launch: &mut Launch) -> Result<()> {
+    let config = connect::config(options)?;
+    if launch.harness.is_none() {
+        launch.harness = config.parsed(&RUN_HARNESS)?;
+    }
+    if launch.runtime.is_none() {
+        launch.runtime = config.parsed(&RUN_RUNTIME)?;
+    }
+    Ok(())
+}
+
 fn start(options: &Options, output: Output, args: RunStart) -> Result<()> {
     let RunStart { mut op, labels: given, pid } = args;
     stdin::fill(&mut op.launch.prompt)?;
+    as_set(options, &mut op.launch)?;
     op.launch.labels = labels(given);
     if op.launch.repo.is_none() {
         op.launch.seen = Some(host::detect(&connect::cwd()?)?);

@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 
 use pensa_client::Client;
+use pensa_client::config::SNAPSHOT_PROVIDER;
 use pensa_core::id::{RepoRef, SnapshotId, SnapshotRef};
 use pensa_core::ops::snapshot::{Create, Delete, Deleted, List, Restore, Show};
 use pensa_core::ops::store::Info;
@@ -54,7 +55,12 @@ pub(super) fn run(options: &Options, output: Output, command: Snapshot) -> Resul
     match command {
         Snapshot::List(op) => pass_on(options, output, &op),
         Snapshot::Show(op) => pass_on(options, output, &op),
-        Snapshot::Create(args) => output.answer(&Desk::open(options, output)?.create(args)?),
+        Snapshot::Create(mut args) => {
+            if args.provider.is_none() {
+                args.provider = connect::config(options)?.parsed(&SNAPSHOT_PROVIDER)?;
+            }
+            output.answer(&Desk::open(options, output)?.create(args)?)
+        }
         Snapshot::Verify(args) => {
             let verified = Desk::open(options, output)?.verify(&args.id)?;
             output.answer(&verified)?;
