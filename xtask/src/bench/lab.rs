@@ -71,6 +71,13 @@ impl Lab {
         command
     }
 
+    /// Commands of a shell in a project.
+    pub(super) fn shell(&self, project: &Project, script: &str) -> Command {
+        let mut command = self.program("sh");
+        command.args(["-c", script]).current_dir(&project.dir);
+        command
+    }
+
     pub(super) fn bare(&self, answer: &Path) -> Command {
         let mut command = self.program(&self.bare);
         command.arg(answer);

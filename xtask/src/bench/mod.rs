@@ -17,6 +17,7 @@ mod processes;
 mod report;
 mod samples;
 mod server;
+mod snapshots;
 mod sqlite_session;
 mod team;
 mod transfer;
@@ -58,15 +59,17 @@ enum Group {
     Chain,
     Transfer,
     Agents,
+    Snapshots,
 }
 
 impl Group {
-    const ALL: [(&'static str, Group); 5] = [
+    const ALL: [(&'static str, Group); 6] = [
         ("local", Group::Local),
         ("server", Group::Server),
         ("chain", Group::Chain),
         ("transfer", Group::Transfer),
         ("agents", Group::Agents),
+        ("snapshots", Group::Snapshots),
     ];
 
     fn named(wanted: &str) -> Result<Self> {
@@ -153,6 +156,9 @@ fn measure(lab: &Lab, wanted: &Wanted, plan: &Plan) -> Result<Vec<Row>> {
     if wanted.has(Group::Agents) {
         rows.extend(agents::rows(lab, plan)?);
         rows.extend(sqlite_session::rows(lab, plan)?);
+    }
+    if wanted.has(Group::Snapshots) {
+        rows.extend(snapshots::rows(lab, plan)?);
     }
     Ok(rows)
 }

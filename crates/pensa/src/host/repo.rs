@@ -114,7 +114,9 @@ fn remote(vcs: Vcs, root: &Path) -> Option<String> {
 
 fn git_remote(root: &Path) -> Option<String> {
     let mut git = Command::new("git");
-    GIT_SURROUNDINGS.iter().for_each(|name| drop(git.env_remove(name)));
+    for name in GIT_SURROUNDINGS {
+        git.env_remove(name);
+    }
     git.arg("-C").arg(root).args(["config", "--null", "--get-regexp", r"^remote\..*\.url$"]);
     let asked = git.stdin(Stdio::null()).stderr(Stdio::null()).output();
     let text = String::from_utf8(asked.ok()?.stdout).ok()?;

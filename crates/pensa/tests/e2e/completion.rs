@@ -38,7 +38,7 @@ fn bash_offers_the_ids_of_the_store() {
 }
 
 #[test]
-fn bash_offers_agents_and_sessions_where_they_are_meant() {
+fn bash_offers_agents_sessions_and_snapshots_where_they_are_meant() {
     let pn = crate::sandbox();
     let made = pn.pn(["agent", "create", "--type", "user"]).ok_json();
     let (agent, session) = (crate::steps::text(&made["id"]), crate::steps::text(&made["active_session_id"]));
@@ -48,6 +48,11 @@ fn bash_offers_agents_and_sessions_where_they_are_meant() {
         assert_eq!(offered(&pn, &words), std::slice::from_ref(&agent), "{words:?}");
     }
     assert_eq!(offered(&pn, &["pn", "session", "show", "se-"]), [session]);
+    pn.git_init();
+    let snapshot = crate::snapshots::take(&pn, &[]);
+    for words in [&["pn", "snapshot", "restore", "snap-"][..], &["pn", "snapshot", "create", "--parent", "snap-"]] {
+        assert_eq!(offered(&pn, words), std::slice::from_ref(&snapshot), "{words:?}");
+    }
     let bare = Sandbox::bare(crate::PN);
     assert!(!offered(&bare, &["pn", "agent", "show", "ag-"]).iter().any(|word| word.starts_with("ag-")));
     assert!(!bare.path("xdg/state").exists(), "whoever only types makes no store");

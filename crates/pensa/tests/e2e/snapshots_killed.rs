@@ -25,11 +25,11 @@ const CALLS: [(&str, usize); 11] = [
     ("wait4", 1),
 ];
 
-/// Runs what `run` makes, killed at a system call, then at a later one, and so on until it gets through. Only `pn` is
-/// killed: the programs that it has started go on.
-fn sweep(mut run: impl FnMut() -> Run, mut check: impl FnMut(&str, bool)) {
+/// Runs what `run` makes, killed at a system call, then at a later one, and so on until it gets through; `wider` steps
+/// make fewer kills. Only `pn` is killed: the programs that it has started go on.
+fn sweep(wider: usize, mut run: impl FnMut() -> Run, mut check: impl FnMut(&str, bool)) {
     let mut kills = 0;
-    for (call, stride) in CALLS {
+    for (call, stride) in CALLS.map(|(call, stride)| (call, stride * wider)) {
         for at in 0.. {
             let point = format!("{call} {}", 1 + at * stride);
             let inject = format!("inject={call}:signal=SIGKILL:when={}", 1 + at * stride);
@@ -94,6 +94,7 @@ fn create_killed_at_any_system_call_leaves_a_whole_snapshot_or_nothing() {
         let before = picture(&furnish(&pn));
         let base = take(&pn, &["--provider", provider]);
         sweep(
+            1,
             || snapshot(&pn, &["create", "--provider", provider]),
             |point, done| {
                 let ids = assert_agreed(&pn, &base, point);
@@ -112,6 +113,7 @@ fn delete_killed_at_any_system_call_leaves_a_whole_snapshot_or_nothing() {
         furnish(&pn);
         let base = take(&pn, &["--provider", provider]);
         sweep(
+            1,
             || {
                 let id = take(&pn, &["--provider", provider]);
                 snapshot(&pn, &["delete", &id])
@@ -134,6 +136,7 @@ fn restore_killed_at_any_system_call_can_be_done_again_or_taken_back() {
         let base = take(&pn, &["--provider", provider]);
         let messy = RefCell::new(good.clone());
         sweep(
+            3,
             || {
                 for (at, text) in [("committed.txt", "changed"), ("newer", "x"), ("src/deep/er/more", "y")] {
                     fs::write(root.join(at), text).expect("a file");

@@ -160,6 +160,37 @@ fn an_imported_id_that_could_harm_is_refused_and_nothing_changes(pn: &Sandbox) {
 }
 
 #[test]
+fn snapshots_of_a_tree_with_strange_names_are_told_without_harm() {
+    let pn = crate::sandbox();
+    pn.git_init();
+    let evil = "e\u{1b}[31mvil\u{202e}\u{9b}2J\u{e0041}";
+    let dir = pn.project().join(evil);
+    fs::create_dir_all(dir.join(".hg")).expect("made");
+    fs::write(dir.join(evil), "x").expect("written");
+    pn.tool(pn.command("mkfifo").arg(dir.join(format!("pipe {evil}"))));
+    for provider in ["git", "copy"] {
+        let at = |args: &[&str]| {
+            pn.pn([&["snapshot"], args].concat()).dir(if provider == "git" { pn.project() } else { dir.clone() })
+        };
+        let label = "e\u{202e}vil\u{e0041}";
+        let made = at(&["create", "--provider", provider, "--label", label, "--json"]).answer();
+        assert_harmless(provider, &made);
+        // A path that holds control characters is no path of a record.
+        let id = serde_json::from_str::<serde_json::Value>(&made.stdout)
+            .map_or_else(|_| "snap-none".to_owned(), |made| crate::steps::text(&made["id"]));
+        fs::write(dir.join(evil), "y").expect("written");
+        for args in
+            [&["list"][..], &["show", &id], &["verify", &id], &["restore", &id], &["show", evil], &["delete", &id]]
+        {
+            for form in [&[][..], &["--json"], &["-q"]] {
+                let all = [args, form].concat();
+                assert_harmless(&format!("{provider} {all:?}"), &at(&all).answer());
+            }
+        }
+    }
+}
+
+#[test]
 fn wrong_command_lines_and_strange_places_are_told_without_harm() {
     let pn = Sandbox::bare(crate::PN);
     let dir = pn.path(std::ffi::OsStr::from_bytes(b"e\x1b[31mvil\xe2\x80\xae"));

@@ -179,7 +179,7 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let prefixes = ["pn-", "ag-", "se-", "run-", "repo-", "har-", "rt-"];
+            let prefixes = ["pn-", "ag-", "se-", "run-", "repo-", "har-", "rt-", "snap-"];
             let hex = prefixes.into_iter().find_map(|prefix| kept.strip_prefix(prefix));
             let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
@@ -233,6 +233,14 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
             ("ana", vec!["run", "show", "run-none"], ""),
             ("ana", vec!["run", "start", "--repo", "nowhere"], ""),
             ("ana", vec!["run", "start", "--repo", &repo, "--harness", "a b"], ""),
+            ("ana", vec!["snapshot", "list"], ""),
+            ("ana", vec!["snapshot", "list", "--run", &run, "--repo", &repo, "-n", "1"], ""),
+            ("ana", vec!["snapshot", "list", "--run", "run-none"], ""),
+            ("ana", vec!["snapshot", "show", "snap-none"], ""),
+            ("ana", vec!["snapshot", "verify", "snap-none"], ""),
+            ("ana", vec!["snapshot", "restore", "snap-none"], ""),
+            ("ana", vec!["snapshot", "delete", "snap-none"], ""),
+            ("ana", vec!["snapshot", "create", "--repo", &repo], ""),
             ("ana", vec!["harness", "list"], ""),
             ("ana", vec!["runtime", "list"], ""),
             ("ana", vec!["kv", "set", "k", "v", "--scope", "project"], ""),
@@ -342,6 +350,48 @@ fn a_day_of_runs_is_the_same_embedded_through_the_daemon_and_through_a_server() 
         Transcript::new(|args: &[&str]| machine.pn(args)).script_of_runs()
     });
     assert_eq!(embedded, served);
+}
+
+#[test]
+fn snapshots_are_kept_here_and_recorded_on_a_server() {
+    for team in [Team::on_postgres(), Team::on_sqlite()] {
+        let [web, api] = ["web", "api"].map(|name| text(&team.project(name)["store_id"]));
+        let [agent, maintainer] = ["agent", "maintainer"].map(|role| team.token("web", role));
+        let other = team.token("api", "maintainer");
+        let server = team.serve();
+        team.machine.git_init();
+        let file = team.machine.project().join("file");
+        let pn = |token: &Token, args: &[&str]| {
+            team.through(&server, token, [&["snapshot"], args].concat()).dir(team.machine.project())
+        };
+        std::fs::write(&file, "one").expect("a file");
+        let taken = ["git", "copy"].map(|provider| pn(&agent, &["create", "--provider", provider]).ok_json());
+        for made in &taken {
+            let id = text(&made["id"]);
+            std::fs::write(&file, "two").expect("a file");
+            pn(&other, &["restore", &id]).fails("not_found");
+            pn(&agent, &["delete", &id]).fails("forbidden");
+            assert_eq!(pn(&agent, &["verify", &id]).ok_json()["ok"], true, "what may not be deleted is there");
+            pn(&agent, &["restore", &id]).ok();
+            assert_eq!(std::fs::read_to_string(&file).expect("a file"), "one");
+        }
+        let content = std::path::PathBuf::from(text(&taken[1]["path"]));
+        // What a killed command left behind, which only the store it was meant for can tell anything about.
+        let note = content.with_file_name(".note.snap-00000001");
+        let left = content.with_file_name("snap-00000001");
+        std::fs::create_dir(&left).expect("a directory");
+        for (store_id, stays) in [(&api, true), (&web, false)] {
+            let about = json!({"id": "snap-00000001", "store_id": store_id, "host": taken[1]["host"],
+                "provider": "copy", "root": taken[1]["root"]});
+            std::fs::write(&note, about.to_string()).expect("a note");
+            pn(&agent, &["verify", &text(&taken[0]["id"])]).ok();
+            assert_eq!((note.exists(), left.exists()), (stays, stays));
+        }
+        let all = elements(&pn(&agent, &["list"]).ok_json());
+        assert_eq!((all.len(), elements(&pn(&other, &["list"]).ok_json()).len()), (4, 0));
+        all.iter().for_each(|one| drop(pn(&maintainer, &["delete", &text(&one["id"])]).ok()));
+        assert!(!content.exists() && team.machine.git(["for-each-ref", "refs/pensa"]).is_empty());
+    }
 }
 
 fn compare(script: impl Fn(Pn<'_>) -> Vec<String>) {

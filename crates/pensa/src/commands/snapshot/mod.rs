@@ -147,6 +147,9 @@ impl Desk {
             Some(repo) => host::detect_tree(&self.root_of(repo)?)?,
             None => host::detect_tree(&connect::cwd()?)?,
         };
+        // What could not be recorded is not taken either.
+        seen.checked()?;
+        text::line("the path of the tree", &utf8(&tree)?)?;
         let provider = choose(provider, seen.vcs, &tree)?;
         let parent = match parent {
             Some(id) => Some(self.client.call(&Show { id })?),
