@@ -45,7 +45,7 @@ fn kill_after(mut child: Child, delay: Duration) -> Vec<Value> {
 
 /// The store opens and is healthy.
 #[track_caller]
-fn assert_sound(pn: &Sandbox) {
+pub(crate) fn assert_sound(pn: &Sandbox) {
     let report = pn.pn(["doctor"]).ok_json();
     assert!(elements(&report["findings"]).iter().all(|finding| finding["severity"] != "error"), "{report}");
 }
@@ -147,7 +147,7 @@ fn create_until_refused(pn: &Sandbox, url: &str) -> Vec<String> {
 }
 
 /// The system calls by which files change or an answer is given.
-const CALLS: [&str; 12] = [
+pub(crate) const CALLS: [&str; 12] = [
     "pwrite64",
     "write",
     "fsync",
@@ -164,7 +164,12 @@ const CALLS: [&str; 12] = [
 
 /// Runs what `run` makes, killed at its first system call of this kind, then `stride` calls later, and so on until
 /// it gets through. Tells how often it was killed.
-fn sweep(call: &str, stride: usize, mut run: impl FnMut(&str) -> Run, mut check: impl FnMut(&str, bool)) -> usize {
+pub(crate) fn sweep(
+    call: &str,
+    stride: usize,
+    mut run: impl FnMut(&str) -> Run,
+    mut check: impl FnMut(&str, bool),
+) -> usize {
     let mut kills = 0;
     loop {
         let nth = 1 + kills * stride;
