@@ -15,6 +15,7 @@ mod load;
 mod machine;
 mod processes;
 mod report;
+mod runs;
 mod samples;
 mod server;
 mod sqlite_session;
@@ -58,15 +59,17 @@ enum Group {
     Chain,
     Transfer,
     Agents,
+    Runs,
 }
 
 impl Group {
-    const ALL: [(&'static str, Group); 5] = [
+    const ALL: [(&'static str, Group); 6] = [
         ("local", Group::Local),
         ("server", Group::Server),
         ("chain", Group::Chain),
         ("transfer", Group::Transfer),
         ("agents", Group::Agents),
+        ("runs", Group::Runs),
     ];
 
     fn named(wanted: &str) -> Result<Self> {
@@ -153,6 +156,9 @@ fn measure(lab: &Lab, wanted: &Wanted, plan: &Plan) -> Result<Vec<Row>> {
     if wanted.has(Group::Agents) {
         rows.extend(agents::rows(lab, plan)?);
         rows.extend(sqlite_session::rows(lab, plan)?);
+    }
+    if wanted.has(Group::Runs) {
+        rows.extend(runs::rows(lab, plan)?);
     }
     Ok(rows)
 }
