@@ -1,5 +1,6 @@
 //! From flags and environment to a handle on the store that is meant.
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -165,13 +166,16 @@ pub(crate) fn cwd() -> Result<PathBuf> {
 /// `--actor` or `PN_ACTOR`, then git's `user.name`, then `$USER`.
 pub(crate) fn actor_source(options: &Options) -> ActorSource {
     let given = options.actor.clone().filter(|name| !name.trim().is_empty());
-    Box::new(move || {
+    // A command that changes several things asks git once.
+    let known = OnceCell::new();
+    let find = move || {
         given
             .clone()
             .or_else(git_user)
             .or_else(|| std::env::var("USER").ok().filter(|name| !name.is_empty()))
             .unwrap_or_else(|| "unknown".to_owned())
-    })
+    };
+    Box::new(move || known.get_or_init(&find).clone())
 }
 
 fn git_user() -> Option<String> {
