@@ -164,7 +164,13 @@ pub(crate) const CALLS: [&str; 12] = [
 
 /// Runs what `run` makes, killed at its first system call of this kind, then `stride` calls later, and so on until
 /// it gets through. Tells how often it was killed.
-pub(crate) fn sweep(
+pub(crate) fn sweep(call: &str, stride: usize, run: impl FnMut(&str) -> Run, check: impl FnMut(&str, bool)) -> usize {
+    sweep_of(&["-f"], call, stride, run, check)
+}
+
+/// The same with other flags of strace: without `-f`, what the command starts is left alone.
+pub(crate) fn sweep_of(
+    flags: &[&str],
     call: &str,
     stride: usize,
     mut run: impl FnMut(&str) -> Run,
@@ -176,7 +182,7 @@ pub(crate) fn sweep(
         assert!(nth < 10_000, "{call} never ends");
         let point = format!("{call} {nth}");
         let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=SIGKILL:when={nth}"));
-        let strace = ["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+        let strace = [flags, &["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]].concat();
         let answer = run(&point).under("strace", strace).answer();
         check(&point, answer.code == Some(0));
         if answer.code == Some(0) {

@@ -10,6 +10,7 @@ use std::process::Command;
 use pensa_testkit::{Mode, Run, Sandbox, eventually};
 use serde_json::{Value, json};
 
+use crate::crash::{CALLS, sweep_of};
 use crate::interactive::Terminal;
 use crate::steps::{elements, task, text};
 
@@ -287,4 +288,40 @@ fn a_multiplexer_that_is_not_there_is_told_before_anything_happens() {
     let lost = elements(&desk.pn.pn(["run", "list", "-n", "1"]).ok_json()).remove(0);
     assert!(lost["status"] == "failed" && text(&lost["reason"]).contains("no terminals today"), "{lost}");
     assert_eq!(desk.pn.pn(["show", &id]).ok_json()["status"], "open");
+}
+
+#[test]
+fn whoever_opens_a_window_is_killed_at_any_system_call_and_the_run_is_told() {
+    let desk = Desk::new(Mode::Embedded);
+    let id = task(&desk.pn, "worked on");
+    let exec = |point: &str| {
+        let label = format!("point={point}");
+        desk.exec("tmux", &["--issue", &id, "--label", &label], "echo said; exit 0")
+    };
+    let check = |point: &str, done: bool| {
+        let made = || {
+            let all = elements(&desk.pn.pn(["run", "list"]).ok_json());
+            all.into_iter().filter(|run| run["labels"]["point"] == point).collect::<Vec<_>>()
+        };
+        assert!(made().len() == 1 || (made().is_empty() && !done), "{point}");
+        let is_over = |run: &Value| run["status"] != "created" && run["status"] != "running";
+        let ended = eventually(point, || Some(made()).filter(|made| made.iter().all(is_over)));
+        for run in &ended {
+            let is_success = run["status"] == "succeeded";
+            assert!(is_success || (run["status"] == "failed" && !done), "{point}: {run}");
+            let log = fs::read_to_string(text(&run["log_path"])).unwrap_or_default();
+            assert_eq!(log, if is_success { "said\r\n" } else { "" }, "{point}: {run}");
+        }
+        let logs = fs::read_dir(desk.pn.store().join("local/runs")).into_iter().flatten().filter_map(Result::ok);
+        let left: Vec<_> =
+            logs.map(|file| file.path()).filter(|file| file.extension() != Some(OsStr::new("log"))).collect();
+        assert!(left.is_empty(), "{point}: {left:?}");
+        let issue = desk.pn.pn(["show", &id]).ok_json();
+        assert!(issue["status"] == "open" || issue["lease_expires_at"].is_string(), "{point}: {issue}");
+        desk.pn.pn(["release", &id]).answer();
+    };
+    let calls = CALLS.iter().filter(|call| !["openat", "linkat"].contains(call));
+    let kills: usize = calls.map(|call| sweep_of(&[], call, 1, exec, check)).sum();
+    let often: usize = ["openat", "clone3"].map(|call| sweep_of(&[], call, 7, exec, check)).iter().sum();
+    assert!(kills > 10 && often > 3, "{kills} and {often} kills");
 }
