@@ -1,5 +1,6 @@
 //! From flags and environment to a handle on the store that is meant.
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -264,13 +265,16 @@ pub(crate) fn cwd() -> Result<PathBuf> {
 /// The setting `actor`, then git's `user.name`, then `$USER`.
 pub(crate) fn actor_source(options: &Options) -> Result<ActorSource> {
     let given = config(options)?.text(&config::ACTOR)?;
-    Ok(Box::new(move || {
+    // A command that changes several things asks git once.
+    let known = OnceCell::new();
+    let find = move || {
         given
             .clone()
             .or_else(git_user)
             .or_else(|| std::env::var("USER").ok().filter(|name| !name.is_empty()))
             .unwrap_or_else(|| "unknown".to_owned())
-    }))
+    };
+    Ok(Box::new(move || known.get_or_init(&find).clone()))
 }
 
 fn git_user() -> Option<String> {

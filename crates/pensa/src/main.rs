@@ -8,20 +8,21 @@ mod output;
 mod progress;
 mod render;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use clap_complete::CompleteEnv;
 use pensa_core::{Error, text};
 
-use cli::Cli;
+use cli::{Cli, Options};
 use output::Output;
 
 fn main() -> ExitCode {
     if std::env::var_os("COMPLETE").is_some() {
         CompleteEnv::with_factory(|| commands::completions::with_live_ids(Cli::command())).complete();
     }
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(usage) => return explain_usage(&usage),
     };
@@ -33,6 +34,27 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Reads the command line. Only the command that is meant takes part, because clap prepares every one that does, and it
+/// is not taken apart again; both cost as much as a small command. What cannot be read so is read with all of them, so
+/// that clap knows what to say.
+fn parse() -> Result<Cli, clap::Error> {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let mut all = Cli::command();
+    let word = args.iter().skip(1).find(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    let meant = word.and_then(|word| all.find_subcommand_mut(word));
+    let narrow = meant.map(|meant| std::mem::replace(meant, clap::Command::new("meant")));
+    std::mem::forget(all);
+    if let Some(meant) = narrow {
+        let mut root = Options::augment_args(clap::Command::new("pn")).subcommand(meant);
+        let read = root.try_get_matches_from_mut(&args).and_then(|mut read| Cli::from_arg_matches_mut(&mut read));
+        std::mem::forget(root);
+        if let Ok(cli) = read {
+            return Ok(cli);
+        }
+    }
+    Cli::try_parse_from(args)
 }
 
 /// clap's own words, or one line of JSON where JSON was asked for.

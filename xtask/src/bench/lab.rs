@@ -109,6 +109,11 @@ impl Lab {
         command
     }
 
+    /// A program that does nothing.
+    pub(super) fn bare_true(&self) -> Command {
+        self.program("true")
+    }
+
     pub(super) fn sqlite3(&self, project: &Project, options: &[&str], sql: &str) -> Command {
         let mut command = self.program("sqlite3");
         command.arg("-batch").args(options).arg(project.database()).arg(sql);

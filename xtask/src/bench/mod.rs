@@ -15,6 +15,7 @@ mod load;
 mod machine;
 mod processes;
 mod report;
+mod runs;
 mod samples;
 mod server;
 mod snapshots;
@@ -60,16 +61,18 @@ enum Group {
     Transfer,
     Agents,
     Snapshots,
+    Runs,
 }
 
 impl Group {
-    const ALL: [(&'static str, Group); 6] = [
+    const ALL: [(&'static str, Group); 7] = [
         ("local", Group::Local),
         ("server", Group::Server),
         ("chain", Group::Chain),
         ("transfer", Group::Transfer),
         ("agents", Group::Agents),
         ("snapshots", Group::Snapshots),
+        ("runs", Group::Runs),
     ];
 
     fn named(wanted: &str) -> Result<Self> {
@@ -159,6 +162,9 @@ fn measure(lab: &Lab, wanted: &Wanted, plan: &Plan) -> Result<Vec<Row>> {
     }
     if wanted.has(Group::Snapshots) {
         rows.extend(snapshots::rows(lab, plan)?);
+    }
+    if wanted.has(Group::Runs) {
+        rows.extend(runs::rows(lab, plan)?);
     }
     Ok(rows)
 }

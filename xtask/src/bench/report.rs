@@ -48,10 +48,10 @@ impl Row {
         ours: String,
         reference: String,
         ratio: f64,
-        target: Target,
+        target: impl Into<Option<Target>>,
         about: impl Into<String>,
     ) -> Self {
-        Self { name, ours, reference, ratio: Some(ratio), target: Some(target), about: about.into() }.shown()
+        Self { name, ours, reference, ratio: Some(ratio), target: target.into(), about: about.into() }.shown()
     }
 
     /// A number that is compared with nothing.

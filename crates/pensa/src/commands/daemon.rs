@@ -9,6 +9,7 @@ use pensa_engine::StoreDir;
 use pensa_server::{Options as ServerOptions, Server};
 use serde::Serialize;
 
+use super::run::settle;
 use crate::cli::{Daemon, DaemonCommand, Options};
 use crate::connect;
 use crate::output::Output;
@@ -46,6 +47,10 @@ fn serve(options: &Options, output: Output, args: Daemon) -> Result<()> {
     };
     let engine = connect::open(options, store)?;
     let info = engine.call("daemon", &Info {})?;
+    let settled = engine.another().and_then(|own| settle(&Client::embedded(own, Box::new(|| "daemon".to_owned()))));
+    if let Err(e) = settled {
+        output.warning(&format!("runs whose processes are gone were left as they are: {}", e.message));
+    }
     let listen = SocketAddr::new(args.listen, args.port);
     let server = Server::bind(engine, ServerOptions { listen, allowed_hosts: args.allowed_hosts })?;
     output.answer(&serving(url_of(server.local_addr()), info))?;

@@ -7,7 +7,7 @@ mod repo;
 mod terminal;
 
 pub(crate) use exec::{Ended, Job, Leash, Signals};
-pub(crate) use process::{is_alive, process, variable_of};
+pub(crate) use process::{is_alive, is_gone, process, variable_of};
 pub(crate) use repo::{Tree, detect, detect_tree};
 pub(crate) use terminal::enter as enter_terminal;
 

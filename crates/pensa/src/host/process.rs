@@ -15,7 +15,9 @@ pub(crate) fn process(pid: u32) -> Process {
 /// Whether it is still there.
 pub(crate) fn is_alive(process: &Process) -> bool {
     match &process.born {
-        Some(known) => born(process.pid).as_ref() == Some(known),
+        // Those that were noted without a namespace are of this one.
+        Some(known) => born(process.pid)
+            .is_some_and(|born| born == *known || born.rsplit_once(' ').is_some_and(|(before, _)| before == known)),
         // A number that this machine cannot have is nobody's.
         None => {
             i32::try_from(process.pid).ok().and_then(Pid::from_raw).is_some_and(|pid| test_kill_process(pid).is_ok())
@@ -23,8 +25,21 @@ pub(crate) fn is_alive(process: &Process) -> bool {
     }
 }
 
-/// When a process began: which start of the machine it was, and the time since then. None if it is gone, also if
-/// nobody has asked how it ended.
+/// Whether it is certain that it is not there: the processes of another namespace cannot be seen from here.
+pub(crate) fn is_gone(process: &Process) -> bool {
+    let theirs = process.born.as_ref().and_then(|born| born.split(' ').nth(2));
+    let is_elsewhere = theirs.is_some_and(|theirs| namespace().is_none_or(|ours| ours != theirs));
+    !is_elsewhere && !is_alive(process)
+}
+
+/// Which numbers of processes mean the same as ours.
+fn namespace() -> Option<String> {
+    let link = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.to_owned())
+}
+
+/// When a process began: which start of the machine it was, the time since then, and where its number means it. None
+/// if it is gone, also if nobody has asked how it ended.
 fn born(pid: i64) -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let told = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -33,7 +48,11 @@ fn born(pid: i64) -> Option<String> {
     let mut fields = rest.split_whitespace();
     let state = fields.next()?;
     let ticks = fields.nth(18)?;
-    (!matches!(state, "Z" | "X" | "x")).then(|| format!("{} {ticks}", boot.trim()))
+    if matches!(state, "Z" | "X" | "x") {
+        return None;
+    }
+    let namespace = namespace().map(|namespace| format!(" {namespace}")).unwrap_or_default();
+    Some(format!("{} {ticks}{namespace}", boot.trim()))
 }
 
 /// A variable of the environment in which a process of this user began.
@@ -60,11 +79,18 @@ mod tests {
         assert!(is_alive(&Process { born: None, ..known.clone() }));
         assert!(!is_alive(&Process { born: Some("another 1".into()), ..known.clone() }));
         assert!(is_alive(&process(std::process::id())));
+        let born = known.born.clone().expect("a birth");
+        let (before, namespace) = born.rsplit_once(' ').expect("a namespace");
+        let with = |born: String| Process { born: Some(born), ..known.clone() };
+        assert!(is_alive(&with(before.to_owned())), "as it was noted before there were namespaces");
+        let elsewhere = with(format!("{before} 1{namespace}"));
+        assert!(!is_alive(&elsewhere) && !is_gone(&elsewhere) && !is_gone(&known));
         child.kill().expect("killed");
         while is_alive(&known) {
             std::thread::yield_now();
         }
         child.wait().expect("reaped");
+        assert!(is_gone(&known) && is_gone(&with(before.to_owned())) && !is_gone(&elsewhere));
         assert!(!is_alive(&known) && !is_alive(&Process { pid: i64::MAX, born: None }));
     }
 }

@@ -113,6 +113,52 @@ fn remote(vcs: Vcs, root: &Path) -> Option<String> {
 }
 
 fn git_remote(root: &Path) -> Option<String> {
+    let git_dir = if root.join("HEAD").exists() { root.to_owned() } else { root.join(".git") };
+    let remotes = match fs::read_to_string(git_dir.join("config")).ok().and_then(|text| plain_remotes(&text)) {
+        Some(remotes) => remotes,
+        None => asked_remotes(root)?,
+    };
+    let origin = remotes.iter().position(|(name, _)| name == "origin");
+    remotes.into_iter().nth(origin.unwrap_or(0)).map(|(_, url)| url)
+}
+
+/// The remotes in a configuration of git's and their addresses, unless it holds what only git should read: that takes a
+/// process of its own.
+fn plain_remotes(text: &str) -> Option<Vec<(String, String)>> {
+    let (mut remotes, mut section) = (Vec::new(), None);
+    for line in text.lines().map(str::trim) {
+        if line.ends_with('\\') {
+            return None;
+        }
+        if let Some(header) = line.strip_prefix('[') {
+            let header = header.strip_suffix(']')?;
+            let (kind, name) = header.split_once(' ').unwrap_or((header, ""));
+            let kind = kind.to_ascii_lowercase();
+            let name = name.trim().strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+            match (kind.as_str(), name) {
+                (kind, _) if kind.starts_with("include") || kind.starts_with("remote.") => return None,
+                ("remote", Some(name)) if !name.contains(['\\', '"']) => section = Some(name.to_owned()),
+                ("remote", _) => return None,
+                _ => section = None,
+            }
+            continue;
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
+        let (key, value) = (key.trim(), value.trim());
+        if key.eq_ignore_ascii_case("worktreeConfig") {
+            return None;
+        }
+        if let Some(name) = section.as_ref().filter(|_| key.eq_ignore_ascii_case("url")) {
+            if value.is_empty() || value.contains(['"', '\\', '#', ';']) {
+                return None;
+            }
+            remotes.push((name.clone(), value.to_owned()));
+        }
+    }
+    Some(remotes)
+}
+
+fn asked_remotes(root: &Path) -> Option<Vec<(String, String)>> {
     let mut git = Command::new("git");
     for name in GIT_SURROUNDINGS {
         git.env_remove(name);
@@ -120,9 +166,9 @@ fn git_remote(root: &Path) -> Option<String> {
     git.arg("-C").arg(root).args(["config", "--null", "--get-regexp", r"^remote\..*\.url$"]);
     let asked = git.stdin(Stdio::null()).stderr(Stdio::null()).output();
     let text = String::from_utf8(asked.ok()?.stdout).ok()?;
-    let remotes: Vec<(&str, &str)> = text.split('\0').filter_map(|line| line.split_once('\n')).collect();
-    let origin = remotes.iter().find(|(name, _)| *name == "remote.origin.url");
-    origin.or(remotes.first()).map(|(_, url)| (*url).to_owned())
+    let pairs = text.split('\0').filter_map(|line| line.split_once('\n'));
+    let named = |name: &str| Some(name.strip_prefix("remote.")?.strip_suffix(".url")?.to_owned());
+    Some(pairs.filter_map(|(name, url)| Some((named(name)?, url.to_owned()))).collect())
 }
 
 /// The branch that the remote calls its own, else the one that is checked out at the root.
@@ -209,6 +255,42 @@ mod tests {
         git(&base.join("bare.git"), &["worktree", "add", "-q", "../of-bare", "trunk"]);
         let of_bare = detect(&base.join("of-bare")).expect("found");
         assert_eq!(of_bare.root_path.as_deref(), base.join("bare.git").to_str());
+    }
+
+    #[test]
+    fn remotes_are_read_as_git_reads_them_or_left_to_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        git(dir.path(), &["init", "-q"]);
+        let plain = [
+            "",
+            "[core]\n\tbare = false\n",
+            "[remote \"origin\"]\n\turl = https://a.test/x y\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n",
+            "# c\n[Remote \"b.c\"]\nURL=git@a.test:o/r.git\n[branch \"x\"]\nurl = no\n[remote \"origin\"]\n url = two\n",
+            "[remote \"a\"]\n\turl = one\n\turl = two\n",
+            "[remote]\n",
+        ];
+        for (at, text) in plain.into_iter().enumerate() {
+            fs::write(dir.path().join(".git/config"), text).expect("a file");
+            let read = plain_remotes(text);
+            let is_left = at == plain.len() - 1;
+            assert_eq!(read.is_none(), is_left, "{text:?}");
+            if let Some(read) = read {
+                assert_eq!(read, asked_remotes(dir.path()).expect("git tells"), "{text:?}");
+            }
+        }
+        for text in [
+            "[include]\n\tpath = other\n",
+            "[includeIf \"gitdir:~\"]\n\tpath = other\n",
+            "[extensions]\n\tworktreeConfig = true\n",
+            "[remote \"a\\\"b\"]\n\turl = x\n",
+            "[remote \"a\"]\n\turl = \"x\"\n",
+            "[remote \"a\"]\n\turl = x # why\n",
+            "[remote \"a\"]\n\turl = x\\\ny\n",
+            "[remote \"a\"] url = x\n",
+            "[remote.a]\n\turl = x\n",
+        ] {
+            assert_eq!(plain_remotes(text), None, "{text:?}");
+        }
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn kill_after(mut child: Child, delay: Duration) -> Vec<Value> {
 
 /// The store opens and is healthy.
 #[track_caller]
-fn assert_sound(pn: &Sandbox) {
+pub(crate) fn assert_sound(pn: &Sandbox) {
     let report = pn.pn(["doctor"]).ok_json();
     assert!(elements(&report["findings"]).iter().all(|finding| finding["severity"] != "error"), "{report}");
 }
@@ -147,7 +147,7 @@ fn create_until_refused(pn: &Sandbox, url: &str) -> Vec<String> {
 }
 
 /// The system calls by which files change or an answer is given.
-const CALLS: [&str; 12] = [
+pub(crate) const CALLS: [&str; 12] = [
     "pwrite64",
     "write",
     "fsync",
@@ -164,14 +164,25 @@ const CALLS: [&str; 12] = [
 
 /// Runs what `run` makes, killed at its first system call of this kind, then `stride` calls later, and so on until
 /// it gets through. Tells how often it was killed.
-fn sweep(call: &str, stride: usize, mut run: impl FnMut(&str) -> Run, mut check: impl FnMut(&str, bool)) -> usize {
+pub(crate) fn sweep(call: &str, stride: usize, run: impl FnMut(&str) -> Run, check: impl FnMut(&str, bool)) -> usize {
+    sweep_of(&["-f"], call, stride, run, check)
+}
+
+/// The same with other flags of strace: without `-f`, what the command starts is left alone.
+pub(crate) fn sweep_of(
+    flags: &[&str],
+    call: &str,
+    stride: usize,
+    mut run: impl FnMut(&str) -> Run,
+    mut check: impl FnMut(&str, bool),
+) -> usize {
     let mut kills = 0;
     loop {
         let nth = 1 + kills * stride;
         assert!(nth < 10_000, "{call} never ends");
         let point = format!("{call} {nth}");
         let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=SIGKILL:when={nth}"));
-        let strace = ["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+        let strace = [flags, &["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject]].concat();
         let answer = run(&point).under("strace", strace).answer();
         check(&point, answer.code == Some(0));
         if answer.code == Some(0) {

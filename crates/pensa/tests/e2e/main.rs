@@ -20,6 +20,7 @@ mod interactive;
 mod leases;
 mod recovery;
 mod remotes;
+mod run_faults;
 mod runs;
 mod scenarios;
 mod shapes;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use pensa_testkit::{Mode, Run, Sandbox, eventually};
+use pensa_testkit::{Http, Mode, Run, Sandbox, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -254,6 +254,54 @@ fn a_run_of_others_is_believed_until_its_process_is_gone() {
     assert_eq!((status(&unknown), status(&known)), ("running".into(), "failed".into()));
     pn.pn(["run", "finish", &unknown, "--status", "succeeded", "--exit-code", "0"]).ok();
     pn.pn(["run", "finish", &unknown, "--status", "running"]).fails("invalid_input");
+}
+
+/// A run whose supervisor and command were killed.
+fn lost(pn: &Sandbox) -> String {
+    let mut child = exec(pn, "exec sleep 60").stdout(Stdio::null()).spawn().expect("it runs");
+    let run = eventually("a run with its process", || {
+        runs(pn, &["--status", "running"]).pop().filter(|run| run["agent"].is_object())
+    });
+    kill_process(Pid::from_child(&child), Signal::KILL).expect("killed");
+    pensa_testkit::reap(&mut child);
+    let pid = i32::try_from(run["agent"]["pid"].as_i64().expect("a number")).expect("a process");
+    kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("killed");
+    eventually("the end of the command", || (!process_is_there(pid)).then_some(()));
+    text(&run["id"])
+}
+
+fn process_is_there(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn a_daemon_that_starts_gives_up_the_runs_whose_processes_are_gone() {
+    let pn = repository();
+    let id = lost(&pn);
+    let daemon = pn.daemon();
+    let told = Http::to(&daemon.url).get(&format!("/runs/{id}"));
+    assert_eq!(told.json()["status"], "failed", "nobody else has looked");
+    // And so does whoever speaks to one that is there already.
+    let other = lost(&pn);
+    let shown = pn.pn(["run", "show", &other]).env("PN_DAEMON", &daemon.url).dir(pn.path("elsewhere")).ok_json();
+    assert!(shown["status"] == "failed" && text(&shown["reason"]).contains("gone"), "{shown}");
+}
+
+#[test]
+fn whoever_cannot_see_a_process_does_not_give_up_its_run() {
+    let pn = repository();
+    let mut child = exec(&pn, "exec sleep 60").stdout(Stdio::null()).spawn().expect("it runs");
+    let run = eventually("a run with its process", || {
+        runs(&pn, &["--status", "running"]).pop().filter(|run| run["agent"].is_object())
+    });
+    let id = text(&run["id"]);
+    let inside =
+        |args: &[&str]| pn.pn(args).json().under("unshare", ["--pid", "--fork", "--mount-proc", "--"]).answer();
+    let shown: Value = serde_json::from_str(&inside(&["run", "show", &id]).stdout).expect("a run");
+    assert_eq!(shown["status"], "running", "a sandbox has processes of its own");
+    let told: Value = serde_json::from_str(&inside(&["run", "cancel", &id]).stdout).expect("a run");
+    assert_eq!(told["status"], "cancelled");
+    assert_eq!(pensa_testkit::reap(&mut child).signal(), Some(15), "whoever looks after it has noticed");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use pensa_client::Client;
 use pensa_core::id::IssueRef;
 use pensa_core::ops::issue::{Close, Heartbeat, Release, Update as UpdateIssue};
 use pensa_core::ops::run::{Finish, Launch, Show, Start, Update};
-use pensa_core::run::{HarnessName, Run, RunStatus};
+use pensa_core::run::{HarnessName, Process, Run, RunStatus};
 use pensa_core::{Code, Error, Result, Span};
 use rustix::process::Signal;
 
@@ -247,40 +247,43 @@ struct Keeper {
     thread: thread::JoinHandle<()>,
 }
 
+/// A run that is kept, and whether its process has been told.
+struct Kept {
+    run: Run,
+    process: Process,
+    leash: Leash,
+    is_told: bool,
+}
+
 impl Keeper {
     fn begin(watch: &Watch<'_>, all: &[Running]) -> Self {
         let (stop, stopped) = mpsc::channel();
-        let runs = all.iter().map(|it| (it.run.clone(), it.job.process.clone(), it.job.leash())).collect::<Vec<_>>();
+        let kept = |it: &Running| Kept {
+            run: it.run.clone(),
+            process: it.job.process.clone(),
+            leash: it.job.leash(),
+            is_told: false,
+        };
+        let mut runs: Vec<Kept> = all.iter().map(kept).collect();
         let issue = all.iter().find_map(|it| it.run.issue_id.as_ref()).map(IssueRef::from);
-        let (options, home, ttl) = (watch.options.clone(), watch.home.clone(), watch.ttl);
+        let (options, home) = (watch.options.clone(), watch.home.clone());
+        let third = Duration::from_millis(watch.ttl.as_millis().unsigned_abs() / 3);
         let thread = thread::spawn(move || {
-            if stopped.recv_timeout(SHORT) != Err(mpsc::RecvTimeoutError::Timeout) {
-                return;
-            }
-            let Ok(client) = home.client(&options) else { return };
-            for (run, process, _) in &runs {
-                let told = Update {
-                    id: (&run.id).into(),
-                    started: false,
-                    agent: Some(process.clone()),
-                    supervisor: None,
-                    session: None,
-                    mux: run.mux.clone(),
-                };
-                let _ = client.call(&told);
-            }
-            let third = Duration::from_millis(ttl.as_millis().unsigned_abs() / 3);
-            let (mut renewed, mut told_to_end) = (Instant::now(), None);
-            while stopped.recv_timeout(LOOK.min(third)) == Err(mpsc::RecvTimeoutError::Timeout) {
+            let (mut client, mut renewed, mut told_to_end) = (None, Instant::now(), None);
+            let mut pause = SHORT;
+            while stopped.recv_timeout(pause) == Err(mpsc::RecvTimeoutError::Timeout) {
+                pause = LOOK.min(third).max(SHORT);
+                // A store that cannot be had now may be there the next time.
+                client = client.or_else(|| home.client(&options).ok());
+                let Some(client) = &client else { continue };
                 if let Some(id) = issue.as_ref().filter(|_| renewed.elapsed() >= third) {
                     let _ = client.call(&Heartbeat { id: id.clone(), ttl: None });
                     renewed = Instant::now();
                 }
-                for (run, _, leash) in &runs {
-                    let shown = client.call(&Show { id: (&run.id).into() });
-                    if shown.is_ok_and(|run| run.status == RunStatus::Cancelled) {
+                for kept in &mut runs {
+                    if kept.is_cancelled(client) {
                         let since = *told_to_end.get_or_insert_with(Instant::now);
-                        leash.send(if since.elapsed() < GRACE { Signal::TERM } else { Signal::KILL });
+                        kept.leash.send(if since.elapsed() < GRACE { Signal::TERM } else { Signal::KILL });
                     }
                 }
             }
@@ -291,5 +294,29 @@ impl Keeper {
     fn end(self) {
         let _ = self.stop.send(());
         let _ = self.thread.join();
+    }
+}
+
+impl Kept {
+    /// Whether the command is to end. The first look also tells its process.
+    fn is_cancelled(&mut self, client: &Client) -> bool {
+        let shown = if self.is_told {
+            client.call(&Show { id: (&self.run.id).into() })
+        } else {
+            client.call(&Update {
+                id: (&self.run.id).into(),
+                started: false,
+                agent: Some(self.process.clone()),
+                supervisor: None,
+                session: None,
+                mux: self.run.mux.clone(),
+            })
+        };
+        self.is_told |= shown.is_ok();
+        match shown {
+            Ok(run) => run.status == RunStatus::Cancelled,
+            // What is over cannot be told anything.
+            Err(e) => e.code == Code::InvalidStatusTransition,
+        }
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn settle(client: &Client) -> Result<()> {
         for run in client.call(&list)? {
             let processes = [&run.agent, &run.supervisor];
             let is_known = processes.iter().any(|process| process.is_some());
-            if !is_known || processes.into_iter().flatten().any(host::is_alive) {
+            if !is_known || !processes.into_iter().flatten().all(host::is_gone) {
                 continue;
             }
             let lost = Finish {

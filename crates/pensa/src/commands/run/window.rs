@@ -50,6 +50,10 @@ struct Handover {
 /// Where what is handed to the window of a run lies until it is taken, and why it could not be.
 fn files(run: &Run) -> Option<(PathBuf, PathBuf)> {
     let log = Path::new(run.log_path.as_deref()?);
+    // Where a server says that a log is, files of any name could be.
+    if log.file_stem() != Some(OsStr::new(run.id.as_str())) {
+        return None;
+    }
     Some((log.with_extension("window"), log.with_extension("failed")))
 }
 
@@ -186,8 +190,10 @@ fn ended(watch: &Watch<'_>, run: &Run) -> Result<Ended> {
 /// Looks after a run in the window that was opened for it.
 pub(super) fn inside(options: &Options, output: Output, args: &RunWindow) -> Result<()> {
     let told = inside_or_not(options, output, args);
-    if let Err(error) = &told {
-        // Whoever opened the window waits for it.
+    // Whoever opened the window waits for it, unless it is over.
+    if let Err(error) = &told
+        && error.code != Code::InvalidStatusTransition
+    {
         let line = serde_json::to_vec(error).unwrap_or_default();
         let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(args.file.with_extension("failed"));
         let _ = made.and_then(|mut file| file.write_all(&line));
