@@ -62,6 +62,7 @@ fn object(ground: &Ground, kind: &str, bytes: &[u8]) -> String {
 fn forged(ground: &Ground, tree: &str, files: u64) -> Taken {
     let text = format!("tree {tree}\nauthor x <x> 0 +0000\ncommitter x <x> 0 +0000\n\nx\n\nmodes 644 755 755\n");
     let commit = object(ground, "commit", text.as_bytes());
+    ground.git(["update-ref", "refs/pensa/snapshots/snap-1", &commit]);
     let metadata = serde_json::json!({"commit": commit, "tree": tree, "files": files, "submodules": 0});
     let metadata = metadata.as_object().expect("an object").clone();
     Taken { reference: None, path: None, metadata }
@@ -135,6 +136,10 @@ apart!(records_that_are_not_ours_are_refused, Plain, {
         assert_eq!(ground.try_restore(Git, "snap-1", &other).expect_err(value).code, Code::Corrupt, "{key} {value}");
         assert!(!ground.verify(Git, "snap-1", &other).ok);
     }
+    ground.restore(Git, "snap-1", &taken);
+    ground.git(["update-ref", "-d", "refs/pensa/snapshots/snap-1"]);
+    let refused = ground.try_restore(Git, "snap-1", &taken).expect_err("no ref of ours holds it");
+    assert_eq!(refused.code, Code::Corrupt);
     let nothing = Taken { reference: None, path: None, metadata: serde_json::Map::new() };
     for provider in [Git, Copy] {
         assert_eq!(ground.try_restore(provider, "snap-1", &nothing).expect_err("empty").code, Code::Corrupt);
