@@ -190,6 +190,10 @@ pub struct Finish {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Process>,
+    /// Only if this process is still the one that looks after it
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_supervisor: Option<Process>,
 }
 
 impl Finish {

@@ -143,6 +143,10 @@ impl Execute for Update {
 impl Execute for Finish {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Run> {
         let old = runs::find(tx, &self.id)?;
+        if self.if_supervisor.is_some() && self.if_supervisor != old.supervisor {
+            let message = format!("another process looks after {} by now", old.id);
+            return Err(Error::new(Code::Conflict, message).hint("pn run show tells which"));
+        }
         let mut new = old.clone();
         let mut end = self.end();
         end.reason = text::optional_block("reason", end.reason.as_ref())?;

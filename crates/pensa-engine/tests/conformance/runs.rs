@@ -80,6 +80,18 @@ conformance! {
         assert_eq!(world.json::<run::Events>("a", json!({"id": run.id})).expect("events").len(), 2);
     }
 
+    fn a_run_that_was_taken_over_is_not_ended_for_the_sake_of_who_had_it_before(world: World) {
+        let run = start(&world, json!({"created": true, "supervisor": {"pid": 1}}));
+        world.json::<run::Update>("a", json!({"id": run.id, "started": true, "supervisor": {"pid": 2}})).expect("taken");
+        let finish = |pid: i64| {
+            let fields = json!({"id": run.id, "status": "failed", "if_supervisor": {"pid": pid}});
+            world.json::<run::Finish>("a", fields)
+        };
+        assert_eq!(finish(1).expect_err("taken over").code, Code::Conflict);
+        assert_eq!(world.json::<run::Show>("a", json!({"id": run.id})).expect("shown").status, RunStatus::Running);
+        assert_eq!(finish(2).expect("an end").status, RunStatus::Failed);
+    }
+
     fn runs_are_listed_newest_first_by_what_is_asked(world: World) {
         let issue = world.task("one");
         let mut ids = Vec::new();

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio, exit};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -82,18 +83,10 @@ impl Job {
         } else {
             (None, command.stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
         };
-        let (log, traffic, (done, readers)) = (Arc::new(log), Arc::new(Traffic::default()), mpsc::channel());
-        if let Some(terminal) = &terminal {
-            let (output, log, traffic, done) = (terminal.output()?, log.clone(), traffic.clone(), done.clone());
-            thread::spawn(move || pass(output, io::stdout(), &log, &traffic, &done));
-        }
-        if let Some(pipe) = child.stdout.take() {
-            let (log, traffic, done) = (log.clone(), traffic.clone(), done.clone());
-            thread::spawn(move || pass(pipe, io::stdout(), &log, &traffic, &done));
-        }
-        if let Some(pipe) = child.stderr.take() {
-            let (traffic, done) = (traffic.clone(), done.clone());
-            thread::spawn(move || pass(pipe, io::stderr(), &log, &traffic, &done));
+        let (traffic, (done, readers)) = (Arc::new(Traffic::default()), mpsc::channel());
+        if let Err(e) = listen(&mut child, terminal.as_ref(), log, &traffic, done) {
+            let _ = child.kill().and_then(|()| child.wait());
+            return Err(e);
         }
         let process = super::process(child.id());
         let size = terminal.as_ref().map(Terminal::size);
@@ -169,8 +162,8 @@ impl Signals {
     }
 
     /// Has them reach these commands. Keys of a terminal reach all of its programs anyway.
-    pub(crate) fn pass_to(mut self, commands: Vec<Leash>) {
-        thread::spawn(move || {
+    pub(crate) fn pass_to(mut self, commands: Vec<Leash>) -> io::Result<()> {
+        let passing = thread::Builder::new().spawn(move || {
             for origin in &mut self.0 {
                 if origin.signal == SIGWINCH {
                     // Whoever shares our terminal has been told by it.
@@ -183,7 +176,30 @@ impl Signals {
                 }
             }
         });
+        passing.map(drop)
     }
+}
+
+/// Passes on all that a command writes, each stream on a thread of its own.
+fn listen(
+    child: &mut Child,
+    terminal: Option<&Terminal>,
+    log: File,
+    traffic: &Arc<Traffic>,
+    done: mpsc::Sender<()>,
+) -> io::Result<()> {
+    let log = Arc::new(log);
+    let out = terminal.map(Terminal::output).transpose()?;
+    let out = out.or_else(|| child.stdout.take().map(|pipe| File::from(OwnedFd::from(pipe))));
+    if let Some(pipe) = out {
+        let (log, traffic, done) = (log.clone(), traffic.clone(), done.clone());
+        thread::Builder::new().spawn(move || pass(pipe, io::stdout(), &log, &traffic, &done))?;
+    }
+    if let Some(pipe) = child.stderr.take() {
+        let traffic = traffic.clone();
+        thread::Builder::new().spawn(move || pass(pipe, io::stderr(), &log, &traffic, &done))?;
+    }
+    Ok(())
 }
 
 /// Moves bytes from a pipe to where they would have gone, and into the log.

@@ -13,7 +13,7 @@ use pensa_core::run::{Mux, MuxPlace};
 use pensa_core::{Code, Error, Result};
 
 /// What a window has in its environment and what is therefore not taken from elsewhere.
-pub(crate) const OF_WINDOWS: [&str; 13] = [
+pub(crate) const OF_WINDOWS: [&str; 14] = [
     "COLORTERM",
     "COLUMNS",
     "LINES",
@@ -25,6 +25,7 @@ pub(crate) const OF_WINDOWS: [&str; 13] = [
     "TMUX",
     "TMUX_PANE",
     "WINDOW",
+    "ZELLIJ",
     "ZELLIJ_PANE_ID",
     "ZELLIJ_SESSION_NAME",
 ];

@@ -41,7 +41,7 @@ impl Terminal {
     pub(super) fn start(command: &Command) -> io::Result<(Self, Child)> {
         let before = tcgetattr(io::stdin())?;
         let (master, slave) = pair(&before)?;
-        let (mut told, report) = io::pipe()?;
+        let ((mut told, report), (stop, typing)) = (io::pipe()?, io::pipe()?);
         let mut child = {
             let mut inner = entering(command)?;
             inner.stdin(report).stdout(slave.try_clone()?);
@@ -54,10 +54,11 @@ impl Terminal {
             child.wait()?;
             return Err(io::Error::from_raw_os_error(errno));
         }
-        let (master, (stop, typing)) = (Arc::new(master), io::pipe()?);
+        // What fails from here on closes the terminal, which ends the command.
+        let master = Arc::new(master);
         let ours = Raw::set(before)?;
         let keys = master.clone();
-        thread::spawn(move || type_into(&keys, &stop));
+        thread::Builder::new().spawn(move || type_into(&keys, &stop))?;
         Ok((Self { master, typing: Some(typing), _ours: ours }, child))
     }
 

@@ -6,7 +6,7 @@ use pensa_core::kv::Pair;
 use pensa_core::ops::kv::Deleted;
 use pensa_core::ops::repo::Removed;
 use pensa_core::repo::{Repo, Seen, Workspace};
-use pensa_core::run::{Harness, Run, Runtime};
+use pensa_core::run::{Harness, MuxPlace, Run, Runtime};
 
 use super::agents::{brief, fact};
 use super::{Render, Screen};
@@ -141,6 +141,7 @@ impl Render for Run {
         );
         fact(screen, "host", self.host.clone());
         fact(screen, "process", self.agent.as_ref().map(|process| process.pid.to_string()));
+        fact(screen, "window", window(&self.mux));
         fact(screen, "log", self.log_path.clone());
         fact(screen, "exit code", self.end.exit_code.map(|code| code.to_string()));
         fact(screen, "signal", self.end.signal.map(|signal| signal.to_string()));
@@ -151,6 +152,21 @@ impl Render for Run {
     fn ids(&self) -> Vec<String> {
         vec![self.id.to_string()]
     }
+}
+
+/// `tmux pensa-web:2 %5`
+fn window(place: &MuxPlace) -> Option<String> {
+    let mut told = place.multiplexer_kind?.as_str().to_owned();
+    if let Some(session) = &place.mux_session {
+        told.push_str(&format!(" {session}"));
+    }
+    if let Some(number) = place.mux_window {
+        told.push_str(&format!(":{number}"));
+    }
+    if let Some(pane) = &place.pane_left {
+        told.push_str(&format!(" {pane}"));
+    }
+    Some(told)
 }
 
 impl Render for Vec<Run> {

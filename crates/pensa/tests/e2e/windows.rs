@@ -105,6 +105,8 @@ fn a_run_in_a_window_is_a_run_like_any_other() {
                 desk.tmux(&["list-panes", "-a", "-F", "#{session_name} #{window_index} #{window_name} #{pane_id}"]);
             let expected = format!("pensa-project {} {id} {}\n", run["mux_window"], text(&run["pane_left"]));
             assert_eq!(listed, expected);
+            let place = format!("tmux pensa-project:{} {}", run["mux_window"], text(&run["pane_left"]));
+            assert!(desk.pn.pn(["run", "show", &id]).ok().contains(&place));
         }
         fs::write(desk.pn.project().join("go"), "").expect("written");
         let ended = desk.over(&id);
@@ -227,8 +229,8 @@ fn several_windows_share_a_claim_until_the_last_has_ended() {
     let id = task(&desk.pn, "worked on");
     let script = "[ $PN_INSTANCE = 1 ] && exit 4; while [ ! -e go ]; do sleep 0.01; done";
     let runs = elements(&desk.exec("tmux", &["--instances", "2", "--issue", &id], script).ok_json());
-    let windows: Vec<&Value> = runs.iter().map(|run| &run["pane_left"]).collect();
-    assert!(runs.len() == 2 && windows[0] != windows[1] && runs[0]["group"] == runs[1]["group"], "{runs:?}");
+    let own: Vec<&Value> = runs.iter().map(|run| &run["supervisor"]).collect();
+    assert!(runs.len() == 2 && own[0] != own[1] && runs[0]["group"] == runs[1]["group"], "{runs:?}");
     assert_eq!(desk.over(&text(&runs[0]["id"]))["exit_code"], 4);
     let shown = || desk.pn.pn(["show", &id]).ok_json()["status"].clone();
     assert_eq!(shown(), "in_progress", "the other still works on it");

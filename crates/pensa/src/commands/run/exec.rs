@@ -162,13 +162,15 @@ fn supervise(watch: &Watch<'_>, launch: &Launch, command: &[OsString], instances
 /// Waits for commands and keeps the records of them, however they end.
 pub(super) fn look_after(watch: &Watch<'_>, signals: io::Result<Signals>, all: Vec<Running>) -> Ended {
     let leashes: Vec<Leash> = all.iter().map(|running| running.job.leash()).collect();
-    match signals {
-        Ok(signals) => signals.pass_to(leashes),
-        Err(e) => watch.output.warning(&format!("signals will not reach the command: {e}")),
+    if let Err(e) = signals.and_then(|signals| signals.pass_to(leashes)) {
+        watch.output.warning(&format!("signals will not reach the command: {e}"));
     }
     let keeper = Keeper::begin(watch, &all);
+    if let Err(e) = &keeper {
+        watch.output.warning(&format!("a claim will not be renewed, nor a cancelled run ended: {e}"));
+    }
     let ended: Vec<Ended> = all.into_iter().map(|running| finish(watch, running)).collect();
-    keeper.end();
+    keeper.map(Keeper::end).unwrap_or_default();
     ended.iter().copied().find(|ended| !ended.is_success()).unwrap_or(Ended::Exit(0))
 }
 
@@ -217,7 +219,8 @@ fn log(run: &Run) -> Result<File> {
 }
 
 pub(super) fn over(run: &Run, status: RunStatus) -> Finish {
-    Finish { id: (&run.id).into(), status, exit_code: None, signal: None, reason: None, agent: None }
+    let id = (&run.id).into();
+    Finish { id, status, exit_code: None, signal: None, reason: None, agent: None, if_supervisor: None }
 }
 
 /// Waits for a command and records how it ended. Whatever goes wrong with that, the command has ended so.
@@ -256,7 +259,7 @@ struct Kept {
 }
 
 impl Keeper {
-    fn begin(watch: &Watch<'_>, all: &[Running]) -> Self {
+    fn begin(watch: &Watch<'_>, all: &[Running]) -> io::Result<Self> {
         let (stop, stopped) = mpsc::channel();
         let kept = |it: &Running| Kept {
             run: it.run.clone(),
@@ -268,7 +271,7 @@ impl Keeper {
         let issue = all.iter().find_map(|it| it.run.issue_id.as_ref()).map(IssueRef::from);
         let (options, home) = (watch.options.clone(), watch.home.clone());
         let third = Duration::from_millis(watch.ttl.as_millis().unsigned_abs() / 3);
-        let thread = thread::spawn(move || {
+        let thread = thread::Builder::new().spawn(move || {
             let (mut client, mut renewed, mut told_to_end) = (None, Instant::now(), None);
             let mut pause = SHORT;
             while stopped.recv_timeout(pause) == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -287,8 +290,8 @@ impl Keeper {
                     }
                 }
             }
-        });
-        Self { stop, thread }
+        })?;
+        Ok(Self { stop, thread })
     }
 
     fn end(self) {

@@ -7,7 +7,7 @@ mod window;
 
 use pensa_client::Client;
 use pensa_client::config::{RUN_HARNESS, RUN_RUNTIME};
-use pensa_core::ops::run::{Finish, Launch, List, Show};
+use pensa_core::ops::run::{Launch, List, Show};
 use pensa_core::run::{Labels, Run as Record, RunStatus};
 use pensa_core::{Code, Error, Result};
 use rustix::process::{Pid, Signal, kill_process};
@@ -56,17 +56,13 @@ pub(crate) fn settle(client: &Client) -> Result<()> {
             if !is_known || !processes.into_iter().flatten().all(host::is_gone) {
                 continue;
             }
-            let lost = Finish {
-                id: (&run.id).into(),
-                status: RunStatus::Failed,
-                exit_code: None,
-                signal: None,
-                reason: Some("its process is gone, and nobody saw how it ended".to_owned()),
-                agent: None,
-            };
+            let mut lost = exec::over(&run, RunStatus::Failed);
+            lost.reason = Some("its process is gone, and nobody saw how it ended".to_owned());
+            // A window may take it over just now.
+            lost.if_supervisor = run.supervisor.clone();
             match client.call(&lost) {
                 // Somebody else was faster.
-                Err(e) if e.code == Code::InvalidStatusTransition => {}
+                Err(e) if matches!(e.code, Code::InvalidStatusTransition | Code::Conflict) => continue,
                 other => drop(other?),
             }
             window::forget(&run);
@@ -112,14 +108,9 @@ fn start(options: &Options, output: Output, args: RunStart) -> Result<()> {
 
 fn cancel(client: &Client, output: Output, args: &RunCancel) -> Result<()> {
     let run = client.call(&Show { id: args.id.clone() })?;
-    let told = client.call(&Finish {
-        id: (&run.id).into(),
-        status: RunStatus::Cancelled,
-        exit_code: None,
-        signal: None,
-        reason: args.reason.clone(),
-        agent: None,
-    })?;
+    let mut end = exec::over(&run, RunStatus::Cancelled);
+    end.reason = args.reason.clone();
+    let told = client.call(&end)?;
     end_process(&run, args);
     output.answer(&told)
 }

@@ -77,8 +77,10 @@ pub(super) fn open(
     let dir = connect::cwd()?;
     let session = mux::session_name(Some(root.map_or(dir.as_path(), Path::new)));
     let mut all: Vec<Run> = Vec::new();
-    for instance in 1..=instances {
-        let opened = exec::record(watch, launch, true).and_then(|run| {
+    // All are recorded before one runs: the first to end must know that others are yet to come.
+    let opened = (1..=instances).try_for_each(|_| exec::record(watch, launch, true).map(|run| all.push(run)));
+    let opened = opened.and_then(|()| {
+        (1..=instances).zip(&mut all).try_for_each(|(instance, run)| {
             let handover = Handover {
                 run: (&run.id).into(),
                 mux,
@@ -89,19 +91,19 @@ pub(super) fn open(
                 environment: environment(watch),
                 dir: dir.clone().into_os_string(),
             };
-            let shown = hand_over(&run, &session, &handover).and_then(|()| started(watch, &run));
-            forget(&run);
-            shown.inspect_err(|error| end(watch, &run, RunStatus::Failed, &error.message))
-        });
-        match opened {
-            Ok(run) => all.push(run),
-            Err(error) => {
-                all.iter().for_each(|run| end(watch, run, RunStatus::Cancelled, "another instance could not start"));
-                return Err(error);
-            }
+            let shown = hand_over(run, &session, &handover).and_then(|()| started(watch, run));
+            forget(run);
+            *run = shown.inspect_err(|error| end(watch, run, RunStatus::Failed, &error.message))?;
+            Ok(())
+        })
+    });
+    match opened {
+        Ok(()) => Ok(all),
+        Err(error) => {
+            all.iter().for_each(|run| end(watch, run, RunStatus::Cancelled, "another instance could not start"));
+            Err(error)
         }
     }
-    Ok(all)
 }
 
 /// This process's environment, and what leads `pn` to the same store under the same name.
@@ -190,13 +192,12 @@ fn ended(watch: &Watch<'_>, run: &Run) -> Result<Ended> {
 /// Looks after a run in the window that was opened for it.
 pub(super) fn inside(options: &Options, output: Output, args: &RunWindow) -> Result<()> {
     let told = inside_or_not(options, output, args);
-    // Whoever opened the window waits for it, unless it is over.
-    if let Err(error) = &told
-        && error.code != Code::InvalidStatusTransition
-    {
+    if let Err(error) = &told {
+        // Whoever opened the window waits for it; else the file is gone, and none is left behind.
         let line = serde_json::to_vec(error).unwrap_or_default();
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(args.file.with_extension("failed"));
-        let _ = made.and_then(|mut file| file.write_all(&line));
+        let kept = OpenOptions::new().write(true).truncate(true).open(&args.file);
+        let told = kept.and_then(|mut file| file.write_all(&line));
+        let _ = told.and_then(|()| fs::rename(&args.file, args.file.with_extension("failed")));
     }
     let ended = told?;
     exec::end_as(output, ended)
@@ -210,7 +211,6 @@ fn inside_or_not(options: &Options, output: Output, args: &RunWindow) -> Result<
     if !args.entered {
         return Err(enter(&args.file, handed));
     }
-    let _ = fs::remove_file(&args.file);
     let signals = Signals::caught();
     let home = Home::of(options)?;
     let client = home.client(options)?;
@@ -223,6 +223,7 @@ fn inside_or_not(options: &Options, output: Output, args: &RunWindow) -> Result<
         session: None,
         mux: mux::place(handed.mux),
     })?;
+    let _ = fs::remove_file(&args.file);
     let ended = exec::begin(&watch, run.clone(), &handed.command, handed.instance)
         .map(|running| exec::look_after(&watch, signals, vec![running]));
     if let Some(id) = run.issue_id.as_ref().map(IssueRef::from)
