@@ -86,6 +86,22 @@ macro_rules! for_each_op {
             $crate::ops::kv::Set,
             $crate::ops::kv::List,
             $crate::ops::kv::Delete,
+            $crate::ops::work::Start,
+            $crate::ops::work::Current,
+            $crate::ops::work::Pause,
+            $crate::ops::work::Resume,
+            $crate::ops::work::Done,
+            $crate::ops::work::AddSteps,
+            $crate::ops::work::FinishStep,
+            $crate::ops::work::Steps,
+            $crate::ops::work::List,
+            $crate::ops::release::Ship,
+            $crate::ops::release::List,
+            $crate::ops::release::Changelog,
+            $crate::ops::skill::Set,
+            $crate::ops::skill::List,
+            $crate::ops::skill::Remove,
+            $crate::ops::skill::Import,
         }
     };
 }

@@ -46,6 +46,20 @@ pub enum EventType {
     Started,
     /// A run came to its end.
     Finished,
+    #[serde(rename = "task.created")]
+    TaskCreated,
+    #[serde(rename = "task.started")]
+    TaskStarted,
+    #[serde(rename = "task.paused")]
+    TaskPaused,
+    #[serde(rename = "task.resumed")]
+    TaskResumed,
+    #[serde(rename = "task.completed")]
+    TaskCompleted,
+    #[serde(rename = "subtask.completed")]
+    SubtaskCompleted,
+    #[serde(rename = "feature.shipped")]
+    FeatureShipped,
 }
 
 impl EventType {
@@ -77,6 +91,13 @@ impl EventType {
             EventType::Appended => "appended",
             EventType::Started => "started",
             EventType::Finished => "finished",
+            EventType::TaskCreated => "task.created",
+            EventType::TaskStarted => "task.started",
+            EventType::TaskPaused => "task.paused",
+            EventType::TaskResumed => "task.resumed",
+            EventType::TaskCompleted => "task.completed",
+            EventType::SubtaskCompleted => "subtask.completed",
+            EventType::FeatureShipped => "feature.shipped",
         }
     }
 }

@@ -86,6 +86,8 @@ ids! {
     RuntimeId "rt-";
     /// The id of a snapshot, such as `snap-a1b2c3d4`.
     SnapshotId "snap-";
+    /// The id of a release, such as `rel-a1b2c3d4`.
+    ReleaseId "rel-";
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.

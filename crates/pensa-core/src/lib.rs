@@ -18,14 +18,17 @@ pub mod kv;
 pub mod op;
 pub mod ops;
 pub mod project;
+pub mod release;
 pub mod repo;
 pub mod run;
 pub mod session;
 pub mod similar;
+pub mod skill;
 pub mod snapshot;
 pub mod sync;
 pub mod text;
 pub mod time;
+pub mod work;
 
 pub use error::{Code, Error, Result};
 pub use op::{Access, Method, Op, Route, Scope};

@@ -4,6 +4,7 @@
 
 mod agents;
 mod runs;
+mod work;
 
 use pensa_core::comment::Comment;
 use pensa_core::dep::Dep;
@@ -147,6 +148,7 @@ impl<'t, 'c> Replay<'t, 'c> {
                 projects::revoke(tx, &id, at)
             }
             "agent" | "agent_deleted" | "session" | "session_ended" | "entry" => agents::apply(tx, kind, value),
+            "work" | "release" | "release_deleted" | "skills" => work::apply(tx, kind, value),
             other => runs::apply(tx, other, value),
         }
     }

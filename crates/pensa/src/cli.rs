@@ -3,6 +3,7 @@
 mod config;
 mod runs;
 mod snapshots;
+mod work;
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -13,7 +14,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use pensa_client::RemoteName;
 use pensa_client::config::Config;
 use pensa_core::id::{AgentRef, SessionRef};
-use pensa_core::ops::{agent, audit, backup, comment, conflict, dep, issue, project, session, store, token, undo};
+use pensa_core::ops::{
+    agent, audit, backup, comment, conflict, dep, issue, project, release, session, store, token, undo,
+};
 use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
 
@@ -23,6 +26,7 @@ pub(crate) use runs::{
     Runtime, Workspace,
 };
 pub(crate) use snapshots::{Snapshot, SnapshotCreate, SnapshotDelete};
+pub(crate) use work::{Capture, Next, Skill, Work, WorkArgs, WorkStep};
 
 /// Memory and state for coding agents
 ///
@@ -113,6 +117,15 @@ pub(crate) enum Command {
     /// Keep small values under names
     #[command(subcommand)]
     Kv(Kv),
+    Work(WorkArgs),
+    Capture(Capture),
+    Next(Next),
+    Ship(release::Ship),
+    Shipped(release::List),
+    Changelog(release::Changelog),
+    /// Know which skills agents' files call for
+    #[command(subcommand)]
+    Skill(Skill),
     Batch(Batch),
     Daemon(Daemon),
     /// Give servers names and keep their tokens

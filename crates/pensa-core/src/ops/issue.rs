@@ -48,6 +48,24 @@ pub struct Create {
     pub deps: Vec<IssueRef>,
 }
 
+impl Create {
+    /// An idea to be sorted out later: its first line is the title, and all of it the description if there is more.
+    pub fn captured(text: &str) -> Self {
+        let text = text.trim();
+        let title = text.lines().next().unwrap_or_default().trim();
+        Self {
+            title: title.to_owned(),
+            issue_type: IssueType::Task,
+            priority: Priority::default(),
+            assignee: None,
+            spec: None,
+            fixes: None,
+            description: (title != text).then(|| text.to_owned()),
+            deps: Vec::new(),
+        }
+    }
+}
+
 impl Op for Create {
     type Output = Created;
     const NAME: &'static str = "issue.create";

@@ -92,6 +92,8 @@ pub struct Transfer {
     pub issues: i64,
     pub deps: i64,
     pub comments: i64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub releases: i64,
     /// How many lines of history the files have, if they are to have any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<i64>,

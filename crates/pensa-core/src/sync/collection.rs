@@ -12,6 +12,7 @@ use crate::dep::Dep;
 use crate::error::{Code, Error, Result};
 use crate::issue::{Extra, Issue};
 use crate::json;
+use crate::release::Release;
 use crate::sync::Tombstone;
 use crate::time::Timestamp;
 
@@ -76,6 +77,8 @@ pub struct Collection {
     pub(super) latest: &'static [&'static str],
     /// Whether it matters to anybody that two versions disagreed.
     pub(super) quiet: bool,
+    /// Whether its file is left away while it would be empty.
+    optional: bool,
     read: fn(&[u8]) -> Result<Record>,
     form: fn(&[u8]) -> Result<Form>,
     write: fn(Record) -> Result<Vec<u8>>,
@@ -97,6 +100,7 @@ pub static ISSUES: Collection = Collection {
     telling: &["title", "description", "closed_at"],
     latest: &[],
     quiet: false,
+    optional: false,
     read: read::<Issue>,
     form: form::<Issue>,
     write: write::<Issue>,
@@ -112,6 +116,7 @@ pub static DEPS: Collection = Collection {
     telling: &[],
     latest: &[],
     quiet: false,
+    optional: false,
     read: read::<Dep>,
     form: form::<Dep>,
     write: write::<Dep>,
@@ -127,9 +132,27 @@ pub static COMMENTS: Collection = Collection {
     telling: &[],
     latest: &[],
     quiet: false,
+    optional: false,
     read: read::<Comment>,
     form: form::<Comment>,
     write: write::<Comment>,
+};
+
+/// What was shipped. Nobody changes a release, so its records have no versions.
+pub static RELEASES: Collection = Collection {
+    name: "releases",
+    key: &["id"],
+    order: &["shipped_at"],
+    version: None,
+    birth: Some("shipped_at"),
+    units: &[],
+    telling: &[],
+    latest: &[],
+    quiet: false,
+    optional: true,
+    read: read::<Release>,
+    form: form::<Release>,
+    write: write::<Release>,
 };
 
 /// What was deleted. The last of the files, so that whoever reads them in this order has seen the rest.
@@ -143,13 +166,14 @@ pub static TOMBSTONES: Collection = Collection {
     telling: &[],
     latest: &["restored_at"],
     quiet: true,
+    optional: true,
     read: read::<Tombstone>,
     form: form::<Tombstone>,
     write: write::<Tombstone>,
 };
 
 /// Every collection, in the order in which their records refer to each other.
-pub static COLLECTIONS: [&Collection; 4] = [&ISSUES, &DEPS, &COMMENTS, &TOMBSTONES];
+pub static COLLECTIONS: [&Collection; 5] = [&ISSUES, &DEPS, &COMMENTS, &RELEASES, &TOMBSTONES];
 
 impl Collection {
     /// The collection whose file has this name.
@@ -210,7 +234,7 @@ impl Collection {
 
     /// Whether its file is left away while it would be empty.
     pub fn is_optional(&self) -> bool {
-        self.quiet
+        self.optional
     }
 
     /// Whether a field is part of what a record is, and so the same in all its versions.

@@ -277,6 +277,10 @@ mod tests {
                     "comments" => {
                         json!({"id": id, "issue_id": "pn-9", "actor": word, "text": status, "created_at": born})
                     }
+                    "releases" => {
+                        json!({"id": id, "name": format!("n{word}"), "version": "1.0", "kind": "bug", "issues": [id],
+                        "notes": status, "actor": word, "shipped_at": born})
+                    }
                     _ => json!({"collection": "deps", "id": format!("{id} pn-9"), "deleted_at": changed, "actor": word,
                         "restored_at": other, "comments": [status]}),
                 };

@@ -30,7 +30,7 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: [Migration; 9] = [
     Migration {
         name: "0000_migrations",
         sqlite: "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);",
@@ -44,6 +44,7 @@ const MIGRATIONS: [Migration; 8] = [
     migration!("0005_agents", oldest: 3),
     migration!("0006_runs", oldest: 3),
     migration!("0007_snapshots", oldest: 3),
+    migration!("0008_work", oldest: 3),
 ];
 
 /// The schema that this build writes: how many migrations there are.

@@ -84,7 +84,7 @@ impl Execute for Update {
 }
 
 /// Moves an issue through its one transition function, logs it, and closes what it fixes.
-fn advance(cx: &Context<'_>, tx: &Tx<'_>, old: Issue, step: Move) -> Result<Issue> {
+pub(super) fn advance(cx: &Context<'_>, tx: &Tx<'_>, old: Issue, step: Move) -> Result<Issue> {
     let forced = matches!(step, Move::Close { force: true, .. });
     if !forced && !matches!(step, Move::Claim { .. }) {
         lease::refuse_former_holder(cx, tx, &old)?;

@@ -52,12 +52,13 @@ impl Report {
         Ok(())
     }
 
-    pub(super) fn transfer(self, [issues, deps, comments, _]: [i64; COLLECTIONS.len()]) -> Transfer {
+    pub(super) fn transfer(self, [issues, deps, comments, releases, _]: [i64; COLLECTIONS.len()]) -> Transfer {
         Transfer {
             status: "ok".into(),
             issues,
             deps,
             comments,
+            releases,
             events: None,
             conflicts: self.conflicts,
             notes: self.notes,
@@ -237,7 +238,7 @@ fn seen(
 
 /// Whether there is nothing to merge with.
 fn is_empty(tx: &Tx<'_>) -> Result<bool> {
-    for table in ["issues", "tombstones"] {
+    for table in ["issues", "releases", "tombstones"] {
         if tx.query_one(&format!("SELECT 1 FROM {table} LIMIT 1"), params![], |_| Ok(()))?.is_some() {
             return Ok(false);
         }
@@ -314,7 +315,7 @@ pub(super) fn log(cx: &Context<'_>, tx: &Tx<'_>, counts: [i64; COLLECTIONS.len()
 
 /// Removes everything that files can bring back.
 pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
-    for table in ["deps", "comments", "events", "title_keys", "tombstones", "issues"] {
+    for table in ["deps", "comments", "events", "title_keys", "tombstones", "issues", "releases"] {
         let only = if table == "events" { " WHERE issue_id IS NOT NULL" } else { "" };
         tx.send(&format!("DELETE FROM {table}{only}"), params![])?;
     }

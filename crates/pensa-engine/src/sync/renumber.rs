@@ -8,13 +8,13 @@ use pensa_core::Result;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::similar::hash64;
-use pensa_core::sync::{COMMENTS, Collection, Record};
+use pensa_core::sync::{COMMENTS, Collection, RELEASES, Record};
 use serde_json::{Map, Value};
 
 use super::shared::Table;
 use crate::context::Context;
 use crate::db::Tx;
-use crate::tables::{comments, events, issues};
+use crate::tables::{comments, events, issues, releases};
 
 /// Whether ours is the one that gets another id: the younger one.
 pub(super) fn ours_moves(collection: &Collection, ours: &Record, theirs: &Record) -> bool {
@@ -37,6 +37,12 @@ pub(super) fn move_row(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn Table, old: &s
         comments::delete(tx, old)?;
         comment.id = new.parse()?;
         return comments::insert(tx, &comment);
+    }
+    if table.collection().name == RELEASES.name {
+        let Some(mut release) = releases::get(tx, old)? else { return Ok(()) };
+        releases::delete(tx, old)?;
+        release.id = new.parse()?;
+        return releases::put(tx, &release);
     }
     let new: IssueId = new.parse()?;
     issues::rename(tx, &old.parse()?, &new)?;
@@ -67,6 +73,11 @@ impl Renamed {
             let new = record.get(field).and_then(Value::as_str).and_then(|id| self.issues.get(id)).cloned();
             if let Some(new) = new {
                 record.insert(field.into(), new.into());
+            }
+        }
+        for id in record.get_mut("issues").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(new) = id.as_str().and_then(|id| self.issues.get(id)) {
+                *id = new.clone().into();
             }
         }
         Ok(())

@@ -15,14 +15,17 @@ pub(crate) mod issues;
 pub(crate) mod kv;
 pub(crate) mod operations;
 pub(crate) mod projects;
+pub(crate) mod releases;
 pub(crate) mod repos;
 mod row;
 pub(crate) mod runs;
 pub(crate) mod seen_files;
 pub(crate) mod sessions;
+pub(crate) mod skills;
 pub(crate) mod snapshots;
 pub(crate) mod titles;
 pub(crate) mod tombstones;
+pub(crate) mod work;
 
 use pensa_core::issue::Extra;
 use pensa_core::{Result, json};

@@ -21,6 +21,7 @@ mod snapshots;
 mod sync;
 mod transfer;
 mod undo;
+mod work;
 mod world;
 mod writers;
 

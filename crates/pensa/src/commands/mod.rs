@@ -23,6 +23,7 @@ mod stdin;
 mod transfer;
 mod trust;
 mod upgrade;
+mod work;
 
 use pensa_core::Result;
 use pensa_core::ops::backup::Backups;
@@ -87,6 +88,13 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Harness(Harness::List(op)) => agent::pass_on(options, *output, &op),
         Command::Runtime(Runtime::List(op)) => agent::pass_on(options, *output, &op),
         Command::Kv(command) => kv::run(options, *output, command),
+        Command::Work(args) => work::run(options, *output, args),
+        Command::Capture(args) => work::capture(options, *output, args),
+        Command::Next(args) => work::next(options, *output, &args),
+        Command::Ship(op) => work::ship(options, *output, op),
+        Command::Shipped(op) => pass_on(options, *output, &op),
+        Command::Changelog(op) => pass_on(options, *output, &op),
+        Command::Skill(command) => work::skill(options, *output, command),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
         Command::Remote(command) => remote::run(*output, &command),

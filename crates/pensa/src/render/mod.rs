@@ -7,6 +7,7 @@ mod screen;
 mod server;
 mod snapshots;
 mod tree;
+mod work;
 
 pub(crate) use screen::Screen;
 

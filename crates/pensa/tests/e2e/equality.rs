@@ -19,6 +19,8 @@ impl Transcript {
             // A command that changes something runs once only.
             let read = matches!(args.first(), Some(&("list" | "ready" | "blocked" | "show" | "search" | "count")))
                 || matches!(args, ["status" | "history" | "where", ..] | ["dep", "tree" | "list" | "cycles", ..])
+                || matches!(args, ["work"] | ["work", "list", ..] | ["work", "step", "list", ..] | ["skill", "list"])
+                || matches!(args, ["next" | "shipped" | "changelog", ..])
                 || matches!(
                     args,
                     ["agent" | "session", "list" | "show" | "history" | "context" | "export" | "search", ..]
@@ -41,7 +43,7 @@ impl Transcript {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let hex = ["pn-", "ag-", "se-"].into_iter().find_map(|prefix| kept.strip_prefix(prefix));
+            let hex = ["pn-", "ag-", "se-", "rel-"].into_iter().find_map(|prefix| kept.strip_prefix(prefix));
             let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
             if is_id {
@@ -146,6 +148,69 @@ fn script(pn: &Sandbox) -> Vec<String> {
         said.record(pn, actor, &args, stdin);
     }
     said.normal(pn)
+}
+
+/// Every command on work, releases and skills.
+fn work_script(pn: &Sandbox) -> Vec<String> {
+    let mut said = Transcript::default();
+    let known = crate::steps::task(pn, "known");
+    let commands: Vec<(&str, Vec<&str>, &str)> = vec![
+        ("ana", vec!["work"], ""),
+        (
+            "ana",
+            vec!["work", "start", "Zoë & co", "--kind", "bug", "--branch", "a/b", "--step", "é", "--step", "2"],
+            "",
+        ),
+        ("ana", vec!["work", "start", "x", "--kind", "miracle"], ""),
+        ("ana", vec!["work", "start", " "], ""),
+        ("ana", vec!["work", "start", "new", "--step", ""], ""),
+        ("ana", vec!["work", "start", "pn-0badf00d"], ""),
+        ("ana", vec!["work", "start", &known, "--ttl", "1h"], ""),
+        ("ben", vec!["work", "start", &known], ""),
+        ("ana", vec!["work"], ""),
+        ("ana", vec!["work", "step", "add", "one", "two"], ""),
+        ("ben", vec!["work", "step", "done", "2", "--issue", &known], ""),
+        ("ana", vec!["work", "step", "done", "9"], ""),
+        ("ana", vec!["work", "step", "list"], ""),
+        ("ben", vec!["work", "step", "list"], ""),
+        ("ana", vec!["work", "list"], ""),
+        ("ana", vec!["work", "list", "--status", "paused", "--of", "ana", "-n", "1"], ""),
+        ("ana", vec!["work", "pause"], ""),
+        ("ana", vec!["work", "pause"], ""),
+        ("ana", vec!["work", "resume"], ""),
+        ("ben", vec!["work", "resume", &known], ""),
+        ("ben", vec!["work", "resume", &known, "--take"], ""),
+        ("ben", vec!["work", "done", "--reason", "-"], "so\nit is"),
+        ("ben", vec!["work", "done"], ""),
+        ("ana", vec!["work", "resume", &known], ""),
+        ("ana", vec!["capture", "-"], "an idea\nand more\n"),
+        ("ana", vec!["next", "-n", "3"], ""),
+        ("ana", vec!["ship", "it", "--version", "1.0", "--issue", &known, "--notes", "<b>"], ""),
+        ("ana", vec!["ship", "it", "--version", ".."], ""),
+        ("ana", vec!["shipped"], ""),
+        ("ana", vec!["shipped", "-n", "0"], ""),
+        ("ana", vec!["changelog"], ""),
+        ("ana", vec!["changelog", "--since", "1.0"], ""),
+        ("ana", vec!["changelog", "--since", "2"], ""),
+        ("ana", vec!["skill", "set", "Ä b/c.md", "s", "t"], ""),
+        ("ana", vec!["skill", "import", "-"], "{\"mappings\":{\"a.md\":[\"x\"]}}"),
+        ("ana", vec!["skill", "import", "-"], "{"),
+        ("ana", vec!["skill", "list"], ""),
+        ("ana", vec!["skill", "remove", "Ä b/c.md"], ""),
+        ("ana", vec!["skill", "remove", "Ä b/c.md"], ""),
+        ("ana", vec!["undo"], ""),
+        ("ana", vec!["export"], ""),
+        ("ana", vec!["doctor"], ""),
+    ];
+    for (actor, args, stdin) in commands {
+        said.record(pn, actor, &args, stdin);
+    }
+    said.normal(pn)
+}
+
+#[test]
+fn every_command_on_work_says_the_same_embedded_and_through_the_daemon() {
+    compare(work_script);
 }
 
 /// Every command on agents and sessions.

@@ -34,6 +34,7 @@ mod undo;
 mod upgrade;
 mod views;
 mod windows;
+mod work;
 
 use pensa_testkit::Sandbox;
 

@@ -47,6 +47,9 @@ impl Things {
             "run": run["id"], "label": word});
         let snapshot = http.post("/snapshots", &tree).ok();
         http.post("/kv", &json!({"scope": "user", "key": "known", "value": word})).ok();
+        http.post("/work/start", &json!({"what": other, "steps": [word, "next"]})).ok();
+        http.post("/releases", &json!({"name": word, "version": word, "issues": [other]})).ok();
+        http.post("/skills", &json!({"name": word, "skills": [word]})).ok();
         Self {
             issue,
             other,
@@ -104,6 +107,10 @@ impl Two {
             "/repos",
             "/snapshots",
             "/kv",
+            "/work",
+            "/releases",
+            "/changelog",
+            "/skills",
         ];
         let mut all: Vec<Value> = paths.iter().map(|path| http.get(path).ok()).collect();
         all.push(self.team.direct(&["project", "list", "--all"]).ok_json());
@@ -154,6 +161,16 @@ impl Asked {
             "snapshot.restore" => json!({"safety": snapshot}),
             "kv.get" | "kv.delete" => json!({"scope": "user", "key": issue}),
             "kv.set" => json!({"scope": "user", "key": issue, "value": "made too"}),
+            "work.start" => json!({"what": issue}),
+            "work.current" => json!({"actor": "made"}),
+            "work.step.list" => json!({"actor": "made", "issue": other}),
+            "work.resume" => json!({"issue": other, "take": true}),
+            "work.pause" | "work.done" | "work.step.done" => json!({"issue": other}),
+            "work.step.add" => json!({"issue": other, "steps": ["made"]}),
+            "release.ship" => json!({"name": "made", "version": "1", "issues": [issue]}),
+            "skill.set" => json!({"name": issue, "skills": ["made"]}),
+            "skill.remove" => json!({"name": issue}),
+            "skill.import" => json!({"mappings": {issue: ["made"]}}),
             "workspace.create" => json!({"name": format!("for {issue}")}),
             _ => json!({}),
         };
@@ -204,6 +221,7 @@ fn prepared(admin: &mut Http, entry: &Entry) -> Things {
         "kv.get" | "kv.delete" => {
             admin.post("/kv", &json!({"scope": "user", "key": issue, "value": "made"})).ok();
         }
+        "skill.remove" => drop(admin.post("/skills", &json!({"name": issue, "skills": ["made"]})).ok()),
         "dep.remove" => drop(admin.post("/deps", &json!({"issue_id": issue, "depends_on_id": other})).ok()),
         _ => {}
     }

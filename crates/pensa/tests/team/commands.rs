@@ -179,7 +179,7 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let prefixes = ["pn-", "ag-", "se-", "run-", "repo-", "har-", "rt-", "snap-"];
+            let prefixes = ["pn-", "ag-", "se-", "run-", "repo-", "har-", "rt-", "snap-", "rel-", "ln-"];
             let hex = prefixes.into_iter().find_map(|prefix| kept.strip_prefix(prefix));
             let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
@@ -251,6 +251,24 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
             ("ana", vec!["kv", "set", "Ä b/c", "1", "--scope", "user"], ""),
             ("ana", vec!["kv", "delete", "Ä b/c", "--scope", "user"], ""),
             ("ana", vec!["kv", "get", "Ä b/c", "--scope", "user"], ""),
+            ("ana", vec!["work"], ""),
+            ("ana", vec!["work", "start", &issue, "--step", "Zoë & co"], ""),
+            ("ben", vec!["work", "start", &issue], ""),
+            ("ana", vec!["work", "step", "done"], ""),
+            ("ana", vec!["work", "pause"], ""),
+            ("ben", vec!["work", "resume", &issue, "--take"], ""),
+            ("ben", vec!["work"], ""),
+            ("ana", vec!["work", "list"], ""),
+            ("ben", vec!["work", "done", "--reason", "so"], ""),
+            ("ben", vec!["ship", "it", "--version", "1.0", "--issue", &issue], ""),
+            ("ana", vec!["shipped"], ""),
+            ("ana", vec!["changelog"], ""),
+            ("ana", vec!["changelog", "--since", "7"], ""),
+            ("ana", vec!["skill", "set", "Ä b/c.md", "s"], ""),
+            ("ana", vec!["skill", "list"], ""),
+            ("ana", vec!["skill", "remove", "Ä b/c.md"], ""),
+            ("ana", vec!["capture", "an idea"], ""),
+            ("ana", vec!["next"], ""),
             ("ana", vec!["doctor"], ""),
         ];
         for (actor, args, stdin) in commands {

@@ -33,6 +33,9 @@ impl Two {
             http.post("/workspaces", &json!({"name": "w"})).ok();
             http.post("/runs", &json!({"seen": seen, "workspace": "w"})).ok();
             http.post("/snapshots", &json!({"seen": seen, "provider": "copy", "host": "box", "root": "/r"})).ok();
+            http.post("/work/start", &json!({"what": one})).ok();
+            http.post("/releases", &json!({"name": "n", "version": "1"})).ok();
+            http.post("/skills", &json!({"name": "n", "skills": ["s"]})).ok();
             http.post("/kv", &json!({"scope": "user", "key": "k", "value": "v"})).ok();
             let key = http.ask("POST", "/issues").header("Idempotency-Key", "k");
             let three = text(&key.body(&json!({"title": "three", "issue_type": "task"})).reply().ok()["id"]);

@@ -1,0 +1,94 @@
+//! Operations on releases.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{IssueId, IssueRef};
+use crate::op::{Access, Op, Route};
+use crate::release::Release;
+use crate::work::WorkKind;
+
+/// Record that something was shipped
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Ship {
+    /// What, in one line
+    pub name: String,
+    /// In which version; what is shipped together has the same
+    #[arg(long, value_name = "VERSION")]
+    pub version: String,
+    /// What it is for its users
+    #[arg(short, long, value_name = "KIND", default_value = "feature")]
+    #[serde(default = "feature")]
+    pub kind: WorkKind,
+    /// An issue that was done in it; may be given again
+    #[arg(short, long = "issue", value_name = "ID")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "issue")]
+    pub issues: Vec<IssueRef>,
+    /// What its users should know; - reads it from standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+}
+
+fn feature() -> WorkKind {
+    WorkKind::Feature
+}
+
+impl Op for Ship {
+    type Output = Shipped;
+    const NAME: &'static str = "release.ship";
+    const ROUTE: Route = Route::post("/releases").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// A new release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Shipped {
+    #[serde(flatten)]
+    pub release: Release,
+    /// Issues of it that are not closed
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<IssueId>,
+}
+
+/// List what was shipped, newest first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Release>;
+    const NAME: &'static str = "release.list";
+    const ROUTE: Route = Route::get("/releases");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Print what was shipped and closed, as markdown
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Changelog {
+    /// Only what came after this version
+    #[arg(long, value_name = "VERSION")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+impl Op for Changelog {
+    type Output = ChangelogText;
+    const NAME: &'static str = "release.changelog";
+    const ROUTE: Route = Route::get("/changelog");
+    const ACCESS: Access = Access::Read;
+}
+
+/// A text about releases and issues.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangelogText {
+    pub markdown: String,
+}

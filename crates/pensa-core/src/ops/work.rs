@@ -1,0 +1,207 @@
+//! Operations on work: what somebody is doing, and in which steps.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::id::IssueRef;
+use crate::op::{Access, Op, Route};
+use crate::time::Span;
+use crate::work::{Step, Work, WorkKind, WorkStatus};
+
+/// Begin to work on an issue, or on something new; what you did before is paused
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// An issue, or the title of a new one
+    #[arg(value_name = "ISSUE|TITLE")]
+    pub what: String,
+    /// What it is for its users [default: what the issue's type says]
+    #[arg(short, long, value_name = "KIND")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<WorkKind>,
+    /// The branch on which it is done
+    #[arg(short, long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// A step of it; may be given again
+    #[arg(short, long = "step", value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "step")]
+    pub steps: Vec<String>,
+    /// Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d
+    #[arg(long, value_name = "TIME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<Span>,
+}
+
+impl Op for Start {
+    type Output = Work;
+    const NAME: &'static str = "work.start";
+    const ROUTE: Route = Route::post("/work/start");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Show what somebody is doing; null if it is nothing
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Current {
+    /// Who
+    #[arg(skip)]
+    pub actor: String,
+}
+
+impl Op for Current {
+    type Output = Option<Work>;
+    const NAME: &'static str = "work.current";
+    const ROUTE: Route = Route::get("/work/current");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Pause work; the issue stays claimed
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pause {
+    /// Work on this issue [default: what you are doing]
+    #[arg(long, value_name = "ID")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+}
+
+impl Op for Pause {
+    type Output = Work;
+    const NAME: &'static str = "work.pause";
+    const ROUTE: Route = Route::post("/work/pause");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Go on with work that was paused
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Resume {
+    /// Which issue [default: the one that you have paused]
+    #[arg(value_name = "ISSUE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+    /// Take it over from whoever has claimed it
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub take: bool,
+    /// Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d
+    #[arg(long, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<Span>,
+}
+
+impl Op for Resume {
+    type Output = Work;
+    const NAME: &'static str = "work.resume";
+    const ROUTE: Route = Route::post("/work/resume");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Finish work and close its issue
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Done {
+    /// Work on this issue [default: what you are doing]
+    #[arg(long, value_name = "ID")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+    /// How it was done
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Op for Done {
+    type Output = Work;
+    const NAME: &'static str = "work.done";
+    const ROUTE: Route = Route::post("/work/done");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Add steps
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct AddSteps {
+    /// What is to be done, a step each
+    #[arg(value_name = "TEXT", required = true)]
+    pub steps: Vec<String>,
+    /// Work on this issue [default: what you are doing]
+    #[arg(long, value_name = "ID")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+}
+
+impl Op for AddSteps {
+    type Output = Work;
+    const NAME: &'static str = "work.step.add";
+    const ROUTE: Route = Route::post("/work/steps");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Tick a step
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct FinishStep {
+    /// Its number, counted from 1 [default: the first that is not done]
+    #[arg(value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub number: Option<u32>,
+    /// Work on this issue [default: what you are doing]
+    #[arg(long, value_name = "ID")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+}
+
+impl Op for FinishStep {
+    type Output = Work;
+    const NAME: &'static str = "work.step.done";
+    const ROUTE: Route = Route::post("/work/steps/done");
+    const ACCESS: Access = Access::Write;
+}
+
+/// List the steps of work
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Steps {
+    /// Whose work, if no issue is named
+    #[arg(skip)]
+    pub actor: String,
+    /// Work on this issue [default: what you are doing]
+    #[arg(long, value_name = "ID")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+}
+
+impl Op for Steps {
+    type Output = Vec<Step>;
+    const NAME: &'static str = "work.step.list";
+    const ROUTE: Route = Route::get("/work/steps");
+    const ACCESS: Access = Access::Read;
+}
+
+/// List work, what was touched last first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only what stands there
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<WorkStatus>,
+    /// Only that of this actor
+    #[arg(long = "of", value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Work>;
+    const NAME: &'static str = "work.list";
+    const ROUTE: Route = Route::get("/work");
+    const ACCESS: Access = Access::Read;
+}

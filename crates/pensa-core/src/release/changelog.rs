@@ -1,0 +1,163 @@
+//! What was shipped, as markdown for people. Nothing in a name or title can become markup, or reach a terminal that
+//! should not.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use super::Release;
+use crate::id::IssueId;
+use crate::text;
+use crate::work::WorkKind;
+
+/// An issue that was closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed {
+    pub id: IssueId,
+    pub title: String,
+}
+
+/// A text about `releases`, newest first, and about issues that were closed since the last of them. `titles` are those
+/// of the issues that releases name, as far as they are there; `is_cut` if more were closed.
+pub fn changelog(
+    releases: &[Release],
+    titles: &HashMap<IssueId, String>,
+    unreleased: &[Closed],
+    is_cut: bool,
+) -> String {
+    let mut written = String::from("# Changelog\n");
+    if !unreleased.is_empty() {
+        written.push_str("\n## Unreleased\n\n");
+        unreleased.iter().for_each(|issue| line(&mut written, "", &issue.title, &issue.id));
+        if is_cut {
+            written.push_str("- and more\n");
+        }
+    }
+    for version in versions(releases) {
+        let Some(newest) = version.first() else { continue };
+        let date: String = newest.shipped_at.to_string().chars().take(10).collect();
+        // Versions are plain words; of what they may have, only this is markup.
+        let _ = write!(written, "\n## {} ({date})\n", newest.version.replace('_', "\\_"));
+        for kind in WorkKind::ALL {
+            let mut of_kind = version.iter().filter(|release| release.kind == *kind).peekable();
+            if of_kind.peek().is_some() {
+                let _ = write!(written, "\n### {}\n\n", heading(*kind));
+            }
+            of_kind.for_each(|release| entry(&mut written, release, titles));
+        }
+    }
+    written
+}
+
+/// What has the same version, in the order in which the versions first appear.
+fn versions(releases: &[Release]) -> Vec<Vec<&Release>> {
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut versions: Vec<Vec<&Release>> = Vec::new();
+    for release in releases {
+        let at = *places.entry(&release.version).or_insert(versions.len());
+        match versions.get_mut(at) {
+            Some(version) => version.push(release),
+            None => versions.push(vec![release]),
+        }
+    }
+    versions
+}
+
+fn heading(kind: WorkKind) -> &'static str {
+    match kind {
+        WorkKind::Feature => "Features",
+        WorkKind::Bug => "Fixes",
+        WorkKind::Improvement => "Improvements",
+        WorkKind::Refactor => "Refactoring",
+        WorkKind::Chore => "Chores",
+    }
+}
+
+fn entry(to: &mut String, release: &Release, titles: &HashMap<IssueId, String>) {
+    let _ = writeln!(to, "- {}", escaped(&release.name));
+    for id in &release.issues {
+        match titles.get(id) {
+            Some(title) => line(to, "  ", title, id),
+            None => {
+                let _ = writeln!(to, "  - {}", escaped(id.as_str()));
+            }
+        }
+    }
+    let notes = release.notes.as_deref().unwrap_or_default().trim_end();
+    if !notes.is_empty() {
+        to.push('\n');
+    }
+    for note in notes.lines() {
+        let shown = escaped(note);
+        let _ = if shown.is_empty() { writeln!(to) } else { writeln!(to, "  {shown}") };
+    }
+}
+
+fn line(to: &mut String, indent: &str, title: &str, id: &IssueId) {
+    let _ = writeln!(to, "{indent}- {} ({})", escaped(title), escaped(id.as_str()));
+}
+
+/// One line of text that markdown shows as it is.
+fn escaped(data: &str) -> String {
+    let line = text::printable_line(data);
+    let line = line.trim();
+    let mut shown = String::with_capacity(line.len());
+    // At the beginning, after digits too, these make lists, headings and lines.
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    for (at, c) in line.char_indices() {
+        let begins = at == digits && matches!(c, '.' | ')') && digits > 0 || at == 0 && matches!(c, '-' | '+' | '=');
+        if begins || matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '!' | '&' | '~' | '$') {
+            shown.push('\\');
+        }
+        shown.push(c);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn release(id: u8, version: &str, kind: &str, more: Value) -> Release {
+        let mut record = json!({"id": format!("rel-{id}"), "name": format!("name {id}"), "version": version,
+            "kind": kind, "actor": "a", "shipped_at": format!("2026-01-0{id}T10:00:00.000Z")});
+        for (field, value) in more.as_object().expect("an object") {
+            record[field] = value.clone();
+        }
+        serde_json::from_value(record).expect("a release")
+    }
+
+    #[test]
+    fn versions_are_newest_first_and_entries_by_kind() {
+        let releases = [
+            release(4, "1.1.0", "chore", json!({})),
+            release(3, "1.1.0", "bug", json!({"issues": ["pn-1", "pn-2"], "notes": "first\n\n# second\n"})),
+            release(2, "1.0.0", "feature", json!({})),
+            release(1, "1.1.0", "feature", json!({})),
+        ];
+        let titles = HashMap::from([("pn-1".parse().expect("an id"), "it crashed".to_owned())]);
+        let open = [Closed { id: "pn-3".parse().expect("an id"), title: "not out yet".into() }];
+        let expected = "# Changelog\n\n## Unreleased\n\n- not out yet (pn-3)\n- and more\n\n## 1.1.0 (2026-01-04)\n\n\
+            ### Features\n\n- name 1\n\n### Fixes\n\n- name 3\n  - it crashed (pn-1)\n  - pn-2\n\n  first\n\n  \
+            \\# second\n\n### Chores\n\n- name 4\n\n## 1.0.0 (2026-01-02)\n\n### Features\n\n- name 2\n";
+        assert_eq!(changelog(&releases, &titles, &open, true), expected);
+        assert_eq!(changelog(&[], &HashMap::new(), &[], false), "# Changelog\n");
+    }
+
+    #[test]
+    fn text_from_data_stays_text() {
+        for (data, shown) in [
+            ("a *b* _c_ [d](e) `f`", "a \\*b\\* \\_c\\_ \\[d\\](e) \\`f\\`"),
+            ("<script>&amp;</script>", "\\<script\\>\\&amp;\\</script\\>"),
+            ("## heading", "\\#\\# heading"),
+            ("- item", "\\- item"),
+            ("12. item", "12\\. item"),
+            ("3) item", "3\\) item"),
+            ("a-b 1.5", "a-b 1.5"),
+            ("a\u{1b}[2J\u{202e}b\nc", "a\\[2Jb c"),
+        ] {
+            assert_eq!(escaped(data), shown, "{data:?}");
+        }
+    }
+}

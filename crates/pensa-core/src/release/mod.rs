@@ -1,0 +1,133 @@
+//! A release: something that was shipped, under which version and for which issues.
+//!
+//! How many of them become a text for people is in [`changelog`].
+
+mod changelog;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+use crate::id::{IssueId, ReleaseId};
+use crate::issue::Extra;
+use crate::sync::{Name, Noun};
+use crate::text;
+use crate::time::Timestamp;
+use crate::work::WorkKind;
+
+pub use changelog::{Closed, changelog};
+
+/// Longest version, in bytes.
+const VERSION_BYTES: usize = 100;
+/// Most issues of one release.
+pub const MAX_ISSUES: usize = 1000;
+
+/// Something that was shipped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Release {
+    pub id: ReleaseId,
+    pub name: String,
+    /// What is shipped together has the same
+    pub version: String,
+    pub kind: WorkKind,
+    /// What was done in it
+    #[serde(default)]
+    pub issues: Vec<IssueId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+    pub actor: String,
+    pub shipped_at: Timestamp,
+    /// Fields that this version does not know, kept for those who do
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// The name that the answer to a new release has for something else.
+const RESERVED: &str = "open";
+
+impl Noun for Release {
+    fn adopt(self) -> Result<Self> {
+        text::line("name", &self.name)?;
+        check_version(&self.version)?;
+        text::fits_line("actor", &self.actor)?;
+        text::fits_block("notes", self.notes.as_deref().unwrap_or_default())?;
+        check_issues(&self.issues)?;
+        if self.extra.contains_key(RESERVED) {
+            return Err(Error::invalid(format!("{RESERVED} is not a field of a release")));
+        }
+        Ok(self)
+    }
+
+    fn name(&self) -> Name {
+        Name { key: self.id.to_string(), birth: Some(self.shipped_at) }
+    }
+
+    fn changed_at(&self) -> Option<Timestamp> {
+        None
+    }
+
+    fn extra(&self) -> &Extra {
+        &self.extra
+    }
+}
+
+/// Refuses what is no version: one word that is safe wherever it is shown.
+pub fn check_version(version: &str) -> Result<()> {
+    let starts_well = version.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte);
+    if starts_well && version.len() <= VERSION_BYTES && version.bytes().all(plain) {
+        return Ok(());
+    }
+    let shown: String = version.chars().take(VERSION_BYTES).collect();
+    Err(Error::invalid(format!("not a version: {shown:?}")).hint("such as 1.2.0, of letters, digits and .-+_"))
+}
+
+pub fn check_issues(issues: &[IssueId]) -> Result<()> {
+    if issues.len() <= MAX_ISSUES {
+        return Ok(());
+    }
+    let message = format!("a release of {} issues is too large: at most {MAX_ISSUES}", issues.len());
+    Err(Error::new(Code::TooLarge, message).hint("ship it in parts of the same version"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn versions_are_one_safe_word() {
+        for good in ["1", "1.2.0", "v1.2.0-rc.1+build_7", "2026-02"] {
+            assert!(check_version(good).is_ok(), "{good}");
+        }
+        for bad in ["", " ", "1 2", "-1", "../x", "1\n", "1\u{1b}", "é", "1](x)", &"1".repeat(101)] {
+            let error = check_version(bad).expect_err(bad);
+            assert!(error.hint.is_some() && error.message.len() < 1000);
+        }
+    }
+
+    #[test]
+    fn a_release_from_a_file_is_checked_and_keeps_what_is_not_known() {
+        let release = |field: &str, value: Value| {
+            let mut record = json!({"id": "rel-1", "name": "n", "version": "1.0", "kind": "feature", "actor": "a",
+                "shipped_at": "2026-01-01T00:00:00.000Z"});
+            record[field] = value;
+            serde_json::from_value::<Release>(record).map_err(|e| Error::invalid(e.to_string())).and_then(Noun::adopt)
+        };
+        assert_eq!(release("tagged", json!("v1")).expect("fine").extra["tagged"], "v1");
+        let many: Vec<String> = (0..=MAX_ISSUES).map(|n| format!("pn-{n}")).collect();
+        for (field, bad) in [
+            ("kind", json!("miracle")),
+            ("version", json!("1 2")),
+            ("name", json!(" ")),
+            ("name", json!("a\u{1b}[2J")),
+            ("notes", json!("x".repeat(text::TEXT_BYTES + 1))),
+            ("issues", json!(many)),
+            ("issues", json!(["a b"])),
+            ("open", json!(1)),
+        ] {
+            assert!(release(field, bad).is_err(), "{field}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Skills: which of them an agent's file calls for, and the two forms in which other tools write that down.
+//!
+//! What a skill is and does is left to whoever has it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+use crate::text;
+use crate::time::Timestamp;
+
+/// Most skills under one name.
+pub const MAX_SKILLS: usize = 200;
+/// Most names.
+pub const MAX_NAMES: usize = 1000;
+
+/// Names and the skills that each calls for.
+pub type Mappings = BTreeMap<String, Vec<String>>;
+
+/// Every name and its skills.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Skills {
+    pub mappings: Mappings,
+    /// When any of it was last changed; null if nothing ever was
+    #[serde(rename = "updatedAt")]
+    pub updated_at: Option<Timestamp>,
+}
+
+/// A name and its skills as they are kept. None at all means that the name was removed: when that was is still known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mapping {
+    pub name: String,
+    pub skills: Vec<String>,
+    pub updated_at: Timestamp,
+}
+
+/// A name as it is kept.
+pub fn checked_name(name: &str) -> Result<String> {
+    text::line("name", name).map(str::to_owned)
+}
+
+/// Skills as they are kept: each once, in the order in which they were given.
+pub fn checked_skills(name: &str, skills: &[String]) -> Result<Vec<String>> {
+    let mut kept: Vec<String> = Vec::new();
+    for skill in skills {
+        let skill = text::line("skill", skill)?;
+        if !kept.iter().any(|other| other == skill) {
+            kept.push(skill.to_owned());
+        }
+        if kept.len() > MAX_SKILLS {
+            return Err(Error::new(Code::TooLarge, format!("{name} has more than {MAX_SKILLS} skills")));
+        }
+    }
+    if kept.is_empty() {
+        return Err(Error::invalid(format!("no skills were given for {name}")).hint("pn skill remove takes out a name"));
+    }
+    Ok(kept)
+}
+
+/// What another tool's file may have; each of the two forms has some of it.
+#[derive(Debug, Deserialize)]
+struct Document {
+    mappings: Option<Mappings>,
+    #[serde(default)]
+    skills: Vec<Linked>,
+    #[serde(rename = "agentSkillMap")]
+    agent_skill_map: Option<Mappings>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Linked {
+    name: String,
+    #[serde(default, rename = "linkedAgents")]
+    linked_agents: Vec<String>,
+}
+
+/// Reads either form: `mappings`, or `skills` with the agents they are linked to and `agentSkillMap`.
+pub fn parse(document: &str) -> Result<Mappings> {
+    let wrong = |why: &dyn std::fmt::Display| {
+        Error::invalid(format!("not a list of skills: {why}"))
+            .hint("an object with \"mappings\", or with \"skills\" and \"agentSkillMap\"")
+    };
+    let document: Document = serde_json::from_str(document).map_err(|e| wrong(&e))?;
+    let Document { mappings, skills, agent_skill_map } = document;
+    if mappings.is_none() && agent_skill_map.is_none() && skills.is_empty() {
+        return Err(wrong(&"it has neither mappings nor skills"));
+    }
+    let mut all = Mappings::new();
+    let linked = skills.into_iter().flat_map(|Linked { name, linked_agents }| {
+        linked_agents.into_iter().map(move |agent| (agent, vec![name.clone()]))
+    });
+    let maps = mappings.into_iter().chain(agent_skill_map).flatten();
+    for (name, skills) in maps.chain(linked) {
+        all.entry(name).or_default().extend(skills);
+    }
+    // A name that calls for nothing says nothing.
+    all.retain(|_, skills| !skills.is_empty());
+    checked(&all)
+}
+
+/// Names and skills as they are kept.
+pub fn checked(mappings: &Mappings) -> Result<Mappings> {
+    if mappings.len() > MAX_NAMES {
+        return Err(Error::new(Code::TooLarge, format!("more than {MAX_NAMES} names have skills")));
+    }
+    mappings.iter().map(|(name, skills)| Ok((checked_name(name)?, checked_skills(name, skills)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn both_forms_are_read() {
+        let expected = json!({"backend.md": ["sql", "rust"], "frontend.md": ["design"]});
+        let one = json!({"mappings": {"frontend.md": ["design"], "backend.md": ["sql", "rust"]}, "updatedAt": "x"});
+        let other = json!({"skills": [{"name": "sql", "linkedAgents": ["backend.md"]}, {"name": "alone"},
+            {"name": "rust", "linkedAgents": ["backend.md"], "path": "p"}],
+            "agentSkillMap": {"frontend.md": ["design", "design"], "backend.md": ["sql"], "idle.md": []}});
+        for document in [one, other] {
+            assert_eq!(json!(parse(&document.to_string()).expect("skills")), expected);
+        }
+        assert!(parse(r#"{"mappings":{}}"#).expect("none").is_empty());
+    }
+
+    #[test]
+    fn what_is_no_list_of_skills_is_refused() {
+        let many = json!({"mappings": {"a": (0..=MAX_SKILLS).map(|n| n.to_string()).collect::<Vec<_>>()}}).to_string();
+        let names: Mappings = (0..=MAX_NAMES).map(|n| (n.to_string(), vec!["s".into()])).collect();
+        let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        let bad = [
+            "",
+            "[]",
+            "{}",
+            "7",
+            r#"{"mappings":{"a":"b"}}"#,
+            r#"{"mappings":{"a":["b\u001b"]}}"#,
+            r#"{"mappings":{" ":["b"]}}"#,
+            r#"{"mappings":{"a":[""]}}"#,
+            r#"{"skills":[{"linkedAgents":["a"]}]}"#,
+            &deep,
+            &many,
+            &json!({ "mappings": names }).to_string(),
+        ];
+        for bad in bad {
+            assert!(parse(bad).is_err(), "{}", &bad[..bad.len().min(60)]);
+        }
+    }
+}

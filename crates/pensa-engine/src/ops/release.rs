@@ -1,0 +1,120 @@
+//! Operations on releases.
+
+use std::collections::{HashMap, HashSet};
+
+use pensa_core::event::{self, EventType};
+use pensa_core::id::IssueId;
+use pensa_core::issue::{Extra, Issue, Status};
+use pensa_core::ops::release::{Changelog, ChangelogText, List, Ship, Shipped};
+use pensa_core::release::{self as rules, Closed, Release};
+use pensa_core::{Error, Result, text};
+
+use crate::context::Context;
+use crate::db::{Param, Tx};
+use crate::execute::Execute;
+use crate::tables::{events, issues, releases};
+
+/// Most issues that stand under `Unreleased`.
+const MAX_UNRELEASED: usize = 1000;
+/// Issues that are asked for at once.
+const AT_ONCE: usize = 100;
+
+impl Execute for Ship {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Shipped> {
+        let name = text::line("name", &self.name)?.to_owned();
+        rules::check_version(&self.version)?;
+        let notes = text::optional_block("notes", self.notes.as_ref())?;
+        let mut named: Vec<Issue> = Vec::new();
+        for wanted in self.issues.iter().take(rules::MAX_ISSUES + 1) {
+            let issue = issues::find(cx, tx, wanted)?;
+            if !named.iter().any(|other| other.id == issue.id) {
+                named.push(issue);
+            }
+        }
+        let open = named.iter().filter(|issue| issue.status != Status::Closed).map(|issue| issue.id.clone()).collect();
+        let release = Release {
+            id: releases::new_id(cx, tx)?,
+            name,
+            version: self.version.clone(),
+            kind: self.kind,
+            issues: named.into_iter().map(|issue| issue.id).collect(),
+            notes,
+            actor: cx.actor.clone(),
+            shipped_at: cx.now,
+            extra: Extra::new(),
+        };
+        rules::check_issues(&release.issues)?;
+        add(cx, tx, &release)?;
+        Ok(Shipped { release, open })
+    }
+}
+
+/// Adds a release, and logs it.
+pub(crate) fn add(cx: &Context<'_>, tx: &Tx<'_>, release: &Release) -> Result<()> {
+    releases::put(tx, release)?;
+    let detail = event::differences(None, release);
+    events::append(cx, tx, ("release", release.id.as_str()), None, EventType::FeatureShipped, detail).map(drop)
+}
+
+/// Puts a release in place of what it was, and logs it.
+pub(crate) fn replace(cx: &Context<'_>, tx: &Tx<'_>, old: &Release, new: &Release) -> Result<()> {
+    releases::put(tx, new)?;
+    let detail = event::differences(Some(old), new);
+    events::append(cx, tx, ("release", new.id.as_str()), None, EventType::Updated, detail).map(drop)
+}
+
+/// Removes a release, and logs it.
+pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, release: &Release) -> Result<()> {
+    releases::delete(tx, release.id.as_str())?;
+    let mut detail = serde_json::Map::new();
+    detail.insert("release".into(), event::change(release, serde_json::Value::Null));
+    events::append(cx, tx, ("release", release.id.as_str()), None, EventType::Deleted, detail).map(drop)
+}
+
+impl Execute for List {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Release>> {
+        releases::list(tx, None, self.limit)
+    }
+}
+
+impl Execute for Changelog {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<ChangelogText> {
+        let after = match &self.since {
+            None => None,
+            Some(version) => {
+                rules::check_version(version)?;
+                let unknown = || Error::not_found("version", version).hint("pn shipped shows those that there are");
+                Some(releases::shipped_in(tx, version)?.ok_or_else(unknown)?)
+            }
+        };
+        let shipped = releases::list(tx, after, None)?;
+        let last = match shipped.first() {
+            Some(last) => Some(last.shipped_at),
+            None => after,
+        };
+        let since = last.map_or_else(String::new, |last| last.to_string());
+        let named: HashSet<&IssueId> = shipped.iter().flat_map(|release| &release.issues).collect();
+        let rest = "WHERE i.status = 'closed' AND i.closed_at > ?1 ORDER BY i.closed_at DESC, i.id LIMIT ?2";
+        let most = i64::try_from(MAX_UNRELEASED + 1).unwrap_or(i64::MAX);
+        let mut closed = issues::query(tx, rest, &[since.into(), Param::Int(most)])?;
+        let is_cut = closed.len() > MAX_UNRELEASED;
+        closed.truncate(MAX_UNRELEASED);
+        closed.retain(|issue| !named.contains(&issue.id));
+        let closed: Vec<Closed> = closed.into_iter().map(|issue| Closed { id: issue.id, title: issue.title }).collect();
+        let markdown = rules::changelog(&shipped, &titles(tx, &named)?, &closed, is_cut);
+        Ok(ChangelogText { markdown })
+    }
+}
+
+/// The titles of those issues that are there.
+fn titles(tx: &Tx<'_>, named: &HashSet<&IssueId>) -> Result<HashMap<IssueId, String>> {
+    let all: Vec<&IssueId> = named.iter().copied().collect();
+    let mut titles = HashMap::new();
+    for some in all.chunks(AT_ONCE) {
+        let places = (1..=some.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+        let params: Vec<Param<'_>> = some.iter().map(|id| Param::from(*id)).collect();
+        let found = issues::query(tx, &format!("WHERE i.id IN ({places})"), &params)?;
+        titles.extend(found.into_iter().map(|issue| (issue.id, issue.title)));
+    }
+    Ok(titles)
+}

@@ -1,0 +1,129 @@
+//! `pn work`, `pn capture`, `pn ship` and `pn skill`, as people and agents meet them.
+
+use std::fs;
+
+use pensa_testkit::Sandbox;
+use serde_json::json;
+
+use crate::steps::{elements, ids, keys, show, task, text};
+
+crate::in_both_modes! {
+    work_goes_from_a_title_to_a_closed_issue,
+    two_people_hand_work_to_each_other,
+    an_idea_is_captured_in_one_word_and_waits_in_the_queue,
+    what_was_shipped_is_listed_and_told,
+    skills_have_the_form_that_other_tools_have,
+    what_cannot_be_is_told_with_a_hint,
+}
+
+fn work_goes_from_a_title_to_a_closed_issue(pn: &Sandbox) {
+    assert_eq!(pn.pn(["work"]).ok_json(), json!(null));
+    assert!(pn.pn(["work"]).ok().starts_with("nothing"), "and exits 0");
+    assert_eq!(pn.pn(["work", "-q"]).ok(), "");
+    let start = ["work", "start", "add search", "--kind", "feature", "--branch", "search", "--step", "index", "--step"];
+    let made = pn.pn([&start[..], &["query"]].concat()).ok_json();
+    assert_eq!(
+        keys(&made),
+        ["issue_id", "title", "kind", "status", "branch", "steps", "current_step", "actor", "created_at", "updated_at"]
+    );
+    let id = text(&made["issue_id"]);
+    assert_eq!(pn.pn(["work"]).ok_json(), made);
+    let seen = pn.pn(["work"]).ok();
+    assert!(seen.contains("add search 0/2") && seen.contains("1 [>] index") && seen.contains("2 [ ] query"), "{seen}");
+    pn.pn(["work", "step", "done"]).ok_json();
+    pn.pn(["work", "step", "add", "document", "announce"]).ok_json();
+    let steps = pn.pn(["work", "step", "list"]).ok_json();
+    assert_eq!(steps[0], json!({"title": "index", "status": "done"}));
+    assert_eq!(elements(&steps).len(), 4);
+    assert_eq!(pn.pn(["work", "step", "done", "4"]).ok_json()["current_step"], 2);
+    let other = text(&pn.pn(["work", "start", "something else"]).ok_json()["issue_id"]);
+    let paused = pn.pn(["work", "list", "--status", "paused"]).ok_json();
+    assert_eq!((elements(&paused).len(), &paused[0]["issue_id"]), (1, &json!(id)));
+    pn.pn(["work", "resume", &id]).ok_json();
+    assert_eq!(pn.pn(["work", "-q"]).ok(), format!("{id}\n"));
+    let done = pn.pn(["work", "done", "--reason", "found"]).ok_json();
+    assert_eq!((&done["status"], keys(&done).last().copied()), (&json!("done"), Some("done_at")));
+    let issue = show(pn, &id);
+    assert_eq!((&issue["status"], &issue["close_reason"]), (&json!("closed"), &json!("found")));
+    pn.pn(["close", &other]).ok_json();
+    assert_eq!(pn.pn(["work"]).ok_json(), json!(null), "closing an issue ends the work on it");
+    let known = task(pn, "known before");
+    assert_eq!(pn.pn(["work", "start", &known[..7]]).ok_json()["issue_id"], known);
+}
+
+fn two_people_hand_work_to_each_other(pn: &Sandbox) {
+    let id = text(&pn.pn(["work", "start", "shared", "--step", "one"]).actor("ana").ok_json()["issue_id"]);
+    pn.pn(["work", "pause"]).actor("ana").ok_json();
+    let refused = pn.pn(["work", "resume", &id]).actor("ben").fails("already_claimed");
+    assert!(text(&refused["hint"]).contains(&format!("pn work resume {id} --take")), "{refused}");
+    let taken = pn.pn(["work", "resume", &id, "--take"]).actor("ben").ok_json();
+    assert_eq!((&taken["actor"], &taken["status"]), (&json!("ben"), &json!("active")));
+    assert_eq!(show(pn, &id)["assignee"], "ben");
+    assert_eq!(pn.pn(["work"]).actor("ana").ok_json(), json!(null));
+    pn.pn(["work", "step", "done", "--issue", &id]).actor("ana").ok_json();
+    let refused = pn.pn(["work", "done"]).actor("ana").fails("not_found");
+    assert!(text(&refused["message"]).contains("ana is doing nothing"), "{refused}");
+    pn.pn(["work", "done"]).actor("ben").ok_json();
+}
+
+fn an_idea_is_captured_in_one_word_and_waits_in_the_queue(pn: &Sandbox) {
+    let one = pn.pn(["capture", "idea"]).ok_json();
+    assert_eq!((&one["title"], &one["issue_type"], &one["priority"]), (&json!("idea"), &json!("task"), &json!("p2")));
+    assert_eq!(one.get("description"), None);
+    let long = pn.pn(["capture", "-"]).stdin("first line\n\nand why\n").ok_json();
+    assert_eq!((&long["title"], &long["description"]), (&json!("first line"), &json!("first line\n\nand why")));
+    assert_eq!(ids(pn, &["next"]), ids(pn, &["ready"]));
+    assert_eq!(ids(pn, &["next", "-n", "1"]), [text(&one["id"])]);
+    pn.pn(["capture", " "]).fails("invalid_input");
+}
+
+fn what_was_shipped_is_listed_and_told(pn: &Sandbox) {
+    let (done, open) = (task(pn, "closed *one*"), task(pn, "open one"));
+    pn.pn(["close", &done]).ok_json();
+    let ship = ["ship", "search", "--version", "1.0.0", "--issue", &done, "--issue", &open];
+    let told = pn.pn(ship).answer();
+    assert!(told.code == Some(0) && told.stderr.contains(&format!("{open} is not closed")), "{told:?}");
+    let shipped = pn.pn(["shipped"]).ok_json();
+    assert_eq!(keys(&shipped[0]), ["id", "name", "version", "kind", "issues", "actor", "shipped_at"]);
+    assert!(text(&shipped[0]["id"]).starts_with("rel-"));
+    pn.pn(["ship", "a fix", "--version", "1.0.1", "--kind", "bug", "--notes", "-"]).stdin("told\n").ok_json();
+    assert_eq!(elements(&pn.pn(["shipped", "-n", "1"]).ok_json())[0]["version"], "1.0.1");
+    let all = pn.pn(["changelog"]).ok();
+    let (newer, older) = (all.find("## 1.0.1 ("), all.find("## 1.0.0 ("));
+    assert!(newer.is_some() && newer < older && all.contains("closed \\*one\\*"), "{all}");
+    let since = pn.pn(["changelog", "--since", "1.0.0"]).ok();
+    assert!(since.contains("1.0.1") && !since.contains("## 1.0.0"), "{since}");
+    assert_eq!(pn.pn(["changelog"]).ok_json()["markdown"], all);
+    pn.pn(["changelog", "--since", "7"]).fails("not_found");
+    let missing = pn.pn(["ship", "no version"]).answer();
+    assert!(missing.code != Some(0) && missing.stderr.contains("--version"), "{missing:?}");
+}
+
+fn skills_have_the_form_that_other_tools_have(pn: &Sandbox) {
+    assert_eq!(pn.pn(["skill", "list"]).ok_json(), json!({"mappings": {}, "updatedAt": null}));
+    let set = pn.pn(["skill", "set", "frontend.md", "frontend-design", "other"]).ok_json();
+    assert_eq!(set["mappings"], json!({"frontend.md": ["frontend-design", "other"]}));
+    let file = pn.path("skills.json");
+    fs::write(&file, r#"{"skills":[{"name":"sql","linkedAgents":["backend.md"]}],"agentSkillMap":{}}"#)
+        .expect("a file");
+    pn.pn(["skill", "import", file.to_str().expect("UTF-8")]).ok_json();
+    let exported = pn.pn(["skill", "list", "--json"]).ok();
+    pn.pn(["skill", "remove", "backend.md"]).ok_json();
+    let back = pn.pn(["skill", "import", "-"]).stdin(&exported).ok_json();
+    assert_eq!(back["mappings"], json!({"backend.md": ["sql"], "frontend.md": ["frontend-design", "other"]}));
+    pn.pn(["skill", "remove", "nobody.md"]).fails("not_found");
+    pn.pn(["skill", "import", "-"]).stdin("[]").fails("invalid_input");
+    pn.pn(["skill", "import", "/nowhere/skills.json"]).fails("not_found");
+}
+
+fn what_cannot_be_is_told_with_a_hint(pn: &Sandbox) {
+    let unknown = pn.pn(["work", "start", "x", "--kind", "miracle"]).answer();
+    assert!(unknown.code != Some(0) && unknown.stderr.contains("improvement"), "{unknown:?}");
+    pn.pn(["work", "start", ""]).fails("invalid_input");
+    pn.pn(["work", "start", &"x".repeat(100_000)]).fails("too_large");
+    pn.pn(["capture", "-"]).stdin(&"x".repeat(1 << 20)).fails("too_large");
+    pn.pn(["work", "start", "pn-0badf00d"]).fails("not_found");
+    pn.pn(["ship", "x", "--version", "1 0"]).fails("invalid_input");
+    pn.pn(["work", "step", "done"]).fails("not_found");
+    assert!(ids(pn, &["list"]).is_empty());
+}
