@@ -86,6 +86,14 @@ macro_rules! for_each_op {
             $crate::ops::kv::Set,
             $crate::ops::kv::List,
             $crate::ops::kv::Delete,
+            $crate::ops::learning::Remember,
+            $crate::ops::learning::Take,
+            $crate::ops::learning::Recall,
+            $crate::ops::learning::List,
+            $crate::ops::learning::Show,
+            $crate::ops::learning::Verify,
+            $crate::ops::learning::Forget,
+            $crate::ops::briefing::Brief,
         }
     };
 }

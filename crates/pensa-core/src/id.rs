@@ -86,6 +86,8 @@ ids! {
     RuntimeId "rt-";
     /// The id of a snapshot, such as `snap-a1b2c3d4`.
     SnapshotId "snap-";
+    /// The id of a learning, such as `ln-a1b2c3d4`.
+    LearningId "ln-";
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.
@@ -183,6 +185,8 @@ refs! {
     RepoRef;
     /// How a caller names a snapshot: its id, or any unique prefix of it.
     SnapshotRef;
+    /// How a caller names a learning: its id, or any unique prefix of it.
+    LearningRef;
     /// How a caller names whose entries are meant: a session, or an agent as in [`AgentRef`].
     EntriesRef;
 }
@@ -213,6 +217,12 @@ impl From<&RepoId> for RepoRef {
 
 impl From<&SnapshotId> for SnapshotRef {
     fn from(id: &SnapshotId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&LearningId> for LearningRef {
+    fn from(id: &LearningId) -> Self {
         Self(id.0.clone())
     }
 }

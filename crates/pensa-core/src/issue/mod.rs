@@ -54,6 +54,8 @@ macro_rules! words {
     };
 }
 
+pub(crate) use words;
+
 words! {
     /// What kind of issue it is; never changes.
     IssueType "issue type" {

@@ -92,6 +92,9 @@ pub struct Transfer {
     pub issues: i64,
     pub deps: i64,
     pub comments: i64,
+    /// Absent if there are none
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub learnings: i64,
     /// How many lines of history the files have, if they are to have any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<i64>,

@@ -12,6 +12,7 @@ use crate::dep::Dep;
 use crate::error::{Code, Error, Result};
 use crate::issue::{Extra, Issue};
 use crate::json;
+use crate::learning::Learning;
 use crate::sync::Tombstone;
 use crate::time::Timestamp;
 
@@ -76,6 +77,8 @@ pub struct Collection {
     pub(super) latest: &'static [&'static str],
     /// Whether it matters to anybody that two versions disagreed.
     pub(super) quiet: bool,
+    /// Whether its file is left away while it would be empty.
+    optional: bool,
     read: fn(&[u8]) -> Result<Record>,
     form: fn(&[u8]) -> Result<Form>,
     write: fn(Record) -> Result<Vec<u8>>,
@@ -97,6 +100,7 @@ pub static ISSUES: Collection = Collection {
     telling: &["title", "description", "closed_at"],
     latest: &[],
     quiet: false,
+    optional: false,
     read: read::<Issue>,
     form: form::<Issue>,
     write: write::<Issue>,
@@ -112,6 +116,7 @@ pub static DEPS: Collection = Collection {
     telling: &[],
     latest: &[],
     quiet: false,
+    optional: false,
     read: read::<Dep>,
     form: form::<Dep>,
     write: write::<Dep>,
@@ -127,9 +132,26 @@ pub static COMMENTS: Collection = Collection {
     telling: &[],
     latest: &[],
     quiet: false,
+    optional: false,
     read: read::<Comment>,
     form: form::<Comment>,
     write: write::<Comment>,
+};
+
+pub static LEARNINGS: Collection = Collection {
+    name: "learnings",
+    key: &["id"],
+    order: &["created_at"],
+    version: Some("updated_at"),
+    birth: Some("created_at"),
+    units: &[],
+    telling: &["text"],
+    latest: &["verified_at"],
+    quiet: false,
+    optional: true,
+    read: read::<Learning>,
+    form: form::<Learning>,
+    write: write::<Learning>,
 };
 
 /// What was deleted. The last of the files, so that whoever reads them in this order has seen the rest.
@@ -143,13 +165,14 @@ pub static TOMBSTONES: Collection = Collection {
     telling: &[],
     latest: &["restored_at"],
     quiet: true,
+    optional: true,
     read: read::<Tombstone>,
     form: form::<Tombstone>,
     write: write::<Tombstone>,
 };
 
 /// Every collection, in the order in which their records refer to each other.
-pub static COLLECTIONS: [&Collection; 4] = [&ISSUES, &DEPS, &COMMENTS, &TOMBSTONES];
+pub static COLLECTIONS: [&Collection; 5] = [&ISSUES, &DEPS, &COMMENTS, &LEARNINGS, &TOMBSTONES];
 
 impl Collection {
     /// The collection whose file has this name.
@@ -210,6 +233,11 @@ impl Collection {
 
     /// Whether its file is left away while it would be empty.
     pub fn is_optional(&self) -> bool {
+        self.optional
+    }
+
+    /// Whether what it tells of others counts also where the same was told before.
+    pub fn is_quiet(&self) -> bool {
         self.quiet
     }
 
