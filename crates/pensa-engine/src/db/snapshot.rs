@@ -184,7 +184,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
 }
 
 /// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
-const COMPARED: [(&str, &str, &str); 17] = [
+const COMPARED: [(&str, &str, &str); 19] = [
     ("issues", "id", "id"),
     ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
     ("comments", "id", "issue_id"),
@@ -202,6 +202,8 @@ const COMPARED: [(&str, &str, &str); 17] = [
     ("runs", "id", "NULL"),
     ("fs_snapshots", "id", "NULL"),
     ("kv", "scope || ' ' || k", "NULL"),
+    ("learnings", "id", "NULL"),
+    ("learning_keys", "learning_key || ' ' || learning_id", "NULL"),
 ];
 
 /// A record that is not what it should be.

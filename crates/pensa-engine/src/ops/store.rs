@@ -56,14 +56,14 @@ impl Execute for Export {
             let events = with_events.then(|| sync::export_events(store, tx, &place)).transpose()?;
             return Ok(Transfer { events, ..done });
         }
-        let (mut drifted, [issues, deps, comments, _]) = sync::check(store, tx, &place)?;
+        let (mut drifted, [issues, deps, comments, learnings, _]) = sync::check(store, tx, &place)?;
         let of_events = with_events.then(|| sync::check_events(tx, &place)).transpose()?;
         if of_events.is_some_and(|(drifted, _)| drifted) {
             drifted.push(EVENTS_FILE.to_owned());
         }
         let status = if drifted.is_empty() { "ok" } else { "drifted" }.to_owned();
         let events = of_events.map(|(_, count)| count);
-        Ok(Transfer { status, issues, deps, comments, events, conflicts: 0, notes: Vec::new(), drifted })
+        Ok(Transfer { status, issues, deps, comments, learnings, events, conflicts: 0, notes: Vec::new(), drifted })
     }
 
     fn answer(before: Option<&Transfer>, done: Transfer) -> Transfer {
