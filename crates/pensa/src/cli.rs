@@ -1,6 +1,7 @@
 //! The command line. Flags of operations are declared with the operations themselves, in pensa-core.
 
 mod config;
+mod learnings;
 mod runs;
 mod snapshots;
 
@@ -13,11 +14,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use pensa_client::RemoteName;
 use pensa_client::config::Config;
 use pensa_core::id::{AgentRef, SessionRef};
-use pensa_core::ops::{agent, audit, backup, comment, conflict, dep, issue, project, session, store, token, undo};
+use pensa_core::ops::{
+    agent, audit, backup, briefing, comment, conflict, dep, issue, learning, project, session, store, token, undo,
+};
 use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
 
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
+pub(crate) use learnings::Learning;
 pub(crate) use runs::{
     Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunTerminal, RunWindow,
     Runtime, Workspace,
@@ -113,6 +117,12 @@ pub(crate) enum Command {
     /// Keep small values under names
     #[command(subcommand)]
     Kv(Kv),
+    Remember(learning::Remember),
+    Recall(learning::Recall),
+    /// Look after what was found out
+    #[command(subcommand)]
+    Learning(Learning),
+    Context(briefing::Brief),
     Batch(Batch),
     Daemon(Daemon),
     /// Give servers names and keep their tokens

@@ -295,6 +295,9 @@ impl Render for Transfer {
             counted(self.deps, "dependency", "dependencies"),
             counted(self.comments, "comment", "comments"),
         ];
+        if self.learnings > 0 {
+            parts.push(counted(self.learnings, "learning", "learnings"));
+        }
         parts.extend(self.events.map(|events| counted(events, "event", "events")));
         screen.plain(&parts.join(", ")).end();
     }

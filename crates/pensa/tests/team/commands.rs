@@ -179,7 +179,7 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let prefixes = ["pn-", "ag-", "se-", "run-", "repo-", "har-", "rt-"];
+            let prefixes = ["pn-", "ag-", "se-", "run-", "repo-", "har-", "rt-", "ln-"];
             let hex = prefixes.into_iter().find_map(|prefix| kept.strip_prefix(prefix));
             let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
@@ -243,6 +243,24 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
             ("ana", vec!["kv", "set", "Ä b/c", "1", "--scope", "user"], ""),
             ("ana", vec!["kv", "delete", "Ä b/c", "--scope", "user"], ""),
             ("ana", vec!["kv", "get", "Ä b/c", "--scope", "user"], ""),
+            ("ana", vec!["remember", "Ä comes before b & c", "--tag", "sort", "--issue", &issue], ""),
+            ("ben", vec!["remember", "ä comes before b and c", "--tag", "abc", "--file", "a/b c.rs"], ""),
+            ("ben", vec!["remember", "-"], "{\"taskId\":\"t\",\"learnings\":{\"gotchas\":[\"b? c!\"]}}\n"),
+            ("ben", vec!["remember", "-", "--tag", "x"], "{\"learnings\":{}}\n"),
+            ("ben", vec!["remember", ""], ""),
+            ("ben", vec!["remember", "x", "--kind", "rumour"], ""),
+            ("ana", vec!["recall", "Ä \"b*", "--tag", "abc", "--file", "b c.rs", "--max-tokens", "500"], ""),
+            ("ana", vec!["recall", "NEAR(", "-n", "1"], ""),
+            ("ana", vec!["recall"], ""),
+            ("ana", vec!["recall", "x", "--max-tokens", "1"], ""),
+            ("ana", vec!["learning", "list", "--tag", "abc"], ""),
+            ("ana", vec!["learning", "list", "--all", "-n", "1"], ""),
+            ("ana", vec!["learning", "show", "ln-none"], ""),
+            ("ana", vec!["learning", "forget", "ln-none"], ""),
+            ("ana", vec!["learning", "verify", "ln-none"], ""),
+            ("ana", vec!["context"], ""),
+            ("ana", vec!["context", "--max-tokens", "60", "--format", "json"], ""),
+            ("ana", vec!["context", "--max-tokens", "1"], ""),
             ("ana", vec!["doctor"], ""),
         ];
         for (actor, args, stdin) in commands {

@@ -34,6 +34,7 @@ impl Two {
             http.post("/runs", &json!({"seen": seen, "workspace": "w"})).ok();
             http.post("/snapshots", &json!({"seen": seen, "provider": "copy", "host": "box", "root": "/r"})).ok();
             http.post("/kv", &json!({"scope": "user", "key": "k", "value": "v"})).ok();
+            http.post("/learnings", &json!({"text": "found out"})).ok();
             let key = http.ask("POST", "/issues").header("Idempotency-Key", "k");
             let three = text(&key.body(&json!({"title": "three", "issue_type": "task"})).reply().ok()["id"]);
             http.ask("DELETE", &format!("/issues/{three}?force=true")).reply().ok();
