@@ -11,6 +11,7 @@ mod data;
 mod database;
 mod entries;
 mod lab;
+mod learnings;
 mod load;
 mod machine;
 mod processes;
@@ -58,15 +59,17 @@ enum Group {
     Chain,
     Transfer,
     Agents,
+    Learnings,
 }
 
 impl Group {
-    const ALL: [(&'static str, Group); 5] = [
+    const ALL: [(&'static str, Group); 6] = [
         ("local", Group::Local),
         ("server", Group::Server),
         ("chain", Group::Chain),
         ("transfer", Group::Transfer),
         ("agents", Group::Agents),
+        ("learnings", Group::Learnings),
     ];
 
     fn named(wanted: &str) -> Result<Self> {
@@ -154,6 +157,9 @@ fn measure(lab: &Lab, wanted: &Wanted, plan: &Plan) -> Result<Vec<Row>> {
         rows.extend(agents::rows(lab, plan)?);
         rows.extend(sqlite_session::rows(lab, plan)?);
     }
+    if wanted.has(Group::Learnings) {
+        rows.extend(learnings::rows(lab, plan)?);
+    }
     Ok(rows)
 }
 
@@ -172,6 +178,7 @@ fn local(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     }
     if let Some(largest) = sized.last() {
         rows.push(processes::ready_by_size(lab, plan, largest, small)?);
+        rows.push(processes::context(lab, plan, largest)?);
     }
     for store in sized {
         rows.extend(processes::create(lab, plan, store)?);
