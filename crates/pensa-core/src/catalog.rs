@@ -102,6 +102,14 @@ macro_rules! for_each_op {
             $crate::ops::skill::List,
             $crate::ops::skill::Remove,
             $crate::ops::skill::Import,
+            $crate::ops::learning::Remember,
+            $crate::ops::learning::Take,
+            $crate::ops::learning::Recall,
+            $crate::ops::learning::List,
+            $crate::ops::learning::Show,
+            $crate::ops::learning::Verify,
+            $crate::ops::learning::Forget,
+            $crate::ops::briefing::Brief,
         }
     };
 }

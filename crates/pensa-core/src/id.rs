@@ -88,6 +88,8 @@ ids! {
     SnapshotId "snap-";
     /// The id of a release, such as `rel-a1b2c3d4`.
     ReleaseId "rel-";
+    /// The id of a learning, such as `ln-a1b2c3d4`.
+    LearningId "ln-";
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.
@@ -185,6 +187,8 @@ refs! {
     RepoRef;
     /// How a caller names a snapshot: its id, or any unique prefix of it.
     SnapshotRef;
+    /// How a caller names a learning: its id, or any unique prefix of it.
+    LearningRef;
     /// How a caller names whose entries are meant: a session, or an agent as in [`AgentRef`].
     EntriesRef;
 }
@@ -215,6 +219,12 @@ impl From<&RepoId> for RepoRef {
 
 impl From<&SnapshotId> for SnapshotRef {
     fn from(id: &SnapshotId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&LearningId> for LearningRef {
+    fn from(id: &LearningId) -> Self {
         Self(id.0.clone())
     }
 }

@@ -4,6 +4,7 @@
 //! surfaces (shell, HTTP, and others) only carry them.
 
 pub mod agent;
+pub mod briefing;
 pub mod catalog;
 pub mod comment;
 pub mod dep;
@@ -15,6 +16,7 @@ pub mod id;
 pub mod issue;
 pub mod json;
 pub mod kv;
+pub mod learning;
 pub mod op;
 pub mod ops;
 pub mod project;

@@ -16,15 +16,24 @@ const FILLERS: [&str; 22] = [
 ];
 
 fn words(title: &str) -> BTreeSet<String> {
+    sequence(title).into_iter().collect()
+}
+
+/// The words that count, in their order.
+fn sequence(title: &str) -> Vec<String> {
     fold(title)
         .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty() && !FILLERS.contains(word))
+        .filter(|word| !word.is_empty() && !is_filler(word))
         .map(stem)
         .collect()
 }
 
+pub(crate) fn is_filler(word: &str) -> bool {
+    FILLERS.contains(&word)
+}
+
 /// Cuts the commonest English endings, so that crash, crashes and crashing are one word.
-fn stem(word: &str) -> String {
+pub(crate) fn stem(word: &str) -> String {
     let cut = ["ing", "ed", "es", "s"]
         .into_iter()
         .find_map(|end| word.strip_suffix(end).filter(|rest| rest.len() > 2 && !(end == "s" && rest.ends_with('s'))))
@@ -65,6 +74,44 @@ pub fn alike(a: &str, b: &str) -> bool {
     overlap(&words(a), &words(b)) >= 0.6 || overlap(&trigrams(a), &trigrams(b)) >= 0.6
 }
 
+/// Words that turn what is said into its opposite.
+const NEGATIONS: [&str; 10] = ["not", "no", "never", "cannot", "dont", "don", "without", "nor", "avoid", "except"];
+
+/// Whether one of two texts says what the other does, and maybe a little more. Unlike titles that are [`alike`], such
+/// texts may be stored as one: so the order of their words must be the same, and no word, number or negation another.
+pub fn restates(a: &str, b: &str) -> bool {
+    let negations = |text: &str| {
+        let text = fold(text);
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| NEGATIONS.contains(word)).count()
+    };
+    let (a, b, same) = (sequence(a), sequence(b), negations(a) == negations(b));
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    // A quarter more at most.
+    if !same || short.is_empty() || long.len() * 3 > short.len() * 4 {
+        return false;
+    }
+    let mut rest = short.iter().peekable();
+    let added = long.iter().filter(|word| rest.next_if(|known| is_same_word(known, word)).is_none());
+    let is_plain = |word: &String| !word.chars().any(char::is_numeric);
+    let only_words = added.fold(true, |so_far, word| is_plain(word) && so_far);
+    only_words && rest.peek().is_none()
+}
+
+/// The same word, but for a slip in one of the longer ones.
+fn is_same_word(a: &str, b: &str) -> bool {
+    let is_long = |word: &str| word.chars().count() > 5 && !word.chars().any(char::is_numeric);
+    a == b || (is_long(a) && is_long(b) && is_one_slip(a, b))
+}
+
+/// Whether one letter was left out, added or exchanged.
+fn is_one_slip(a: &str, b: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    let from_start = long.iter().zip(&short).take_while(|(a, b)| a == b).count();
+    let from_end = long.iter().rev().zip(short.iter().rev()).take_while(|(a, b)| a == b).count();
+    long.len() - short.len() <= 1 && from_start + from_end + 1 >= long.len()
+}
+
 fn overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f64 {
     let shared = a.intersection(b).count();
     let all = a.len() + b.len() - shared;
@@ -98,6 +145,36 @@ mod tests {
         ] {
             assert!(found(told, again), "{again}");
         }
+    }
+
+    #[test]
+    fn what_says_the_same_restates_it_and_what_may_say_another_thing_does_not() {
+        let told = "Extended class rather than wrapper for consistency";
+        for again in [
+            told,
+            "extended classes rather than wrappers, for consistency",
+            "Extended the class rather than a wrapper for more consistency",
+            "Extended class rather than wrapper for consistancy",
+        ] {
+            assert!(restates(told, again) && restates(again, told), "{again}");
+        }
+        for (one, other) in [
+            (told, "Extended class rather than wrapper for speed"),
+            (told, "Extended wrapper rather than class for consistency"),
+            ("the cache depends on the parser", "the parser depends on the cache"),
+            ("use port 8080 for tests", "use port 8081 for tests"),
+            ("use port 8080 for the daemon in tests", "use port 8080 for the daemon in tests of 2 stores"),
+            ("do retry the upload of large files", "do not retry the upload of large files"),
+            ("call flush before close", "never call flush before close"),
+            ("use rebase for reads", "use rebase for writes"),
+            ("read the file", "read the file before anybody else has a chance to write to it"),
+            ("", ""),
+            ("!!!", "???"),
+        ] {
+            assert!(!restates(one, other) && !restates(other, one), "{one} / {other}");
+        }
+        let long = "word ".repeat(20_000);
+        assert!(restates(&long, &long));
     }
 
     #[test]

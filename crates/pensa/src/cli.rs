@@ -1,6 +1,7 @@
 //! The command line. Flags of operations are declared with the operations themselves, in pensa-core.
 
 mod config;
+mod learnings;
 mod runs;
 mod snapshots;
 mod work;
@@ -15,12 +16,14 @@ use pensa_client::RemoteName;
 use pensa_client::config::Config;
 use pensa_core::id::{AgentRef, SessionRef};
 use pensa_core::ops::{
-    agent, audit, backup, comment, conflict, dep, issue, project, release, session, store, token, undo,
+    agent, audit, backup, briefing, comment, conflict, dep, issue, learning, project, release, session, store, token,
+    undo,
 };
 use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
 
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
+pub(crate) use learnings::Learning;
 pub(crate) use runs::{
     Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunTerminal, RunWindow,
     Runtime, Workspace,
@@ -126,6 +129,12 @@ pub(crate) enum Command {
     /// Know which skills agents' files call for
     #[command(subcommand)]
     Skill(Skill),
+    Remember(learning::Remember),
+    Recall(learning::Recall),
+    /// Look after what was found out
+    #[command(subcommand)]
+    Learning(Learning),
+    Context(briefing::Brief),
     Batch(Batch),
     Daemon(Daemon),
     /// Give servers names and keep their tokens

@@ -34,6 +34,10 @@ impl Output {
         self.form == Form::Human
     }
 
+    pub(crate) fn is_json(self) -> bool {
+        self.form == Form::Json
+    }
+
     /// Shows an answer.
     pub(crate) fn answer<T: Serialize + Render>(self, answer: &T) -> Result<()> {
         match self.form {

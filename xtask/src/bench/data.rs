@@ -49,6 +49,11 @@ impl Dice {
         format!("{verb} {kind} {thing} in {file}.rs when the {} is {}", self.pick(&THINGS), self.pick(&KINDS))
     }
 
+    /// Words of which titles have some.
+    pub(super) fn question(&mut self) -> String {
+        format!("{} {} {}", self.pick(&VERBS), self.pick(&KINDS), self.pick(&THINGS))
+    }
+
     pub(super) fn description(&mut self) -> String {
         format!("Seen in CI: {}.\nExpected: {}.", self.title(), self.title())
     }

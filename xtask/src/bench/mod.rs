@@ -11,6 +11,7 @@ mod data;
 mod database;
 mod entries;
 mod lab;
+mod learnings;
 mod load;
 mod machine;
 mod processes;
@@ -62,10 +63,11 @@ enum Group {
     Agents,
     Snapshots,
     Runs,
+    Learnings,
 }
 
 impl Group {
-    const ALL: [(&'static str, Group); 7] = [
+    const ALL: [(&'static str, Group); 8] = [
         ("local", Group::Local),
         ("server", Group::Server),
         ("chain", Group::Chain),
@@ -73,6 +75,7 @@ impl Group {
         ("agents", Group::Agents),
         ("snapshots", Group::Snapshots),
         ("runs", Group::Runs),
+        ("learnings", Group::Learnings),
     ];
 
     fn named(wanted: &str) -> Result<Self> {
@@ -166,6 +169,9 @@ fn measure(lab: &Lab, wanted: &Wanted, plan: &Plan) -> Result<Vec<Row>> {
     if wanted.has(Group::Runs) {
         rows.extend(runs::rows(lab, plan)?);
     }
+    if wanted.has(Group::Learnings) {
+        rows.extend(learnings::rows(lab, plan)?);
+    }
     Ok(rows)
 }
 
@@ -184,6 +190,7 @@ fn local(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     }
     if let Some(largest) = sized.last() {
         rows.push(processes::ready_by_size(lab, plan, largest, small)?);
+        rows.push(processes::context(lab, plan, largest)?);
     }
     for store in sized {
         rows.extend(processes::create(lab, plan, store)?);

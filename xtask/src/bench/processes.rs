@@ -80,6 +80,23 @@ pub(super) fn ready_by_size(lab: &Lab, plan: &Plan, large: &Project, small: &Pro
     ))
 }
 
+pub(super) fn context(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
+    // Of somebody who is doing something.
+    let ask = || lab.pn(store, &["context", "--actor", "agent-1"]);
+    if !output(&mut ask())?.contains("## Claimed by me") {
+        return Err("pn context does not tell what its actor is doing".into());
+    }
+    let [ours, reference] =
+        alternate(plan.runs, [Contender::new(|_| Ok(ask())), Contender::new(|_| Ok(lab.pn(store, &READY)))])?;
+    Ok(row(
+        format!("`pn context` at {}", grouped(store.size)),
+        &ours,
+        &reference,
+        Target::AtMost(3.0),
+        "`pn context` of an actor who has claimed issues against `pn ready -n 10 --json` in the same store",
+    ))
+}
+
 /// Both must have done the same work, or the times mean nothing.
 fn same_ids(ours: &str, reference: &str) -> Result {
     let (ours, reference) = (ids_in(ours), ids_in(reference));

@@ -94,6 +94,9 @@ pub struct Transfer {
     pub comments: i64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub releases: i64,
+    /// Absent if there are none
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub learnings: i64,
     /// How many lines of history the files have, if they are to have any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<i64>,

@@ -12,6 +12,7 @@ use crate::dep::Dep;
 use crate::error::{Code, Error, Result};
 use crate::issue::{Extra, Issue};
 use crate::json;
+use crate::learning::Learning;
 use crate::release::Release;
 use crate::sync::Tombstone;
 use crate::time::Timestamp;
@@ -155,6 +156,22 @@ pub static RELEASES: Collection = Collection {
     write: write::<Release>,
 };
 
+pub static LEARNINGS: Collection = Collection {
+    name: "learnings",
+    key: &["id"],
+    order: &["created_at"],
+    version: Some("updated_at"),
+    birth: Some("created_at"),
+    units: &[],
+    telling: &["text"],
+    latest: &["verified_at"],
+    quiet: false,
+    optional: true,
+    read: read::<Learning>,
+    form: form::<Learning>,
+    write: write::<Learning>,
+};
+
 /// What was deleted. The last of the files, so that whoever reads them in this order has seen the rest.
 pub static TOMBSTONES: Collection = Collection {
     name: "tombstones",
@@ -173,7 +190,7 @@ pub static TOMBSTONES: Collection = Collection {
 };
 
 /// Every collection, in the order in which their records refer to each other.
-pub static COLLECTIONS: [&Collection; 5] = [&ISSUES, &DEPS, &COMMENTS, &RELEASES, &TOMBSTONES];
+pub static COLLECTIONS: [&Collection; 6] = [&ISSUES, &DEPS, &COMMENTS, &RELEASES, &LEARNINGS, &TOMBSTONES];
 
 impl Collection {
     /// The collection whose file has this name.
@@ -235,6 +252,11 @@ impl Collection {
     /// Whether its file is left away while it would be empty.
     pub fn is_optional(&self) -> bool {
         self.optional
+    }
+
+    /// Whether what it tells of others counts also where the same was told before.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     /// Whether a field is part of what a record is, and so the same in all its versions.

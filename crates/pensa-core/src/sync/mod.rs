@@ -11,7 +11,9 @@ mod history;
 mod merge;
 mod tombstone;
 
-pub use collection::{COLLECTIONS, COMMENTS, Collection, DEPS, ISSUES, Name, Noun, RELEASES, Record, TOMBSTONES};
+pub use collection::{
+    COLLECTIONS, COMMENTS, Collection, DEPS, ISSUES, LEARNINGS, Name, Noun, RELEASES, Record, TOMBSTONES,
+};
 pub use conflict::{Conflict, ConflictId};
 pub use file::{Line, MergedFile, bad_line, lines, merge_files};
 pub use history::{EVENTS_FILE, united};

@@ -30,7 +30,7 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: [Migration; 9] = [
+const MIGRATIONS: [Migration; 10] = [
     Migration {
         name: "0000_migrations",
         sqlite: "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);",
@@ -45,6 +45,7 @@ const MIGRATIONS: [Migration; 9] = [
     migration!("0006_runs", oldest: 3),
     migration!("0007_snapshots", oldest: 3),
     migration!("0008_work", oldest: 3),
+    migration!("0009_learnings", oldest: 3),
 ];
 
 /// The schema that this build writes: how many migrations there are.
@@ -67,7 +68,7 @@ mod tests {
         assert_eq!(MIGRATIONS.iter().map(told).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 8] = [
+    const RELEASED: [&str; 9] = [
         "0000_migrations 113adbe8c631d3d4 8342ad0dc15833b2",
         "0001_issues 5546ae09932dceb9 cda04c08dd19b5c1",
         "0002_projects 97ae198aa50a5d9a bca5c08f773e3abf",
@@ -76,5 +77,6 @@ mod tests {
         "0005_agents 9658c97daede5548 85be47809244617e",
         "0006_runs bd62ed7ffb7dc46d 34e26cc558ca85ea",
         "0007_snapshots 97e4faa8e61a395f fbb0310619383c8d",
+        "0009_learnings f440290fef4302e1 e18b58655097771a",
     ];
 }

@@ -184,7 +184,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
 }
 
 /// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
-const COMPARED: [(&str, &str, &str); 20] = [
+const COMPARED: [(&str, &str, &str); 22] = [
     ("issues", "id", "id"),
     ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
     ("comments", "id", "issue_id"),
@@ -205,6 +205,8 @@ const COMPARED: [(&str, &str, &str); 20] = [
     ("work", "issue_id", "NULL"),
     ("releases", "id", "NULL"),
     ("skills", "name", "NULL"),
+    ("learnings", "id", "NULL"),
+    ("learning_keys", "learning_key || ' ' || learning_id", "NULL"),
 ];
 
 /// A record that is not what it should be.

@@ -237,10 +237,15 @@ impl Lists for List {
 
 impl Lists for Ready {
     fn listing(&self) -> Result<Listing> {
-        // The terms of the index issues_ready, word for word.
-        let ready = "i.status = 'open' AND i.blockers = 0 AND i.issue_type <> 'bug'";
-        Ok(Listing::new(ready, &self.filter(), Sort::Priority, self.limit))
+        Ok(ready(&self.filter(), self.limit))
     }
+}
+
+/// The issues that can be worked on, most urgent first.
+pub(crate) fn ready(filter: &Filter, limit: Option<u32>) -> Listing {
+    // The terms of the index issues_ready, word for word.
+    let ready = "i.status = 'open' AND i.blockers = 0 AND i.issue_type <> 'bug'";
+    Listing::new(ready, filter, Sort::Priority, limit)
 }
 
 impl Lists for Blocked {

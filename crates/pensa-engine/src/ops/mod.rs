@@ -3,6 +3,7 @@
 mod agent;
 mod backup;
 mod batch;
+mod briefing;
 pub(crate) mod comment;
 mod conflict;
 pub(crate) mod dep;
@@ -10,6 +11,7 @@ mod doctor;
 mod import_agent;
 pub(crate) mod issue;
 mod kv;
+pub(crate) mod learning;
 pub(crate) mod lease;
 pub(crate) mod project;
 pub(crate) mod release;

@@ -56,14 +56,15 @@ impl Execute for Export {
             let events = with_events.then(|| sync::export_events(store, tx, &place)).transpose()?;
             return Ok(Transfer { events, ..done });
         }
-        let (mut drifted, [issues, deps, comments, releases, _]) = sync::check(store, tx, &place)?;
+        let (mut drifted, [issues, deps, comments, releases, learnings, _]) = sync::check(store, tx, &place)?;
         let of_events = with_events.then(|| sync::check_events(tx, &place)).transpose()?;
         if of_events.is_some_and(|(drifted, _)| drifted) {
             drifted.push(EVENTS_FILE.to_owned());
         }
         let status = if drifted.is_empty() { "ok" } else { "drifted" }.to_owned();
         let events = of_events.map(|(_, count)| count);
-        Ok(Transfer { status, issues, deps, comments, releases, events, conflicts: 0, notes: Vec::new(), drifted })
+        let (conflicts, notes) = (0, Vec::new());
+        Ok(Transfer { status, issues, deps, comments, releases, learnings, events, conflicts, notes, drifted })
     }
 
     fn answer(before: Option<&Transfer>, done: Transfer) -> Transfer {

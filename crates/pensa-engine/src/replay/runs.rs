@@ -1,11 +1,11 @@
-//! Does again what the journal says was done to repositories, runs, snapshots and small values.
+//! Does again what the journal says was done to repositories, runs, snapshots, small values and learnings.
 
 use pensa_core::Result;
 use serde_json::Value;
 
 use super::read;
 use crate::db::{Tx, params};
-use crate::tables::{harnesses, kv, repos, runs, snapshots};
+use crate::tables::{harnesses, kv, learnings, repos, runs, snapshots};
 
 /// Does one item again, if it is about these.
 pub(super) fn apply(tx: &Tx<'_>, kind: &str, value: Value) -> Result<()> {
@@ -23,6 +23,8 @@ pub(super) fn apply(tx: &Tx<'_>, kind: &str, value: Value) -> Result<()> {
             let (scope, key): (String, String) = read(value)?;
             kv::delete(tx, &scope, &key)?;
         }
+        "learning" => learnings::put(tx, &read(value)?)?,
+        "learning_deleted" => learnings::delete(tx, &read(value)?)?,
         _ => {}
     }
     Ok(())

@@ -52,13 +52,15 @@ impl Report {
         Ok(())
     }
 
-    pub(super) fn transfer(self, [issues, deps, comments, releases, _]: [i64; COLLECTIONS.len()]) -> Transfer {
+    pub(super) fn transfer(self, counts: [i64; COLLECTIONS.len()]) -> Transfer {
+        let [issues, deps, comments, releases, learnings, _] = counts;
         Transfer {
             status: "ok".into(),
             issues,
             deps,
             comments,
             releases,
+            learnings,
             events: None,
             conflicts: self.conflicts,
             notes: self.notes,
@@ -223,7 +225,7 @@ fn seen(
 ) -> Result<[bool; COLLECTIONS.len()]> {
     let mut seen = [false; COLLECTIONS.len()];
     let Some(head) = moved else { return Ok(seen) };
-    let has_versions = |at: usize| COLLECTIONS[at].version_field().is_some() && !COLLECTIONS[at].is_optional();
+    let has_versions = |at: usize| COLLECTIONS[at].version_field().is_some() && !COLLECTIONS[at].is_quiet();
     for (at, seen) in seen.iter_mut().enumerate().filter(|(at, _)| has_versions(*at)) {
         if let Some(content) = &contents[at]
             && old.is_none_or(|old| old[at].as_ref() != Some(content))
@@ -238,7 +240,7 @@ fn seen(
 
 /// Whether there is nothing to merge with.
 fn is_empty(tx: &Tx<'_>) -> Result<bool> {
-    for table in ["issues", "releases", "tombstones"] {
+    for table in ["issues", "releases", "learnings", "tombstones"] {
         if tx.query_one(&format!("SELECT 1 FROM {table} LIMIT 1"), params![], |_| Ok(()))?.is_some() {
             return Ok(false);
         }
@@ -315,7 +317,9 @@ pub(super) fn log(cx: &Context<'_>, tx: &Tx<'_>, counts: [i64; COLLECTIONS.len()
 
 /// Removes everything that files can bring back.
 pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
-    for table in ["deps", "comments", "events", "title_keys", "tombstones", "issues", "releases"] {
+    for table in
+        ["deps", "comments", "events", "title_keys", "tombstones", "issues", "releases", "learning_keys", "learnings"]
+    {
         let only = if table == "events" { " WHERE issue_id IS NOT NULL" } else { "" };
         tx.send(&format!("DELETE FROM {table}{only}"), params![])?;
     }

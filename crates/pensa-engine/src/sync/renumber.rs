@@ -8,13 +8,14 @@ use pensa_core::Result;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::similar::hash64;
-use pensa_core::sync::{COMMENTS, Collection, RELEASES, Record};
+use pensa_core::sync::{COMMENTS, Collection, LEARNINGS, RELEASES, Record};
 use serde_json::{Map, Value};
 
 use super::shared::Table;
 use crate::context::Context;
 use crate::db::Tx;
-use crate::tables::{comments, events, issues, releases};
+use crate::ops;
+use crate::tables::{comments, events, issues, learnings, releases};
 
 /// Whether ours is the one that gets another id: the younger one.
 pub(super) fn ours_moves(collection: &Collection, ours: &Record, theirs: &Record) -> bool {
@@ -44,6 +45,12 @@ pub(super) fn move_row(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn Table, old: &s
         release.id = new.parse()?;
         return releases::put(tx, &release);
     }
+    if table.collection().name == LEARNINGS.name {
+        let Some(mut learning) = learnings::get(tx, &old.parse()?)? else { return Ok(()) };
+        learnings::delete(tx, &learning.id)?;
+        learning.id = new.parse()?;
+        return ops::learning::store(cx, tx, None, &learning);
+    }
     let new: IssueId = new.parse()?;
     issues::rename(tx, &old.parse()?, &new)?;
     let mut detail = Map::new();
@@ -69,7 +76,7 @@ impl Renamed {
         if self.issues.is_empty() || table.get(tx, &table.collection().key(record))?.is_some() {
             return Ok(());
         }
-        for field in ["issue_id", "depends_on_id", "fixes"] {
+        for field in ["issue_id", "depends_on_id", "fixes", "work"] {
             let new = record.get(field).and_then(Value::as_str).and_then(|id| self.issues.get(id)).cloned();
             if let Some(new) = new {
                 record.insert(field.into(), new.into());

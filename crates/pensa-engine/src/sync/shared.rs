@@ -7,8 +7,9 @@ use pensa_core::dep::Dep;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Issue, Status};
+use pensa_core::learning::Learning;
 use pensa_core::release::Release;
-use pensa_core::sync::{COMMENTS, Collection, DEPS, ISSUES, Noun, RELEASES, Record};
+use pensa_core::sync::{COMMENTS, Collection, DEPS, ISSUES, LEARNINGS, Noun, RELEASES, Record};
 use pensa_core::{Error, Result, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,7 +20,7 @@ use crate::context::Context;
 use crate::db::Tx;
 use crate::meter;
 use crate::ops;
-use crate::tables::{comments, deps, events, issues, releases};
+use crate::tables::{comments, deps, events, issues, learnings, releases};
 
 /// Lines of a file, and how many they are.
 pub(super) type Part = (Vec<u8>, i64);
@@ -56,6 +57,7 @@ pub(super) struct Seen {
     pub(super) issues: HashSet<IssueId>,
     pub(super) comments: HashSet<String>,
     pub(super) releases: HashSet<String>,
+    pub(super) learnings: HashSet<String>,
     /// What each issue waits for, if that was counted beforehand.
     pub(super) blockers: Blockers,
     /// Keys of titles, to be written in their order.
@@ -75,7 +77,7 @@ pub(super) enum Loaded {
 }
 
 /// Every table, in the order in which they refer to each other.
-pub(super) static TABLES: [&dyn Table; 4] = [&Issues, &Deps, &Comments, &Releases];
+pub(super) static TABLES: [&dyn Table; 5] = [&Issues, &Deps, &Comments, &Releases, &Learnings];
 
 pub(super) fn of(collection: &str) -> Option<&'static dyn Table> {
     TABLES.into_iter().find(|table| table.collection().name == collection)
@@ -313,6 +315,45 @@ impl Table for Releases {
             return Ok(Loaded::Again);
         }
         releases::put(tx, &release)?;
+        Ok(Loaded::Taken)
+    }
+}
+
+struct Learnings;
+
+impl Table for Learnings {
+    fn collection(&self) -> &'static Collection {
+        &LEARNINGS
+    }
+
+    fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
+        learnings::for_each(tx, |learning| add_line(to, learning))
+    }
+
+    fn get(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Record>> {
+        learnings::get(tx, &key.parse()?)?.map(|learning| record(&learning)).transpose()
+    }
+
+    fn put(&self, cx: &Context<'_>, tx: &Tx<'_>, old: Option<Record>, new: Record) -> Result<()> {
+        let old = old.map(noun::<Learning>).transpose()?;
+        ops::learning::store(cx, tx, old.as_ref(), &noun(new)?)
+    }
+
+    fn remove(&self, cx: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
+        ops::learning::remove(cx, tx, &noun(record)?)
+    }
+
+    /// It outlives the issue that it came from.
+    fn rests_on(&self, _: &Record) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {
+        let learning: Learning = parse(line)?;
+        if !seen.learnings.insert(learning.id.to_string()) {
+            return Ok(Loaded::Again);
+        }
+        learnings::put(tx, &learning)?;
         Ok(Loaded::Taken)
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod harnesses;
 pub(crate) mod ids;
 pub(crate) mod issues;
 pub(crate) mod kv;
+pub(crate) mod learnings;
 pub(crate) mod operations;
 pub(crate) mod projects;
 pub(crate) mod releases;

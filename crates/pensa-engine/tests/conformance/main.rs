@@ -8,6 +8,7 @@ mod batches;
 mod graph;
 mod histories;
 mod journal;
+mod learnings;
 mod leases;
 mod life;
 mod log;

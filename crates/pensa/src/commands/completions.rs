@@ -6,7 +6,7 @@ use clap::{Arg, Command, Parser};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use pensa_client::Client;
-use pensa_core::ops::{agent, issue, session, snapshot};
+use pensa_core::ops::{agent, issue, learning, session, snapshot};
 use pensa_core::{Error, Result, text};
 
 use crate::cli::{Cli, Completions, Options};
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Completions) -> Result<()> {
     }
 }
 
-/// The command line with ids offered wherever an issue, an agent, a session or a snapshot is expected.
+/// The command line with ids offered wherever an issue, an agent, a session, a snapshot or a learning is expected.
 pub(crate) fn with_live_ids(command: Command) -> Command {
     let command = command.mut_args(|arg| match completer(&arg) {
         Some(completer) => arg.add(completer),
@@ -48,6 +48,7 @@ fn completer(arg: &Arg) -> Option<ArgValueCompleter> {
         "AGENT" | "AGENT|SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, agents))),
         "SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, sessions))),
         "SNAPSHOT" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, snapshots))),
+        "LEARNING" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, learnings))),
         _ => None,
     }
 }
@@ -85,6 +86,11 @@ fn sessions(options: &Options) -> Result<Offers> {
 fn snapshots(options: &Options) -> Result<Offers> {
     let snapshots = without_making(options)?.call(&snapshot::List::default())?;
     Ok(snapshots.into_iter().map(|snapshot| (snapshot.id.to_string(), snapshot.label.unwrap_or_default())).collect())
+}
+
+fn learnings(options: &Options) -> Result<Offers> {
+    let learnings = connect::client(options)?.call(&learning::List::default())?;
+    Ok(learnings.into_iter().map(|shown| (shown.learning.id.to_string(), shown.learning.text)).collect())
 }
 
 /// The store of agents, if there is one: whoever only types makes none.

@@ -11,6 +11,7 @@ mod hooks;
 mod import_from;
 mod init;
 mod kv;
+mod learning;
 mod man;
 mod overview;
 mod remote;
@@ -95,6 +96,10 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Shipped(op) => pass_on(options, *output, &op),
         Command::Changelog(op) => pass_on(options, *output, &op),
         Command::Skill(command) => work::skill(options, *output, command),
+        Command::Remember(op) => learning::remember(options, *output, op),
+        Command::Recall(op) => pass_on(options, *output, &op),
+        Command::Learning(command) => learning::run(options, *output, command),
+        Command::Context(op) => learning::brief(options, *output, op),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
         Command::Remote(command) => remote::run(*output, &command),

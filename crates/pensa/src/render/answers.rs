@@ -296,6 +296,7 @@ impl Render for Transfer {
             counted(self.comments, "comment", "comments"),
         ];
         parts.extend((self.releases > 0).then(|| counted(self.releases, "release", "releases")));
+        parts.extend((self.learnings > 0).then(|| counted(self.learnings, "learning", "learnings")));
         parts.extend(self.events.map(|events| counted(events, "event", "events")));
         screen.plain(&parts.join(", ")).end();
     }

@@ -21,6 +21,7 @@ impl Transcript {
                 || matches!(args, ["status" | "history" | "where", ..] | ["dep", "tree" | "list" | "cycles", ..])
                 || matches!(args, ["work"] | ["work", "list", ..] | ["work", "step", "list", ..] | ["skill", "list"])
                 || matches!(args, ["next" | "shipped" | "changelog", ..])
+                || matches!(args, ["recall" | "context", ..] | ["learning", "list" | "show", ..])
                 || matches!(
                     args,
                     ["agent" | "session", "list" | "show" | "history" | "context" | "export" | "search", ..]
@@ -43,7 +44,8 @@ impl Transcript {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let hex = ["pn-", "ag-", "se-", "rel-"].into_iter().find_map(|prefix| kept.strip_prefix(prefix));
+            let prefixes = ["pn-", "ag-", "se-", "rel-", "ln-"];
+            let hex = prefixes.into_iter().find_map(|prefix| kept.strip_prefix(prefix));
             let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
             if is_id {
@@ -142,6 +144,31 @@ fn script(pn: &Sandbox) -> Vec<String> {
         ("ana", vec!["undo", "--by", "nobody"], ""),
         ("ana", vec!["undo", "--since", "yesterday"], ""),
         ("ana", vec!["doctor", "--fix"], ""),
+        (
+            "ana",
+            vec!["remember", "Zoë & co: null is not empty", "--tag", "auth", "--issue", &docs, "--kind", "gotcha"],
+            "",
+        ),
+        ("ben", vec!["remember", "zoë & co: null is not empty!", "--tag", "form", "--file", "src/a b.rs"], ""),
+        ("ben", vec!["remember", "zoë & co: null is not empty!", "--tag", "form", "--kind", "gotcha"], ""),
+        ("ana", vec!["remember", "-"], "{\"taskId\":\"t\",\"learnings\":{\"decisions\":[\"α and β\"]}}\n"),
+        ("ana", vec!["remember", "-", "--tag", "x"], "{\"learnings\":{}}"),
+        ("ana", vec!["remember", " "], ""),
+        ("ana", vec!["remember", "x", "--impact", "huge"], ""),
+        ("ana", vec!["remember", "x", "--work", "pn-none"], ""),
+        ("ana", vec!["recall", "NULL \"zoË*", "--tag", "auth", "--file", "a b.rs"], ""),
+        ("ana", vec!["recall", "β", "--max-tokens", "100", "-n", "1"], ""),
+        ("ana", vec!["recall", "nothing like it"], ""),
+        ("ana", vec!["recall", "x", "--max-tokens", "1"], ""),
+        ("ana", vec!["recall"], ""),
+        ("ana", vec!["learning", "list"], ""),
+        ("ana", vec!["learning", "list", "--kind", "gotcha", "--tag", "form", "--issue", &docs, "--all"], ""),
+        ("ana", vec!["learning", "show", "ln-none"], ""),
+        ("ana", vec!["learning", "verify", "a/b?c"], ""),
+        ("ana", vec!["learning", "forget", "recall"], ""),
+        ("ana", vec!["context"], ""),
+        ("Zoë & co", vec!["context", "--max-tokens", "70"], ""),
+        ("ana", vec!["context", "--max-tokens", "7"], ""),
         ("ana", vec![], ""),
     ];
     for (actor, args, stdin) in commands {

@@ -17,6 +17,7 @@ mod hooks_world;
 mod hostile;
 mod import_from;
 mod interactive;
+mod learnings;
 mod leases;
 mod recovery;
 mod remotes;

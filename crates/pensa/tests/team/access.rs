@@ -29,12 +29,13 @@ struct Things {
     run: String,
     repo: String,
     snapshot: String,
+    learning: String,
     token: String,
     project: String,
 }
 
 impl Things {
-    /// Two issues, an agent and its session, a run, a snapshot and a value, with nothing of the words of others in them.
+    /// Two issues, an agent and its session, a run, a snapshot, a value and a learning, with nothing of the words of others in them.
     fn made(http: &mut Http, word: &str) -> Self {
         let (issue, other) = (create(http, word), create(http, &format!("{word} too")));
         let agent = http.post("/agents", &json!({"type": "user", "name": word, "descriptor": {"is": word}})).ok();
@@ -50,6 +51,8 @@ impl Things {
         http.post("/work/start", &json!({"what": other, "steps": [word, "next"]})).ok();
         http.post("/releases", &json!({"name": word, "version": word, "issues": [other]})).ok();
         http.post("/skills", &json!({"name": word, "skills": [word]})).ok();
+        let known = json!({"text": format!("{word} {issue}"), "tags": [word], "files": [word], "issue": issue});
+        let learning = http.post("/learnings", &known).ok();
         Self {
             issue,
             other,
@@ -58,6 +61,7 @@ impl Things {
             run: text(&run["id"]),
             repo: text(&run["repo_id"]),
             snapshot: text(&snapshot["id"]),
+            learning: text(&learning["id"]),
             token: "tok-00000000".into(),
             project: OURS.into(),
         }
@@ -65,9 +69,10 @@ impl Things {
 
     /// The ids of nothing.
     fn none() -> Self {
-        let [issue, agent, session, run, repo, snapshot, token] =
-            ["pn", "ag", "se", "run", "repo", "snap", "tok"].map(|kind| format!("{kind}-00000000"));
-        Self { other: issue.clone(), issue, agent, session, run, repo, snapshot, token, project: OURS.into() }
+        let [issue, agent, session, run, repo, snapshot, learning, token] =
+            ["pn", "ag", "se", "run", "repo", "snap", "ln", "tok"].map(|kind| format!("{kind}-00000000"));
+        let (other, project) = (issue.clone(), OURS.into());
+        Self { issue, other, agent, session, run, repo, snapshot, learning, token, project }
     }
 }
 
@@ -111,6 +116,8 @@ impl Two {
             "/releases",
             "/changelog",
             "/skills",
+            "/learnings?all=true",
+            "/context",
         ];
         let mut all: Vec<Value> = paths.iter().map(|path| http.get(path).ok()).collect();
         all.push(self.team.direct(&["project", "list", "--all"]).ok_json());
@@ -130,7 +137,7 @@ struct Asked {
 
 impl Asked {
     fn of(entry: &Entry, about: &Things) -> Self {
-        let Things { issue, other, agent, session, run, repo, snapshot, token, project } = about;
+        let Things { issue, other, agent, session, run, repo, snapshot, learning, token, project } = about;
         let fields = match entry.name {
             "issue.create" => json!({"title": "made", "issue_type": "task"}),
             "issue.update" => json!({"priority": "p0"}),
@@ -171,6 +178,10 @@ impl Asked {
             "skill.set" => json!({"name": issue, "skills": ["made"]}),
             "skill.remove" => json!({"name": issue}),
             "skill.import" => json!({"mappings": {issue: ["made"]}}),
+            "learning.remember" => json!({"text": "found out", "issue": issue, "supersedes": learning}),
+            "learning.take" => json!({"records": [{"taskId": issue, "learnings": {"gotchas": ["taken"]}}]}),
+            "learning.recall" => json!({"q": "made"}),
+            "learning.list" => json!({"issue": issue}),
             "workspace.create" => json!({"name": format!("for {issue}")}),
             _ => json!({}),
         };
@@ -182,6 +193,7 @@ impl Asked {
             Some("runs") => run,
             Some("repos") => repo,
             Some("snapshots") => snapshot,
+            Some("learnings") => learning,
             _ => issue,
         };
         let path = entry.route.path.replace("{id}", id).replace("{name}", project);

@@ -1,0 +1,346 @@
+//! A learning: what somebody found out, where it came from, and for how long it holds.
+//!
+//! How learnings are found and ordered is said in [`recall`]; where they are kept is left to the engine.
+
+pub mod recall;
+mod seed;
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+use crate::id::{IssueId, LearningId, SessionId};
+use crate::issue::{Extra, words};
+use crate::sync::{Name, Noun};
+use crate::text;
+use crate::time::Timestamp;
+
+pub use seed::{Found, read};
+
+/// Longest text of a learning, in bytes.
+pub const TEXT_BYTES: usize = 64 << 10;
+/// Most tags, and most files, of one learning.
+pub const MAX_WORDS: usize = 100;
+
+words! {
+    /// What kind of knowledge it is.
+    Kind "kind" {
+        /// Something that is done like this here
+        Pattern "pattern",
+        /// A way to go about something
+        Approach "approach",
+        /// What was settled, and why
+        Decision "decision",
+        /// What trips you up if you do not know it
+        Gotcha "gotcha",
+    }
+}
+
+words! {
+    /// How much it matters.
+    Impact "impact" {
+        High "high",
+        Medium "medium",
+        Low "low",
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "the words! macro writes the variants")]
+impl Default for Kind {
+    fn default() -> Self {
+        Kind::Pattern
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "the words! macro writes the variants")]
+impl Default for Impact {
+    fn default() -> Self {
+        Impact::Medium
+    }
+}
+
+/// What a piece of work was worth, as its author put it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Worth {
+    /// `feature`, `bugfix`, `performance`, `dx`, `refactor`, `infrastructure`, or another
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// What somebody found out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Learning {
+    pub id: LearningId,
+    pub kind: Kind,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// The files it is about
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The issue it came from
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<IssueId>,
+    /// The piece of work it came from, by its issue
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<IssueId>,
+    /// The session it came from
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    #[serde(default)]
+    pub impact: Impact,
+    /// From when on it no longer holds
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// The learning in whose place this one is
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<LearningId>,
+    /// How often it was told: 1 and one more each time that somebody found out the same
+    #[serde(default = "first")]
+    pub revision: i64,
+    /// What the work was worth that it came from
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Worth>,
+    /// The issue of another tracker
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linear_id: Option<String>,
+    pub actor: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// When somebody last said that it still holds
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified_at: Option<Timestamp>,
+    /// Fields that this version does not know, kept for those who do
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+fn first() -> i64 {
+    1
+}
+
+/// A learning with what follows from others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Shown {
+    #[serde(flatten)]
+    pub learning: Learning,
+    /// The learning that is in its place
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<LearningId>,
+}
+
+/// Names that would be taken for something else where a learning is shown.
+const RESERVED: [&str; 6] = ["superseded_by", "score", "cut", "merged", "redactions", "status"];
+
+impl Noun for Learning {
+    fn adopt(mut self) -> Result<Self> {
+        if self.text.trim().is_empty() {
+            return Err(Error::invalid("the text of a learning is empty"));
+        }
+        fits(&self.text)?;
+        if self.supersedes.as_ref() == Some(&self.id) {
+            return Err(Error::invalid("a learning cannot supersede itself"));
+        }
+        if let Some(name) = RESERVED.into_iter().find(|name| self.extra.contains_key(*name)) {
+            return Err(Error::invalid(format!("{name} is not a field of a learning")));
+        }
+        for (what, words) in [("tag", &mut self.tags), ("file", &mut self.files)] {
+            words.sort();
+            words.dedup();
+            words.iter().try_for_each(|word| text::fits_line(what, word))?;
+            few(what, words)?;
+        }
+        self.revision = self.revision.max(1);
+        Ok(self)
+    }
+
+    fn name(&self) -> Name {
+        Name { key: self.id.to_string(), birth: Some(self.created_at) }
+    }
+
+    fn changed_at(&self) -> Option<Timestamp> {
+        Some(self.updated_at)
+    }
+
+    fn extra(&self) -> &Extra {
+        &self.extra
+    }
+}
+
+impl Learning {
+    /// When it was last said or confirmed.
+    pub fn fresh_at(&self) -> Timestamp {
+        self.verified_at.map_or(self.updated_at, |verified| verified.max(self.updated_at))
+    }
+
+    pub fn has_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
+
+    /// This one with what a second telling of the same adds. Of two texts the longer one says more; of two that are
+    /// as long, the newer one stays.
+    #[must_use]
+    pub fn told_again(&self, again: &Learning) -> Learning {
+        let mut both = self.clone();
+        if again.text.chars().count() >= both.text.chars().count() {
+            both.text = again.text.clone();
+        }
+        both.tags = united("tag", &both.tags, &again.tags);
+        both.files = united("file", &both.files, &again.files);
+        both.impact = both.impact.min(again.impact);
+        both.issue_id = both.issue_id.or_else(|| again.issue_id.clone());
+        both.work = both.work.or_else(|| again.work.clone());
+        both.session_id = both.session_id.or_else(|| again.session_id.clone());
+        both.value = both.value.or_else(|| again.value.clone());
+        both.linear_id = both.linear_id.or_else(|| again.linear_id.clone());
+        both.expires_at = again.expires_at.or(both.expires_at);
+        for (name, value) in &again.extra {
+            both.extra.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        both.revision += 1;
+        both
+    }
+}
+
+/// Both lists, as far as they fit.
+fn united(what: &str, one: &[String], other: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = one.iter().chain(other).cloned().collect();
+    all.sort();
+    all.dedup();
+    if few(what, &all).is_ok() { all } else { one.to_vec() }
+}
+
+fn few(what: &str, words: &[String]) -> Result<()> {
+    if words.len() <= MAX_WORDS {
+        return Ok(());
+    }
+    let told = format!("a learning with {} {what}s; the limit is {MAX_WORDS}", words.len());
+    Err(Error::new(Code::TooLarge, told))
+}
+
+fn fits(text: &str) -> Result<()> {
+    if text.len() <= TEXT_BYTES {
+        return Ok(());
+    }
+    Err(Error::new(Code::TooLarge, format!("a learning has {} bytes; the limit is {TEXT_BYTES}", text.len()))
+        .hint("keep one thing in each, and long text in a file whose name it has"))
+}
+
+/// Checks the text of a new learning.
+pub fn check_text(given: &str) -> Result<String> {
+    fits(given)?;
+    let text = text::block("learning", given)?.trim().to_owned();
+    if text.is_empty() {
+        return Err(Error::invalid("the text of a learning is empty").hint("say what was found out"));
+    }
+    Ok(text)
+}
+
+/// Checks tags: a sorted set of words.
+pub fn check_tags(given: &[String]) -> Result<Vec<String>> {
+    let mut tags = Vec::new();
+    for tag in given {
+        let tag = text::line("tag", tag)?;
+        if tag.chars().any(char::is_whitespace) {
+            return Err(
+                Error::invalid(format!("not a tag: {tag:?}")).hint("a tag is one word; give --tag again for more")
+            );
+        }
+        tags.push(tag.to_owned());
+    }
+    tags.sort();
+    tags.dedup();
+    few("tag", &tags)?;
+    Ok(tags)
+}
+
+/// Checks files: a sorted set of paths as they were given.
+pub fn check_files(given: &[String]) -> Result<Vec<String>> {
+    let mut files: Vec<String> =
+        given.iter().map(|file| text::line("file", file).map(str::to_owned)).collect::<Result<_>>()?;
+    files.sort();
+    files.dedup();
+    few("file", &files)?;
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::sync::LEARNINGS;
+
+    fn learning(fields: Value) -> Learning {
+        let mut whole = json!({"id": "ln-1", "kind": "gotcha", "text": "t", "actor": "a",
+            "created_at": "2026-01-01T00:00:00.000Z", "updated_at": "2026-01-01T00:00:00.000Z"});
+        for (name, value) in fields.as_object().expect("an object") {
+            whole[name] = value.clone();
+        }
+        serde_json::from_value::<Learning>(whole).expect("a learning").adopt().expect("one that can be kept")
+    }
+
+    #[test]
+    fn texts_tags_and_files_are_bounded() {
+        assert_eq!(check_text(" a\r\nb ").expect("fine"), "a\nb");
+        for bad in ["", "  \n", "\u{1b}[31m", "nul\0"] {
+            assert_eq!(check_text(bad).expect_err(bad).code, Code::InvalidInput);
+        }
+        assert!(check_text(&"x".repeat(TEXT_BYTES)).is_ok());
+        assert_eq!(check_text(&"x".repeat(1 << 20)).expect_err("a megabyte").code, Code::TooLarge);
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(check_tags(&words(&["b", " a", "b"])).expect("fine"), ["a", "b"]);
+        for bad in ["", "two words", "a\nb", "\u{7}"] {
+            assert!(check_tags(&words(&[bad])).is_err(), "{bad:?}");
+        }
+        let many: Vec<String> = (0..=MAX_WORDS).map(|at| format!("t{at}")).collect();
+        assert_eq!(check_tags(&many).expect_err("many").code, Code::TooLarge);
+        assert_eq!(check_files(&words(&["./a b.rs", "x"])).expect("fine"), ["./a b.rs", "x"]);
+        assert!(check_files(&words(&["a\nb"])).is_err());
+    }
+
+    #[test]
+    fn a_second_telling_adds_and_takes_nothing_away() {
+        let one =
+            learning(json!({"text": "handle null parents", "tags": ["b"], "files": ["x.rs"], "issue_id": "pn-1"}));
+        let again = learning(json!({"text": "always handle null parents", "tags": ["a"], "impact": "high",
+            "issue_id": "pn-2", "session_id": "se-1", "expires_at": "2027-01-01T00:00:00.000Z"}));
+        let both = one.told_again(&again);
+        assert_eq!((both.revision, both.text.as_str()), (2, "always handle null parents"));
+        assert_eq!(
+            (&both.tags[..], &both.files[..]),
+            (&["a".to_owned(), "b".to_owned()][..], &["x.rs".to_owned()][..])
+        );
+        assert_eq!((both.impact, both.issue_id, both.session_id.is_some()), (Impact::High, one.issue_id.clone(), true));
+        assert!(both.expires_at.is_some() && both.created_at == one.created_at && both.id == one.id);
+        assert_eq!(again.told_again(&one).text, "always handle null parents", "the longer one says more");
+    }
+
+    #[test]
+    fn lines_that_are_no_learnings_are_refused_and_unknown_fields_kept() {
+        let line = |fields: Value| json!(learning(fields)).to_string();
+        let kept = LEARNINGS.read(line(json!({"mood": "good"})).as_bytes()).expect("a record");
+        assert_eq!(kept.get("mood"), Some(&json!("good")));
+        let good: Value = serde_json::from_str(&line(json!({}))).expect("JSON");
+        for (field, bad) in [
+            ("text", json!(" ")),
+            ("text", json!("x".repeat(TEXT_BYTES + 1))),
+            ("kind", json!("rumour")),
+            ("impact", json!("huge")),
+            ("supersedes", json!("ln-1")),
+            ("score", json!(1)),
+            ("tags", json!("a")),
+            ("tags", json!((0..=MAX_WORDS).map(|at| at.to_string()).collect::<Vec<_>>())),
+            ("created_at", json!("yesterday")),
+        ] {
+            let mut whole = good.clone();
+            whole[field] = bad;
+            assert!(LEARNINGS.read(whole.to_string().as_bytes()).is_err(), "{field}");
+        }
+    }
+}

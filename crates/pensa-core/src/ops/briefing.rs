@@ -1,0 +1,33 @@
+//! The operation that tells an agent where things stand.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::briefing::{Briefing, Format};
+use crate::op::{Access, Op, Route};
+
+/// Tell where things stand within a budget: what I am doing, what is next, and what is known about it
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Brief {
+    /// At most so many tokens, at four bytes each [default: 2000]
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// In which form it must fit [default: md]
+    #[arg(long, value_name = "FORM")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
+    /// For whom it is, if not for everybody
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
+}
+
+impl Op for Brief {
+    type Output = Briefing;
+    const NAME: &'static str = "context";
+    const ROUTE: Route = Route::get("/context");
+    const ACCESS: Access = Access::Read;
+}

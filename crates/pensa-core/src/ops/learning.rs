@@ -1,0 +1,229 @@
+//! Operations on learnings.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{IssueRef, LearningId, LearningRef, SessionRef};
+use crate::learning::recall::Hit;
+use crate::learning::{Impact, Kind, Learning, Shown};
+use crate::op::{Access, Op, Route};
+use crate::session::Object;
+use crate::time::Span;
+
+/// Keep what was found out, with where it came from; the same told again is kept once
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Remember {
+    /// What was found out; - reads it from standard input
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    pub text: String,
+    /// What kind of knowledge it is [default: pattern]
+    #[arg(short, long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// A word to find it by; may be given again
+    #[arg(long = "tag", value_name = "WORD")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "tag")]
+    pub tags: Vec<String>,
+    /// A file it is about; may be given again
+    #[arg(long = "file", value_name = "PATH")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "file")]
+    pub files: Vec<String>,
+    /// The issue it came from
+    #[arg(long, value_name = "ID")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+    /// The piece of work it came from
+    #[arg(long, value_name = "ID")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<IssueRef>,
+    /// The session it came from
+    #[arg(long, value_name = "SESSION")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionRef>,
+    /// How much it matters [default: medium]
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impact: Option<Impact>,
+    /// For how long it holds, such as 90d
+    #[arg(long, value_name = "DURATION")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Span>,
+    /// The learning in whose place it is
+    #[arg(long, value_name = "LEARNING")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<LearningRef>,
+    /// Keep secrets as they are
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_redact: bool,
+}
+
+impl Op for Remember {
+    type Output = Remembered;
+    const NAME: &'static str = "learning.remember";
+    const ROUTE: Route = Route::post("/learnings").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// A learning that was kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Remembered {
+    #[serde(flatten)]
+    pub learning: Learning,
+    /// True if it was there already and was told again; else absent
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
+    /// How many secrets were replaced
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redactions: i64,
+}
+
+fn is_zero(count: &i64) -> bool {
+    *count == 0
+}
+
+/// Keep learnings that another tool wrote down, by piece of work: all of them, or none
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Take {
+    /// Each with lists of patterns, approaches, decisions and gotchas in `learnings`
+    pub records: Vec<Object>,
+    /// Keep secrets as they are
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_redact: bool,
+}
+
+impl Op for Take {
+    type Output = Vec<Remembered>;
+    const NAME: &'static str = "learning.take";
+    const ROUTE: Route = Route::post("/learnings/take").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// Find what was found out, best first: by words, tags and files, and by how fresh and weighty it is
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Recall {
+    /// Words to look for
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "query")]
+    pub q: Option<String>,
+    /// Those with this word first; may be given again
+    #[arg(long = "tag", value_name = "WORD")]
+    #[serde(skip_serializing_if = "Vec::is_empty", alias = "tag")]
+    pub tags: Vec<String>,
+    /// Those about this file first; may be given again
+    #[arg(long = "file", value_name = "PATH")]
+    #[serde(skip_serializing_if = "Vec::is_empty", alias = "file")]
+    pub files: Vec<String>,
+    /// At most so many tokens, at four bytes each
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// At most this many [default: 10]
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for Recall {
+    type Output = Vec<Hit>;
+    const NAME: &'static str = "learning.recall";
+    const ROUTE: Route = Route::get("/learnings/recall");
+    const ACCESS: Access = Access::Read;
+}
+
+/// List learnings that hold, newest first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only those of this kind
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// Only those with this tag
+    #[arg(long, value_name = "WORD")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Only those of this issue or piece of work
+    #[arg(long, value_name = "ID")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+    /// Also those that have expired or were superseded
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Shown>;
+    const NAME: &'static str = "learning.list";
+    const ROUTE: Route = Route::get("/learnings");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Show a learning
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Show {
+    /// Which learning: its id, or the beginning of it
+    #[arg(value_name = "LEARNING")]
+    pub id: LearningRef,
+}
+
+impl Op for Show {
+    type Output = Shown;
+    const NAME: &'static str = "learning.show";
+    const ROUTE: Route = Route::get("/learnings/{id}");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Say that a learning still holds, which makes it fresh
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// Which learning: its id, or the beginning of it
+    #[arg(value_name = "LEARNING")]
+    pub id: LearningRef,
+    /// For how long it holds from now on
+    #[arg(long, value_name = "DURATION")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Span>,
+}
+
+impl Op for Verify {
+    type Output = Learning;
+    const NAME: &'static str = "learning.verify";
+    const ROUTE: Route = Route::post("/learnings/{id}/verify");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Delete a learning, in every clone
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Forget {
+    /// Which learning: its id, or the beginning of it
+    #[arg(value_name = "LEARNING")]
+    pub id: LearningRef,
+}
+
+impl Op for Forget {
+    type Output = Forgotten;
+    const NAME: &'static str = "learning.forget";
+    const ROUTE: Route = Route::delete("/learnings/{id}");
+    const ACCESS: Access = Access::Maintain;
+}
+
+/// A learning that is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Forgotten {
+    /// Always `deleted`
+    pub status: String,
+    pub id: LearningId,
+}

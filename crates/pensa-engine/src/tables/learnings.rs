@@ -1,0 +1,353 @@
+//! Rows of `learnings`, and the keys under which they are found.
+//!
+//! Which keys those are, and in which order what was found is told, is left to `pensa_core::learning::recall`.
+
+use std::collections::HashMap;
+
+use pensa_core::id::{IssueId, LearningId, LearningRef};
+use pensa_core::learning::recall::{self, Candidate};
+use pensa_core::learning::{Learning, Shown, Worth};
+use pensa_core::{Result, Timestamp, json, similar};
+
+use super::ids::Kind;
+use super::row::Shape;
+use crate::context::Context;
+use crate::db::{Param, Row, Tx, params};
+use crate::tables::extra;
+
+const LEARNINGS: Kind = Kind {
+    name: "learning",
+    table: "learnings",
+    prefix: LearningId::PREFIX,
+    hint: "pn learning list --all shows the ids",
+};
+
+const COLUMNS: &str = "l.id, l.kind, l.text, l.tags, l.files, l.issue_id, l.work, l.session_id, l.impact, \
+     l.expires_at, l.supersedes, l.revision, l.value_type, l.value_description, l.linear_id, l.actor, l.created_at, \
+     l.updated_at, l.verified_at, l.extra";
+
+/// The columns are in the order of [`row`].
+const SHAPE: Shape = Shape {
+    table: "learnings",
+    columns: "id kind text tags files issue_id work session_id impact expires_at supersedes revision value_type \
+     value_description linear_id actor created_at updated_at verified_at extra",
+    keys: 1,
+};
+
+/// That of those which are in the place of a learning.
+const SUCCESSOR: &str = "(SELECT MIN(s.id) FROM learnings s WHERE s.supersedes = l.id)";
+
+/// Keys that one statement adds or removes.
+const KEYS_AT_ONCE: usize = 64;
+/// Most learnings that are looked at for one of the same text.
+const MAX_SAME: usize = 50;
+/// Most learnings that are ranked for one question.
+const MAX_CANDIDATES: usize = 200;
+/// How often more are asked for, where many of those that were found have expired.
+const MAX_PAGES: usize = 20;
+
+fn read(row: &Row<'_>) -> Result<Learning> {
+    let value = Worth { kind: row.text_or_null(12)?, description: row.text_or_null(13)? };
+    Ok(Learning {
+        id: row.parse(0)?,
+        kind: row.parse(1)?,
+        text: row.text(2)?,
+        tags: row.json(3)?,
+        files: row.json(4)?,
+        issue_id: row.parse_or_null(5)?,
+        work: row.parse_or_null(6)?,
+        session_id: row.parse_or_null(7)?,
+        impact: row.parse(8)?,
+        expires_at: row.parse_or_null(9)?,
+        supersedes: row.parse_or_null(10)?,
+        revision: row.int(11)?,
+        value: (value != Worth::default()).then_some(value),
+        linear_id: row.text_or_null(14)?,
+        actor: row.text(15)?,
+        created_at: row.parse(16)?,
+        updated_at: row.parse(17)?,
+        verified_at: row.parse_or_null(18)?,
+        extra: row.extra(19)?,
+    })
+}
+
+fn row(learning: &Learning) -> Result<[Param<'_>; 20]> {
+    let value = learning.value.as_ref();
+    Ok([
+        learning.id.as_str().into(),
+        learning.kind.as_str().into(),
+        (&learning.text).into(),
+        json::to_line(&learning.tags)?.into(),
+        json::to_line(&learning.files)?.into(),
+        learning.issue_id.as_ref().into(),
+        learning.work.as_ref().into(),
+        learning.session_id.as_ref().map(|id| id.as_str()).into(),
+        learning.impact.as_str().into(),
+        learning.expires_at.into(),
+        learning.supersedes.as_ref().map(|id| id.as_str()).into(),
+        learning.revision.into(),
+        value.and_then(|value| value.kind.as_ref()).into(),
+        value.and_then(|value| value.description.as_ref()).into(),
+        learning.linear_id.as_ref().into(),
+        (&learning.actor).into(),
+        learning.created_at.into(),
+        learning.updated_at.into(),
+        learning.verified_at.into(),
+        extra(&learning.extra)?,
+    ])
+}
+
+fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Learning>> {
+    tx.query(&format!("SELECT {COLUMNS} FROM learnings l {rest}"), params, read)
+}
+
+pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<LearningId> {
+    LEARNINGS.new_id(tx, || LearningId::from_uuid(cx.uuid()))
+}
+
+pub(crate) fn get(tx: &Tx<'_>, id: &LearningId) -> Result<Option<Learning>> {
+    Ok(query(tx, "WHERE l.id = ?1", params![id.as_str()])?.pop())
+}
+
+/// The learning that a caller means.
+pub(crate) fn find(tx: &Tx<'_>, wanted: &LearningRef) -> Result<Shown> {
+    let id: LearningId = LEARNINGS.find(tx, wanted.as_str())?.parse()?;
+    let learning = get(tx, &id)?.ok_or_else(|| LEARNINGS.unknown(id.as_str()))?;
+    Ok(Shown { superseded_by: successor(tx, &id)?, learning })
+}
+
+/// The learning that is in the place of another.
+fn successor(tx: &Tx<'_>, id: &LearningId) -> Result<Option<LearningId>> {
+    let sql = "SELECT MIN(id) FROM learnings WHERE supersedes = ?1";
+    Ok(tx.query_one(sql, params![id.as_str()], |row| row.parse_or_null(0))?.flatten())
+}
+
+/// What a listing wants.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) kind: Option<String>,
+    pub(crate) tag: Option<String>,
+    pub(crate) issue: Option<String>,
+    /// Only those that hold at this time.
+    pub(crate) holding_at: Option<Timestamp>,
+    pub(crate) limit: Option<u32>,
+}
+
+/// The learnings that a listing wants, newest first.
+pub(crate) fn list(tx: &Tx<'_>, wanted: Wanted) -> Result<Vec<Shown>> {
+    let (mut conditions, mut values) = (vec!["1 = 1".to_owned()], Vec::new());
+    let mut add = |condition: &str, value: Option<Param<'static>>| {
+        if let Some(value) = value {
+            values.push(value);
+            conditions.push(condition.replace('#', &format!("?{}", values.len())));
+        }
+    };
+    add("l.kind = #", wanted.kind.map(Param::from));
+    let tag = wanted.tag.map(|tag| json::to_line(&tag)).transpose()?;
+    add("instr(l.tags, #) > 0", tag.map(Param::from));
+    add("(l.issue_id = # OR l.work = #)", wanted.issue.map(Param::from));
+    let is_there = format!("(l.expires_at IS NULL OR l.expires_at > #) AND {SUCCESSOR} IS NULL");
+    add(&is_there, wanted.holding_at.map(Param::from));
+    values.push(Param::Int(wanted.limit.map_or(i64::MAX, i64::from)));
+    let sql = format!(
+        "SELECT {COLUMNS}, {SUCCESSOR} FROM learnings l WHERE {} ORDER BY l.created_at DESC, l.id DESC LIMIT ?{}",
+        conditions.join(" AND "),
+        values.len()
+    );
+    tx.query(&sql, &values, |row| Ok(Shown { learning: read(row)?, superseded_by: row.parse_or_null(20)? }))
+}
+
+pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&Learning) -> Result<()>) -> Result<()> {
+    tx.for_each(&format!("SELECT {COLUMNS} FROM learnings l ORDER BY l.created_at, l.id"), params![], |row| {
+        each(&read(row)?)
+    })
+}
+
+/// Adds a learning, or puts it in place of what is there.
+pub(crate) fn put(tx: &Tx<'_>, new: &Learning) -> Result<()> {
+    tx.journal("learning", new)?;
+    let old = get(tx, &new.id)?;
+    if let Some(old) = &old {
+        remove_keys(tx, old)?;
+    }
+    SHAPE.put(tx, &row(new)?)?;
+    if successor(tx, &new.id)?.is_none() {
+        add_keys(tx, new)?;
+    }
+    let before = old.as_ref().and_then(|old| old.supersedes.as_ref());
+    if before != new.supersedes.as_ref() {
+        [before, new.supersedes.as_ref()].into_iter().flatten().try_for_each(|id| settle(tx, id))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn delete(tx: &Tx<'_>, id: &LearningId) -> Result<()> {
+    tx.journal("learning_deleted", id)?;
+    let Some(learning) = get(tx, id)? else { return Ok(()) };
+    remove_keys(tx, &learning)?;
+    tx.send("DELETE FROM learnings WHERE id = ?1", params![id.as_str()])?;
+    learning.supersedes.as_ref().map_or(Ok(()), |before| settle(tx, before))
+}
+
+/// Makes learnings follow an issue that has another id now.
+pub(crate) fn issue_renamed(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
+    for mut learning in query(tx, "WHERE l.issue_id = ?1 OR l.work = ?1 ORDER BY l.id", params![old])? {
+        for id in [&mut learning.issue_id, &mut learning.work].into_iter().flatten().filter(|id| *id == old) {
+            *id = new.clone();
+        }
+        put(tx, &learning)?;
+    }
+    Ok(())
+}
+
+/// Gives a learning its keys, or takes them if another is in its place.
+fn settle(tx: &Tx<'_>, id: &LearningId) -> Result<()> {
+    let Some(learning) = get(tx, id)? else { return Ok(()) };
+    remove_keys(tx, &learning)?;
+    if successor(tx, id)?.is_none() { add_keys(tx, &learning) } else { Ok(()) }
+}
+
+fn add_keys(tx: &Tx<'_>, learning: &Learning) -> Result<()> {
+    let standing = recall::standing(learning);
+    for keys in recall::keys(learning).chunks(KEYS_AT_ONCE) {
+        let of_key = |key: &i64| [Param::from(*key), standing.into(), learning.id.as_str().into()];
+        let values: Vec<Param<'_>> = keys.iter().flat_map(of_key).collect();
+        tx.add_rows("INSERT INTO learning_keys (learning_key, standing, learning_id) VALUES (?1, ?2, ?3)", &values)?;
+    }
+    Ok(())
+}
+
+fn remove_keys(tx: &Tx<'_>, learning: &Learning) -> Result<()> {
+    let standing = recall::standing(learning);
+    for keys in recall::keys(learning).chunks(KEYS_AT_ONCE) {
+        let sql = format!(
+            "DELETE FROM learning_keys WHERE learning_key IN ({}) AND standing = ?1 AND learning_id = ?2",
+            places(3, keys.len())
+        );
+        let values = [Param::from(standing), learning.id.as_str().into()];
+        tx.send(&sql, &values.into_iter().chain(keys.iter().map(|key| Param::from(*key))).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+fn places(first: usize, count: usize) -> String {
+    (first..first + count).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The learning of the same kind that says what a new one does, the one that goes first if there are more.
+pub(crate) fn same(tx: &Tx<'_>, new: &Learning, now: Timestamp) -> Result<Option<Learning>> {
+    let keys = recall::same_keys(new.kind, &new.text);
+    if keys.is_empty() {
+        return Ok(None);
+    }
+    let sql = format!(
+        "SELECT DISTINCT learning_id, standing FROM learning_keys WHERE learning_key IN ({})
+         ORDER BY standing DESC, learning_id LIMIT {MAX_SAME}",
+        places(1, keys.len())
+    );
+    let ids: Vec<LearningId> =
+        tx.query(&sql, &keys.iter().map(|key| Param::from(*key)).collect::<Vec<_>>(), |row| row.parse(0))?;
+    for id in ids {
+        let known = get(tx, &id)?.filter(|known| known.kind == new.kind && !known.has_expired(now));
+        if let Some(known) = known.filter(|known| similar::restates(&known.text, &new.text)) {
+            return Ok(Some(known));
+        }
+    }
+    Ok(None)
+}
+
+/// What is looked for: keys, of which words count by how rare they are, and the others as much as the rarest.
+#[derive(Debug, Default)]
+pub(crate) struct Sought {
+    pub(crate) words: Vec<i64>,
+    pub(crate) others: Vec<i64>,
+}
+
+/// Learnings that hold and have any of the keys: those with the most of what was sought, and of them the freshest.
+pub(crate) fn candidates(tx: &Tx<'_>, sought: &Sought, now: Timestamp) -> Result<Vec<Candidate>> {
+    let known = counts(tx, &sought.words)?;
+    let weights: HashMap<i64, i64> = known.into_iter().map(|(key, count)| (key, recall::weight(count))).collect();
+    let all: i64 = weights.values().sum::<i64>().max(1);
+    let mut keys: Vec<(i64, i64)> = weights.into_iter().collect();
+    keys.extend(sought.others.iter().map(|key| (*key, 0)));
+    keys.sort_unstable();
+    let mut found = Vec::new();
+    for page in 0..MAX_PAGES {
+        let ids = page_of(tx, &keys, page)?;
+        let mut learnings = by_ids(tx, ids.iter().map(|(id, _)| id.as_str()))?;
+        let is_last = ids.len() < MAX_CANDIDATES;
+        for (id, weight) in ids {
+            let learning = learnings.remove(&id).filter(|learning| !learning.has_expired(now));
+            found.extend(learning.map(|learning| Candidate { learning, share: weight * 1000 / all }));
+        }
+        if is_last || found.len() >= MAX_CANDIDATES / 2 {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// How many learnings have each of these keys; nothing of those that none has.
+fn counts(tx: &Tx<'_>, keys: &[i64]) -> Result<Vec<(i64, i64)>> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sql = format!(
+        "SELECT learning_key, COUNT(*) FROM learning_keys WHERE learning_key IN ({}) GROUP BY learning_key",
+        places(1, keys.len())
+    );
+    let values: Vec<Param<'_>> = keys.iter().map(|key| Param::from(*key)).collect();
+    tx.query(&sql, &values, |row| Ok((row.int(0)?, row.int(1)?)))
+}
+
+/// Ids and the weight of what they have, the best first.
+fn page_of(tx: &Tx<'_>, keys: &[(i64, i64)], page: usize) -> Result<Vec<(String, i64)>> {
+    let end = format!("LIMIT {MAX_CANDIDATES} OFFSET {}", page * MAX_CANDIDATES);
+    match keys {
+        [] => Ok(Vec::new()),
+        // Read off the index, however many have it.
+        [(key, weight)] => tx.query(
+            &format!(
+                "SELECT learning_id FROM learning_keys WHERE learning_key = ?1
+                 ORDER BY standing DESC, learning_id DESC {end}"
+            ),
+            params![*key],
+            |row| Ok((row.text(0)?, *weight)),
+        ),
+        keys => {
+            let cases: String =
+                (1..=keys.len()).map(|at| format!(" WHEN ?{} THEN CAST(?{} AS BIGINT)", 2 * at - 1, 2 * at)).collect();
+            let places: Vec<String> = (1..=keys.len()).map(|at| format!("?{}", 2 * at - 1)).collect();
+            let sql = format!(
+                "SELECT learning_id, CAST(SUM(CASE learning_key{cases} ELSE 0 END) AS BIGINT) AS weight
+                 FROM learning_keys WHERE learning_key IN ({}) GROUP BY learning_id
+                 ORDER BY weight DESC, MAX(standing) DESC, learning_id DESC {end}",
+                places.join(", ")
+            );
+            let values: Vec<Param<'_>> =
+                keys.iter().flat_map(|(key, weight)| [Param::from(*key), Param::from(*weight)]).collect();
+            tx.query(&sql, &values, |row| Ok((row.text(0)?, row.int(1)?)))
+        }
+    }
+}
+
+fn by_ids<'i>(tx: &Tx<'_>, ids: impl Iterator<Item = &'i str>) -> Result<HashMap<String, Learning>> {
+    let values: Vec<Param<'_>> = ids.map(Param::from).collect();
+    if values.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let learnings = query(tx, &format!("WHERE l.id IN ({})", places(1, values.len())), &values)?;
+    Ok(learnings.into_iter().map(|learning| (learning.id.to_string(), learning)).collect())
+}
+
+/// The newest learnings that hold.
+pub(crate) fn newest(tx: &Tx<'_>, now: Timestamp, limit: u32) -> Result<Vec<Learning>> {
+    query(
+        tx,
+        &format!(
+            "WHERE (l.expires_at IS NULL OR l.expires_at > ?1) AND {SUCCESSOR} IS NULL
+             ORDER BY l.created_at DESC, l.id DESC LIMIT ?2"
+        ),
+        params![now, i64::from(limit)],
+    )
+}
