@@ -12,6 +12,7 @@ mod import_from;
 mod init;
 mod kv;
 mod man;
+mod mcp;
 mod overview;
 mod remote;
 mod repo;
@@ -89,6 +90,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Kv(command) => kv::run(options, *output, command),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
+        Command::Mcp => mcp::run(options),
         Command::Remote(command) => remote::run(*output, &command),
         Command::Config(command) => config::run(options, *output, &command),
         Command::Trust(args) => trust::run(options, *output, &args),
