@@ -64,6 +64,11 @@ impl Client {
         }
     }
 
+    /// Whether the store's database was deleted or replaced behind this handle's back: then another one must be opened.
+    pub fn is_orphaned(&self) -> bool {
+        matches!(&self.transport, Transport::Embedded(engine) if engine.is_orphaned())
+    }
+
     /// The name under which changes are made.
     pub fn actor(&self) -> String {
         (self.actor)()

@@ -30,6 +30,11 @@ impl Guard {
         Ok(Self { hosts: hosts(listen, extra), token, identity: Identity::new(&store_id)? })
     }
 
+    /// The names by which clients may call, with or without a port.
+    pub(crate) fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
     pub(crate) fn admit<B: Body>(&self, request: &Request<B>, peer: &Peer) -> Result<(), Refusal> {
         let headers = request.headers();
         self.check_host(request)?;

@@ -10,18 +10,19 @@ const VERSION_NAME: HeaderName = HeaderName::from_static("pensa-version");
 const STORE: HeaderName = HeaderName::from_static("pensa-store");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const VERSION_VALUE: HeaderValue = HeaderValue::from_static(VERSION);
-const NOBODY_SAID: &str = "unknown";
+pub(crate) const NOBODY_SAID: &str = "unknown";
 
 /// The name under which a request runs; percent-encoded, so that any name can travel.
 pub(crate) fn actor(headers: &HeaderMap) -> Result<String> {
-    match headers.get(&ACTOR) {
-        None => Ok(NOBODY_SAID.to_owned()),
-        Some(value) => {
-            let bad = || Error::invalid("Pensa-Actor is not percent-encoded UTF-8");
-            let name = percent::decode(value.as_bytes()).ok_or_else(bad)?;
-            text::line("actor", &name).map(str::to_owned)
-        }
-    }
+    Ok(given_actor(headers)?.unwrap_or_else(|| NOBODY_SAID.to_owned()))
+}
+
+/// The same, if the request says it.
+pub(crate) fn given_actor(headers: &HeaderMap) -> Result<Option<String>> {
+    let Some(value) = headers.get(&ACTOR) else { return Ok(None) };
+    let bad = || Error::invalid("Pensa-Actor is not percent-encoded UTF-8");
+    let name = percent::decode(value.as_bytes()).ok_or_else(bad)?;
+    text::line("actor", &name).map(|name| Some(name.to_owned()))
 }
 
 /// Which store is served, as the answers tell it and requests may ask for it.

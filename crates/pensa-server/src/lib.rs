@@ -12,6 +12,7 @@ mod headers;
 mod limit;
 mod listen;
 mod logs;
+pub mod mcp;
 mod metrics;
 mod openapi;
 mod peer;
@@ -40,6 +41,7 @@ pub use team::{TeamOptions, TeamServer};
 
 use crate::guard::Guard;
 use crate::listen::{Limits, Signals};
+use crate::mcp::http::Callers;
 use crate::served::Served;
 use crate::service::Service;
 
@@ -75,7 +77,7 @@ impl Server {
         let store = engine.home().dir()?;
         let guard = Guard::new(address, &options.allowed_hosts, store.token_secret()?, store.id()?)?;
         let stop = Arc::new(watch::Sender::new(false));
-        let router = router::of_catalog(stop.subscribe())?;
+        let router = router::of_catalog(stop.subscribe(), &Callers::At(guard.hosts()))?;
         let service = Service::new(guard, Served::start(engine)?, router);
         Ok(Self { listener, address, service, runtime, signals, stop })
     }

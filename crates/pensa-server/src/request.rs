@@ -59,7 +59,7 @@ fn object(body: &[u8]) -> Result<Map<String, Value>> {
 }
 
 /// The whole body, unless it is too large or too slow.
-async fn read(mut body: Body, headers: &HeaderMap, limit: usize) -> Result<Vec<u8>> {
+pub(crate) async fn read(mut body: Body, headers: &HeaderMap, limit: usize) -> Result<Vec<u8>> {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > limit as u64) {
         drain(body, limit);

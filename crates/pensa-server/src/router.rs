@@ -1,4 +1,4 @@
-//! Makes one route of every operation in the catalog, and of the stream of events.
+//! Makes one route of every operation in the catalog, of the stream of events and of the tools for models.
 
 use std::sync::Arc;
 
@@ -16,10 +16,11 @@ use tokio::sync::watch;
 use crate::answer::{self, Refusal};
 use crate::dispatch::{Operation, unexpected};
 use crate::fields::Fields;
+use crate::mcp::http::{Callers, Endpoint, Operations};
 use crate::openapi::{self, openapi};
 use crate::scene::{AnsweredBy, Scene};
 use crate::served::Served;
-use crate::{headers, request, stream};
+use crate::{headers, mcp, request, stream};
 
 /// One operation at its place.
 #[derive(Debug)]
@@ -52,7 +53,7 @@ impl Place {
         let mut scene: Scene = request.extensions_mut().remove().ok_or_else(unexpected)?;
         let entry = self.operation.entry;
         if entry.access > scene.caller.may {
-            return Err(too_little(entry.name));
+            return Err(too_little(entry.name).into());
         }
         scene.caller.actor = headers::actor(request.headers())?;
         let key = headers::idempotency_key(request.headers())?;
@@ -83,31 +84,39 @@ impl Place {
     }
 }
 
-fn too_little(what: &str) -> Refusal {
+pub(crate) fn too_little(what: &str) -> Error {
     Error::new(Code::Forbidden, format!("{what} needs more rights than this token has"))
         .hint("ask for a token with a higher role: viewer, agent, maintainer, admin")
-        .into()
 }
 
-fn no_project() -> Error {
+pub(crate) fn no_project() -> Error {
     Error::new(Code::NotFound, "this address names no project").hint("projects are at /p/NAME")
 }
 
-/// Every operation of the catalog at its path, the stream of events, and the document that lists them.
-pub(crate) fn of_catalog(stop: watch::Receiver<bool>) -> Result<Router> {
+/// Every operation of the catalog at its path, the stream of events, the document that lists them, and the tools for
+/// models.
+pub(crate) fn of_catalog(stop: watch::Receiver<bool>, callers: &Callers<'_>) -> Result<Router> {
     let mut router = Router::new();
+    let mut operations = Operations::new();
     for entry in catalog() {
         let place = Arc::new(Place::of(entry)?);
+        operations.insert(entry.name, Arc::clone(&place.operation));
         let handler = move |request: Request| {
             let place = Arc::clone(&place);
             async move { place.answer(request).await }
         };
         router = router.route(entry.route.path, routing::on(filter(entry.route.method), handler));
     }
+    let tools = Endpoint::new(operations, callers);
+    let tools = move |request: Request| {
+        let tools = tools.clone();
+        async move { tools.answer(request).await }
+    };
     let document = json::to_line(&openapi())?;
     let document = move || std::future::ready(answer::ok(StatusCode::OK, document.clone()));
     Ok(router
         .route(openapi::PATH, routing::get(document))
+        .route(mcp::http::PATH, routing::post(tools))
         .route(stream::PATH, routing::get(move |request: Request| events(request, stop.clone())))
         .fallback(async |uri: Uri| answer::unknown_path(uri.path()))
         .method_not_allowed_fallback(async |method: HttpMethod, uri: Uri| {

@@ -137,6 +137,8 @@ pub(crate) enum Command {
     Context(briefing::Brief),
     Batch(Batch),
     Daemon(Daemon),
+    /// Serve tools for models on standard input and output (Model Context Protocol)
+    Mcp,
     /// Give servers names and keep their tokens
     #[command(subcommand)]
     Remote(Remote),

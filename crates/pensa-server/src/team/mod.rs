@@ -21,6 +21,7 @@ pub(crate) use desk::Desk;
 use crate::limit::RateLimit;
 use crate::listen::{self, Limits, Signals};
 use crate::logs::{Level, Log};
+use crate::mcp::http::Callers;
 use crate::metrics::Metrics;
 use crate::tls::Tls;
 use crate::{ShutdownHandle, router};
@@ -77,7 +78,7 @@ impl TeamServer {
         let (listener, address) = listen::bind(options.listen)?;
         let stop = Arc::new(watch::Sender::new(false));
         let desk = Desk::open(projects, RateLimit::new(options.rate, options.burst), log.clone())?;
-        let router = router::of_catalog(stop.subscribe())?;
+        let router = router::of_catalog(stop.subscribe(), &Callers::WithToken)?;
         let service = TeamService::new(desk, router, Metrics::new(), log.clone());
         Ok(Self { listener, address, service, runtime, signals, stop, tls, log })
     }

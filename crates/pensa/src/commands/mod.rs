@@ -13,6 +13,7 @@ mod init;
 mod kv;
 mod learning;
 mod man;
+mod mcp;
 mod overview;
 mod remote;
 mod repo;
@@ -102,6 +103,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Context(op) => learning::brief(options, *output, op),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
+        Command::Mcp => mcp::run(options),
         Command::Remote(command) => remote::run(*output, &command),
         Command::Config(command) => config::run(options, *output, &command),
         Command::Trust(args) => trust::run(options, *output, &args),

@@ -1,0 +1,419 @@
+//! The tools on issues, their dependencies and comments.
+
+use pensa_core::comment::Comment as Said;
+use pensa_core::dep::TreeNode;
+use pensa_core::id::IssueRef;
+use pensa_core::issue::{Issue, IssueDetail, IssueType, Priority, Status};
+use pensa_core::ops::{comment, dep, issue};
+use pensa_core::time::Span;
+use pensa_core::{Error, Result};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::super::Calls;
+use super::super::page::{Page, Source, data, data_line, issue_line};
+use super::Told;
+
+/// Issues of a listing unless the caller says otherwise.
+const DEFAULT_LIMIT: u32 = 20;
+const MAX_LIMIT: u32 = 100;
+/// How many issues with a text are looked at for the other filters.
+const MAX_HITS: u32 = 500;
+
+/// Which issues are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum View {
+    Ready,
+    All,
+    Blocked,
+}
+
+/// List issues, most urgent first: those ready to be worked on, or by view, text and other filters
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Find {
+    /// Default ready: open and waiting for nothing; all with query or status
+    view: Option<View>,
+    /// A text in title or description
+    query: Option<String>,
+    status: Option<Status>,
+    priority: Option<Priority>,
+    #[serde(rename = "type")]
+    issue_type: Option<IssueType>,
+    /// Empty: unassigned
+    assignee: Option<String>,
+    /// Default 20, at most 100
+    limit: Option<u32>,
+    /// Default 2000, at most 10000
+    max_tokens: Option<u32>,
+}
+
+pub(super) async fn find<C: Calls>(calls: &C, args: Find) -> Result<Told> {
+    let mut page = Page::new(args.max_tokens)?;
+    let limit = args.limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(Error::invalid(format!("limit is {limit}")).hint(format!("from 1 to {MAX_LIMIT}")));
+    }
+    let view = args.view();
+    let mut found = args.ask(calls, view, limit + 1).await?;
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    let lines: Vec<String> = found.iter().map(issue_line).collect();
+    page.say(&match lines.len() {
+        0 => format!("no issues ({})", view.word()),
+        n => format!("{n}{} issues ({})", if more { "+" } else { "" }, view.word()),
+    });
+    let shown = page.lines(&Source::new("issues"), &lines);
+    if shown < lines.len() {
+        page.say(&format!("[{} left out: narrow it, or raise max_tokens]", lines.len() - shown));
+    } else if more {
+        page.say("[there are more: narrow it, or raise limit]");
+    }
+    Ok(page.finish().into())
+}
+
+impl View {
+    fn word(self) -> &'static str {
+        match self {
+            View::Ready => "ready",
+            View::All => "all",
+            View::Blocked => "blocked",
+        }
+    }
+}
+
+impl Find {
+    /// A text or a status asks for more than what is ready.
+    fn view(&self) -> View {
+        let wide = self.query.is_some() || self.status.is_some();
+        self.view.unwrap_or(if wide { View::All } else { View::Ready })
+    }
+
+    async fn ask<C: Calls>(&self, calls: &C, view: View, limit: u32) -> Result<Vec<Issue>> {
+        let Self { priority, issue_type, .. } = *self;
+        let (assignee, limit_of_all) = (self.assignee.clone(), Some(limit));
+        let mut found = match (view, &self.query) {
+            (View::All, None) => {
+                let list = issue::List { status: self.status, priority, assignee, issue_type, ..Default::default() };
+                calls.call(issue::List { limit: limit_of_all, ..list }).await?
+            }
+            (View::Ready, None) if self.status.is_none_or(|status| status == Status::Open) => {
+                let ready = issue::Ready { priority, assignee, issue_type, limit: limit_of_all, spec: None };
+                calls.call(ready).await?
+            }
+            (View::All, Some(q)) => calls.call(issue::Search { q: q.clone(), limit: Some(MAX_HITS) }).await?,
+            (View::Blocked, None) => calls.call(issue::Blocked { limit: Some(MAX_HITS) }).await?,
+            (View::Ready, None) => return Err(Error::invalid("what is ready is open").hint("use view all")),
+            (View::Ready | View::Blocked, Some(_)) => {
+                return Err(Error::invalid("query looks at all issues").hint("leave view out"));
+            }
+        };
+        found.retain(|issue| self.admits(issue));
+        found.truncate(limit as usize);
+        Ok(found)
+    }
+
+    fn admits(&self, issue: &Issue) -> bool {
+        self.status.is_none_or(|status| issue.status == status)
+            && self.priority.is_none_or(|priority| issue.priority == priority)
+            && self.issue_type.is_none_or(|issue_type| issue.issue_type == issue_type)
+            && self.assignee.as_ref().is_none_or(|name| issue.assignee.as_deref().unwrap_or_default() == name)
+    }
+}
+
+/// Show an issue with its description, what it waits for, and its comments
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Show {
+    /// Its id, or the beginning of it
+    id: IssueRef,
+    /// Default 2000, at most 10000
+    #[serde(default)]
+    max_tokens: Option<u32>,
+}
+
+pub(super) async fn show<C: Calls>(calls: &C, args: Show) -> Result<Told> {
+    let mut page = Page::new(args.max_tokens)?;
+    let detail = calls.call(issue::Show { id: args.id }).await?;
+    let others = !detail.deps.is_empty() || !detail.comments.is_empty();
+    let room = if others { page.room() / 2 } else { page.room() };
+    page.block(&Source::new(detail.issue.id.as_str()), &described(&detail), room);
+    if !detail.deps.is_empty() {
+        let lines: Vec<String> = detail.deps.iter().map(issue_line).collect();
+        page.say("waits for:");
+        let shown = page.lines(&Source::new("issues"), &lines);
+        if shown < lines.len() {
+            page.say(&format!("[{} left out]", lines.len() - shown));
+        }
+    }
+    say_comments(&mut page, &detail.comments);
+    Ok(Told::about(&detail.issue.id, page.finish()))
+}
+
+/// An issue's line, what else there is to know, and its description.
+fn described(detail: &IssueDetail) -> String {
+    let issue = &detail.issue;
+    let facts = [
+        ("spec", issue.spec.clone()),
+        ("fixes", issue.fixes.as_ref().map(ToString::to_string)),
+        ("created", Some(issue.created_at.to_string())),
+        ("updated", Some(issue.updated_at.to_string())),
+        ("closed", issue.closed_at.map(|at| at.to_string())),
+        ("reason", issue.close_reason.clone()),
+    ];
+    let mut text = issue_line(issue);
+    for (name, value) in facts {
+        if let Some(value) = value {
+            text.push_str(&format!("\n{name}: {}", data_line(&value)));
+        }
+    }
+    if let Some(description) = &issue.description {
+        text.push_str("\n\n");
+        text.push_str(&data(description));
+    }
+    text
+}
+
+/// The newest comments that fit, in their order; the newest of all is cut if it alone does not.
+fn say_comments(page: &mut Page, comments: &[Said]) {
+    let blocks: Vec<(Source, String)> = comments
+        .iter()
+        .map(|said| (Source::by(said.id.as_str(), &said.actor, said.created_at), data(&said.text)))
+        .collect();
+    let mut room = page.room();
+    let fits = |(source, text): &&(Source, String)| {
+        let left = room.checked_sub(source.overhead() + text.len() + 1);
+        room = left.unwrap_or_default();
+        left.is_some()
+    };
+    let fitting = blocks.iter().rev().take_while(fits).count().max(usize::from(!blocks.is_empty()));
+    let earlier = blocks.len() - fitting;
+    if earlier > 0 {
+        page.say(&format!("[{earlier} earlier comments left out]"));
+    }
+    for (source, text) in &blocks[earlier..] {
+        let room = page.room();
+        page.block(source, text, room);
+    }
+}
+
+/// File an issue
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Create {
+    /// What it is about, in one line
+    title: String,
+    /// Default task; bugs are reports, never ready
+    #[serde(default, rename = "type")]
+    issue_type: Option<IssueType>,
+    /// p0 critical to p3 low, default p2
+    #[serde(default)]
+    priority: Priority,
+    /// Details
+    #[serde(default)]
+    description: Option<String>,
+    /// Who should do it
+    #[serde(default)]
+    assignee: Option<String>,
+    /// Stem of the spec it implements
+    #[serde(default)]
+    spec: Option<String>,
+    /// The bug to close with it
+    #[serde(default)]
+    fixes: Option<IssueRef>,
+    /// Ids of issues that must be closed first
+    #[serde(default)]
+    deps: Vec<IssueRef>,
+}
+
+pub(super) async fn create<C: Calls>(calls: &C, args: Create) -> Result<Told> {
+    let mut page = Page::new(None)?;
+    let Create { title, issue_type, priority, description, assignee, spec, fixes, deps } = args;
+    let issue_type = issue_type.unwrap_or(IssueType::Task);
+    let op = issue::Create { title, issue_type, priority, assignee, spec, fixes, description, deps };
+    let created = calls.call(op).await?;
+    say_issue(&mut page, "created", &created.issue);
+    if !created.similar.is_empty() {
+        let similar = created.similar.iter();
+        let lines: Vec<String> = similar.map(|other| data_line(&format!("{} {}", other.id, other.title))).collect();
+        page.say("similar to these, which are open:");
+        page.lines(&Source::new("issues"), &lines);
+    }
+    Ok(Told::about(&created.issue.id, page.finish()))
+}
+
+fn say_issue(page: &mut Page, what: &str, issue: &Issue) {
+    page.say(what);
+    page.lines(&Source::new("issues"), &[issue_line(issue)]);
+}
+
+/// What happens to an issue's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Claim,
+    Renew,
+    Release,
+    Close,
+    Reopen,
+}
+
+/// Claim an issue, renew or release the claim, close or reopen it, or change its fields
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Update {
+    /// Its id, or the beginning of it
+    id: IssueRef,
+    #[serde(default)]
+    state: Option<State>,
+    /// Why it is closed or reopened
+    #[serde(default)]
+    reason: Option<String>,
+    /// The claim ends by itself after this time: 15m, 12h, 1d
+    #[serde(default)]
+    ttl: Option<Span>,
+    /// A new title
+    #[serde(default)]
+    title: Option<String>,
+    /// A new description, in place of the old one
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    priority: Option<Priority>,
+    /// A new assignee; empty clears it
+    #[serde(default)]
+    assignee: Option<String>,
+}
+
+pub(super) async fn update<C: Calls>(calls: &C, args: Update) -> Result<Told> {
+    args.check()?;
+    let Update { id, state, reason, ttl, title, description, priority, assignee } = args;
+    let (done, issue) = match state {
+        Some(State::Close) => ("closed", calls.call(issue::Close { id, reason, force: false }).await?),
+        Some(State::Reopen) => ("reopened", calls.call(issue::Reopen { id, reason }).await?),
+        Some(State::Renew) => ("renewed", calls.call(issue::Heartbeat { id, ttl }).await?),
+        None | Some(State::Claim | State::Release) => {
+            let (claim, unclaim) = (state == Some(State::Claim), state == Some(State::Release));
+            let done = if claim { "claimed" } else if unclaim { "released" } else { "updated" };
+            let op = issue::Update { id, title, status: None, priority, assignee, description, claim, ttl, unclaim };
+            (done, calls.call(op).await?)
+        }
+    };
+    let mut page = Page::new(None)?;
+    say_issue(&mut page, done, &issue);
+    Ok(Told::about(&issue.id, page.finish()))
+}
+
+impl Update {
+    /// Refuses what would be done by half: one call is one operation.
+    fn check(&self) -> Result<()> {
+        let edits =
+            self.title.is_some() || self.description.is_some() || self.priority.is_some() || self.assignee.is_some();
+        let ends = matches!(self.state, Some(State::Close | State::Reopen));
+        if edits && (ends || self.state == Some(State::Renew)) {
+            return Err(Error::invalid("close, reopen and renew go without other fields").hint("make two calls"));
+        }
+        if self.reason.is_some() && !ends {
+            return Err(Error::invalid("a reason goes with close or reopen").hint("use comment for remarks"));
+        }
+        if self.ttl.is_some() && !matches!(self.state, Some(State::Claim | State::Renew)) {
+            return Err(Error::invalid("a ttl goes with claim or renew"));
+        }
+        Ok(())
+    }
+}
+
+/// Make an issue wait for another, or no longer; without on, show what it waits for
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Dep {
+    /// The issue that waits
+    id: IssueRef,
+    /// The issue that must be closed first
+    #[serde(default)]
+    on: Option<IssueRef>,
+    /// No longer wait
+    #[serde(default)]
+    remove: bool,
+}
+
+pub(super) async fn dep<C: Calls>(calls: &C, args: Dep) -> Result<Told> {
+    let Dep { id: issue_id, on, remove } = args;
+    let done = match (on, remove) {
+        (Some(depends_on_id), false) => calls.call(dep::Add { issue_id, depends_on_id }).await?,
+        (Some(depends_on_id), true) => calls.call(dep::Remove { issue_id, depends_on_id }).await?,
+        (None, true) => return Err(Error::invalid("remove needs on: the issue it waits for")),
+        (None, false) => return tree(calls, issue_id).await,
+    };
+    let verb = if remove { "no longer waits for" } else { "waits for" };
+    Ok(Told::about(&done.issue_id, format!("{} {verb} {}\n", done.issue_id, done.depends_on_id)))
+}
+
+async fn tree<C: Calls>(calls: &C, id: IssueRef) -> Result<Told> {
+    let nodes = calls.call(dep::Tree { id, direction: dep::Direction::Up }).await?;
+    let lines: Vec<String> = nodes.iter().map(tree_line).collect();
+    let mut page = Page::new(None)?;
+    let shown = page.lines(&Source::new("issues"), &lines);
+    if shown < lines.len() {
+        page.say(&format!("[{} left out]", lines.len() - shown));
+    }
+    Ok(page.finish().into())
+}
+
+fn tree_line(node: &TreeNode) -> String {
+    /// Deeper nodes are told by their order alone.
+    const MAX_INDENT: u32 = 20;
+    let TreeNode { id, title, status, priority, issue_type, depth, repeated, .. } = node;
+    let indent = "  ".repeat((*depth).min(MAX_INDENT) as usize);
+    let again = if *repeated { " (see above)" } else { "" };
+    format!("{indent}{}", data_line(&format!("{id} {priority} {issue_type} {status} {title}{again}")))
+}
+
+/// Record an observation about an issue
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Comment {
+    /// Its id, or the beginning of it
+    id: IssueRef,
+    /// What to say
+    text: String,
+}
+
+pub(super) async fn comment<C: Calls>(calls: &C, args: Comment) -> Result<Told> {
+    let said = calls.call(comment::Add { id: args.id, text: args.text }).await?;
+    Ok(Told::about(&said.id, format!("commented on {}: {}\n", said.issue_id, said.id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn comment(n: usize, bytes: usize) -> Said {
+        let value = json!({
+            "id": format!("pn-{n:08x}"), "issue_id": "pn-1", "actor": "ana", "text": format!("{n:<bytes$}"),
+            "created_at": "2026-01-01T00:00:00.000Z",
+        });
+        serde_json::from_value(value).expect("a comment")
+    }
+
+    #[test]
+    fn the_newest_comments_are_kept_in_their_order() {
+        let mut page = Page::new(Some(200)).expect("a budget");
+        say_comments(&mut page, &(0..10).map(|n| comment(n, 100)).collect::<Vec<_>>());
+        let text = page.finish();
+        assert!(text.starts_with("[7 earlier comments left out]\n"), "{text}");
+        let at = |n: usize| text.find(&format!("\n{n} ")).expect("shown");
+        assert!(at(7) < at(8) && at(8) < at(9), "{text}");
+    }
+
+    #[test]
+    fn one_comment_that_is_too_long_is_cut() {
+        let mut page = Page::new(Some(200)).expect("a budget");
+        say_comments(&mut page, &[comment(1, 10), comment(2, 100_000)]);
+        let text = page.finish();
+        assert!(text.contains("[1 earlier comments left out]") && text.contains("of 100000 bytes]"), "{text}");
+        assert!(text.len() <= 800);
+    }
+}
