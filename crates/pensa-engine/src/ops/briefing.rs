@@ -8,6 +8,8 @@ use pensa_core::learning::Learning;
 use pensa_core::learning::recall::{self, Near};
 use pensa_core::ops::briefing::Brief;
 use pensa_core::ops::issue::Filter;
+use pensa_core::release::Release;
+use pensa_core::work::{StepStatus, Work, WorkStatus};
 use pensa_core::{Result, Span, text};
 
 use super::learning;
@@ -15,10 +17,12 @@ use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
 use crate::tables::issues::{self, Listing};
-use crate::tables::learnings;
+use crate::tables::{learnings, releases, work};
 
 /// Most lines of a section; a briefing is no listing.
 const MOST: u32 = 20;
+/// Most releases that are told of.
+const SHIPPED: u32 = 5;
 /// How long before its end a claim is worth a word.
 const SOON: Span = Span::from_millis(3_600_000);
 
@@ -26,6 +30,7 @@ const SOON: Span = Span::from_millis(3_600_000);
 struct View<'v, 'c> {
     cx: &'v Context<'c>,
     tx: &'v Tx<'c>,
+    who: Option<String>,
     mine: Vec<Issue>,
 }
 
@@ -38,18 +43,22 @@ struct Part {
 }
 
 /// Every section, the most important first.
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 7] = [
+    Part { name: "work", title: "Doing now", first: 3, lines: doing },
+    Part { name: "paused", title: "Paused", first: 3, lines: paused },
     Part { name: "claims", title: "Claimed by me", first: 3, lines: claims },
     Part { name: "expiring", title: "Claims that end soon", first: 3, lines: expiring },
     Part { name: "queue", title: "Next in the queue", first: 5, lines: queue },
     Part { name: "learnings", title: "Known about it", first: 5, lines: known },
+    Part { name: "releases", title: "Shipped last", first: 2, lines: shipped },
 ];
 
 impl Execute for Brief {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Briefing> {
         let max_tokens = recall::check_budget(self.max_tokens.unwrap_or(DEFAULT_TOKENS))?;
         let who = text::optional_line("actor", self.who.as_ref())?;
-        let view = View { cx, tx, mine: who.map_or_else(|| Ok(Vec::new()), |who| mine(tx, who))? };
+        let mine = who.clone().map_or_else(|| Ok(Vec::new()), |who| mine(tx, who))?;
+        let view = View { cx, tx, who, mine };
         let draft = |part: &Part| {
             let lines = (part.lines)(&view)?;
             Ok(Draft { name: part.name, title: part.title, first: part.first, lines })
@@ -68,8 +77,50 @@ fn line(issue: &Issue) -> Line {
     Line::new(&issue.id, &format!("{} {} {}", issue.priority, issue.issue_type, issue.title))
 }
 
+/// My work of this kind, without that on issues of others.
+fn work_of(view: &View<'_, '_>, status: WorkStatus) -> Result<Vec<Work>> {
+    let Some(who) = &view.who else { return Ok(Vec::new()) };
+    work::list(view.tx, Some(status), Some(who), Some(MOST))
+}
+
+fn told_work(work: &Work) -> String {
+    let branch = work.branch.as_ref().map(|branch| format!(" on {branch}")).unwrap_or_default();
+    let steps = match work.current_step {
+        Some(at) => format!(", step {at} of {}", work.steps.len()),
+        None if work.steps.is_empty() => String::new(),
+        None => format!(", all {} steps done", work.steps.len()),
+    };
+    format!("{}{branch}{steps}: {}", work.kind, work.title)
+}
+
+/// What I am doing, the step that I am at, and those that follow.
+fn doing(view: &View<'_, '_>) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for work in work_of(view, WorkStatus::Active)? {
+        lines.push(Line::new(&work.issue_id, &told_work(&work)));
+        let steps = work.steps.iter().enumerate().filter(|(_, step)| step.status == StepStatus::Pending);
+        lines.extend(steps.map(|(at, step)| Line::new(format!("step {}", at + 1), &step.title)));
+    }
+    lines.truncate(usize::try_from(MOST).unwrap_or(usize::MAX));
+    Ok(lines)
+}
+
+fn paused(view: &View<'_, '_>) -> Result<Vec<Line>> {
+    let told = |work: &Work| Line::new(&work.issue_id, &told_work(work));
+    Ok(work_of(view, WorkStatus::Paused)?.iter().map(told).collect())
+}
+
+fn shipped(view: &View<'_, '_>) -> Result<Vec<Line>> {
+    let told = |release: &Release| Line::new(&release.id, &format!("{} {}", release.version, release.name));
+    Ok(releases::list(view.tx, None, Some(SHIPPED))?.iter().map(told).collect())
+}
+
+/// What I have claimed and do not tell of as work.
 fn claims(view: &View<'_, '_>) -> Result<Vec<Line>> {
-    Ok(view.mine.iter().map(line).collect())
+    let mut told = work_of(view, WorkStatus::Active)?;
+    told.extend(work_of(view, WorkStatus::Paused)?);
+    let is_new = |issue: &&Issue| !told.iter().any(|work| work.issue_id == issue.id);
+    Ok(view.mine.iter().filter(is_new).map(line).collect())
 }
 
 /// Anybody's: who sees that a claim of another runs out can take over.

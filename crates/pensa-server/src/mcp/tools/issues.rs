@@ -295,7 +295,13 @@ pub(super) async fn update<C: Calls>(calls: &C, args: Update) -> Result<Told> {
         Some(State::Renew) => ("renewed", calls.call(issue::Heartbeat { id, ttl }).await?),
         None | Some(State::Claim | State::Release) => {
             let (claim, unclaim) = (state == Some(State::Claim), state == Some(State::Release));
-            let done = if claim { "claimed" } else if unclaim { "released" } else { "updated" };
+            let done = if claim {
+                "claimed"
+            } else if unclaim {
+                "released"
+            } else {
+                "updated"
+            };
             let op = issue::Update { id, title, status: None, priority, assignee, description, claim, ttl, unclaim };
             (done, calls.call(op).await?)
         }

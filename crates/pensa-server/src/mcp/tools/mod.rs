@@ -2,6 +2,7 @@
 //!
 //! A tool's doc comment and fields are what a model reads of it, so both are short.
 
+mod daily;
 mod issues;
 mod schema;
 mod sessions;
@@ -71,6 +72,11 @@ tools! {
     "update" Changes issues::Update => issues::update;
     "dep" Changes issues::Dep => issues::dep;
     "comment" Changes issues::Comment => issues::comment;
+    "context" Looks daily::Context => daily::context;
+    "work" Changes daily::Works => daily::works;
+    "remember" Changes daily::Remember => daily::remember;
+    "recall" Looks daily::Recall => daily::recall;
+    "ship" Changes daily::Ship => daily::ship;
     "session_append" Changes sessions::Append => sessions::append;
 }
 
