@@ -30,7 +30,11 @@ pub(super) struct Handler<H> {
 }
 
 impl<H: Host> Handler<H> {
-    async fn tool(&self, request: CallToolRequestParams, context: &RequestContext<RoleServer>) -> Option<CallToolResult> {
+    async fn tool(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<CallToolResult> {
         let calls = match self.host.calls(context) {
             Ok(calls) => calls,
             Err(error) => return Some(refused(&error)),
@@ -69,7 +73,8 @@ impl<H: Host> ServerHandler for Handler<H> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let name = brief(&request.name);
-        let unknown = || ErrorData::invalid_params(format!("no tool is called {name:?}"), hint("tools/list names them all"));
+        let unknown =
+            || ErrorData::invalid_params(format!("no tool is called {name:?}"), hint("tools/list names them all"));
         self.tool(request, &context).await.map(Into::into).ok_or_else(unknown)
     }
 

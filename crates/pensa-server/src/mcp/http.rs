@@ -19,9 +19,9 @@ use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
+use super::Calls;
 use super::frame::{self, Frame};
 use super::handler::{Handler, Host};
-use super::Calls;
 use crate::answer::Refusal;
 use crate::dispatch::{Operation, unexpected};
 use crate::scene::{AnsweredBy, Scene};

@@ -18,6 +18,8 @@ mod hostile;
 mod import_from;
 mod interactive;
 mod leases;
+mod mcp;
+mod mcp_frames;
 mod recovery;
 mod remotes;
 mod runs;

@@ -295,7 +295,13 @@ pub(super) async fn update<C: Calls>(calls: &C, args: Update) -> Result<Told> {
         Some(State::Renew) => ("renewed", calls.call(issue::Heartbeat { id, ttl }).await?),
         None | Some(State::Claim | State::Release) => {
             let (claim, unclaim) = (state == Some(State::Claim), state == Some(State::Release));
-            let done = if claim { "claimed" } else if unclaim { "released" } else { "updated" };
+            let done = if claim {
+                "claimed"
+            } else if unclaim {
+                "released"
+            } else {
+                "updated"
+            };
             let op = issue::Update { id, title, status: None, priority, assignee, description, claim, ttl, unclaim };
             (done, calls.call(op).await?)
         }
@@ -411,9 +417,9 @@ mod tests {
     #[test]
     fn one_comment_that_is_too_long_is_cut() {
         let mut page = Page::new(Some(200)).expect("a budget");
-        say_comments(&mut page, &[comment(1, 10), comment(2, 100_000)]);
+        say_comments(&mut page, &[comment(1, 10), comment(2, 60_000)]);
         let text = page.finish();
-        assert!(text.contains("[1 earlier comments left out]") && text.contains("of 100000 bytes]"), "{text}");
+        assert!(text.contains("[1 earlier comments left out]") && text.contains("of 60000 bytes]"), "{text}");
         assert!(text.len() <= 800);
     }
 }
