@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use pensa_testkit::{postgres, prek};
+use pensa_testkit::{mcp, postgres, prek};
 
 use crate::Result;
 
@@ -44,7 +44,8 @@ fn is_there(program: &str) -> bool {
 /// Installs what is missing, packages first if that is possible, and otherwise says what to do.
 pub(crate) fn install_missing() -> Result {
     install_packages()?;
-    prek::install().map(drop).map_err(|e| format!("cannot fetch prek: {e}").into())
+    prek::install().map_err(|e| format!("cannot fetch prek: {e}"))?;
+    mcp::install().map(drop).map_err(|e| format!("cannot fetch the SDK of MCP: {e}").into())
 }
 
 fn install_packages() -> Result {

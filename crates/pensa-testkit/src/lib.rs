@@ -5,6 +5,7 @@
 mod daemon;
 mod disk;
 pub mod http;
+pub mod mcp;
 pub mod postgres;
 pub mod prek;
 pub mod pypi;

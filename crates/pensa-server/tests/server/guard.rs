@@ -102,3 +102,35 @@ fn the_user_who_runs_the_server_needs_no_token() {
     let header = format!("bearer {}", daemon.token);
     assert_eq!(daemon.send("GET", "/status", &[("Authorization", &header)], "").status, 200);
 }
+
+#[test]
+fn tools_for_models_are_behind_the_same_guard() {
+    let daemon = Daemon::start_with(&["box.lan"]);
+    let port = daemon.address.port();
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let send = |headers: &[(&str, &str)], body: &str| {
+        let usual = [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+        daemon.send("POST", "/mcp", &[&usual, headers].concat(), body)
+    };
+    let (origin, host) = (format!("http://localhost:{port}"), format!("box.lan:{port}"));
+    for headers in [&[][..], &[("Origin", &*origin)], &[("Host", &*host)], &[("Host", "box.lan")]] {
+        let answer = send(headers, list);
+        assert_eq!(answer.status, 200, "{headers:?} {answer:?}");
+        assert!(answer.body["result"]["tools"].is_array(), "{answer:?}");
+    }
+    for headers in [("Host", "evil.test"), ("Origin", "http://evil.test"), ("Origin", "null")] {
+        let refused = send(&[headers], list);
+        assert_eq!((refused.status, refused.code()), (403, "forbidden"), "{headers:?}");
+    }
+    let plain = daemon.send("POST", "/mcp", &[("Content-Type", "text/plain")], list);
+    assert_eq!((plain.status, plain.code()), (415, "unsupported"));
+    for method in ["GET", "DELETE"] {
+        assert_eq!(daemon.send(method, "/mcp", &[], "").status, 405, "{method}");
+    }
+    for (bad, code) in [("junk", -32700), ("[]", -32600), ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}", -32601)] {
+        assert_eq!(send(&[], bad).body["error"]["code"], code, "{bad}");
+    }
+    let large = format!("{{\"a\":\"{}\"}}", "x".repeat(17 << 20));
+    assert_eq!(send(&[], &large).code(), "too_large");
+    assert_eq!(send(&[], list).status, 200, "it is still there");
+}

@@ -19,6 +19,8 @@ mod import_from;
 mod interactive;
 mod learnings;
 mod leases;
+mod mcp;
+mod mcp_frames;
 mod recovery;
 mod remotes;
 mod run_faults;

@@ -8,6 +8,7 @@ mod events;
 mod failover;
 mod keys;
 mod logs;
+mod mcp;
 mod outages;
 mod rate;
 mod rows;

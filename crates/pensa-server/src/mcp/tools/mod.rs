@@ -90,8 +90,24 @@ fn tool(name: &'static str, effect: Effect, mut schema: JsonObject) -> Tool {
 }
 
 fn read<T: DeserializeOwned>(args: JsonObject) -> Result<T> {
-    T::deserialize(Value::Object(args))
-        .map_err(|e| Error::invalid(e.to_string()).hint("tools/list has the fields of every tool"))
+    let args = Value::Object(args);
+    T::deserialize(&args).map_err(|e| {
+        let error = Error::invalid(e.to_string()).hint("tools/list has the fields of every tool");
+        match culprit::<T>(&args) {
+            Some(field) => error.within(field),
+            None => error,
+        }
+    })
+}
+
+/// The field without which the rest could be read, or would only lack that field.
+fn culprit<T: DeserializeOwned>(args: &Value) -> Option<&str> {
+    let fields = args.as_object()?;
+    fields.keys().map(String::as_str).find(|name| {
+        let rest: JsonObject =
+            fields.iter().filter(|(other, _)| other != name).map(|(k, v)| (k.clone(), v.clone())).collect();
+        T::deserialize(Value::Object(rest)).err().is_none_or(|e| e.to_string() == format!("missing field `{name}`"))
+    })
 }
 
 #[cfg(test)]
@@ -113,6 +129,20 @@ mod tests {
         assert!(names.len() == tools.len() && tools.len() <= MAX_TOOLS, "{names:?}");
         // Those that are yet to come have their share too.
         assert!(size <= MAX_LIST * tools.len() / MAX_TOOLS, "{size} bytes for {} tools", tools.len());
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_field_names_it() {
+        for (args, told) in [
+            (json!({"id": "pn-1", "max_tokens": "many"}), "max_tokens: invalid type: string"),
+            (json!({"id": 5}), "id: invalid type: integer"),
+            (json!({"id": "pn-1", "max_tokens": -1}), "max_tokens: invalid value: integer"),
+            (json!({"id": "pn-1", "more": 1}), "more: unknown field `more`, expected `id` or `max_tokens`"),
+            (json!({}), "missing field `id`"),
+        ] {
+            let error = read::<issues::Show>(args.as_object().expect("fields").clone()).expect_err("wrong");
+            assert!(error.message.starts_with(told), "{error}");
+        }
     }
 
     #[test]

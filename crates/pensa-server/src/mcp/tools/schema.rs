@@ -30,6 +30,8 @@ fn slim(schema: &mut Value) {
     }
     if let Some(items) = fields.get_mut("items") {
         slim(items);
+        // The list says what they are.
+        items.as_object_mut().map(|items| items.remove("description"));
     }
 }
 
