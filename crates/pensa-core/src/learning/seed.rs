@@ -74,11 +74,13 @@ struct Told {
 
 /// The learnings of one object, in the order of the lists.
 pub fn read(object: Map<String, Value>) -> Result<Vec<Found>> {
-    let whole = serde_json::from_value::<Whole>(Value::Object(object)).map_err(|e| {
-        Error::invalid(format!("not a record of learnings: {e}")).hint(
-            r#"such as {"learnings":{"gotchas":["…"]},"tags":["…"]}; patterns, approaches and decisions go there too"#,
-        )
-    })?;
+    // A list would do for an object whose fields may all be absent.
+    if let Some(field) =
+        ["learnings", "value"].into_iter().find(|field| object.get(*field).is_some_and(Value::is_array))
+    {
+        return Err(no_record(format!("{field} is a list")));
+    }
+    let whole: Whole = serde_json::from_value(Value::Object(object)).map_err(no_record)?;
     let Whole { task_id, linear_id, timestamp, learnings, value, files_changed, tags, extra } = whole;
     let impact = value.as_ref().and_then(|value| value.impact).unwrap_or_default();
     let worth = value.map(|value| Worth { kind: value.kind, description: value.description });
@@ -110,6 +112,12 @@ pub fn read(object: Map<String, Value>) -> Result<Vec<Found>> {
         return Err(Error::new(Code::TooLarge, format!("a record of more than {MAX_EACH} learnings")));
     }
     Ok(found)
+}
+
+fn no_record(why: impl std::fmt::Display) -> Error {
+    Error::invalid(format!("not a record of learnings: {why}")).hint(
+        r#"such as {"learnings":{"gotchas":["…"]},"tags":["…"]}; patterns, approaches and decisions go there too"#,
+    )
 }
 
 #[cfg(test)]
@@ -158,6 +166,7 @@ mod tests {
         for bad in [
             json!({}),
             json!({"learnings": []}),
+            json!({"learnings": {}, "value": []}),
             json!({"learnings": {"gotchas": "g"}}),
             json!({"learnings": {"gotchas": [1]}}),
             json!({"learnings": {"rumours": ["g"]}}),

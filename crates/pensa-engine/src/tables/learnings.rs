@@ -245,15 +245,13 @@ pub(crate) fn same(tx: &Tx<'_>, new: &Learning, now: Timestamp) -> Result<Option
          ORDER BY standing DESC, learning_id LIMIT {MAX_SAME}",
         places(1, keys.len())
     );
-    let ids: Vec<LearningId> =
-        tx.query(&sql, &keys.iter().map(|key| Param::from(*key)).collect::<Vec<_>>(), |row| row.parse(0))?;
-    for id in ids {
-        let known = get(tx, &id)?.filter(|known| known.kind == new.kind && !known.has_expired(now));
-        if let Some(known) = known.filter(|known| similar::restates(&known.text, &new.text)) {
-            return Ok(Some(known));
-        }
-    }
-    Ok(None)
+    let ids: Vec<String> =
+        tx.query(&sql, &keys.iter().map(|key| Param::from(*key)).collect::<Vec<_>>(), |row| row.text(0))?;
+    let mut known = by_ids(tx, ids.iter().map(String::as_str))?;
+    let is_same = |known: &Learning| {
+        known.kind == new.kind && !known.has_expired(now) && similar::restates(&known.text, &new.text)
+    };
+    Ok(ids.iter().filter_map(|id| known.remove(id)).find(is_same))
 }
 
 /// What is looked for: keys, of which words count by how rare they are, and the others as much as the rarest.

@@ -153,6 +153,10 @@ const COMMANDS: [&[&str]; 24] = [
     &["workspace", "list"],
     &["harness", "list"],
     &["kv", "set", "k", "v", "--scope", "user"],
+    &["remember", "x"],
+    &["recall", "x"],
+    &["learning", "list"],
+    &["context"],
 ];
 
 #[test]

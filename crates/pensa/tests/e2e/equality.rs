@@ -164,6 +164,7 @@ fn script(pn: &Sandbox) -> Vec<String> {
         ("ana", vec!["learning", "list"], ""),
         ("ana", vec!["learning", "list", "--kind", "gotcha", "--tag", "form", "--issue", &docs, "--all"], ""),
         ("ana", vec!["learning", "show", "ln-none"], ""),
+        ("ana", vec!["learning", "show", "recall"], ""),
         ("ana", vec!["learning", "verify", "a/b?c"], ""),
         ("ana", vec!["learning", "forget", "recall"], ""),
         ("ana", vec!["context"], ""),

@@ -44,7 +44,15 @@ fn import_evil(pn: &Sandbox) {
         json!({"issue_id": "pn-evil2", "depends_on_id": "pn-evil1"}),
     ];
     let comment = json!({"id": "pn-evilc", "issue_id": "pn-evil2", "actor": EVIL, "text": EVIL, "created_at": at});
-    for (name, text) in [("issues", lines(&issues)), ("deps", lines(&deps)), ("comments", lines(&[comment]))] {
+    let learning = json!({"id": "ln-evil", "kind": "gotcha", "text": format!("{EVIL} evil\n{EVIL}"), "tags": [EVIL],
+        "files": [EVIL], "value": {"type": EVIL, "description": EVIL}, "linear_id": EVIL, "actor": EVIL, "created_at": at,
+        "updated_at": at});
+    for (name, text) in [
+        ("issues", lines(&issues)),
+        ("deps", lines(&deps)),
+        ("comments", lines(&[comment])),
+        ("learnings", lines(&[learning])),
+    ] {
         fs::write(pn.store().join(format!("{name}.jsonl")), text).expect("written");
     }
     pn.pn(["import"]).ok_json();
@@ -74,6 +82,12 @@ fn no_command_prints_what_could_harm_a_terminal(pn: &Sandbox) {
         vec!["count", "--by-assignee", "--by-status"],
         vec!["status"],
         vec!["doctor"],
+        vec!["recall", "evil"],
+        vec!["recall", "\u{1b}[31m\u{202e}"],
+        vec!["learning", "list"],
+        vec!["learning", "show", "ln-evil"],
+        vec!["learning", "show", "\u{202e}nowhere"],
+        vec!["context"],
         vec!["create", "login crash on empty password", "-t", "task"],
         vec!["show", "pn-evil"],
         vec!["show", "\u{1b}[31mnowhere"],
@@ -89,6 +103,8 @@ fn no_command_prints_what_could_harm_a_terminal(pn: &Sandbox) {
         vec!["export"],
         vec!["import"],
         vec!["doctor", "--fix"],
+        vec!["learning", "verify", "ln-evil"],
+        vec!["learning", "forget", "ln-evil"],
         vec!["delete", id, "--force"],
         vec!["undo"],
         vec!["undo", "--by", EVIL.split('\0').next().unwrap_or_default()],
