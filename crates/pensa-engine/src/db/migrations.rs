@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(MIGRATIONS.iter().map(told).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 8] = [
+    const RELEASED: [&str; 9] = [
         "0000_migrations 113adbe8c631d3d4 8342ad0dc15833b2",
         "0001_issues 5546ae09932dceb9 cda04c08dd19b5c1",
         "0002_projects 97ae198aa50a5d9a bca5c08f773e3abf",
@@ -76,5 +76,6 @@ mod tests {
         "0005_agents 9658c97daede5548 85be47809244617e",
         "0006_runs bd62ed7ffb7dc46d 34e26cc558ca85ea",
         "0007_snapshots 97e4faa8e61a395f fbb0310619383c8d",
+        "0008_work f6b0ce301960fea2 bdb5a0b8c896303a",
     ];
 }
