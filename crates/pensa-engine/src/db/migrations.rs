@@ -77,6 +77,7 @@ mod tests {
         "0005_agents 9658c97daede5548 85be47809244617e",
         "0006_runs bd62ed7ffb7dc46d 34e26cc558ca85ea",
         "0007_snapshots 97e4faa8e61a395f fbb0310619383c8d",
+        "0008_work f6b0ce301960fea2 bdb5a0b8c896303a",
         "0009_learnings f440290fef4302e1 e18b58655097771a",
     ];
 }

@@ -21,11 +21,14 @@ const NAMED: u32 = 5;
 impl Execute for Start {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Work> {
         let branch = text::optional_line("branch", self.branch.as_ref())?;
-        let issue = match existing(cx, tx, &self.what)? {
-            Some(issue) => issue,
-            None => new_issue(cx, tx, &self.what, self.kind)?,
+        let (issue, known) = match existing(cx, tx, &self.what)? {
+            Some(issue) => {
+                let known = work::get(tx, &issue.id)?;
+                (issue, known)
+            }
+            // If there is work under its id, that was about an issue which is gone.
+            None => (new_issue(cx, tx, &self.what, self.kind)?, None),
         };
-        let known = work::get(tx, &issue.id)?;
         let issue = claim(cx, tx, issue, self.ttl, known.as_ref())?;
         let kind = self.kind.unwrap_or_else(|| WorkKind::of_issue(issue.issue_type));
         let mut piece = match &known {

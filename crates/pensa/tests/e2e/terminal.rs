@@ -110,6 +110,14 @@ fn no_command_prints_what_could_harm_a_terminal(pn: &Sandbox) {
         vec!["undo", "--by", EVIL.split('\0').next().unwrap_or_default()],
         vec!["undo", "--since", "1d", "--dry-run"],
         vec!["history", "pn-evil1"],
+        vec!["work", "start", "pn-evil1"],
+        vec!["work"],
+        vec!["work", "pause"],
+        vec!["work", "list"],
+        vec!["work", "step", "done"],
+        vec!["work", "done", "--issue", "pn-evil1"],
+        vec!["ship", "it", "--version", "1", "--issue", "pn-evil3"],
+        vec!["changelog"],
     ];
     let agent = evil_agent(pn);
     let session = crate::steps::text(&pn.pn(["agent", "show", &agent]).ok_json()["active_session_id"]);
