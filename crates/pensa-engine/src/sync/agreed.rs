@@ -157,7 +157,7 @@ pub(super) fn agree(
 /// Whether a commit has these contents.
 pub(super) fn has_just(place: &Place, commit: &str, contents: &Contents) -> bool {
     let names = COLLECTIONS.map(Collection::file_name);
-    let blobs = git::blobs(&place.dir, names.iter().map(|name| (commit, name.as_str())));
+    let blobs = place.objects.blobs(names.iter().map(|name| (commit, name.as_str())));
     blobs.into_iter().zip(contents).all(|(blob, content)| match (blob, content) {
         (Some(blob), Some(content)) => git::blob_id(&content.bytes, &blob) == blob,
         (blob, content) => blob.is_none() && content.is_none(),

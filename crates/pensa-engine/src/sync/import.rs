@@ -227,8 +227,8 @@ fn seen(
             && old.is_none_or(|old| old[at].as_ref() != Some(content))
         {
             *seen = seen_files::has(tx, &git::blob_id(&content.bytes, head))?
-                || (git::is_clean(&place.dir, &COLLECTIONS[at].file_name())
-                    && git::is_part_of(&place.dir, head, &seen_files::commits(tx, HEADS)?));
+                || (git::is_part_of(&place.dir, head, &seen_files::commits(tx, HEADS)?)
+                    && git::is_clean(&place.dir, &COLLECTIONS[at].file_name()));
         }
     }
     Ok(seen)
