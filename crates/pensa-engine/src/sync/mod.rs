@@ -9,6 +9,7 @@ mod count;
 mod export;
 mod files;
 mod import;
+mod job;
 mod load;
 mod place;
 mod renumber;
