@@ -20,7 +20,9 @@ pub(crate) fn run(flags: &[&str]) -> Result {
     let (each, start) = (histories.div_ceil(TESTS), Instant::now());
     println!("{} histories; each prints how to repeat it", each * TESTS);
     // Without nextest, whose limit for a test that hangs is meant for short ones.
-    let mut tests = cargo(&["test", "--release", "--package", "pensa", "--test", "git", "histories"]);
+    // All at once, however few the cores, so that none is idle while a history waits.
+    let at_once = format!("--test-threads={TESTS}");
+    let mut tests = cargo(&["test", "--release", "--package", "pensa", "--test", "git", "histories", "--", &at_once]);
     // What histories find is not a matter of disks, which take most of the time.
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {

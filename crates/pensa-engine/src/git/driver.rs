@@ -68,11 +68,23 @@ pub(super) fn forget(repo: &Repo) -> Result<bool> {
     Ok(there)
 }
 
+/// Whether a file of git's has the driver in the form in which git writes it, as can be told without asking git. In a
+/// linked worktree there is no such file.
+fn stands_in(config: &Path) -> bool {
+    let Ok(Some(text)) = files::read(config) else { return false };
+    let text = String::from_utf8_lossy(&text);
+    let mut section = text.lines().skip_while(|line| *line != r#"[merge "pensa"]"#).skip(1);
+    section.by_ref().take_while(|line| !line.starts_with('[')).any(|line| line.starts_with("\tdriver = "))
+}
+
 /// Configures the driver in the repository around `top`, the root of a work tree, if its `.gitattributes` name one that
 /// git does not know. A clone whose hooks came with it (by prek) has nobody else to do it.
 pub fn configure_if_named(top: &Path) -> Result<()> {
     let rules = files::read(&top.join(".gitattributes"))?.unwrap_or_default();
     if !attributes::name_driver(&String::from_utf8_lossy(&rules)) {
+        return Ok(());
+    }
+    if stands_in(&top.join(".git/config")) {
         return Ok(());
     }
     if super::run(super::git(top).args(["config", "--get", DRIVER_KEY]))?.line().is_some() {

@@ -7,6 +7,7 @@ mod check_up;
 mod driver;
 mod files;
 mod hooks;
+mod objects;
 mod prek;
 mod script;
 
@@ -27,6 +28,7 @@ use sha2::{Digest, Sha256};
 pub(crate) use check_up::check_up;
 pub use driver::configure_if_named as configure_driver_if_named;
 pub use hooks::{HookReport, HookState, Hooks, HooksReport};
+pub(crate) use objects::Objects;
 pub use script::Hook;
 
 use crate::error;
@@ -43,8 +45,12 @@ pub const INDEX_IS_LOCKED: &str = "git's index is locked";
 /// Inside a hook they go into the index of the commit that is being made, which need not be the repository's own.
 pub fn stage(project: &Path, files: &[PathBuf]) -> Result<()> {
     let project = fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
-    let own = work_tree(&mut git(&project));
-    match at_hand(&project) {
+    let at_hand = at_hand(&project);
+    // If git is busy with the repository that is nearest to the project, there is no other to ask for.
+    let nearest = project.ancestors().find(|above| above.join(".git").exists());
+    let is_nearest = at_hand.as_ref().is_some_and(|(top, _)| nearest == Some(top));
+    let own = if is_nearest { None } else { work_tree(&mut git(&project)) };
+    match at_hand {
         Some((top, index)) if own.as_ref().is_none_or(|own| *own == top) => {
             add(plain(), files).and_then(|()| add_to_index_in_waiting(&index, files))
         }
@@ -169,16 +175,6 @@ pub fn jsonl_files(dir: &Path) -> Vec<PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
 }
 
-/// The commit that is checked out.
-pub(crate) fn head(project: &Path) -> Option<String> {
-    commit(project, "HEAD")
-}
-
-/// The commit that a name means.
-pub(crate) fn commit(dir: &Path, name: &str) -> Option<String> {
-    run(git(dir).args(["rev-parse", "--verify", "--quiet", "--end-of-options", name])).ok()?.line()
-}
-
 /// Whether a commit is one of these or comes before one of them.
 pub(crate) fn is_part_of(dir: &Path, commit: &str, heads: &[String]) -> bool {
     if heads.is_empty() {
@@ -217,26 +213,6 @@ pub(crate) fn changes(dir: &Path, commit: &str, file: &str, limit: usize) -> Vec
         Some(Changed { commit: ids.next()?, before: ids.collect() })
     };
     text.unwrap_or_default().lines().filter_map(changed).collect()
-}
-
-/// The ids of files of a directory in commits; none where one is not.
-pub(crate) fn blobs<'n>(dir: &Path, wanted: impl IntoIterator<Item = (&'n str, &'n str)>) -> Vec<Option<String>> {
-    let names: Vec<String> = wanted.into_iter().map(|(commit, file)| format!("{commit}:./{file}\n")).collect();
-    if names.is_empty() {
-        return Vec::new();
-    }
-    let (count, names) = (names.len(), names.concat());
-    let asked = run_with(git(dir).args(["cat-file", "--batch-check=%(objecttype) %(objectname)"]), names.into_bytes());
-    let text = asked.map(|told| String::from_utf8_lossy(&told.stdout).into_owned()).unwrap_or_default();
-    let mut ids: Vec<_> = text.lines().map(|line| line.strip_prefix("blob ").map(str::to_owned)).collect();
-    ids.resize(count, None);
-    ids
-}
-
-/// What an object holds.
-pub(crate) fn object(dir: &Path, id: &str) -> Option<Vec<u8>> {
-    let told = run(git(dir).args(["cat-file", "blob", "--end-of-options", id])).ok()?;
-    told.success.then_some(told.stdout)
 }
 
 /// The id that git gives to a content, in a repository whose ids are as long as this one. Ends of lines count as git

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use pensa_core::Result;
@@ -12,6 +13,7 @@ use pensa_core::sync::{COLLECTIONS, Collection, lines};
 use uuid::Uuid;
 
 use super::files::{self, Contents, Stamp, bytes_of};
+use super::job::Job;
 use super::place::Place;
 use crate::context::Context;
 use crate::db::Tx;
@@ -82,16 +84,13 @@ impl Known {
         Ok(waiting)
     }
 
-    /// Which of these contents were agreed on; most often the lengths tell which were not.
-    fn has(&self, contents: &Contents) -> Result<[bool; COLLECTIONS.len()]> {
-        let mut same = [false; COLLECTIONS.len()];
-        for ((same, content), path) in same.iter_mut().zip(contents).zip(files::paths(&self.dir)) {
-            *same = match content {
-                None => !path.exists(),
-                Some(content) => files::read_if_long(&path, content.bytes.len())?.as_ref() == Some(content),
-            };
-        }
-        Ok(same)
+    /// Whether this is what was agreed on of a file; most often the lengths tell that it is not.
+    fn has(&self, collection: &Collection, bytes: Option<&[u8]>) -> Result<bool> {
+        let path = files::path_of(&self.dir, collection);
+        Ok(match bytes {
+            None => !path.exists(),
+            Some(bytes) => files::read_if_long(&path, bytes.len())?.is_some_and(|content| content.bytes == bytes),
+        })
     }
 }
 
@@ -114,85 +113,158 @@ pub(super) fn last(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<Optio
     Ok(dir.join(STAMPS).exists().then_some(Known { agreement, dir }))
 }
 
-/// Notes that the database has taken in these contents, except for the lines that wait. They do not count as seen if
-/// some of them were passed over, for they may come again with a history that tells more.
-pub(super) fn agree(
-    cx: &Context<'_>,
-    tx: &Tx<'_>,
-    place: &Place,
-    contents: &Contents,
-    waiting: &Waiting,
-    passed_over: bool,
-) -> Result<()> {
-    let store = cx.store.dir()?;
-    let head = place.head();
-    let last = last(store, tx, place)?;
-    let same = last.as_ref().map_or(Ok([false; COLLECTIONS.len()]), |known| known.has(contents))?;
-    if !passed_over {
-        let is_new = |at: &usize| !same[*at] && waiting[*at].is_empty();
-        let new = (0..COLLECTIONS.len()).filter(is_new).filter_map(|at| contents[at].as_ref());
-        // Also before there is a commit: the first may have just these.
-        let like = head.as_deref().unwrap_or_default();
-        let mut seen: Vec<String> = new.map(|content| git::blob_id(&content.bytes, like)).collect();
-        let is_new_commit = last.as_ref().is_none_or(|known| known.agreement.head != head);
-        let commit = head.as_ref().filter(|_| is_new_commit && waiting.iter().all(Vec::is_empty));
-        let commit = commit.filter(|commit| has_just(place, commit, contents));
-        seen.extend(commit.map(|commit| format!("{}{commit}", seen_files::COMMIT)));
-        seen_files::note(tx, &seen, cx.now)?;
-    }
-    let is_settled = |known: &Known| known.waiting().is_ok_and(|known| known == *waiting);
-    let copy = match last {
-        Some(known) if same.iter().all(|same| *same) && is_settled(&known) => {
-            if known.agreement.head == head {
-                return Ok(());
-            }
-            known.agreement.copy
+/// What the database has taken in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken<'t> {
+    pub(super) contents: &'t Contents,
+    /// What stood in the files besides.
+    pub(super) waiting: &'t Waiting,
+    /// Whether some lines were passed over: then the contents do not count as seen, for they may come again with a
+    /// history that tells more.
+    pub(super) passed_over: bool,
+}
+
+/// Notes that the database has taken in these contents.
+pub(super) fn agree(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, taken: Taken<'_>) -> Result<()> {
+    let copy = NewCopy::begin(cx.store.dir()?, tx, place)?;
+    let made = copy.add_all(taken.contents)?;
+    copy.agree(cx, tx, place, &made, taken)
+}
+
+/// A copy that is being made. Files can be added from several threads, before it is known what will come of it all.
+#[derive(Debug)]
+pub(super) struct NewCopy {
+    last: Option<Known>,
+    head: Option<String>,
+    name: String,
+    dir: PathBuf,
+    is_named: bool,
+}
+
+/// What became of a file of a copy.
+#[derive(Debug)]
+pub(super) struct Made {
+    /// It is that of the copy before.
+    is_same: bool,
+    /// What git calls it, if it is another.
+    id: Option<String>,
+}
+
+impl Drop for NewCopy {
+    fn drop(&mut self) {
+        if !self.is_named {
+            let _ = fs::remove_dir_all(&self.dir);
         }
-        last => write(store, contents, waiting, last.as_ref().map(|known| (&known.dir, same)))?,
-    };
-    agreements::put(tx, &place.name, &Agreement { copy, head }, events::last(tx)?, cx.now)?;
-    sweep(store, tx)
+    }
+}
+
+impl NewCopy {
+    pub(super) fn begin(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<Self> {
+        let name = Uuid::now_v7().simple().to_string();
+        let dir = store.local_dir("agreed")?.join(&name);
+        Ok(Self { last: last(store, tx, place)?, head: place.head(), name, dir, is_named: false })
+    }
+
+    /// Adds a file, unless it is that of the copy before.
+    pub(super) fn add(&self, collection: &Collection, bytes: Option<&[u8]>) -> Result<Made> {
+        if let Some(last) = &self.last
+            && last.has(collection, bytes)?
+        {
+            return Ok(Made { is_same: true, id: None });
+        }
+        let Some(bytes) = bytes else { return Ok(Made { is_same: false, id: None }) };
+        self.write(&collection.file_name(), bytes)?;
+        // Also before there is a commit: the first may have just these.
+        let id = git::blob_id(bytes, self.head.as_deref().unwrap_or_default());
+        Ok(Made { is_same: false, id: Some(id) })
+    }
+
+    /// Adds files, large ones at once.
+    pub(super) fn add_all(&self, contents: &Contents) -> Result<Vec<Made>> {
+        thread::scope(|scope| {
+            let mut jobs = Vec::new();
+            for (content, collection) in contents.iter().zip(COLLECTIONS) {
+                let bytes = content.as_ref().map(|content| &content.bytes[..]);
+                jobs.push(Job::start(scope, bytes_of(content).len(), move || self.add(collection, bytes)));
+            }
+            jobs.into_iter().map(Job::end).collect()
+        })
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        fs::create_dir_all(&self.dir).map_err(|e| error::io("create", &self.dir, &e))?;
+        let path = self.dir.join(name);
+        fs::write(&path, bytes).map_err(|e| error::io("write", &path, &e))
+    }
+
+    /// Makes this the copy of what was agreed on, with all files added.
+    pub(super) fn agree(
+        mut self,
+        cx: &Context<'_>,
+        tx: &Tx<'_>,
+        place: &Place,
+        made: &[Made],
+        taken: Taken<'_>,
+    ) -> Result<()> {
+        if !taken.passed_over {
+            self.note_seen(cx, tx, place, made, taken)?;
+        }
+        let is_settled = |known: &Known| known.waiting().is_ok_and(|known| known == *taken.waiting);
+        let same = self.last.as_ref().filter(|known| made.iter().all(|made| made.is_same) && is_settled(known));
+        let copy = match same {
+            Some(known) if known.agreement.head == self.head => return Ok(()),
+            Some(known) => known.agreement.copy.clone(),
+            None => {
+                self.finish(made, taken)?;
+                self.is_named = true;
+                self.name.clone()
+            }
+        };
+        let agreement = Agreement { copy, head: self.head.clone() };
+        agreements::put(tx, &place.name, &agreement, events::last(tx)?, cx.now)?;
+        sweep(cx.store.dir()?, tx)
+    }
+
+    /// Remembers the contents, and the commit if it has just these.
+    fn note_seen(&self, cx: &Context<'_>, tx: &Tx<'_>, place: &Place, made: &[Made], taken: Taken<'_>) -> Result<()> {
+        let is_whole = |(_, waiting): &(&Made, &Vec<u8>)| waiting.is_empty();
+        let new = made.iter().zip(taken.waiting).filter(is_whole).filter_map(|(made, _)| made.id.clone());
+        let mut seen: Vec<String> = new.collect();
+        let is_new_commit = self.last.as_ref().is_none_or(|known| known.agreement.head != self.head);
+        let commit = self.head.as_ref().filter(|_| is_new_commit && taken.waiting.iter().all(Vec::is_empty));
+        let commit = commit.filter(|commit| has_just(place, commit, taken.contents));
+        seen.extend(commit.map(|commit| format!("{}{commit}", seen_files::COMMIT)));
+        seen_files::note(tx, &seen, cx.now)
+    }
+
+    /// What is the same as in the copy before gets a second name here: copies never change.
+    fn finish(&self, made: &[Made], taken: Taken<'_>) -> Result<()> {
+        for ((content, collection), made) in taken.contents.iter().zip(COLLECTIONS).zip(made) {
+            if let (true, Some(content), Some(last)) = (made.is_same, content, &self.last) {
+                fs::create_dir_all(&self.dir).map_err(|e| error::io("create", &self.dir, &e))?;
+                let [old, new] = [&last.dir, &self.dir].map(|dir| files::path_of(dir, collection));
+                if fs::hard_link(old, new).is_err() {
+                    self.write(&collection.file_name(), &content.bytes)?;
+                }
+            }
+        }
+        for (lines, collection) in taken.waiting.iter().zip(COLLECTIONS).filter(|(lines, _)| !lines.is_empty()) {
+            self.write(&waiting_name(collection), lines)?;
+        }
+        // Last, so that a copy without it is not whole.
+        let stamps = taken.contents.iter().map(|content| content.as_ref().and_then(|content| content.stamp));
+        self.write(STAMPS, told(&stamps.collect::<Vec<_>>()).as_bytes())
+    }
 }
 
 /// Whether a commit has these contents.
 pub(super) fn has_just(place: &Place, commit: &str, contents: &Contents) -> bool {
     let names = COLLECTIONS.map(Collection::file_name);
-    let blobs = git::blobs(&place.dir, names.iter().map(|name| (commit, name.as_str())));
+    let blobs = place.objects.blobs(names.iter().map(|name| (commit, name.as_str())));
     blobs.into_iter().zip(contents).all(|(blob, content)| match (blob, content) {
         (Some(blob), Some(content)) => git::blob_id(&content.bytes, &blob) == blob,
         (blob, content) => blob.is_none() && content.is_none(),
     })
-}
-
-/// Makes a copy. What is the same as in the one before is a second name of that: copies never change.
-fn write(
-    store: &StoreDir,
-    contents: &Contents,
-    waiting: &Waiting,
-    before: Option<(&PathBuf, [bool; COLLECTIONS.len()])>,
-) -> Result<String> {
-    let name = Uuid::now_v7().simple().to_string();
-    let copy = store.local_dir("agreed")?.join(&name);
-    fs::create_dir(&copy).map_err(|e| error::io("create", &copy, &e))?;
-    for (at, (content, collection)) in contents.iter().zip(COLLECTIONS).enumerate() {
-        let Some(content) = content else { continue };
-        let path = files::path_of(&copy, collection);
-        let is_linked = before
-            .is_some_and(|(before, same)| same[at] && fs::hard_link(files::path_of(before, collection), &path).is_ok());
-        if !is_linked {
-            fs::write(&path, &content.bytes).map_err(|e| error::io("write", &path, &e))?;
-        }
-    }
-    for (lines, collection) in waiting.iter().zip(COLLECTIONS).filter(|(lines, _)| !lines.is_empty()) {
-        let path = copy.join(waiting_name(collection));
-        fs::write(&path, lines).map_err(|e| error::io("write", &path, &e))?;
-    }
-    // Last, so that a copy without it is not whole.
-    let stamps: Vec<Option<Stamp>> =
-        contents.iter().map(|content| content.as_ref().and_then(|content| content.stamp)).collect();
-    let path = copy.join(STAMPS);
-    fs::write(&path, told(&stamps)).map_err(|e| error::io("write", &path, &e))?;
-    Ok(name)
 }
 
 /// Removes copies that no place needs any more, and forgets places that are gone. Whatever goes wrong with that can

@@ -57,9 +57,8 @@ impl Base {
         wanted: [bool; COLLECTIONS.len()],
     ) -> Result<Self> {
         // A merge that somebody has yet to commit comes from where its two sides part.
-        let merging = git::commit(&place.dir, "MERGE_HEAD")
-            .and_then(|other| git::merge_base(&place.dir, "HEAD", &other))
-            .filter(|_| moved.is_none());
+        let merging = if moved.is_none() { place.objects.commit("MERGE_HEAD") } else { None };
+        let merging = merging.and_then(|other| git::merge_base(&place.dir, "HEAD", &other));
         if moved.is_none() && merging.is_none() {
             // Nothing was checked out since, so somebody edited the files.
             return Ok(Self { contents: known.map(|(_, contents)| contents).unwrap_or_default(), is_edited: true });
@@ -69,7 +68,7 @@ impl Base {
             let history = History { tx, place, file: collection.file_name(), collection };
             let bytes = match (moved, &merging) {
                 (Some(head), _) => history.base(head)?,
-                (None, Some(common)) => history.blob(common).and_then(|blob| git::object(&place.dir, &blob)),
+                (None, Some(common)) => history.blob(common).and_then(|blob| place.objects.content(&blob)),
                 (None, None) => None,
             };
             contents[at] = bytes.map(Content::from);
@@ -96,7 +95,7 @@ type End = (String, String);
 
 impl History<'_, '_> {
     fn blob(&self, commit: &str) -> Option<String> {
-        git::blobs(&self.place.dir, [(commit, self.file.as_str())]).pop().flatten()
+        self.place.objects.blobs([(commit, self.file.as_str())]).pop().flatten()
     }
 
     /// What the file of a commit comes from: the nearest contents that the store has seen, put together if they are
@@ -106,7 +105,7 @@ impl History<'_, '_> {
         let ends = if is_whole { near } else { self.ends(head, FAR)?.0 };
         let mut ends = ends.into_iter();
         let Some((first, blob)) = ends.next() else { return Ok(None) };
-        let mut base = git::object(&self.place.dir, &blob);
+        let mut base = self.place.objects.content(&blob);
         for (commit, blob) in ends.take(MAX_ENDS) {
             base = base.and_then(|base| self.joined(base, &first, &commit, &blob));
         }
@@ -115,10 +114,10 @@ impl History<'_, '_> {
 
     /// Two contents as git would have merged them.
     fn joined(&self, one: Vec<u8>, first: &str, commit: &str, blob: &str) -> Option<Vec<u8>> {
-        let dir = &self.place.dir;
-        let other = git::object(dir, blob)?;
+        let Place { dir, objects, .. } = self.place;
+        let other = objects.content(blob)?;
         let common = git::merge_base(dir, first, commit).and_then(|commit| self.blob(&commit));
-        let common = common.and_then(|blob| git::object(dir, &blob)).unwrap_or_default();
+        let common = common.and_then(|blob| objects.content(&blob)).unwrap_or_default();
         let path = dir.join(&self.file);
         merge_files(self.collection, &path, [&common, &one, &other]).ok().map(|merged| merged.bytes)
     }
@@ -129,7 +128,7 @@ impl History<'_, '_> {
         let changes = git::changes(&self.place.dir, head, &self.file, limit);
         let is_whole = changes.len() < limit;
         let commits: Vec<&str> = changes.iter().map(|changed| changed.commit.as_str()).collect();
-        let blobs = git::blobs(&self.place.dir, commits.iter().map(|commit| (*commit, self.file.as_str())));
+        let blobs = self.place.objects.blobs(commits.iter().map(|commit| (*commit, self.file.as_str())));
         let by_commit: HashMap<&str, (&git::Changed, Option<String>)> =
             changes.iter().zip(blobs).map(|(changed, blob)| (changed.commit.as_str(), (changed, blob))).collect();
         let mut ends = Vec::new();

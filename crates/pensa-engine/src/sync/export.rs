@@ -1,12 +1,17 @@
 //! From the database into the files.
 
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::thread;
+
 use pensa_core::ops::store::Transfer;
 use pensa_core::sync::{COLLECTIONS, Collection, EVENTS_FILE, ISSUES, Record, lines};
 use pensa_core::{Code, Error, Result};
 
-use super::agreed::{self, Known, Waiting};
-use super::files::{self, Content, Contents};
+use super::agreed::{self, Known, NewCopy, Taken, Waiting};
+use super::files::{self, Content, Contents, Draft, Stamp};
 use super::import::{self, Report};
+use super::job::Job;
 use super::place::Place;
 use super::shared::{self, Part, TABLES, Table};
 use crate::context::Context;
@@ -20,12 +25,19 @@ type Rendered = [Part; COLLECTIONS.len()];
 
 pub(super) fn render(tx: &Tx<'_>) -> Result<Rendered> {
     let mut parts = Rendered::default();
-    for (table, part) in TABLES.into_iter().zip(&mut parts) {
-        table.render(tx, part)?;
+    for (at, part) in parts.iter_mut().enumerate() {
+        *part = render_file(tx, at)?;
     }
-    let [.., of_tombstones] = &mut parts;
-    tombstones::for_each(tx, |tombstone| shared::add_line(of_tombstones, tombstone))?;
     Ok(parts)
+}
+
+fn render_file(tx: &Tx<'_>, at: usize) -> Result<Part> {
+    let mut part = Part::default();
+    match TABLES.get(at) {
+        Some(table) => table.render(tx, &mut part)?,
+        None => tombstones::for_each(tx, |tombstone| shared::add_line(&mut part, tombstone))?,
+    }
+    Ok(part)
 }
 
 /// Writes the files of a place. Whatever was in them must have been taken in and committed before: from here on only
@@ -39,29 +51,95 @@ pub(crate) fn export(cx: &Context<'_>, tx: &Tx<'_>, place: &Place) -> Result<Tra
     // Rows are sorted on the way, in memory if they fit.
     tx.expect_many_rows()?;
     meter().begin(usize::try_from(import::stored(tx)?.iter().sum::<i64>()).unwrap_or_default());
-    let rendered = render(tx)?;
-    meter().end();
-    let counts = rendered.each_ref().map(|(_, count)| *count);
-    let drafts = store.local_dir("")?;
-    let mut after = Contents::default();
-    for (((bytes, _), waiting), (slot, collection)) in
-        rendered.into_iter().zip(&waiting).zip(after.iter_mut().zip(COLLECTIONS))
-    {
-        let path = files::path_of(&place.dir, collection);
-        let with_them = if waiting.is_empty() { None } else { Some(joined(collection, &bytes, waiting)?) };
-        let written = with_them.as_ref().unwrap_or(&bytes);
-        // Most stores never delete anything.
-        if collection.is_optional() && written.is_empty() && !path.exists() {
-            continue;
+    let rendered: [OnceLock<Part>; COLLECTIONS.len()] = Default::default();
+    let copy = NewCopy::begin(store, tx, place)?;
+    let desk = Desk { place, drafts: store.local_dir("")?, waiting: &waiting };
+    // A file is written while the next is read from the database. None gets its name before all are there.
+    let written = thread::scope(|scope| {
+        let mut jobs = Vec::new();
+        for (at, part) in rendered.iter().enumerate() {
+            let (bytes, _) = filled(part, render_file(tx, at)?);
+            let (desk, copy) = (&desk, &copy);
+            let draft = Job::start(scope, bytes.len(), move || desk.write(at, bytes));
+            let added = Job::start(scope, bytes.len(), move || copy.add(COLLECTIONS[at], desk.needed(at, bytes)));
+            jobs.push((draft, added));
         }
-        let stamp = match files::read_if_long(&path, written.len())? {
-            Some(same) if same.bytes == *written => same.stamp,
-            _ => Some(files::write(&drafts, &path, written)?),
-        };
-        *slot = Some(Content { bytes, stamp });
+        meter().end();
+        jobs.into_iter().map(|(draft, added)| Ok((draft.end()?, added.end()?))).collect::<Result<Vec<_>>>()
+    })?;
+    let rendered = rendered.map(|part| part.into_inner().unwrap_or_default());
+    let counts = rendered.each_ref().map(|(_, count)| *count);
+    let (mut contents, mut all_made, mut is_any_new) = (Contents::default(), Vec::new(), false);
+    for ((slot, (bytes, _)), (written, made)) in contents.iter_mut().zip(rendered).zip(written) {
+        all_made.push(made);
+        *slot = written.stamp().map(|stamp| Content { bytes, stamp });
+        if let Written::Draft(draft) = written {
+            draft.publish()?;
+            is_any_new = true;
+        }
     }
-    agreed::agree(cx, tx, place, &after, &waiting, false)?;
+    if is_any_new {
+        files::sync_names(&place.dir)?;
+    }
+    copy.agree(cx, tx, place, &all_made, Taken { contents: &contents, waiting: &waiting, passed_over: false })?;
     Ok(Report::default().transfer(counts))
+}
+
+fn filled(slot: &OnceLock<Part>, part: Part) -> &Part {
+    slot.get_or_init(|| part)
+}
+
+/// Where files are written.
+struct Desk<'e> {
+    place: &'e Place,
+    drafts: PathBuf,
+    waiting: &'e Waiting,
+}
+
+/// What an export made of a file.
+enum Written {
+    /// There is none, and none is needed.
+    Nothing,
+    /// It is what it was.
+    Same(Option<Stamp>),
+    Draft(Draft),
+}
+
+impl Written {
+    /// The file that there is in the end, if there is one.
+    fn stamp(&self) -> Option<Option<Stamp>> {
+        match self {
+            Written::Nothing => None,
+            Written::Same(stamp) => Some(*stamp),
+            Written::Draft(draft) => Some(Some(draft.stamp)),
+        }
+    }
+}
+
+impl Desk<'_> {
+    /// The lines of a file, unless it is one that is not there and may be missing: most stores never delete anything.
+    fn needed<'b>(&self, at: usize, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        let is_empty = bytes.is_empty() && self.waiting[at].is_empty();
+        let is_none = COLLECTIONS[at].is_optional() && is_empty && !self.path(at).exists();
+        (!is_none).then_some(bytes)
+    }
+
+    fn path(&self, at: usize) -> PathBuf {
+        files::path_of(&self.place.dir, COLLECTIONS[at])
+    }
+
+    fn write(&self, at: usize, bytes: &[u8]) -> Result<Written> {
+        if self.needed(at, bytes).is_none() {
+            return Ok(Written::Nothing);
+        }
+        let (path, waiting) = (self.path(at), &self.waiting[at]);
+        let with_them = if waiting.is_empty() { None } else { Some(joined(COLLECTIONS[at], bytes, waiting)?) };
+        let bytes = with_them.as_deref().unwrap_or(bytes);
+        match files::read_if_long(&path, bytes.len())? {
+            Some(same) if same.bytes == bytes => Ok(Written::Same(same.stamp)),
+            _ => Draft::write(&self.drafts, &path, bytes).map(Written::Draft),
+        }
+    }
 }
 
 fn changed_meanwhile(place: &Place) -> Error {

@@ -111,21 +111,49 @@ pub(super) fn read_if_long(path: &Path, length: usize) -> Result<Option<Content>
     }
 }
 
-/// Replaces a file and tells which one is there now. The draft lies in `drafts`, where git does not look, under a name
-/// that nobody can have taken.
-pub(super) fn write(drafts: &Path, path: &Path, bytes: &[u8]) -> Result<Stamp> {
-    let draft = drafts.join(format!("export-{}.tmp", Uuid::new_v4().simple()));
-    let written = (|| {
-        let mut file = File::create_new(&draft)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        let stamp = Stamp::of(&file.metadata()?);
-        fs::rename(&draft, path)?;
-        File::open(path.parent().unwrap_or(path))?.sync_all()?;
-        Ok(stamp)
-    })();
-    if written.is_err() {
-        let _ = fs::remove_file(&draft);
+/// What is to be a file, written and safe on the disk under a name that nobody can have taken, where git does not look.
+#[derive(Debug)]
+pub(super) struct Draft {
+    draft: PathBuf,
+    path: PathBuf,
+    pub(super) stamp: Stamp,
+}
+
+impl Draft {
+    pub(super) fn write(drafts: &Path, path: &Path, bytes: &[u8]) -> Result<Self> {
+        let draft = drafts.join(format!("export-{}.tmp", Uuid::new_v4().simple()));
+        let written = (|| {
+            let mut file = File::create_new(&draft)?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            Ok(Stamp::of(&file.metadata()?))
+        })();
+        match written {
+            Ok(stamp) => Ok(Self { draft, path: path.to_owned(), stamp }),
+            Err(e) => {
+                let _ = fs::remove_file(&draft);
+                Err(error::io("write", path, &e))
+            }
+        }
     }
-    written.map_err(|e| error::io("write", path, &e))
+
+    /// Puts it in place of the file. The directory is yet to be synced.
+    pub(super) fn publish(mut self) -> Result<()> {
+        fs::rename(&self.draft, &self.path).map_err(|e| error::io("write", &self.path, &e))?;
+        self.draft = PathBuf::new();
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.draft.as_os_str().is_empty() {
+            let _ = fs::remove_file(&self.draft);
+        }
+    }
+}
+
+/// Makes sure that files which got their names stay there.
+pub(super) fn sync_names(dir: &Path) -> Result<()> {
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|e| error::io("write", dir, &e))
 }

@@ -10,7 +10,7 @@ use pensa_core::sync::{COLLECTIONS, Collection, Conflict, Line, lines};
 use pensa_core::{Access, Result};
 use serde_json::{Map, json};
 
-use super::agreed::{self, Waiting};
+use super::agreed::{self, Taken, Waiting};
 use super::base::Base;
 use super::files::{Content, Contents, bytes_of};
 use super::place::Place;
@@ -101,7 +101,8 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative
     };
     let counts = on_disk.each_ref().map(|content| content.as_ref().map_or(0, |it| count(lines(&it.bytes).count())));
     let (taken, waiting) = divide(on_disk, &report);
-    agreed::agree(cx, tx, place, &taken, &waiting, report.passed_over)?;
+    let passed_over = report.passed_over;
+    agreed::agree(cx, tx, place, Taken { contents: &taken, waiting: &waiting, passed_over })?;
     Ok(report.transfer(counts))
 }
 
@@ -111,7 +112,8 @@ pub(crate) fn pass_over(cx: &Context<'_>, tx: &Tx<'_>, places: &[String]) -> Res
         let worktree = (!name.is_empty()).then(|| Path::new(name));
         // One that is gone has no files.
         let Ok(place) = Place::new(cx.store.dir()?, worktree) else { continue };
-        agreed::agree(cx, tx, &place, &files::contents(&place.dir)?, &Waiting::default(), false)?;
+        let (contents, waiting) = (files::contents(&place.dir)?, Waiting::default());
+        agreed::agree(cx, tx, &place, Taken { contents: &contents, waiting: &waiting, passed_over: false })?;
     }
     Ok(())
 }
@@ -119,7 +121,7 @@ pub(crate) fn pass_over(cx: &Context<'_>, tx: &Tx<'_>, places: &[String]) -> Res
 /// Fills a database that was just made from the files of its store.
 pub(crate) fn fill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
     let (place, contents, waiting) = loaded(cx, tx)?;
-    agreed::agree(cx, tx, &place, &contents, &waiting, false)
+    agreed::agree(cx, tx, &place, Taken { contents: &contents, waiting: &waiting, passed_over: false })
 }
 
 /// Fills a database that nobody keeps.
@@ -181,6 +183,9 @@ pub(super) fn merge(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Con
 }
 
 fn take_in(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents, report: &mut Report) -> Result<()> {
+    if contents.iter().all(Option::is_none) {
+        return Ok(());
+    }
     let known = agreed::last(cx.store.dir()?, tx, place)?;
     let known = known.map(|known| known.contents().map(|contents| (known, contents))).transpose()?;
     let head = place.head();
@@ -231,8 +236,8 @@ fn seen(
             && old.is_none_or(|old| old[at].as_ref() != Some(content))
         {
             *seen = seen_files::has(tx, &git::blob_id(&content.bytes, head))?
-                || (git::is_clean(&place.dir, &COLLECTIONS[at].file_name())
-                    && git::is_part_of(&place.dir, head, &seen_files::commits(tx, HEADS)?));
+                || (git::is_part_of(&place.dir, head, &seen_files::commits(tx, HEADS)?)
+                    && git::is_clean(&place.dir, &COLLECTIONS[at].file_name()));
         }
     }
     Ok(seen)
@@ -259,7 +264,7 @@ fn news<'b>(
     let mut all = News::default();
     for (at, collection) in COLLECTIONS.into_iter().enumerate() {
         let (bytes, old) = (bytes_of(&contents[at]), old.map(|old| bytes_of(&old[at])).unwrap_or_default());
-        if bytes == old || seen[at] {
+        if bytes.is_empty() || bytes == old || seen[at] {
             continue;
         }
         remark(collection, bytes, report);

@@ -10,6 +10,7 @@ mod export;
 mod files;
 mod history;
 mod import;
+mod job;
 mod load;
 mod place;
 mod renumber;

@@ -6,11 +6,12 @@ use std::sync::OnceLock;
 
 use pensa_core::{Error, Result};
 
+use crate::error;
+use crate::git::Objects;
 use crate::store::{self, StoreDir};
-use crate::{error, git};
 
 /// A directory with the files of a store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Place {
     /// The directory that holds the files.
     pub(crate) dir: PathBuf,
@@ -18,6 +19,8 @@ pub(crate) struct Place {
     pub(crate) project: PathBuf,
     /// What it is called in the table of agreements; empty for the store's own.
     pub(crate) name: String,
+    /// What git knows there.
+    pub(super) objects: Objects,
     head: OnceLock<Option<String>>,
 }
 
@@ -32,12 +35,13 @@ impl Place {
     }
 
     fn of(dir: PathBuf, project: PathBuf, name: String) -> Self {
-        Self { dir, project, name, head: OnceLock::new() }
+        let objects = Objects::around(&dir);
+        Self { dir, project, name, objects, head: OnceLock::new() }
     }
 
     /// The commit that is checked out there, or was when this was first asked.
     pub(super) fn head(&self) -> Option<String> {
-        self.head.get_or_init(|| git::head(&self.project)).clone()
+        self.head.get_or_init(|| self.objects.commit("HEAD")).clone()
     }
 
     fn linked(project: &Path, worktree: &Path) -> Result<Self> {

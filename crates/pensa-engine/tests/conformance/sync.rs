@@ -1,7 +1,7 @@
 //! Two clones that exchange their files: everybody's changes arrive, and nobody's are lost.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pensa_core::issue::{Issue, Status};
 use pensa_core::ops::conflict::{self, Side};
@@ -72,6 +72,18 @@ fn dep_add(child: &Issue, parent: &Issue) -> Value {
 
 fn dep_remove(child: &Issue, parent: &Issue) -> Value {
     json!({"op": "dep.remove", "issue_id": child.id, "depends_on_id": parent.id})
+}
+
+fn names_in(dir: &Path) -> impl Iterator<Item = String> {
+    let names = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").file_name());
+    names.map(|name| name.into_string().expect("UTF-8"))
+}
+
+/// The files of the newest copy of what was agreed on; their names tell their age.
+fn agreed(world: &World) -> Vec<String> {
+    let copies = path(world, "local/agreed");
+    let newest = copies.join(names_in(&copies).max().expect("a copy"));
+    COLLECTIONS.iter().map(|it| fs::read_to_string(newest.join(it.file_name())).unwrap_or_default()).collect()
 }
 
 /// Exchanges files until both have the same.
@@ -208,6 +220,30 @@ conformance! {
         assert_eq!(other.show(&fresh).title, "from one");
         assert_eq!((&*other.show(&task).title, other.show(&task).priority.as_str()), ("by one", "p0"));
         assert!(read(&other, "issues.jsonl").contains("by one"));
+    }
+
+    fn large_files_are_written_copied_and_taken_in_whole(one: World) {
+        let text = |letter: &str| format!("{letter}é").repeat(300_000);
+        let large = one.create(json!({"title": "large", "issue_type": "task", "description": text("a")}));
+        one.create(json!({"title": "large too", "issue_type": "task", "description": text("b")}));
+        for letter in ["c", "d"] {
+            one.json::<comment::Add>("alice", json!({"id": large.id, "text": text(letter)})).expect("said");
+        }
+        let check = store::Export { check: true, ..Default::default() };
+        for title in ["large", "changed", "changed again"] {
+            update(&one, &large, json!({ "title": title }));
+            export(&one);
+            assert_eq!(one.ok(&check).drifted, [""; 0]);
+            assert!(all_files(&one)[..3].iter().filter(|text| text.len() > 1 << 20).count() == 2);
+            assert!(read(&one, "issues.jsonl").contains(title));
+            assert_eq!(agreed(&one), all_files(&one));
+        }
+        let left: Vec<String> = names_in(&path(&one, "local")).filter(|name| name.ends_with(".tmp")).collect();
+        assert_eq!(left, [""; 0]);
+        let other = one.clone_of(0x1000);
+        assert_eq!(send(&one, &other).issues, 2);
+        assert_eq!((other.show(&large).description, agreed(&other)), (Some(text("a")), all_files(&one)));
+        meet(&one, &other);
     }
 
     fn a_check_tells_drift_and_writes_nothing(one: World) {

@@ -20,7 +20,8 @@ impl Machine {
         fs::write(
             sandbox.path("gitconfig"),
             "[user]\nname = Git User\nemail = git@example.test\n[init]\ndefaultBranch = main\n[gc]\nauto = 0\n\
-             [core]\nfsync = none\n[advice]\ndetachedHead = false\n",
+             [maintenance]\nauto = false\n[receive]\nautogc = false\n[core]\nfsync = none\n\
+             [advice]\ndetachedHead = false\n",
         )
         .expect("a configuration");
         let machine = Self { sandbox, clones };
@@ -128,7 +129,18 @@ impl Clone<'_> {
     }
 
     pub(crate) fn head(&self) -> String {
-        self.git(&["rev-parse", "HEAD"]).trim().to_owned()
+        let head = fs::read_to_string(self.dir.join(".git/HEAD")).unwrap_or_default();
+        match head.trim_end().strip_prefix("ref: ") {
+            Some(branch) => self.commit(branch),
+            None => self.git(&["rev-parse", "HEAD"]).trim().to_owned(),
+        }
+    }
+
+    /// The commit that a reference means. Most are files, which are read faster than git is started.
+    pub(crate) fn commit(&self, reference: &str) -> String {
+        let read = fs::read_to_string(self.dir.join(".git").join(reference));
+        let id = read.ok().map(|id| id.trim_end().to_owned()).filter(|id| id.len() == 40);
+        id.unwrap_or_else(|| self.git(&["rev-parse", "--verify", reference]).trim().to_owned())
     }
 
     pub(crate) fn read(&self, name: &str) -> String {

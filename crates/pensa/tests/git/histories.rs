@@ -155,7 +155,7 @@ impl History {
         let clone = self.machine.clone(at);
         let before = clone.head();
         clone.git(&["fetch", "--quiet", "origin"]);
-        let upstream = clone.git(&["rev-parse", "origin/main"]).trim().to_owned();
+        let upstream = clone.commit("refs/remotes/origin/main");
         let how: &[&str] = if rebase {
             &["rebase", "--quiet", "origin/main"]
         } else {
@@ -200,7 +200,7 @@ impl History {
         let Some(name) = self.dice.pick(&others).cloned() else { return };
         self.commit(at);
         let clone = self.machine.clone(at);
-        let (before, other) = (clone.head(), clone.git(&["rev-parse", &name]).trim().to_owned());
+        let (before, other) = (clone.head(), clone.commit(&format!("refs/heads/{name}")));
         let outcome = clone.try_git(&["merge", "--quiet", "--no-edit", &name]);
         self.note(at, format!("merge {name}"));
         assert!(outcome.is_ok(), "{outcome:?}\n{}", self.told.join("\n"));

@@ -1,0 +1,209 @@
+//! What git's names mean and what its objects hold, asked of one process again and again: to start git takes longer
+//! than its answer.
+//!
+//! What to make of the answers is left to the callers.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use super::PATIENCE;
+
+/// The objects of the repository that a directory lies in.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    dir: PathBuf,
+    names: Mutex<Option<Talk<String>>>,
+    contents: Mutex<Option<Talk<Vec<u8>>>>,
+}
+
+impl Objects {
+    /// Git is started when it is first asked.
+    pub(crate) fn around(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), names: Mutex::default(), contents: Mutex::default() }
+    }
+
+    /// The commit that a name means.
+    pub(crate) fn commit(&self, name: &str) -> Option<String> {
+        self.ids("commit ", vec![name.to_owned()]).pop().flatten()
+    }
+
+    /// The ids of files of the directory in commits; none where one is not.
+    pub(crate) fn blobs<'n>(&self, wanted: impl IntoIterator<Item = (&'n str, &'n str)>) -> Vec<Option<String>> {
+        self.ids("blob ", wanted.into_iter().map(|(commit, file)| format!("{commit}:./{file}")).collect())
+    }
+
+    /// The ids of those of these names that mean an object of this kind.
+    fn ids(&self, kind: &str, names: Vec<String>) -> Vec<Option<String>> {
+        let start = || Talk::start(&self.dir, "--batch-check=%(objecttype) %(objectname)", line);
+        let told = ask(&self.names, start, &names).unwrap_or_else(|| vec![None; names.len()]);
+        told.into_iter().map(|line| line?.strip_prefix(kind).map(str::to_owned)).collect()
+    }
+
+    /// What an object holds.
+    pub(crate) fn content(&self, id: &str) -> Option<Vec<u8>> {
+        let start = || Talk::start(&self.dir, "--batch", content);
+        ask(&self.contents, start, &[id.to_owned()])?.pop().flatten()
+    }
+}
+
+/// Asks for all of these, and nothing if git does not answer each; it is started anew for the next question then.
+fn ask<T: Send + 'static>(
+    talk: &Mutex<Option<Talk<T>>>,
+    start: impl FnOnce() -> io::Result<Talk<T>>,
+    names: &[String],
+) -> Option<Vec<Option<T>>> {
+    // A line too many would shift all the answers that follow.
+    if names.is_empty() || names.iter().any(|name| name.contains('\n')) {
+        return None;
+    }
+    let mut slot = talk.lock().unwrap_or_else(PoisonError::into_inner);
+    let talk = match slot.take() {
+        Some(talk) => talk,
+        None => start().ok()?,
+    };
+    let told = talk.ask(names)?;
+    *slot = Some(talk);
+    Some(told)
+}
+
+/// A running git, what it is to read and what it said. An answer that is none is one too.
+#[derive(Debug)]
+struct Talk<T> {
+    child: Child,
+    questions: Sender<Vec<u8>>,
+    answers: Receiver<Option<T>>,
+}
+
+impl<T: Send + 'static> Talk<T> {
+    fn start(
+        dir: &Path,
+        how: &str,
+        read: fn(&mut BufReader<ChildStdout>) -> io::Result<Option<T>>,
+    ) -> io::Result<Self> {
+        let mut git = super::git(dir);
+        git.args(["cat-file", how]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = git.spawn()?;
+        let (questions, to_ask) = mpsc::channel::<Vec<u8>>();
+        let (told, answers) = mpsc::channel();
+        if let Some(mut pipe) = child.stdin.take() {
+            thread::spawn(move || to_ask.iter().try_for_each(|names| pipe.write_all(&names)));
+        }
+        if let Some(pipe) = child.stdout.take() {
+            let mut pipe = BufReader::new(pipe);
+            thread::spawn(move || {
+                while let Ok(answer) = read(&mut pipe)
+                    && told.send(answer).is_ok()
+                {}
+            });
+        }
+        Ok(Self { child, questions, answers })
+    }
+
+    fn ask(&self, names: &[String]) -> Option<Vec<Option<T>>> {
+        self.questions.send(names.iter().flat_map(|name| [name.as_bytes(), b"\n"].concat()).collect()).ok()?;
+        let deadline = Instant::now() + PATIENCE;
+        let next = |_| self.answers.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
+        names.iter().map(next).collect()
+    }
+}
+
+impl<T> Drop for Talk<T> {
+    fn drop(&mut self) {
+        // It only reads.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn line(from: &mut BufReader<ChildStdout>) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    if from.read_line(&mut line)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some(line.trim_end_matches('\n').to_owned()))
+}
+
+/// A head with the id, the kind and the size of an object, then what it holds and the end of a line; or only a head
+/// that says that there is no such object.
+fn content(from: &mut BufReader<ChildStdout>) -> io::Result<Option<Vec<u8>>> {
+    let head = line(from)?.unwrap_or_default();
+    let mut words = head.split(' ').skip(1);
+    let (Some(kind), Some(Ok(size))) = (words.next(), words.next().map(str::parse)) else { return Ok(None) };
+    let mut bytes = Vec::new();
+    from.by_ref().take(size).read_to_end(&mut bytes)?;
+    from.read_exact(&mut [0])?;
+    Ok((kind == "blob").then_some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::git::{git, run};
+
+    fn repository() -> (tempfile::TempDir, Objects) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let told = run(git(dir.path()).args(["init", "--quiet"])).expect("git runs");
+        assert!(told.success, "{told:?}");
+        let objects = Objects::around(dir.path());
+        (dir, objects)
+    }
+
+    fn commit(dir: &Path) {
+        let names = ["-c", "user.name=n", "-c", "user.email=e@example.test"];
+        for args in [&["add", "--all"][..], &["commit", "--quiet", "--allow-empty", "--message=m"]] {
+            assert!(run(git(dir).args(names).args(args)).expect("git runs").success);
+        }
+    }
+
+    #[test]
+    fn names_and_contents_are_those_of_the_moment_in_which_they_are_asked() {
+        let (dir, objects) = repository();
+        assert_eq!(objects.commit("HEAD"), None, "nothing is committed yet");
+        commit(dir.path());
+        let first = objects.commit("HEAD").expect("a commit");
+        let text = "a\0b\nno end of a line";
+        fs::write(dir.path().join("file"), text).expect("written");
+        commit(dir.path());
+        let second = objects.commit("HEAD").expect("a commit");
+        assert_ne!(first, second);
+        let blobs = objects.blobs([(&first[..], "file"), (&second, "file"), (&second, "other"), ("gone", "file")]);
+        let [None, Some(id), None, None] = &blobs[..] else { panic!("{blobs:?}") };
+        assert_eq!(objects.content(id).as_deref(), Some(text.as_bytes()));
+        assert_eq!(objects.content(&"0".repeat(40)), None, "there is no such object");
+        assert_eq!(objects.content(&first), None, "a commit is no file");
+        assert_eq!(
+            objects.content(id).as_deref(),
+            Some(text.as_bytes()),
+            "and the next answer is to the next question"
+        );
+        assert_eq!(objects.commit(id), None, "a file is no commit");
+    }
+
+    #[test]
+    fn more_names_than_a_pipe_holds_are_all_answered() {
+        let (dir, objects) = repository();
+        fs::write(dir.path().join("file"), "x").expect("written");
+        commit(dir.path());
+        let head = objects.commit("HEAD").expect("a commit");
+        let blobs = objects.blobs((0..20_000).map(|at| (&head[..], if at % 2 == 0 { "file" } else { "none" })));
+        assert_eq!(blobs.iter().filter(|blob| blob.is_some()).count(), 10_000);
+        assert!(blobs[0].is_some() && blobs[1].is_none());
+    }
+
+    #[test]
+    fn outside_a_repository_there_is_nothing() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let objects = Objects::around(dir.path());
+        assert_eq!(objects.commit("HEAD"), None);
+        assert_eq!(objects.blobs([("HEAD", "a"), ("HEAD", "b")]), [None, None]);
+        assert_eq!(objects.content("HEAD"), None);
+        assert_eq!(objects.commit("a\nb"), None);
+    }
+}
