@@ -128,7 +128,7 @@ fn unknown_keys_are_told_by_every_command_and_wrong_types_by_those_that_use_them
 }
 
 /// A command of every noun, and whether it can make a store of the user's own.
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 28] = [
     &[],
     &["create", "x", "-t", "task"],
     &["list"],

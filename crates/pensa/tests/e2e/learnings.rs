@@ -131,7 +131,8 @@ fn context_keeps_to_its_budget_in_either_form(pn: &Sandbox) {
     assert_eq!(pn.pn(["context"]).actor("ana").ok(), told, "the same state is told the same");
     for budget in [50, 100, 300, 2000] {
         for form in [&["--format", "md"][..], &["--format", "json"], &["--json"]] {
-            let args = [&["context", "--max-tokens", &budget.to_string()], form].concat();
+            let most = budget.to_string();
+            let args = [&["context", "--max-tokens", &most], form].concat();
             let told = pn.pn(args).actor("ana").ok();
             assert!(!told.is_empty() && told.len() <= 4 * budget, "{budget} {form:?}: {told}");
         }
