@@ -129,12 +129,12 @@ fn context_keeps_to_its_budget_in_either_form(pn: &Sandbox) {
     }
     assert!(told.contains("gotcha: parents may be null") && !told.contains("- and "), "{told}");
     assert_eq!(pn.pn(["context"]).actor("ana").ok(), told, "the same state is told the same");
-    for tokens in [50, 100, 300, 2000] {
+    for budget in [50, 100, 300, 2000] {
         for form in [&["--format", "md"][..], &["--format", "json"], &["--json"]] {
-            let budget = tokens.to_string();
-            let args = [&["context", "--max-tokens", &budget], form].concat();
+            let most = budget.to_string();
+            let args = [&["context", "--max-tokens", &most], form].concat();
             let told = pn.pn(args).actor("ana").ok();
-            assert!(!told.is_empty() && told.len() <= 4 * tokens, "{budget} {form:?}: {told}");
+            assert!(!told.is_empty() && told.len() <= 4 * budget, "{budget} {form:?}: {told}");
         }
     }
     let form: Value = serde_json::from_str(&pn.pn(["context", "--format", "json"]).actor("ana").ok()).expect("JSON");
