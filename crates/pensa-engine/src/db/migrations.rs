@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(MIGRATIONS.iter().map(told).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 9] = [
+    const RELEASED: [&str; 10] = [
         "0000_migrations 113adbe8c631d3d4 8342ad0dc15833b2",
         "0001_issues 5546ae09932dceb9 cda04c08dd19b5c1",
         "0002_projects 97ae198aa50a5d9a bca5c08f773e3abf",

@@ -3,7 +3,7 @@
 use pensa_core::sync::{EVENTS_FILE, united};
 use pensa_core::{Result, json};
 
-use super::files;
+use super::files::{self, Draft};
 use super::place::Place;
 use crate::context::SYSTEM;
 use crate::db::Tx;
@@ -30,7 +30,8 @@ fn wanted(tx: &Tx<'_>, place: &Place) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
 pub(crate) fn export_events(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<i64> {
     let (wanted, there) = wanted(tx, place)?;
     if there.as_ref() != Some(&wanted) {
-        files::write(&store.local_dir("")?, &place.dir.join(EVENTS_FILE), &wanted)?;
+        Draft::write(&store.local_dir("")?, &place.dir.join(EVENTS_FILE), &wanted)?.publish()?;
+        files::sync_names(&place.dir)?;
     }
     Ok(count(&wanted))
 }
