@@ -41,10 +41,11 @@ fn main() -> ExitCode {
 /// that clap knows what to say.
 fn parse() -> Result<Cli, clap::Error> {
     let args: Vec<OsString> = std::env::args_os().collect();
+    let Some(word) = args.iter().skip(1).find(|word| !word.as_encoded_bytes().starts_with(b"-")) else {
+        return Cli::try_parse_from(args);
+    };
     let mut all = Cli::command();
-    let word = args.iter().skip(1).find(|word| !word.as_encoded_bytes().starts_with(b"-"));
-    let meant = word.and_then(|word| all.find_subcommand_mut(word));
-    let narrow = meant.map(|meant| std::mem::replace(meant, clap::Command::new("meant")));
+    let narrow = all.find_subcommand_mut(word).map(|meant| std::mem::replace(meant, clap::Command::new("meant")));
     std::mem::forget(all);
     if let Some(meant) = narrow {
         let mut root = Options::augment_args(clap::Command::new("pn")).subcommand(meant);
