@@ -91,10 +91,9 @@ pub fn restates(a: &str, b: &str) -> bool {
         return false;
     }
     let mut rest = short.iter().peekable();
-    let added = long.iter().filter(|word| rest.next_if(|known| is_same_word(known, word)).is_none());
+    let mut added = long.iter().filter(|word| rest.next_if(|known| is_same_word(known, word)).is_none());
     let is_plain = |word: &String| !word.chars().any(char::is_numeric);
-    let only_words = added.fold(true, |so_far, word| is_plain(word) && so_far);
-    only_words && rest.peek().is_none()
+    added.all(is_plain) && rest.peek().is_none()
 }
 
 /// The same word, but for a slip in one of the longer ones.

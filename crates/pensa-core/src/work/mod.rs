@@ -117,16 +117,16 @@ impl Piece {
     /// claimed it. So no way to close, release, reassign or delete an issue leaves work on it active.
     #[must_use]
     pub fn beside(mut self, ground: Option<&Ground>) -> Self {
+        if self.status == WorkStatus::Done {
+            return self;
+        }
         match ground {
             Some(ground) if ground.status == Status::Closed => {
-                if self.status != WorkStatus::Done {
-                    self.status = WorkStatus::Done;
-                    self.done_at = ground.closed_at;
-                }
+                self.status = WorkStatus::Done;
+                self.done_at = ground.closed_at;
             }
             Some(ground) if ground.holder() == Some(&self.actor) => {}
-            _ if self.status == WorkStatus::Active => self.status = WorkStatus::Paused,
-            _ => {}
+            _ => self.status = WorkStatus::Paused,
         }
         self
     }
