@@ -109,7 +109,7 @@ fn skills_have_the_form_that_other_tools_have(pn: &Sandbox) {
     pn.pn(["skill", "import", file.to_str().expect("UTF-8")]).ok_json();
     let exported = pn.pn(["skill", "list", "--json"]).ok();
     pn.pn(["skill", "remove", "backend.md"]).ok_json();
-    let back = pn.pn(["skill", "import", "-"]).stdin(&exported).ok_json();
+    let back = pn.pn(["skill", "import", "-"]).stdin(exported).ok_json();
     assert_eq!(back["mappings"], json!({"backend.md": ["sql"], "frontend.md": ["frontend-design", "other"]}));
     pn.pn(["skill", "remove", "nobody.md"]).fails("not_found");
     pn.pn(["skill", "import", "-"]).stdin("[]").fails("invalid_input");
@@ -121,7 +121,7 @@ fn what_cannot_be_is_told_with_a_hint(pn: &Sandbox) {
     assert!(unknown.code != Some(0) && unknown.stderr.contains("improvement"), "{unknown:?}");
     pn.pn(["work", "start", ""]).fails("invalid_input");
     pn.pn(["work", "start", &"x".repeat(100_000)]).fails("too_large");
-    pn.pn(["capture", "-"]).stdin(&"x".repeat(1 << 20)).fails("too_large");
+    pn.pn(["capture", "-"]).stdin("x".repeat(1 << 20)).fails("too_large");
     pn.pn(["work", "start", "pn-0badf00d"]).fails("not_found");
     pn.pn(["ship", "x", "--version", "1 0"]).fails("invalid_input");
     pn.pn(["work", "step", "done"]).fails("not_found");
