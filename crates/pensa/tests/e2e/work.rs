@@ -109,7 +109,7 @@ fn skills_have_the_form_that_other_tools_have(pn: &Sandbox) {
     pn.pn(["skill", "import", file.to_str().expect("UTF-8")]).ok_json();
     let exported = pn.pn(["skill", "list", "--json"]).ok();
     pn.pn(["skill", "remove", "backend.md"]).ok_json();
-    let back = pn.pn(["skill", "import", "-"]).stdin(exported.as_str()).ok_json();
+    let back = pn.pn(["skill", "import", "-"]).stdin(exported).ok_json();
     assert_eq!(back["mappings"], json!({"backend.md": ["sql"], "frontend.md": ["frontend-design", "other"]}));
     pn.pn(["skill", "remove", "nobody.md"]).fails("not_found");
     pn.pn(["skill", "import", "-"]).stdin("[]").fails("invalid_input");
