@@ -9,7 +9,7 @@ use pensa_core::ops::briefing::Brief;
 use pensa_core::ops::conflict::{self, Side};
 use pensa_core::ops::learning::{Forget, List, Recall, Remember, Remembered, Show, Take, Verify};
 use pensa_core::ops::store::{self, Doctor, Severity};
-use pensa_core::ops::{agent, batch, issue};
+use pensa_core::ops::{agent, issue};
 use pensa_core::{Access, Code};
 use pensa_engine::{Caller, Engine, log_after};
 use serde_json::{Value, json};
@@ -141,9 +141,13 @@ conformance! {
     }
 
     fn many_expired_matches_do_not_hide_those_that_hold(world: World) {
-        let op = |at: u32| json!({"op": "learning.remember", "text": format!("word number {at}"), "expires": "1h", "impact": "high"});
-        let operations: Vec<Value> = (0..450).map(op).collect();
-        world.json::<batch::Batch>("alice", json!({ "operations": operations })).expect("all of them");
+        let line = |at: u32| json!({"id": format!("ln-{at:08x}"), "kind": "pattern", "text": format!("word number {at}"), "impact": "high",
+            "actor": "a", "created_at": "2026-02-27T14:00:00.000Z", "updated_at": "2026-02-27T14:00:00.000Z",
+            "expires_at": "2026-02-27T15:00:00.000Z"});
+        let lines: String = (0..450).map(|at| format!("{}\n", line(at))).collect();
+        fs::write(world.store().root().join("learnings.jsonl"), lines).expect("written");
+        assert_eq!(world.ok(&store::Import::default()).learnings, 450);
+        assert_eq!(recall(&world, json!({"q": "word", "n": 1000})).len(), 200, "as many as are ranked");
         remember(&world, "the last word", json!({"impact": "low"}));
         world.pass(3600);
         assert_eq!(words(&world, "word"), ["the last word"]);
