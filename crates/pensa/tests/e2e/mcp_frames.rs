@@ -3,7 +3,7 @@
 use pensa_testkit::Sandbox;
 use serde_json::{Value, json};
 
-use crate::steps::text;
+use crate::steps::{event_types, ids, task, text};
 
 /// Sends lines and the end of input; gives back the frames that came, in their order.
 #[track_caller]
@@ -74,6 +74,7 @@ fn what_is_no_message_is_answered_and_does_no_harm(pn: &Sandbox) {
 
 fn wrong_fields_and_huge_texts_are_errors_of_the_tool(pn: &Sandbox) {
     let huge = "x".repeat((1 << 20) + 1);
+    let id = task(pn, "the only one");
     let calls = [
         ("create", json!({"title": huge}), "too_large"),
         ("create", json!({"title": "t", "description": huge}), "too_large"),
@@ -98,7 +99,8 @@ fn wrong_fields_and_huge_texts_are_errors_of_the_tool(pn: &Sandbox) {
         ("update", json!({"id": "pn-1", "reason": "r"}), "invalid_input"),
         ("update", json!({"id": "pn-1", "ttl": "soon"}), "invalid_input"),
         ("dep", json!({"id": "pn-1", "remove": true}), "invalid_input"),
-        ("comment", json!({"id": "pn-00000000", "text": huge}), "too_large"),
+        ("comment", json!({"id": id, "text": huge}), "too_large"),
+        ("comment", json!({"id": id, "text": ""}), "invalid_input"),
         ("session_append", json!({"agent": "nobody", "entries": []}), "invalid_input"),
         ("session_append", json!({"agent": "nobody", "entries": [{"no": "type"}]}), "invalid_input"),
         ("session_append", json!({"agent": "nobody", "entries": [{"type": "note"}]}), "not_found"),
@@ -112,7 +114,11 @@ fn wrong_fields_and_huge_texts_are_errors_of_the_tool(pn: &Sandbox) {
         assert_eq!(result["structuredContent"]["code"], *code, "{shown}: {result}");
         assert!(text(&result["content"][0]["text"]).len() < 3_000, "{shown}");
     }
-    assert_eq!(pn.pn(["list"]).ok_json(), json!([]), "nothing was made");
+    assert_eq!(
+        (ids(pn, &["list"]), event_types(pn, &id)),
+        (vec![id.clone()], vec!["created".to_owned()]),
+        "nothing was done"
+    );
 }
 
 #[test]
