@@ -97,6 +97,23 @@ pub fn fold(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
+/// One line of text that markdown shows as it is.
+pub fn markdown(data: &str) -> String {
+    let line = printable_line(data);
+    let line = line.trim();
+    let mut shown = String::with_capacity(line.len());
+    // At the beginning, after digits too, these make lists, headings and lines.
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    for (at, c) in line.char_indices() {
+        let begins = at == digits && matches!(c, '.' | ')') && digits > 0 || at == 0 && matches!(c, '-' | '+' | '=');
+        if begins || matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '!' | '&' | '~' | '$') {
+            shown.push('\\');
+        }
+        shown.push(c);
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +161,21 @@ mod tests {
         }
         assert_eq!(printable_line("a\nb"), "a b");
         assert_eq!(printable_block("a\nb\tc"), "a\nb\tc");
+    }
+
+    #[test]
+    fn markdown_shows_text_from_data_as_it_is() {
+        for (data, shown) in [
+            ("a *b* _c_ [d](e) `f`", "a \\*b\\* \\_c\\_ \\[d\\](e) \\`f\\`"),
+            ("<script>&amp;</script>", "\\<script\\>\\&amp;\\</script\\>"),
+            ("## heading", "\\#\\# heading"),
+            ("- item", "\\- item"),
+            ("12. item", "12\\. item"),
+            ("3) item", "3\\) item"),
+            ("a-b 1.5", "a-b 1.5"),
+            ("a\u{1b}[2J\u{202e}b\nc", "a\\[2Jb c"),
+        ] {
+            assert_eq!(markdown(data), shown, "{data:?}");
+        }
     }
 }

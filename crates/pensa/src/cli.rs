@@ -134,7 +134,7 @@ pub(crate) enum Command {
     /// Look after what was found out
     #[command(subcommand)]
     Learning(Learning),
-    Context(briefing::Brief),
+    Context(ContextArgs),
     Batch(Batch),
     Daemon(Daemon),
     /// Serve tools for models on standard input and output (Model Context Protocol)
@@ -295,6 +295,16 @@ pub(crate) struct Upgrade {
     /// A server's PostgreSQL database instead: postgres://user:password@host/database
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
+}
+
+/// Tell what an agent should know before it goes on: work, claims, the queue, what is known, what was shipped
+#[derive(Debug, Args)]
+pub(crate) struct ContextArgs {
+    #[command(flatten)]
+    pub(crate) op: briefing::Brief,
+    /// Write it for tools that read files instead: .pensa/local/context/now.md and next.md, kept up to date by pn work
+    #[arg(long, conflicts_with_all = ["max_tokens", "format"])]
+    pub(crate) write: bool,
 }
 
 /// List values that lost against others when two clones changed the same thing, and settle them

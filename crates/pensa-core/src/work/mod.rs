@@ -2,6 +2,7 @@
 //!
 //! Who has the issue and whether it is closed is the issue's own matter; work follows it.
 
+pub mod page;
 mod transition;
 
 use std::fmt;

@@ -1,7 +1,5 @@
-//! `pn remember`, whose standard input may be text or records of other tools, `pn recall`, `pn learning` and `pn context`.
+//! `pn remember`, whose standard input may be text or records of other tools, `pn recall` and `pn learning`.
 
-use pensa_core::briefing::Format;
-use pensa_core::ops::briefing::Brief;
 use pensa_core::ops::learning::{Remember, Take};
 use pensa_core::session::Object;
 use pensa_core::{Error, Op, Result};
@@ -62,20 +60,6 @@ fn records(text: &str) -> Result<Vec<Object>> {
         }
     }
     Ok(records)
-}
-
-/// Tells where things stand, for whoever asks.
-pub(super) fn brief(options: &Options, output: Output, mut op: Brief) -> Result<()> {
-    if output.is_json() {
-        op.format = Some(Format::Json);
-    }
-    let client = connect::client(options)?;
-    op.who = Some(client.actor());
-    let briefing = client.call(&op)?;
-    match op.format {
-        Some(Format::Json) => output.line(&pensa_core::json::to_line(&briefing)?),
-        _ => output.answer(&briefing),
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod ask;
 mod batch;
 pub(crate) mod completions;
 mod config;
+mod context;
 mod daemon;
 mod demo;
 mod hooks;
@@ -100,7 +101,8 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Remember(op) => learning::remember(options, *output, op),
         Command::Recall(op) => pass_on(options, *output, &op),
         Command::Learning(command) => learning::run(options, *output, command),
-        Command::Context(op) => learning::brief(options, *output, op),
+        Command::Context(args) if args.write => context::write(options, *output),
+        Command::Context(args) => context::brief(options, *output, args.op),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
         Command::Mcp => mcp::run(options),

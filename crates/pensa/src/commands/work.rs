@@ -10,7 +10,7 @@ use pensa_core::ops::skill::Import;
 use pensa_core::ops::work::{Current, Steps};
 use pensa_core::{Code, Error, Result, skill};
 
-use super::{create, pass_on, stdin};
+use super::{context, create, pass_on, stdin};
 use crate::cli::{Capture, Next, Options, Skill, Work, WorkArgs, WorkStep};
 use crate::connect;
 use crate::output::Output;
@@ -23,6 +23,14 @@ pub(super) fn run(options: &Options, output: Output, args: WorkArgs) -> Result<(
         let client = connect::client(options)?;
         return output.answer(&client.call(&Current { actor: client.actor() })?);
     };
+    let done = change(options, output, command);
+    if done.is_ok() {
+        context::refresh(options, output);
+    }
+    done
+}
+
+fn change(options: &Options, output: Output, command: Work) -> Result<()> {
     match command {
         Work::Start(op) => pass_on(options, output, &op),
         Work::Pause(op) => pass_on(options, output, &op),

@@ -1,0 +1,106 @@
+//! `pn context`: where things stand, on the screen or in files that other tools read.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use pensa_client::Client;
+use pensa_core::briefing::Format;
+use pensa_core::ops::briefing::Brief;
+use pensa_core::ops::issue::Ready;
+use pensa_core::ops::work::{Current, List};
+use pensa_core::work::{WorkStatus, page};
+use pensa_core::{Code, Error, Result};
+use serde::Serialize;
+use tempfile::NamedTempFile;
+
+use crate::cli::Options;
+use crate::connect;
+use crate::output::Output;
+use crate::render::{Render, Screen};
+
+/// Most issues on a page, and most work that is counted.
+const MOST: u32 = 100;
+const NOW: &str = "now.md";
+
+/// Tells where things stand, for whoever asks.
+pub(super) fn brief(options: &Options, output: Output, mut op: Brief) -> Result<()> {
+    if output.is_json() {
+        op.format = Some(Format::Json);
+    }
+    let client = connect::client(options)?;
+    op.who = Some(client.actor());
+    let briefing = client.call(&op)?;
+    match op.format {
+        Some(Format::Json) => output.line(&pensa_core::json::to_line(&briefing)?),
+        _ => output.answer(&briefing),
+    }
+}
+
+/// What was written.
+#[derive(Debug, Serialize)]
+struct Written {
+    files: Vec<PathBuf>,
+}
+
+impl Render for Written {
+    fn render(&self, screen: &mut Screen) {
+        for file in &self.files {
+            screen.plain("wrote ").text(&file.display().to_string()).end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.files.iter().map(|file| file.display().to_string()).collect()
+    }
+}
+
+/// Writes the pages of this project.
+pub(super) fn write(options: &Options, output: Output) -> Result<()> {
+    let client = connect::client(options)?;
+    let project = connect::project_store(options).ok_or_else(|| {
+        Error::new(Code::NoStore, "there is no project here whose pages could be written").hint("pn init makes one")
+    })?;
+    output.answer(&Written { files: pages(&client, &project.local_dir("context")?)? })
+}
+
+/// Writes the pages again if there are any. They are a help, so that nothing fails on them.
+pub(super) fn refresh(options: &Options, output: Output) {
+    let Some(dir) = connect::project_store(options).map(|store| store.root().join("local/context")) else { return };
+    if !dir.join(NOW).exists() {
+        return;
+    }
+    if let Err(e) = connect::client(options).and_then(|client| pages(&client, &dir)) {
+        output.warning(&format!("the pages in {} are old: {}", dir.display(), e.message));
+    }
+}
+
+fn pages(client: &Client, dir: &Path) -> Result<Vec<PathBuf>> {
+    let me = client.actor();
+    let doing = client.call(&Current { actor: me.clone() })?;
+    let count = |status| {
+        let list = List { status: Some(status), actor: Some(me.clone()), limit: Some(MOST) };
+        client.call(&list).map(|work| work.len())
+    };
+    let (paused, done) = (count(WorkStatus::Paused)?, count(WorkStatus::Done)?);
+    let queue = client.call(&Ready { limit: Some(MOST), ..Ready::default() })?;
+    let pages = [(NOW, page::now(doing.as_ref(), paused, done)), ("next.md", page::next(&queue))];
+    pages.into_iter().map(|(name, page)| replace(&dir.join(name), page)).collect()
+}
+
+/// Puts a page in place of the one before, but for what a person put there to be kept.
+fn replace(path: &Path, page: String) -> Result<PathBuf> {
+    let failed = |e: &dyn std::fmt::Display| Error::internal(format!("cannot write {}: {e}", path.display()));
+    let before = match fs::read(path) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(e) => return Err(failed(&e)),
+    };
+    let page = page::with_kept(page, &before);
+    if page != before {
+        let mut draft = NamedTempFile::new_in(path.parent().unwrap_or(path)).map_err(|e| failed(&e))?;
+        draft.write_all(page.as_bytes()).map_err(|e| failed(&e))?;
+        draft.persist(path).map_err(|e| failed(&e))?;
+    }
+    Ok(path.to_owned())
+}
