@@ -62,7 +62,7 @@ fn two_people_hand_work_to_each_other(pn: &Sandbox) {
     assert_eq!(pn.pn(["work"]).actor("ana").ok_json(), json!(null));
     pn.pn(["work", "step", "done", "--issue", &id]).actor("ana").ok_json();
     let refused = pn.pn(["work", "done"]).actor("ana").fails("not_found");
-    assert!(text(&refused["message"]).contains("ana is doing nothing"), "{refused}");
+    assert!(text(&refused["error"]).contains("ana is doing nothing"), "{refused}");
     pn.pn(["work", "done"]).actor("ben").ok_json();
 }
 
