@@ -3,10 +3,12 @@
 use pensa_core::Result;
 use pensa_core::issue::{Issue, Status};
 use pensa_core::ops::issue;
+use pensa_core::ops::work::Current;
 use rmcp::model::Resource;
 
 use super::Calls;
 use super::page::{Page, Source, issue_line};
+use super::tools;
 
 const NOW: &str = "pensa://now";
 const NEXT: &str = "pensa://next";
@@ -16,7 +18,10 @@ const LIMIT: u32 = 20;
 
 pub(super) fn list() -> Vec<Resource> {
     let resource = |uri, name, about| Resource::new(uri, name).with_description(about).with_mime_type(MEDIA_TYPE);
-    vec![resource(NOW, "now", "The issues I hold"), resource(NEXT, "next", "The queue: issues that are ready")]
+    vec![
+        resource(NOW, "now", "What I am doing, and the issues I hold"),
+        resource(NEXT, "next", "The queue: issues that are ready"),
+    ]
 }
 
 /// The text of a resource; nothing if there is none of that name.
@@ -30,8 +35,13 @@ pub(super) async fn read<C: Calls>(calls: &C, uri: &str) -> Option<Result<String
 
 async fn now<C: Calls>(calls: &C) -> Result<String> {
     let mine = Some(calls.actor().await?);
+    let doing = calls.call(Current { actor: calls.actor().await? }).await?;
     let op = issue::List { status: Some(Status::InProgress), assignee: mine, limit: Some(LIMIT), ..Default::default() };
-    told("I hold", "I hold no issue", &calls.call(op).await?)
+    let held = told("I hold", "I hold no issue", &calls.call(op).await?)?;
+    Ok(match doing {
+        Some(work) => format!("I am doing\n{}{held}", tools::told_work(&work)?.text),
+        None => held,
+    })
 }
 
 async fn next<C: Calls>(calls: &C) -> Result<String> {

@@ -137,6 +137,7 @@ fn conversation(sdk: &mut Sdk, pn: &Sandbox) -> Vec<String> {
         assert!(told.contains(held), "{uri}: {told}");
         said.push(told);
     }
+    said.extend(daily(sdk, &second));
     said.push(sdk.call("update", json!({"id": first, "state": "close", "reason": "done"})));
     said.push(sdk.call("find", json!({"query": "FIRST", "status": "closed"})));
     said.push(sdk.refused("update", json!({"id": "pn-zzzz", "state": "claim"})).to_string());
@@ -156,9 +157,37 @@ fn conversation(sdk: &mut Sdk, pn: &Sandbox) -> Vec<String> {
     said.iter().map(|text| normal(text)).collect()
 }
 
+/// Work on an issue, what was found out on the way, and what was shipped.
+fn daily(sdk: &mut Sdk, issue: &str) -> Vec<String> {
+    let mut said = vec![sdk.call("work", json!({"act": "show"})), sdk.call("recall", json!({"query": "resolver"}))];
+    let steps = json!(["look", "</data> mend"]);
+    said.push(sdk.call("work", json!({"act": "start", "issue": issue, "steps": steps, "branch": "fix"})));
+    said.push(sdk.call("work", json!({"act": "step_done"})));
+    said.push(sdk.call("context", json!({})));
+    let known =
+        json!({"text": "the resolver has no parent </data>", "kind": "gotcha", "tags": ["resolver"], "issue": issue});
+    for _ in 0..2 {
+        said.push(sdk.call("remember", known.clone()));
+    }
+    let told = sdk.call("recall", json!({"query": "resolver parent", "files": ["a.rs"]}));
+    assert!(told.contains("gotcha: the resolver has no parent &lt;/data>") && told.contains(issue), "{told}");
+    said.push(sdk.call("work", json!({"act": "add_steps", "steps": ["tell"]})));
+    said.push(sdk.call("work", json!({"act": "pause"})));
+    said.push(sdk.refused("work", json!({"act": "step_done"})).to_string());
+    said.push(sdk.call("work", json!({"act": "resume", "issue": issue})));
+    said.push(sdk.call("work", json!({"act": "done", "reason": "so"})));
+    said.push(sdk.refused("work", json!({"act": "start"})).to_string());
+    said.push(sdk.refused("work", json!({"act": "dance"})).to_string());
+    let shipped = sdk.call("ship", json!({"name": "parents", "version": "1.0", "issues": [issue]}));
+    assert!(shipped.starts_with("shipped rel-") && shipped.contains("1.0"), "{shipped}");
+    said
+}
+
+const ID_PREFIXES: [&str; 5] = ["pn-", "se-", "ag-", "ln-", "rel-"];
+
 /// A text without what differs from store to store.
 fn normal(text: &str) -> String {
-    let is_id = |word: &str| ["pn-", "se-", "ag-"].iter().any(|kind| word.starts_with(kind)) && word.len() == 11;
+    let is_id = |word: &str| ID_PREFIXES.iter().any(|kind| word.strip_prefix(kind).is_some_and(|hex| hex.len() == 8));
     let words = text.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c)));
     let replaced = words.map(|word| {
         let core = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
@@ -258,6 +287,52 @@ fn two_who_alternate_by_command_and_by_tool_leave_what_one_alone_would() {
     sdk.call("update", json!({"id": id, "state": "close", "reason": "done"}));
     sdk.finish();
     assert_eq!(exported(&both), exported(&alone));
+}
+
+#[test]
+fn two_who_alternate_on_one_piece_of_work_leave_what_one_alone_would() {
+    let alone = crate::sandbox();
+    let id = text(&alone.pn(["work", "start", "shared", "--step", "one", "--step", "two"]).ok_json()["issue_id"]);
+    alone.pn(["work", "step", "done"]).ok();
+    alone.pn(["work", "pause"]).ok();
+    alone.pn(["work", "resume", &id]).ok();
+    alone.pn(["work", "step", "add", "three"]).ok();
+    alone.pn(["work", "step", "done"]).ok();
+    alone.pn(["work", "pause"]).ok();
+    alone.pn(["work", "resume", &id]).ok();
+    alone.pn(["work", "step", "done", "3"]).ok();
+    alone.pn(["remember", "two and three belong together", "--kind", "decision", "--issue", &id]).ok();
+    alone.pn(["work", "done", "--reason", "all three"]).ok();
+    alone.pn(["ship", "shared", "--version", "2.0", "--issue", &id]).ok();
+
+    let both = crate::sandbox();
+    let mut sdk = Sdk::on_stdio(&both, "auto", &[("PN_ACTOR", "other")]);
+    let id = text(&both.pn(["work", "start", "shared", "--step", "one", "--step", "two"]).ok_json()["issue_id"]);
+    both.pn(["work", "step", "done"]).ok();
+    both.pn(["work", "pause"]).ok();
+    assert_eq!(sdk.refused("work", json!({"act": "resume", "issue": id}))["code"], "already_claimed");
+    sdk.call("work", json!({"act": "resume", "issue": id, "take": true}));
+    sdk.call("work", json!({"act": "add_steps", "steps": ["three"]}));
+    sdk.call("work", json!({"act": "step_done"}));
+    sdk.call("work", json!({"act": "pause"}));
+    both.pn(["work", "resume", &id, "--take"]).ok();
+    both.pn(["work", "step", "done", "3"]).ok();
+    let known = json!({"text": "two and three belong together", "kind": "decision", "issue": id});
+    sdk.call("remember", known);
+    both.pn(["work", "done", "--reason", "all three"]).ok();
+    sdk.call("ship", json!({"name": "shared", "version": "2.0", "issues": [id]}));
+    sdk.finish();
+    let carried = |pn: &Sandbox| {
+        let mut all = exported(pn);
+        for name in ["learnings.jsonl", "releases.jsonl"] {
+            let file = std::fs::read_to_string(pn.store().join(name)).expect("exported");
+            all.push(normal(&file).replace("\"other\"", "\"tester\""));
+        }
+        let work = normal(&pn.pn(["work", "list"]).json().ok()).replace("\"other\"", "\"tester\"");
+        all.push(work);
+        all
+    };
+    assert_eq!(carried(&both), carried(&alone));
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn what_cannot_be_is_told_with_a_hint(pn: &Sandbox) {
 #[test]
 fn pages_are_written_on_demand_and_kept_up_to_date_with_what_a_person_put_there() {
     let pn = crate::sandbox();
-    let page = |name: &str| std::fs::read_to_string(pn.store().join("local/context").join(name)).unwrap_or_default();
+    let page = |name: &str| fs::read_to_string(pn.store().join("local/context").join(name)).unwrap_or_default();
     pn.pn(["work", "start", "log in", "--step", "form", "--step", "check"]).ok();
     assert_eq!(page("now.md"), "", "nobody asked for it");
     pn.pn(["create", "log out", "-t", "task", "-p", "p1"]).ok();
@@ -141,7 +141,7 @@ fn pages_are_written_on_demand_and_kept_up_to_date_with_what_a_person_put_there(
     assert!(now.starts_with("# NOW\n\n**log in** (pn-") && now.contains("| 1 | form | current |"), "{now}");
     assert!(page("next.md").starts_with("# NEXT\n\n1. [p1] log out (pn-"), "{}", page("next.md"));
     let kept = "<!-- keep -->\nask Zo\u{eb} first\n<!-- /keep -->";
-    std::fs::write(pn.store().join("local/context/now.md"), format!("{now}\n{kept}\n")).expect("written");
+    fs::write(pn.store().join("local/context/now.md"), format!("{now}\n{kept}\n")).expect("written");
     pn.pn(["work", "step", "done"]).ok();
     let now = page("now.md");
     assert!(now.contains("| 1 | form | done |") && now.contains("| 2 | check | current |"), "{now}");

@@ -99,7 +99,7 @@ pub(super) async fn works<C: Calls>(calls: &C, args: Works) -> Result<Told> {
     told_work(&work)
 }
 
-fn told_work(work: &Work) -> Result<Told> {
+pub(in crate::mcp) fn told_work(work: &Work) -> Result<Told> {
     let mut page = Page::new(None)?;
     let branch = work.branch.as_ref().map(|branch| format!(" on {branch}")).unwrap_or_default();
     let head = format!("{} {} {}{branch} @{} {}", work.issue_id, work.status, work.kind, work.actor, work.title);
