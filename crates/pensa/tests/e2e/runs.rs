@@ -167,6 +167,32 @@ fn output_passes_through_byte_by_byte_and_into_the_log() {
 }
 
 #[test]
+fn a_gigabyte_of_output_passes_through_in_little_memory() {
+    const BYTES: u64 = 1_000_000_000;
+    /// Most memory that may ever be resident; a program without optimisation alone takes a good part of it.
+    const KILOBYTES: u64 = 96 * 1024;
+    let pn = repository();
+    let mut child = exec(&pn, &format!("head -c {BYTES} /dev/zero")).stdout(Stdio::piped()).spawn().expect("it runs");
+    let (mut pipe, status) = (child.stdout.take().expect("a pipe"), format!("/proc/{}/status", child.id()));
+    let (mut buffer, mut got, mut highest) = (vec![0; 1 << 20], 0, 0);
+    loop {
+        let read = pipe.read(&mut buffer).expect("read");
+        if read == 0 {
+            break;
+        }
+        got += read as u64;
+        let told = fs::read_to_string(&status).unwrap_or_default();
+        let line = told.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+        highest = line.trim().trim_end_matches(" kB").parse().unwrap_or(highest).max(highest);
+    }
+    assert!(pensa_testkit::reap(&mut child).success());
+    assert_eq!(got, BYTES);
+    assert!((1..=KILOBYTES).contains(&highest), "{highest} kB");
+    let log = text(&runs(&pn, &[]).remove(0)["log_path"]);
+    assert_eq!(fs::metadata(log).expect("a log").len(), BYTES);
+}
+
+#[test]
 fn a_reader_that_takes_its_time_gets_all_of_it() {
     let pn = repository();
     let mut child =
