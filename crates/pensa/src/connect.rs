@@ -117,7 +117,9 @@ pub(crate) fn server(options: &Options) -> Result<Option<Server>> {
         return Ok(None);
     };
     let server = Server { name: setting.value.to_string(), lends: setting.layer >= Layer::Local };
-    if came_with_the_repository(options, &setting) && !trusts()?.is_trusted(&trusted(options, &server)?)? {
+    // A name that means nothing here is nothing that could be trusted.
+    let is_trusted = || trusted(options, &server).map_or(Ok(false), |trusted| trusts()?.is_trusted(&trusted));
+    if came_with_the_repository(options, &setting) && !is_trusted()? {
         let named = named(&server).map_or(server.name, |entry| entry.url);
         return Err(Error::new(
             Code::Forbidden,

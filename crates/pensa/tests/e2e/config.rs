@@ -230,6 +230,10 @@ fn a_server_that_only_the_repository_names_is_refused_to_every_noun() {
     }
     pn.pn(["daemon", "status"]).fails("forbidden");
     pn.pn(["project", "list"]).fails("forbidden");
+    pn.pn(["config", "set", "remote-server", "nobody"]).ok();
+    pn.pn(["list"]).fails("forbidden");
+    pn.pn(["trust"]).fails("not_found");
+    pn.pn(["config", "set", "remote-server", &url]).ok();
     for args in [&["config", "list"][..], &["remote", "list"], &["trust", "--list"], &["--remote-server", "", "list"]] {
         pn.pn(args).ok();
     }
