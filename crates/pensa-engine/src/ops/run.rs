@@ -10,6 +10,7 @@ use pensa_core::{Code, Error, Result, text};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
+use crate::tables::row::Wanted;
 use crate::tables::{events, harnesses, issues, repos, runs, sessions};
 
 /// The harness of a run that nobody named.
@@ -162,7 +163,7 @@ impl Execute for Finish {
 }
 
 /// The columns that a listing asks for, and what they must be.
-fn wanted(cx: &Context<'_>, tx: &Tx<'_>, list: &List) -> Result<runs::Wanted> {
+fn wanted(cx: &Context<'_>, tx: &Tx<'_>, list: &List) -> Result<Wanted> {
     let issue = list.issue.as_ref().map(|issue| issues::find(cx, tx, issue)).transpose()?;
     let repo = list.repo.as_ref().map(|repo| repos::find(tx, repo)).transpose()?;
     let given = [

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
+use crate::tables::row::Wanted;
 use crate::tables::{repos, runs, snapshots};
 
 impl Execute for Create {
@@ -53,7 +54,7 @@ impl Execute for Create {
 }
 
 /// The columns that a listing asks for, and what they must be.
-fn wanted(tx: &Tx<'_>, list: &List) -> Result<snapshots::Wanted> {
+fn wanted(tx: &Tx<'_>, list: &List) -> Result<Wanted> {
     let run = list.run.as_ref().map(|run| runs::find(tx, run)).transpose()?;
     let repo = list.repo.as_ref().map(|repo| repos::find(tx, repo)).transpose()?;
     let given = [

@@ -18,7 +18,7 @@ pub(crate) mod operations;
 pub(crate) mod projects;
 pub(crate) mod releases;
 pub(crate) mod repos;
-mod row;
+pub(crate) mod row;
 pub(crate) mod runs;
 pub(crate) mod seen_files;
 pub(crate) mod sessions;

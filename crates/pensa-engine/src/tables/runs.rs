@@ -7,7 +7,7 @@ use pensa_core::run::{End, MuxPlace, Process, Run, Task};
 use pensa_core::{Code, Error, Result};
 
 use super::ids::Kind;
-use super::row::Shape;
+use super::row::{Shape, Wanted, newest};
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
 use crate::tables::events;
@@ -90,33 +90,19 @@ pub(crate) fn find(tx: &Tx<'_>, wanted: &RunRef) -> Result<Run> {
     query(tx, "WHERE r.id = ?1", params![&id])?.pop().ok_or_else(|| RUNS.unknown(&id))
 }
 
-/// What a listing wants: columns and what they must be.
-pub(crate) type Wanted = Vec<(&'static str, String)>;
-
 /// The runs that a listing wants, newest first.
 pub(crate) fn list(tx: &Tx<'_>, wanted: Wanted, limit: Option<u32>) -> Result<Vec<Run>> {
-    let (rest, values) = listing(wanted, limit);
+    let (rest, values) = newest("r", "started_at", wanted, limit);
     query(tx, &rest, &values)
 }
 
 /// The same as JSON, a run at a time.
 pub(crate) fn write_list(tx: &Tx<'_>, wanted: Wanted, limit: Option<u32>, to: &mut Vec<u8>) -> Result<()> {
-    let (rest, values) = listing(wanted, limit);
+    let (rest, values) = newest("r", "started_at", wanted, limit);
     let mut list = ListWriter::new(to);
     tx.for_each(&format!("{SELECT} {rest}"), &values, |row| list.item(&read(row)?))?;
     list.end();
     Ok(())
-}
-
-fn listing(wanted: Wanted, limit: Option<u32>) -> (String, Vec<Param<'static>>) {
-    let (mut conditions, mut values) = (vec!["1 = 1".to_owned()], Vec::new());
-    for (column, value) in wanted {
-        values.push(Param::from(value));
-        conditions.push(format!("r.{column} = ?{}", values.len()));
-    }
-    values.push(Param::Int(limit.map_or(i64::MAX, i64::from)));
-    let conditions = conditions.join(" AND ");
-    (format!("WHERE {conditions} ORDER BY r.started_at DESC, r.id DESC LIMIT ?{}", values.len()), values)
 }
 
 /// Adds a run, or puts it in place of what is there.
