@@ -11,6 +11,7 @@ use pensa_core::ops::issue::Ready;
 use pensa_core::ops::work::{Current, List};
 use pensa_core::work::{WorkStatus, page};
 use pensa_core::{Code, Error, Result};
+use pensa_engine::StoreDir;
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
@@ -66,12 +67,12 @@ pub(super) fn write(options: &Options, output: Output) -> Result<()> {
 
 /// Writes the pages again if there are any. They are a help, so that nothing fails on them.
 pub(super) fn refresh(options: &Options, output: Output) {
-    let Some(dir) = connect::project_store(options).map(|store| store.root().join("local/context")) else { return };
-    if !dir.join(NOW).exists() {
-        return;
-    }
-    if let Err(e) = connect::client(options).and_then(|client| pages(&client, &dir)) {
-        output.warning(&format!("the pages in {} are old: {}", dir.display(), e.message));
+    let is_written = |store: &StoreDir| store.root().join("local/context").join(NOW).exists();
+    let Some(store) = connect::project_store(options).filter(is_written) else { return };
+    // A repository can bring a link in place of the directory, and that is refused.
+    let dir = store.local_dir("context");
+    if let Err(e) = dir.and_then(|dir| pages(&connect::client(options)?, &dir)) {
+        output.warning(&format!("the pages in local/context are old: {}", e.message));
     }
 }
 

@@ -1,6 +1,7 @@
 //! `pn work`, `pn capture`, `pn ship` and `pn skill`, as people and agents meet them.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use pensa_testkit::Sandbox;
 use serde_json::json;
@@ -148,9 +149,17 @@ fn pages_are_written_on_demand_and_kept_up_to_date_with_what_a_person_put_there(
     assert!(now.ends_with(&format!("\n{kept}\n")), "{now}");
     pn.pn(["work", "done"]).ok();
     assert!(page("now.md").contains("No active work.") && page("now.md").contains(kept));
-    elsewhere_is_no_project(&pn);
+    pn.pn(["context", "--write"]).dir(pn.path("elsewhere")).fails("no_store");
 }
 
-fn elsewhere_is_no_project(pn: &Sandbox) {
-    pn.pn(["context", "--write"]).dir(pn.path("elsewhere")).fails("no_store");
+#[test]
+fn pages_are_not_written_where_a_link_leads() {
+    let pn = crate::sandbox();
+    fs::write(pn.path("elsewhere/now.md"), "mine").expect("written");
+    symlink(pn.path("elsewhere"), pn.store().join("local/context")).expect("a link");
+    pn.pn(["context", "--write"]).fails("invalid_input");
+    let answer = pn.pn(["work", "start", "log in"]).answer();
+    assert!(answer.code == Some(0) && answer.stderr.contains("symbolic link"), "{answer:?}");
+    assert_eq!(fs::read_to_string(pn.path("elsewhere/now.md")).expect("there"), "mine");
+    assert!(!pn.path("elsewhere/next.md").exists());
 }
