@@ -144,11 +144,16 @@ fn the_users_store_keeps_runs_outside_of_projects_too() {
     let pn = Sandbox::bare(crate::PN);
     pn.git_init();
     thread::scope(|scope| {
-        for _ in 0..16 {
-            scope.spawn(|| pn.pn(["run", "exec", "--", "true"]).ok());
+        // Who comes first makes the store.
+        for _ in 0..32 {
+            scope.spawn(|| {
+                let started = pn.pn(["run", "start"]).ok_json();
+                pn.pn(["run", "exec", "--", "true"]).ok();
+                pn.pn(["run", "finish", &text(&started["id"]), "--status", "succeeded"]).ok();
+            });
         }
     });
-    assert_eq!(runs(&pn, &["--status", "succeeded"]).len(), 16);
+    assert_eq!(runs(&pn, &["--status", "succeeded"]).len(), 64);
     assert!(!pn.store().exists(), "nothing was made in the project");
     pn.pn(["list"]).fails("no_store");
 }
