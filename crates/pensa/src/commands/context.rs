@@ -1,7 +1,7 @@
 //! `pn context`: where things stand, on the screen or in files that other tools read.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use pensa_client::Client;
@@ -91,17 +91,20 @@ fn pages(client: &Client, dir: &Path) -> Result<Vec<PathBuf>> {
 
 /// Puts a page in place of the one before, but for what a person put there to be kept.
 fn replace(path: &Path, page: String) -> Result<PathBuf> {
-    let failed = |e: &dyn std::fmt::Display| Error::internal(format!("cannot write {}: {e}", path.display()));
+    let failed = |e: &io::Error| {
+        let code = if e.kind() == io::ErrorKind::StorageFull { Code::DiskFull } else { Code::Internal };
+        Error::new(code, format!("cannot write {}: {e}", path.display()))
+    };
     let before = match fs::read(path) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
         Err(e) => return Err(failed(&e)),
     };
     let page = page::with_kept(page, &before);
     if page != before {
         let mut draft = NamedTempFile::new_in(path.parent().unwrap_or(path)).map_err(|e| failed(&e))?;
         draft.write_all(page.as_bytes()).map_err(|e| failed(&e))?;
-        draft.persist(path).map_err(|e| failed(&e))?;
+        draft.persist(path).map_err(|e| failed(&e.error))?;
     }
     Ok(path.to_owned())
 }
