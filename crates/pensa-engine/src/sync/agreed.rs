@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::files::{self, Contents, Stamp, bytes_of};
 use super::job::Job;
 use super::place::Place;
+use super::splice::Moment;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::store::StoreDir;
@@ -26,6 +27,8 @@ use crate::{error, git};
 const LEFT_ALONE: Duration = Duration::from_secs(3600);
 /// What the files looked like, of which this is a copy.
 const STAMPS: &str = "stamps";
+/// When the database had just what is in this copy, if an export made it.
+const EXPORTED: &str = "exported";
 
 /// What was agreed on at a place.
 #[derive(Debug)]
@@ -64,6 +67,26 @@ impl Known {
             }
         };
         Ok((0..COLLECTIONS.len()).all(is_same))
+    }
+
+    /// When the database had just what is in this copy, if an export made it and nothing waits.
+    pub(super) fn exported_at(&self) -> Option<String> {
+        fs::read_to_string(self.dir.join(EXPORTED)).ok()
+    }
+
+    /// Says so of a moment at which the same was exported, if what it says is old. The copy itself never changes.
+    fn exported_again(&self, moment: &Moment) -> Result<()> {
+        if self.exported_at().is_some_and(|told| !moment.is_long_after(&told)) {
+            return Ok(());
+        }
+        let (draft, path) = (self.dir.join(format!("{EXPORTED}.tmp")), self.dir.join(EXPORTED));
+        let written = fs::write(&draft, moment.told()).and_then(|()| fs::rename(&draft, &path));
+        written.map_err(|e| error::io("write", &path, &e))
+    }
+
+    /// What was agreed on of one file.
+    pub(super) fn content(&self, collection: &Collection) -> Result<Option<Vec<u8>>> {
+        Ok(files::read(&files::path_of(&self.dir, collection))?.map(|content| content.bytes))
     }
 
     pub(super) fn contents(&self) -> Result<Contents> {
@@ -122,6 +145,15 @@ pub(super) struct Taken<'t> {
     /// Whether some lines were passed over: then the contents do not count as seen, for they may come again with a
     /// history that tells more.
     pub(super) passed_over: bool,
+    /// When the database had just these contents, if they come from it.
+    pub(super) exported: Option<&'t Moment>,
+}
+
+impl<'t> Taken<'t> {
+    /// What files brought.
+    pub(super) fn from_files(contents: &'t Contents, waiting: &'t Waiting) -> Self {
+        Self { contents, waiting, passed_over: false, exported: None }
+    }
 }
 
 /// Notes that the database has taken in these contents.
@@ -150,6 +182,13 @@ pub(super) struct Made {
     id: Option<String>,
 }
 
+impl Made {
+    /// It is known to be that of the copy before.
+    pub(super) fn same() -> Self {
+        Self { is_same: true, id: None }
+    }
+}
+
 impl Drop for NewCopy {
     fn drop(&mut self) {
         if !self.is_named {
@@ -170,7 +209,7 @@ impl NewCopy {
         if let Some(last) = &self.last
             && last.has(collection, bytes)?
         {
-            return Ok(Made { is_same: true, id: None });
+            return Ok(Made::same());
         }
         let Some(bytes) = bytes else { return Ok(Made { is_same: false, id: None }) };
         self.write(&collection.file_name(), bytes)?;
@@ -211,6 +250,10 @@ impl NewCopy {
         }
         let is_settled = |known: &Known| known.waiting().is_ok_and(|known| known == *taken.waiting);
         let same = self.last.as_ref().filter(|known| made.iter().all(|made| made.is_same) && is_settled(known));
+        let is_whole = taken.waiting.iter().all(Vec::is_empty);
+        if let (Some(known), Some(moment), true) = (same, taken.exported, is_whole) {
+            known.exported_again(moment)?;
+        }
         let copy = match same {
             Some(known) if known.agreement.head == self.head => return Ok(()),
             Some(known) => known.agreement.copy.clone(),
@@ -250,6 +293,9 @@ impl NewCopy {
         }
         for (lines, collection) in taken.waiting.iter().zip(COLLECTIONS).filter(|(lines, _)| !lines.is_empty()) {
             self.write(&waiting_name(collection), lines)?;
+        }
+        if let Some(moment) = taken.exported.filter(|_| taken.waiting.iter().all(Vec::is_empty)) {
+            self.write(EXPORTED, moment.told().as_bytes())?;
         }
         // Last, so that a copy without it is not whole.
         let stamps = taken.contents.iter().map(|content| content.as_ref().and_then(|content| content.stamp));

@@ -102,7 +102,7 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative
     let counts = on_disk.each_ref().map(|content| content.as_ref().map_or(0, |it| count(lines(&it.bytes).count())));
     let (taken, waiting) = divide(on_disk, &report);
     let passed_over = report.passed_over;
-    agreed::agree(cx, tx, place, Taken { contents: &taken, waiting: &waiting, passed_over })?;
+    agreed::agree(cx, tx, place, Taken { passed_over, ..Taken::from_files(&taken, &waiting) })?;
     Ok(report.transfer(counts))
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn pass_over(cx: &Context<'_>, tx: &Tx<'_>, places: &[String]) -> Res
         // One that is gone has no files.
         let Ok(place) = Place::new(cx.store.dir()?, worktree) else { continue };
         let (contents, waiting) = (files::contents(&place.dir)?, Waiting::default());
-        agreed::agree(cx, tx, &place, Taken { contents: &contents, waiting: &waiting, passed_over: false })?;
+        agreed::agree(cx, tx, &place, Taken::from_files(&contents, &waiting))?;
     }
     Ok(())
 }
@@ -121,7 +121,7 @@ pub(crate) fn pass_over(cx: &Context<'_>, tx: &Tx<'_>, places: &[String]) -> Res
 /// Fills a database that was just made from the files of its store.
 pub(crate) fn fill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
     let (place, contents, waiting) = loaded(cx, tx)?;
-    agreed::agree(cx, tx, &place, Taken { contents: &contents, waiting: &waiting, passed_over: false })
+    agreed::agree(cx, tx, &place, Taken::from_files(&contents, &waiting))
 }
 
 /// Fills a database that nobody keeps.

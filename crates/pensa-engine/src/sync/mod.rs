@@ -15,6 +15,7 @@ mod load;
 mod place;
 mod renumber;
 mod shared;
+mod splice;
 mod take;
 
 pub(crate) use conflict::settle;

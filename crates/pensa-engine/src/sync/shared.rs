@@ -42,6 +42,16 @@ pub(super) trait Table: Sync {
     /// The issues without which a record makes no sense.
     fn rests_on(&self, record: &Record) -> Vec<String>;
 
+    /// Whether a record changes only with an event of an issue that it is about.
+    fn is_about_issues(&self) -> bool {
+        false
+    }
+
+    /// The records about an issue.
+    fn about(&self, _: &Tx<'_>, _issue: &IssueId) -> Result<Vec<Record>> {
+        Ok(Vec::new())
+    }
+
     /// When a record last had this value of a field, and another after.
     fn left_at(&self, _: &Tx<'_>, _key: &str, _field: &str, _: &Value) -> Result<Option<String>> {
         Ok(None)
@@ -159,6 +169,14 @@ impl Table for Issues {
         Vec::new()
     }
 
+    fn is_about_issues(&self) -> bool {
+        true
+    }
+
+    fn about(&self, tx: &Tx<'_>, issue: &IssueId) -> Result<Vec<Record>> {
+        issues::get(tx, issue)?.iter().map(record).collect()
+    }
+
     fn left_at(&self, tx: &Tx<'_>, key: &str, field: &str, value: &Value) -> Result<Option<String>> {
         events::left_at(tx, &key.parse()?, field, value)
     }
@@ -217,6 +235,14 @@ impl Table for Deps {
         vec![text(record, "issue_id"), text(record, "depends_on_id")]
     }
 
+    fn is_about_issues(&self) -> bool {
+        true
+    }
+
+    fn about(&self, tx: &Tx<'_>, issue: &IssueId) -> Result<Vec<Record>> {
+        deps::of_issue(tx, issue)?.iter().map(record).collect()
+    }
+
     fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {
         let dep: Dep = parse(line)?;
         for end in [&dep.issue_id, &dep.depends_on_id] {
@@ -262,6 +288,14 @@ impl Table for Comments {
 
     fn rests_on(&self, record: &Record) -> Vec<String> {
         vec![text(record, "issue_id")]
+    }
+
+    fn is_about_issues(&self) -> bool {
+        true
+    }
+
+    fn about(&self, tx: &Tx<'_>, issue: &IssueId) -> Result<Vec<Record>> {
+        comments::of_issue(tx, issue)?.iter().map(record).collect()
     }
 
     fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {

@@ -148,6 +148,13 @@ pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<Dep>> {
     Ok(deps)
 }
 
+/// What an issue waits for, and what waits for it.
+pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Dep>> {
+    let sql = "SELECT issue_id, depends_on_id, extra FROM deps WHERE issue_id = ?1
+               UNION SELECT issue_id, depends_on_id, extra FROM deps WHERE depends_on_id = ?1";
+    tx.query(sql, params![id], read)
+}
+
 pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&Dep) -> Result<()>) -> Result<()> {
     let sql = "SELECT issue_id, depends_on_id, extra FROM deps ORDER BY issue_id, depends_on_id";
     tx.for_each(sql, params![], |row| each(&read(row)?))

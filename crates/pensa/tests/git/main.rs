@@ -3,6 +3,7 @@
 mod branches;
 mod clones;
 mod events;
+mod exports;
 mod faults;
 mod histories;
 mod model;

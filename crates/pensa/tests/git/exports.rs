@@ -1,0 +1,79 @@
+//! Exports after a few changes, which are made from the one before, are what a whole one would be.
+
+use std::fs;
+
+use crate::clones::{Clone, Machine};
+
+/// Exports, and has what was written compared with the whole database.
+fn export(clone: &Clone<'_>, after: &[&str]) {
+    clone.pn(&["export"]);
+    let check = clone.try_pn(&["export", "--check"]);
+    assert!(check.is_ok(), "after pn {}: {check:?}", after.join(" "));
+}
+
+fn made(clone: &Clone<'_>, title: &str) -> String {
+    clone.pn(&["create", title, "-t", "task", "-q"]).trim().to_owned()
+}
+
+#[test]
+fn an_export_after_any_change_is_what_a_whole_one_would_be() {
+    let machine = Machine::new(1);
+    let clone = machine.clone(0);
+    let ids: Vec<String> = (0..12).map(|at| made(&clone, &format!("number {at}"))).collect();
+    clone.pn(&["dep", "add", &ids[3], &ids[2]]);
+    clone.pn(&["comment", "add", &ids[4], &format!("see {}", ids[3])]);
+    export(&clone, &["create"]);
+    let comment = clone.json(&["comment", "list", &ids[4]])[0]["id"].as_str().expect("an id").to_owned();
+    let bug = clone.pn(&["create", "a bug", "-t", "bug", "-q"]).trim().to_owned();
+    let steps: &[&[&str]] = &[
+        &["update", &ids[0], "--title", "the first"],
+        &["update", &ids[11], "--description", "the last\nwith \"quotes\" and ümlauts"],
+        &["create", "in the end", "-t", "task"],
+        &["dep", "add", &ids[5], &ids[2]],
+        &["dep", "add", &ids[2], &ids[1]],
+        &["dep", "remove", &ids[3], &ids[2]],
+        &["comment", "add", &ids[4], "another"],
+        &["comment", "add", &ids[0], &format!("not about {}", ids[1])],
+        &["update", &ids[6], "--claim"],
+        &["release", &ids[6]],
+        &["close", &ids[7], "--reason", "done"],
+        &["reopen", &ids[7]],
+        &["create", "a mend", "-t", "task", "--fixes", &bug],
+        &["close", &ids[8]],
+        &["delete", &ids[4], "--force"],
+        &["undo"],
+        &["delete", &bug, "--force"],
+        &["work", "start", &ids[9], "--step", "one"],
+        &["work", "done"],
+        &["remember", "exports are quick", "--issue", &ids[9]],
+        &["ship", "first", "--version", "1.0.0", "--issue", &ids[9]],
+        &["kv", "set", "--scope", "notes", "some", "thing"],
+    ];
+    let mut failed = Vec::new();
+    for step in steps {
+        match clone.try_pn(step) {
+            Ok(_) => export(&clone, step),
+            Err(e) => failed.push(format!("{}: {e}", step.join(" "))),
+        }
+    }
+    assert_eq!(failed, Vec::<String>::new());
+    assert!(clone.read("comments.jsonl").contains(&comment), "its issue came back, and it with it");
+}
+
+#[test]
+fn an_export_among_many_changes_and_none_is_what_a_whole_one_would_be() {
+    let machine = Machine::new(1);
+    let clone = machine.clone(0);
+    made(&clone, "before");
+    export(&clone, &["create"]);
+    let many: String = (0..400)
+        .map(|at| format!("{{\"op\":\"issue.create\",\"title\":\"of many {at}\",\"issue_type\":\"task\"}}\n"))
+        .collect();
+    fs::write(clone.dir.join("many.jsonl"), many).expect("written");
+    clone.pn(&["batch", "many.jsonl"]);
+    export(&clone, &["batch"]);
+    export(&clone, &["nothing"]);
+    let first = clone.json(&["list"])[0]["id"].as_str().expect("an id").to_owned();
+    clone.pn(&["update", &first, "--priority", "p0"]);
+    export(&clone, &["update"]);
+}
