@@ -89,15 +89,19 @@ impl<'k> Before<'k> {
     pub(super) fn find(tx: &Tx<'_>, known: &'k Known) -> Result<Option<Self>> {
         let Some(told) = known.exported_at() else { return Ok(None) };
         let Some(moment) = Moment::found(tx, &told)? else { return Ok(None) };
-        let sql = "SELECT subject_kind, subject_id, event_type FROM events WHERE id > ?1 ORDER BY id LIMIT ?2";
-        let log = tx.query(sql, params![moment.line, LOG + 1], |row| Ok((row.text(0)?, row.text(1)?, row.text(2)?)))?;
+        // One that got another id is told by what it was called: other lines may still call it that.
+        let sql = "SELECT subject_kind, subject_id, event_type, instr(detail, '\"id\":{\"old\":\"') FROM events
+                   WHERE id > ?1 ORDER BY id LIMIT ?2";
+        let log = tx.query(sql, params![moment.line, LOG + 1], |row| {
+            Ok((row.text(0)?, row.text(1)?, row.text(2)?, row.int(3)? > 0))
+        })?;
         if log.len() as i64 > LOG {
             return Ok(None);
         }
         let mut touched: Vec<IssueId> = Vec::new();
-        for (kind, subject, event) in log {
+        for (kind, subject, event, is_renamed) in log {
             match kind.as_str() {
-                "issue" if !is_sweeping(&event) => touched.push(subject.parse()?),
+                "issue" if !is_sweeping(&event) && !is_renamed => touched.push(subject.parse()?),
                 other if OTHERS.contains(&other) => {}
                 _ => return Ok(None),
             }
