@@ -1,6 +1,6 @@
 //! Operations over HTTP: the reverse of what the server does with its catalog.
 
-use std::io::ErrorKind;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use pensa_core::{Access, Code, Error, Op, Result, Route, VERSION, id};
 use serde_json::{Map, Value};
 use ureq::Agent;
-use ureq::http::{HeaderMap, Request, header};
+use ureq::http::{HeaderMap, Request, header, request};
 use uuid::Uuid;
 
 use crate::retry::{Answer, Outcome, again};
@@ -21,6 +21,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 /// Longest a call may take with all its tries.
 const CALL_TIMEOUT: Duration = Duration::from_secs(180);
+/// Longest time that one connection is followed: one that died without a word must not be followed for ever.
+const FOLLOW_TIMEOUT: Duration = Duration::from_secs(600);
+/// Longest line of a stream of events that is kept.
+const MAX_LINE: u64 = 1 << 16;
 /// Largest answer that is read.
 const MAX_ANSWER: u64 = 1 << 30;
 
@@ -90,6 +94,44 @@ impl Remote {
         }
     }
 
+    /// Follows what happens in the store: `each` is told whenever there is something, also at the beginning, and says
+    /// whether to go on. Ends with the connection, at the latest after a while.
+    pub fn follow(&self, mut each: impl FnMut() -> bool) -> Result<()> {
+        let head = self.head("GET", format!("{}/events", self.url)).body(()).map_err(unsendable)?;
+        let head = self.agent.configure_request(head).timeout_recv_response(Some(ANSWER_TIMEOUT));
+        let mut answer = self.agent.run(head.timeout_recv_body(Some(FOLLOW_TIMEOUT)).build());
+        let answer = answer.as_mut().map_err(|e| self.unreachable(e))?;
+        if !answer.status().is_success() {
+            let text = answer.body_mut().with_config().limit(MAX_LINE).read_to_string().unwrap_or_default();
+            let other = || Error::new(Code::Unreachable, format!("{} tells no events", self.url));
+            return Err(serde_json::from_str::<Error>(&text).unwrap_or_else(|_| other()));
+        }
+        let mut lines = BufReader::new(answer.body_mut().with_config().limit(u64::MAX).reader());
+        let mut line = Vec::new();
+        let mut goes_on = each();
+        while goes_on {
+            line.clear();
+            match lines.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => break,
+                Ok(_) if line.starts_with(b"id:") => goes_on = each(),
+                Ok(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What every request says first.
+    fn head(&self, method: &str, address: String) -> request::Builder {
+        let mut head = Request::builder().method(method).uri(address).header("Pensa-Version", VERSION);
+        if let Some(id) = &self.store_id {
+            head = head.header("Pensa-Store", id);
+        }
+        if let Some(token) = &self.token {
+            head = head.header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()));
+        }
+        head
+    }
+
     fn request<O: Op>(&self, actor: &str, op: &O) -> Result<Sendable> {
         let Value::Object(fields) = serde_json::to_value(op).map_err(Error::internal)? else {
             return Err(Error::internal(format!("{} is not an object", O::NAME)));
@@ -100,19 +142,11 @@ impl Remote {
         } else {
             (String::new(), Some(Value::Object(rest).to_string()))
         };
-        let mut head = Request::builder()
-            .method(O::ROUTE.method.as_str())
-            .uri(format!("{}{path}{query}", self.url))
-            .header("Pensa-Version", VERSION)
+        let mut head = self
+            .head(O::ROUTE.method.as_str(), format!("{}{path}{query}", self.url))
             .header("Pensa-Actor", percent_encode(actor));
         if O::ACCESS != Access::Read {
             head = head.header("Idempotency-Key", Uuid::new_v4().to_string());
-        }
-        if let Some(id) = &self.store_id {
-            head = head.header("Pensa-Store", id);
-        }
-        if let Some(token) = &self.token {
-            head = head.header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()));
         }
         if body.is_some() {
             head = head.header(header::CONTENT_TYPE, "application/json");

@@ -1,8 +1,9 @@
 //! One handle on a store, two transports: the engine in this process, or a daemon over HTTP.
 //!
-//! Also knows where stores are kept, and the servers to which the user has given names. How answers are shown is left to the surfaces.
+//! Also brings two stores together, and knows where stores are kept, and the servers to which the user has given names. How answers are shown is left to the surfaces.
 
 pub mod config;
+mod exchange;
 mod http;
 pub mod locate;
 mod remotes;
@@ -14,8 +15,9 @@ mod toml_file;
 use std::fmt;
 
 use pensa_core::{Access, Result};
-use pensa_engine::{Engine, Execute};
+use pensa_engine::{Engine, Execute, Mark};
 
+pub use exchange::{Exchange, Exchanged, Note};
 pub use http::{Remote, RemoteOptions};
 pub use remotes::{RemoteEntry, RemoteName, Remotes};
 pub use tls::check_authorities;
@@ -67,6 +69,15 @@ impl Client {
     /// Whether the store's database was deleted or replaced behind this handle's back: then another one must be opened.
     pub fn is_orphaned(&self) -> bool {
         matches!(&self.transport, Transport::Embedded(engine) if engine.is_orphaned())
+    }
+
+    /// What a store of this machine looks like: while that stays the same, nobody has changed anything. None of one that is
+    /// somewhere else.
+    pub fn mark(&self) -> Result<Option<Mark>> {
+        match &self.transport {
+            Transport::Embedded(engine) => engine.mark().map(Some),
+            Transport::Http(_) => Ok(None),
+        }
     }
 
     /// The name under which changes are made.

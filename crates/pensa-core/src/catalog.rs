@@ -110,6 +110,10 @@ macro_rules! for_each_op {
             $crate::ops::learning::Verify,
             $crate::ops::learning::Forget,
             $crate::ops::briefing::Brief,
+            $crate::ops::sync::Changes,
+            $crate::ops::sync::Take,
+            $crate::ops::sync::Pending,
+            $crate::ops::sync::Peers,
         }
     };
 }

@@ -46,6 +46,8 @@ pub enum EventType {
     Started,
     /// A run came to its end.
     Finished,
+    /// The store and another came closer.
+    Synced,
     #[serde(rename = "task.created")]
     TaskCreated,
     #[serde(rename = "task.started")]
@@ -91,6 +93,7 @@ impl EventType {
             EventType::Appended => "appended",
             EventType::Started => "started",
             EventType::Finished => "finished",
+            EventType::Synced => "synced",
             EventType::TaskCreated => "task.created",
             EventType::TaskStarted => "task.started",
             EventType::TaskPaused => "task.paused",

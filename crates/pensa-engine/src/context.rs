@@ -173,6 +173,12 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The same circumstances for what somebody else did elsewhere and this caller only brings: the log names the token,
+    /// but nobody here can take it back as a doing of theirs.
+    pub(crate) fn as_carrier(&self) -> Self {
+        Self { token: self.token.clone(), ..self.as_system() }
+    }
+
     pub(crate) fn name(&self, name: String, id: IssueId) {
         self.names.borrow_mut().insert(name, id);
     }

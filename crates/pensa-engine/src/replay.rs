@@ -3,6 +3,7 @@
 //! Where the lines come from is the journal's job; which of them are missing is for the callers to say.
 
 mod agents;
+mod peers;
 mod runs;
 mod work;
 
@@ -148,6 +149,9 @@ impl<'t, 'c> Replay<'t, 'c> {
                 projects::revoke(tx, &id, at)
             }
             "agent" | "agent_deleted" | "session" | "session_ended" | "entry" => agents::apply(tx, kind, value),
+            "peer" | "peers_cleared" | "peer_bases_forgotten" | "peer_base" | "peer_base_forgotten" => {
+                peers::apply(tx, kind, value)
+            }
             "work" | "release" | "release_deleted" | "skills" => work::apply(tx, kind, value),
             other => runs::apply(tx, other, value),
         }

@@ -4,6 +4,7 @@ mod config;
 mod learnings;
 mod runs;
 mod snapshots;
+mod sync;
 mod work;
 
 use std::cell::OnceCell;
@@ -29,6 +30,7 @@ pub(crate) use runs::{
     Runtime, Workspace,
 };
 pub(crate) use snapshots::{Snapshot, SnapshotCreate, SnapshotDelete};
+pub(crate) use sync::{Sync, SyncArgs, SyncStatus};
 pub(crate) use work::{Capture, Next, Skill, Work, WorkArgs, WorkStep};
 
 /// Memory and state for coding agents
@@ -155,6 +157,7 @@ pub(crate) enum Command {
     Import(store::Import),
     #[command(subcommand)]
     ImportFrom(ImportFrom),
+    Sync(SyncArgs),
     Conflicts(ConflictArgs),
     MergeDriver(MergeDriver),
     /// Have git export issues with every commit and import them after every merge and checkout

@@ -131,7 +131,7 @@ pub(crate) fn server(options: &Options) -> Result<Option<Server>> {
 }
 
 /// Whether anybody who can change the repository may have written a setting.
-fn came_with_the_repository(options: &Options, setting: &Setting) -> bool {
+pub(crate) fn came_with_the_repository(options: &Options, setting: &Setting) -> bool {
     let in_git = || {
         let store = project_store(options);
         store.is_some_and(|store| git::may_have_brought(store.project_dir(), &store.local_config()))
@@ -213,6 +213,24 @@ pub(crate) fn remote(options: &Options, server: &Server) -> Result<Remote> {
         store_id: project_store(options).and_then(|store| store.id().ok()),
         ca_file: ca_cert.or_else(|| variable("SSL_CERT_FILE").map(PathBuf::from)),
     })
+}
+
+/// A named server as another store to exchange changes with. The token in the environment is for the server that commands
+/// use; it goes to this one only if they use none.
+pub(crate) fn sync_remote(options: &Options, name: &RemoteName) -> Result<Remote> {
+    let RemoteEntry { url, token, ca_cert } = remotes()?.get(name)?;
+    if let Some(server) = server(options)?
+        && named(&server)?.url == url
+    {
+        return Err(Error::invalid(format!("{name} is the store itself"))
+            .hint("name another server, or leave out --remote-server to sync the store here"));
+    }
+    let token = match (token, server(options)?) {
+        (None, None) => handed_over()?,
+        (token, _) => token,
+    };
+    let ca_file = ca_cert.or_else(|| variable("SSL_CERT_FILE").map(PathBuf::from));
+    Remote::new(RemoteOptions { url, token, store_id: None, ca_file })
 }
 
 /// What is known about a server. The token of a remote goes to its own address and nowhere else.

@@ -80,8 +80,17 @@ pub const SNAPSHOT_PROVIDER: Key = Key {
     alias: None,
 };
 
+pub const SYNC_REMOTE: Key = Key {
+    name: "sync.remote",
+    about: "the server of pn remote list that pn sync means if none is named",
+    kind: Kind::Text(|name| name.parse::<RemoteName>().map(drop)),
+    default: None,
+    alias: None,
+};
+
 /// All of them, by name.
-pub const KEYS: [Key; 6] = [ACTOR, EXPORT_EVENTS, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER];
+pub const KEYS: [Key; 7] =
+    [ACTOR, EXPORT_EVENTS, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, SYNC_REMOTE];
 
 impl Key {
     pub fn find(name: &str) -> Option<&'static Key> {

@@ -18,7 +18,8 @@ use toml_edit::{Document, Item, TableLike};
 use crate::toml_file::{Nature, TomlFile, line_of};
 
 pub use keys::{
-    ACTOR, EXPORT_EVENTS, KEYS, Key, Kind, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, Value,
+    ACTOR, EXPORT_EVENTS, KEYS, Key, Kind, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, SYNC_REMOTE,
+    Value,
 };
 pub use trust::{Trusted, Trusts};
 

@@ -19,6 +19,7 @@ pub mod session;
 pub mod skill;
 pub mod snapshot;
 pub mod store;
+pub mod sync;
 pub mod token;
 pub mod undo;
 pub mod work;

@@ -21,5 +21,6 @@ mod session;
 mod skill;
 mod snapshot;
 mod store;
+mod sync;
 pub(crate) mod undo;
 mod work;

@@ -17,7 +17,7 @@ use super::place::Place;
 use super::{conflict, export, files, load, take};
 use crate::context::Context;
 use crate::db::{Tx, params};
-use crate::tables::{events, seen_files};
+use crate::tables::{events, peers, seen_files};
 use crate::{backup, error, git};
 
 /// Most remarks that are told one by one.
@@ -34,6 +34,8 @@ pub(super) struct Report {
     pub(super) left_out: HashSet<(&'static str, usize)>,
     /// Whether a line was older than what it was compared with.
     pub(super) passed_over: bool,
+    /// Whether two records had one id.
+    pub(super) renamed: bool,
 }
 
 impl Report {
@@ -328,5 +330,6 @@ pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
         let only = if table == "events" { " WHERE issue_id IS NOT NULL" } else { "" };
         tx.send(&format!("DELETE FROM {table}{only}"), params![])?;
     }
-    Ok(())
+    // Whatever was agreed on with other stores was agreed on by what is gone now.
+    peers::clear(tx)
 }

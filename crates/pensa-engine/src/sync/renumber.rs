@@ -37,13 +37,16 @@ pub(super) fn move_row(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn Table, old: &s
         let Some(mut comment) = comments::get(tx, old)? else { return Ok(()) };
         comments::delete(tx, old)?;
         comment.id = new.parse()?;
-        return comments::insert(tx, &comment);
+        comments::insert(tx, &comment)?;
+        return events::append(cx, tx, ("comment", new), Some(&comment.issue_id), EventType::Updated, moved(old, new))
+            .map(drop);
     }
     if table.collection().name == RELEASES.name {
         let Some(mut release) = releases::get(tx, old)? else { return Ok(()) };
         releases::delete(tx, old)?;
         release.id = new.parse()?;
-        return releases::put(tx, &release);
+        releases::put(tx, &release)?;
+        return events::append(cx, tx, ("release", new), None, EventType::Updated, moved(old, new)).map(drop);
     }
     if table.collection().name == LEARNINGS.name {
         let Some(mut learning) = learnings::get(tx, &old.parse()?)? else { return Ok(()) };
@@ -51,11 +54,15 @@ pub(super) fn move_row(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn Table, old: &s
         learning.id = new.parse()?;
         return ops::learning::store(cx, tx, None, &learning);
     }
-    let new: IssueId = new.parse()?;
-    issues::rename(tx, &old.parse()?, &new)?;
+    let id: IssueId = new.parse()?;
+    issues::rename(tx, &old.parse()?, &id)?;
+    events::log(cx, tx, &id, EventType::Updated, moved(old, new))
+}
+
+fn moved(old: &str, new: &str) -> Map<String, Value> {
     let mut detail = Map::new();
-    detail.insert("id".into(), event::change(old, &new));
-    events::log(cx, tx, &new, EventType::Updated, detail)
+    detail.insert("id".into(), event::change(old, new));
+    detail
 }
 
 /// Ids of the files that became others.

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use super::count::Blockers;
 use crate::context::Context;
-use crate::db::Tx;
+use crate::db::{Tx, params};
 use crate::meter;
 use crate::ops;
 use crate::tables::{comments, deps, events, issues, learnings, releases};
@@ -28,6 +28,14 @@ pub(super) type Part = (Vec<u8>, i64);
 /// A table whose rows travel as lines.
 pub(super) trait Table: Sync {
     fn collection(&self) -> &'static Collection;
+
+    /// What the log calls one of its records.
+    fn subject(&self) -> &'static str;
+
+    /// The keys of its records after one of them, in order.
+    fn keys(&self, tx: &Tx<'_>, after: &str, limit: usize) -> Result<Vec<String>> {
+        keys(tx, self.collection().name, "id", after, limit)
+    }
 
     /// Every row as a line, in order.
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()>;
@@ -101,6 +109,23 @@ pub(super) fn add_line<T: Serialize>((bytes, count): &mut Part, record: &T) -> R
     Ok(())
 }
 
+/// Keys that are one column.
+fn keys(tx: &Tx<'_>, table: &str, column: &str, after: &str, limit: usize) -> Result<Vec<String>> {
+    let sql = format!("SELECT {column} FROM {table} WHERE {column} > ?1 ORDER BY {column} LIMIT ?2");
+    tx.query(&sql, params![after, i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.text(0))
+}
+
+/// Keys that are two columns, with a blank between.
+pub(super) fn pairs(tx: &Tx<'_>, [table, first, second]: [&str; 3], after: &str, limit: usize) -> Result<Vec<String>> {
+    let (one, other) = after.split_once(' ').unwrap_or((after, ""));
+    let sql = format!(
+        "SELECT {first}, {second} FROM {table} WHERE ({first}, {second}) > (?1, ?2)
+         ORDER BY {first}, {second} LIMIT ?3"
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    tx.query(&sql, params![one, other, limit], |row| Ok(format!("{} {}", row.text(0)?, row.text(1)?)))
+}
+
 fn record<T: Serialize>(noun: &T) -> Result<Record> {
     match serde_json::to_value(noun).map_err(Error::internal)? {
         Value::Object(record) => Ok(record),
@@ -120,11 +145,27 @@ fn text(record: &Record, field: &str) -> String {
     record.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
+/// Logs a change of something that nobody changes here, but that others may have with fields of their own.
+fn log_other<T: Serialize>(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    subject: (&'static str, &str),
+    issue: &IssueId,
+    (old, new): (&T, &T),
+) -> Result<()> {
+    let detail = event::differences(Some(old), new);
+    events::append(cx, tx, subject, Some(issue), EventType::Updated, detail).map(drop)
+}
+
 struct Issues;
 
 impl Table for Issues {
     fn collection(&self) -> &'static Collection {
         &ISSUES
+    }
+
+    fn subject(&self) -> &'static str {
+        "issue"
     }
 
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
@@ -203,6 +244,14 @@ impl Table for Deps {
         &DEPS
     }
 
+    fn subject(&self) -> &'static str {
+        "dep"
+    }
+
+    fn keys(&self, tx: &Tx<'_>, after: &str, limit: usize) -> Result<Vec<String>> {
+        pairs(tx, ["deps", "issue_id", "depends_on_id"], after, limit)
+    }
+
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
         deps::for_each(tx, |dep| add_line(to, dep))
     }
@@ -214,8 +263,9 @@ impl Table for Deps {
 
     fn put(&self, cx: &Context<'_>, tx: &Tx<'_>, old: Option<Record>, new: Record) -> Result<()> {
         let dep: Dep = noun(new)?;
-        if old.is_some() {
-            return deps::set_extra(tx, &dep);
+        if let Some(old) = old {
+            deps::set_extra(tx, &dep)?;
+            return log_other(cx, tx, ("dep", &dep.key()), &dep.issue_id, (&noun(old)?, &dep));
         }
         match issues::get(tx, &dep.depends_on_id)? {
             Some(parent) => ops::dep::link(cx, tx, &dep, &parent),
@@ -262,6 +312,10 @@ impl Table for Comments {
         &COMMENTS
     }
 
+    fn subject(&self) -> &'static str {
+        "comment"
+    }
+
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
         comments::for_each(tx, |comment| add_line(to, comment))
     }
@@ -273,7 +327,10 @@ impl Table for Comments {
     fn put(&self, cx: &Context<'_>, tx: &Tx<'_>, old: Option<Record>, new: Record) -> Result<()> {
         let comment: Comment = noun(new)?;
         match old {
-            Some(_) => comments::replace(tx, &comment),
+            Some(old) => {
+                comments::replace(tx, &comment)?;
+                log_other(cx, tx, ("comment", comment.id.as_str()), &comment.issue_id, (&noun(old)?, &comment))
+            }
             None => ops::comment::record(cx, tx, &comment),
         }
     }
@@ -318,6 +375,10 @@ impl Table for Releases {
         &RELEASES
     }
 
+    fn subject(&self) -> &'static str {
+        "release"
+    }
+
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
         releases::for_each(tx, |release| add_line(to, release))
     }
@@ -358,6 +419,10 @@ struct Learnings;
 impl Table for Learnings {
     fn collection(&self) -> &'static Collection {
         &LEARNINGS
+    }
+
+    fn subject(&self) -> &'static str {
+        "learning"
     }
 
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pensa_core::sync::{COMMENTS, Conflict, DEPS, ISSUES, Line, Record, TOMBSTONES, Tombstone, lines};
+use pensa_core::event::{self, EventType};
+use pensa_core::sync::{COMMENTS, Conflict, DEPS, ISSUES, Line, Noun, Record, TOMBSTONES, Tombstone, lines};
 use pensa_core::{Error, Result, Timestamp};
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ use super::shared::{self, TABLES, Table};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::meter;
-use crate::tables::{comments, cycle, deps, issues, tombstones};
+use crate::tables::{comments, cycle, deps, events, issues, tombstones};
 
 /// Dependencies of one import that are looked at for cycles; `pn doctor` looks at all.
 const MAX_CYCLE_CHECKS: usize = 100;
@@ -29,9 +30,11 @@ pub(super) fn all<'b>(
     report: &mut Report,
 ) -> Result<()> {
     let [.., of_tombstones] = news;
-    let buried = bury(tx, of_tombstones)?;
+    let told = of_tombstones.iter().map(|line| TOMBSTONES.read(line.text).and_then(tombstone));
+    let buried = bury(cx, tx, told.collect::<Result<Vec<_>>>()?)?;
     meter().begin(news.iter().flatten().map(|line| line.text.len() + 1).sum());
-    let mut taking = Taking { cx, tx, base, report, renamed: Renamed::default(), arrived: HashSet::new() };
+    let mut taking =
+        Taking { cx, tx, base, report, renamed: Renamed::default(), arrived: HashSet::new(), is_exact: false };
     for ((table, incoming), content) in TABLES.into_iter().zip(news).zip(files.contents) {
         let touched = taking.table(table, incoming)?;
         if table.collection().name == DEPS.name {
@@ -59,10 +62,9 @@ pub(super) fn all<'b>(
 }
 
 /// Takes in tombstones; gives back those that say something new.
-fn bury(tx: &Tx<'_>, news: &[Line<'_>]) -> Result<Vec<Tombstone>> {
+pub(super) fn bury(cx: &Context<'_>, tx: &Tx<'_>, told: Vec<Tombstone>) -> Result<Vec<Tombstone>> {
     let mut buried = Vec::new();
-    for line in news {
-        let theirs: Tombstone = tombstone(TOMBSTONES.read(line.text)?)?;
+    for theirs in told {
         let known = tombstones::get(tx, &theirs.collection, &theirs.id)?;
         let merged = match &known {
             None => theirs,
@@ -70,10 +72,18 @@ fn bury(tx: &Tx<'_>, news: &[Line<'_>]) -> Result<Vec<Tombstone>> {
         };
         if known.as_ref() != Some(&merged) {
             tombstones::put(tx, &merged)?;
+            log_grave(cx, tx, known.as_ref(), &merged)?;
             buried.push(merged);
         }
     }
     Ok(buried)
+}
+
+/// A tombstone may be all that a store has of a record, so it is told by an event of its own.
+fn log_grave(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Tombstone>, new: &Tombstone) -> Result<()> {
+    let event = if new.holds() { EventType::Deleted } else { EventType::Updated };
+    let key = Noun::name(new).key;
+    events::append(cx, tx, ("tombstone", &key), None, event, event::differences(old, new)).map(drop)
 }
 
 /// Two tombstones of one record. They come from what they have in common, and of the times the later one holds.
@@ -87,24 +97,38 @@ pub(super) fn both(ours: &Tombstone, theirs: Tombstone) -> Result<Tombstone> {
     tombstone(TOMBSTONES.merge(Some(&common), &ours, &theirs, |_, _| None).record)
 }
 
-fn tombstone(record: Record) -> Result<Tombstone> {
+pub(super) fn tombstone(record: Record) -> Result<Tombstone> {
     serde_json::from_value(Value::Object(record)).map_err(|e| Error::invalid(e.to_string()))
 }
 
-/// A record from a file.
-struct Incoming {
-    line: usize,
-    record: Record,
+/// A record from a file or another store.
+pub(super) struct Incoming {
+    pub(super) line: usize,
+    pub(super) record: Record,
 }
 
-struct Taking<'t, 'c> {
+pub(super) struct Taking<'t, 'c> {
     cx: &'t Context<'c>,
     tx: &'t Tx<'c>,
     base: &'t Base,
-    report: &'t mut Report,
+    pub(super) report: &'t mut Report,
     renamed: Renamed,
     /// Issues that were not there before.
     arrived: HashSet<String>,
+    /// Whether a base is just what both sides had, so that nobody needs to guess what is old.
+    is_exact: bool,
+}
+
+impl<'t, 'c> Taking<'t, 'c> {
+    /// Takes in what another store sends; `no_files` is the base of nothing.
+    pub(super) fn exact(cx: &'t Context<'c>, tx: &'t Tx<'c>, no_files: &'t Base, report: &'t mut Report) -> Self {
+        Self { cx, tx, base: no_files, report, renamed: Renamed::default(), arrived: HashSet::new(), is_exact: true }
+    }
+
+    /// Makes a record follow an issue that got another id with it.
+    pub(super) fn follow(&self, table: &dyn Table, record: &mut Record) -> Result<()> {
+        self.renamed.follow(self.tx, table, record)
+    }
 }
 
 impl Taking<'_, '_> {
@@ -136,7 +160,7 @@ impl Taking<'_, '_> {
         Ok(touched)
     }
 
-    fn one(&mut self, table: &'static dyn Table, base: Option<&Record>, incoming: Incoming) -> Result<()> {
+    pub(super) fn one(&mut self, table: &'static dyn Table, base: Option<&Record>, incoming: Incoming) -> Result<()> {
         let Incoming { line, record: theirs } = incoming;
         let collection = table.collection();
         let key = collection.key(&theirs);
@@ -208,6 +232,9 @@ impl Taking<'_, '_> {
         let collection = table.collection();
         let mut failed = None;
         let left_at = |field: &str, value: &Value| {
+            if self.is_exact && base.is_some() {
+                return None;
+            }
             table.left_at(self.tx, key, field, value).unwrap_or_else(|e| {
                 failed = Some(e);
                 None
@@ -224,7 +251,7 @@ impl Taking<'_, '_> {
     }
 
     /// The issue that a record rests on and that is not there.
-    fn missing(&self, table: &dyn Table, record: &Record) -> Result<Option<String>> {
+    pub(super) fn missing(&self, table: &dyn Table, record: &Record) -> Result<Option<String>> {
         for id in table.rests_on(record) {
             if issues::get(self.tx, &id.parse()?)?.is_none() {
                 return Ok(Some(id));
@@ -255,7 +282,7 @@ impl Taking<'_, '_> {
     }
 
     /// Removes a record that a new tombstone covers.
-    fn remove_dead(&mut self, table: &dyn Table, tombstone: &Tombstone) -> Result<()> {
+    pub(super) fn remove_dead(&mut self, table: &dyn Table, tombstone: &Tombstone) -> Result<()> {
         let Some(record) = table.get(self.tx, &tombstone.id)? else { return Ok(()) };
         if !is_dead(table, tombstone, &record)? {
             return Ok(());
@@ -295,6 +322,7 @@ impl Taking<'_, '_> {
     fn two_of_a_name(&mut self, table: &'static dyn Table, ours: Record, theirs: Incoming) -> Result<()> {
         let collection = table.collection();
         let (old, new) = (collection.key(&ours), renumber::new_name(collection, &ours, &theirs.record)?);
+        self.report.renamed = true;
         if renumber::ours_moves(collection, &ours, &theirs.record) {
             renumber::move_row(self.cx, self.tx, table, &old, &new)?;
             self.report.note(format!("two {} had the id {old}: the one here is now {new}", collection.name));
@@ -308,7 +336,7 @@ impl Taking<'_, '_> {
     }
 
     /// No command closes a cycle, but two branches can each bring half of one.
-    fn tell_cycles(&mut self, touched: &[(usize, String)]) -> Result<()> {
+    pub(super) fn tell_cycles(&mut self, touched: &[(usize, String)]) -> Result<()> {
         for (_, key) in touched.iter().take(MAX_CYCLE_CHECKS) {
             let Some((child, parent)) = key.split_once(' ') else { continue };
             let (child, parent) = (child.parse()?, parent.parse()?);

@@ -15,6 +15,7 @@ pub(crate) mod issues;
 pub(crate) mod kv;
 pub(crate) mod learnings;
 pub(crate) mod operations;
+pub(crate) mod peers;
 pub(crate) mod projects;
 pub(crate) mod releases;
 pub(crate) mod repos;

@@ -86,10 +86,15 @@ pub(crate) fn delete(tx: &Tx<'_>, id: &str) -> Result<()> {
     tx.send("DELETE FROM releases WHERE id = ?1", params![id])
 }
 
+/// Those that name an issue.
+pub(crate) fn naming(tx: &Tx<'_>, issue: &IssueId) -> Result<Vec<Release>> {
+    // An id has no characters that JSON would write in another way.
+    query(tx, "WHERE instr(issues, ?1) > 0", params![format!("\"{issue}\"")])
+}
+
 /// Makes releases know an issue by its new id.
 pub(crate) fn rename_issue(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
-    // An id has no characters that JSON would write in another way.
-    for mut release in query(tx, "WHERE instr(issues, ?1) > 0", params![format!("\"{old}\"")])? {
+    for mut release in naming(tx, old)? {
         release.issues.iter_mut().filter(|id| *id == old).for_each(|id| *id = new.clone());
         put(tx, &release)?;
     }

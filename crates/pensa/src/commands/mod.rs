@@ -23,6 +23,7 @@ mod server;
 mod session;
 pub(crate) mod snapshot;
 mod stdin;
+mod sync;
 mod transfer;
 mod trust;
 mod upgrade;
@@ -123,6 +124,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Audit(AuditArgs { op, location }) => server::audit(options, *output, &location, &op),
         Command::Export(op) => transfer::export(options, *output, op),
         Command::Import(op) => transfer::import(options, *output, op),
+        Command::Sync(args) => sync::run(options, *output, args),
         Command::MergeDriver(args) => transfer::merge_driver(options, &args),
         Command::Conflicts(ConflictArgs { command: None, op }) => pass_on(options, *output, &op),
         Command::Conflicts(ConflictArgs { command: Some(Conflicts::Resolve(op)), .. }) => {

@@ -118,6 +118,8 @@ impl Two {
             "/skills",
             "/learnings?all=true",
             "/context",
+            "/sync/changes",
+            "/sync/peers",
         ];
         let mut all: Vec<Value> = paths.iter().map(|path| http.get(path).ok()).collect();
         all.push(self.team.direct(&["project", "list", "--all"]).ok_json());
@@ -182,6 +184,10 @@ impl Asked {
             "learning.take" => json!({"records": [{"taskId": issue, "learnings": {"gotchas": ["taken"]}}]}),
             "learning.recall" => json!({"q": "made"}),
             "learning.list" => json!({"issue": issue}),
+            "sync.take" => json!({"entries": [], "peer": {"store_id": issue, "turn": 0}}),
+            "sync.pending" => json!({"peer": issue, "limit": 1}),
+            "sync.changes" => json!({"after": issue, "limit": 1}),
+            "sync.peers" => json!({"peer": issue, "limit": 1}),
             "workspace.create" => json!({"name": format!("for {issue}")}),
             _ => json!({}),
         };

@@ -9,7 +9,12 @@ mod failover;
 mod keys;
 mod logs;
 mod mcp;
+mod meetings;
+#[path = "../git/model.rs"]
+#[expect(dead_code, reason = "only clones of git combine commits")]
+mod model;
 mod outages;
+mod proxy;
 mod rate;
 mod rows;
 mod setting;

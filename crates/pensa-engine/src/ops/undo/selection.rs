@@ -36,9 +36,25 @@ pub(super) fn select(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Vec
             grouped(operations::matching(tx, by, &since, limit())?)?
         }
     };
+    let operations = without_books(operations);
     refuse_too_many(&operations)?;
     operations.iter().flat_map(|operation| &operation.lines).try_for_each(refuse_foreign)?;
     Ok(operations)
+}
+
+/// Lines of tombstones that came from elsewhere and of the books on other stores go along with others: they stay. Where
+/// they are all there is of an operation, it is refused like any other that is not about issues.
+fn without_books(operations: Vec<Operation>) -> Vec<Operation> {
+    let is_issues = |line: &Line| !["tombstone", "peer"].contains(&line.subject_kind.as_str());
+    let is_left = operations.iter().any(|operation| operation.lines.iter().any(is_issues));
+    if !is_left {
+        return operations;
+    }
+    let left = operations.into_iter().map(|mut operation| {
+        operation.lines.retain(is_issues);
+        operation
+    });
+    left.filter(|operation| !operation.lines.is_empty()).collect()
 }
 
 fn limit() -> i64 {
