@@ -110,6 +110,7 @@ macro_rules! for_each_op {
             $crate::ops::learning::Verify,
             $crate::ops::learning::Forget,
             $crate::ops::briefing::Brief,
+            $crate::ops::import::Records,
         }
     };
 }
