@@ -182,6 +182,8 @@ impl Asked {
             "learning.take" => json!({"records": [{"taskId": issue, "learnings": {"gotchas": ["taken"]}}]}),
             "learning.recall" => json!({"q": "made"}),
             "learning.list" => json!({"issue": issue}),
+            "import.records" => json!({"from": "prjct", "records": [{"kind": "issue", "id": issue, "title": "made",
+                "issue_type": "task", "priority": "p2", "origin": {"file": "f", "hash": "h"}}]}),
             "workspace.create" => json!({"name": format!("for {issue}")}),
             _ => json!({}),
         };
