@@ -330,9 +330,9 @@ impl Intake<'_> {
     }
 }
 
-/// The same text from the same place has the same id, however often it is read.
+/// The same text from the same record has the same id, however often it is read.
 fn learning_id(from: Source, given: &GivenLearning) -> Result<LearningId> {
-    let line = json::to_line(&(from, &given.task, given.at, given.kind, &given.text))?;
+    let line = json::to_line(&(from, given.kind, &given.text, &given.origin.hash))?;
     Ok(LearningId::from_hash(hash64(line.as_bytes())))
 }
 

@@ -134,7 +134,7 @@ conformance! {
 
     fn the_same_learned_twice_is_one_learning_that_knows_both(world: World) {
         let learned = |task: &str, text: &str| json!({"kind": "learning", "learning_kind": "gotcha", "text": text,
-            "task": task, "at": "2024-01-16T10:30:00.000Z", "origin": {"file": "f", "hash": "h", "fields": {"mood": task}}});
+            "task": task, "at": "2024-01-16T10:30:00.000Z", "origin": {"file": "f", "hash": task, "fields": {"mood": task}}});
         let records = [learned("t-1", "must handle null parents"), learned("t-2", "must handle null parents"),
             learned("t-2", "the build needs a clean tree")];
         assert_eq!(outcomes(&take(&world, &records)), [Outcome::Imported; 3]);
