@@ -114,6 +114,7 @@ macro_rules! for_each_op {
             $crate::ops::sync::Take,
             $crate::ops::sync::Pending,
             $crate::ops::sync::Peers,
+            $crate::ops::import::Records,
         }
     };
 }

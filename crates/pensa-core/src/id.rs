@@ -41,6 +41,11 @@ macro_rules! ids {
                 Self(format!("{}{random:08x}", Self::PREFIX))
             }
 
+            /// The id of something that another tool kept without one: the same whenever it is read.
+            pub fn from_hash(hash: u64) -> Self {
+                Self(format!("{}{hash:016x}", Self::PREFIX))
+            }
+
             pub fn as_str(&self) -> &str {
                 &self.0
             }

@@ -3,3 +3,5 @@
 //! Databases, and what is done with what was read, are left to the callers.
 
 pub mod daycare;
+mod files;
+pub mod prjct;

@@ -329,6 +329,7 @@ pub(crate) enum Conflicts {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportFrom {
     Daycare(FromDaycare),
+    Prjct(FromPrjct),
 }
 
 /// Import agents that are kept as files: <DIR>/<id>/{descriptor.json,state.json,history.jsonl}
@@ -340,6 +341,23 @@ pub(crate) struct FromDaycare {
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
     /// Keep secrets that are found in what was said
+    #[arg(long)]
+    pub(crate) no_redact: bool,
+}
+
+/// Import a project of prjct: tasks, queue, ideas, what was shipped and learned, skills and events
+///
+/// Reads the JSON files below DIR and changes none of them. Ids are kept, and so is what has no place of its own: with its
+/// record under "prjct", or whole in pn kv. What is here already is left as it is, so it can be done again.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  pn import-from prjct ~/.prjct-cli/projects/5c1e0d0e\n  \
+    pn import-from prjct DIR --json      # what was imported, skipped and not understood\n  \
+    pn kv list --scope prjct:5c1e0d0e    # documents that were kept whole")]
+pub(crate) struct FromPrjct {
+    /// The directory of the project
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Keep secrets that are found in it
     #[arg(long)]
     pub(crate) no_redact: bool,
 }

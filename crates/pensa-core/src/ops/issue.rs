@@ -403,10 +403,38 @@ impl Op for Ready {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Blocked {
+    /// Only those with this status
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// Only those with this priority
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// Only those of this assignee; an empty name means unassigned
+    #[arg(short, long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    /// Only those of this type
+    #[arg(short = 't', long = "type", alias = "issue-type", value_name = "TYPE")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "type")]
+    pub issue_type: Option<IssueType>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
     pub limit: Option<u32>,
+}
+
+impl Blocked {
+    pub fn filter(&self) -> Filter {
+        Filter {
+            status: self.status,
+            priority: self.priority,
+            assignee: self.assignee.clone(),
+            issue_type: self.issue_type,
+            spec: None,
+        }
+    }
 }
 
 impl Op for Blocked {
@@ -417,17 +445,45 @@ impl Op for Blocked {
 }
 
 /// List issues whose title or description contains a text, whatever its case
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// The text, taken literally
     #[arg(value_name = "QUERY")]
     #[serde(alias = "query")]
     pub q: String,
+    /// Only those with this status
+    #[arg(short, long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// Only those with this priority
+    #[arg(short, long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// Only those of this assignee; an empty name means unassigned
+    #[arg(short, long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    /// Only those of this type
+    #[arg(short = 't', long = "type", alias = "issue-type", value_name = "TYPE")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "type")]
+    pub issue_type: Option<IssueType>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "n")]
     pub limit: Option<u32>,
+}
+
+impl Search {
+    pub fn filter(&self) -> Filter {
+        Filter {
+            status: self.status,
+            priority: self.priority,
+            assignee: self.assignee.clone(),
+            issue_type: self.issue_type,
+            spec: None,
+        }
+    }
 }
 
 impl Op for Search {

@@ -251,7 +251,7 @@ pub(crate) fn ready(filter: &Filter, limit: Option<u32>) -> Listing {
 impl Lists for Blocked {
     fn listing(&self) -> Result<Listing> {
         let blocked = "i.status <> 'closed' AND i.blockers > 0";
-        Ok(Listing::new(blocked, &Filter::default(), Sort::Priority, self.limit))
+        Ok(Listing::new(blocked, &self.filter(), Sort::Priority, self.limit))
     }
 }
 
@@ -260,7 +260,7 @@ impl Lists for Search {
         if self.q.is_empty() {
             return Err(Error::invalid("the text to search for is empty"));
         }
-        Ok(Listing::containing(&text::block("the text to search for", &self.q)?, self.limit))
+        Ok(Listing::containing(&text::block("the text to search for", &self.q)?, &self.filter(), self.limit))
     }
 }
 

@@ -15,7 +15,7 @@ fn unknown(scope: &str, key: &str) -> Error {
     Error::not_found("value", format!("{key} in {scope}")).hint("pn kv list shows those that are there")
 }
 
-fn look(tx: &Tx<'_>, scope: &str, key: &str) -> Result<Option<Pair>> {
+pub(super) fn look(tx: &Tx<'_>, scope: &str, key: &str) -> Result<Option<Pair>> {
     rules::check_scope(scope)?;
     rules::check_key(key)?;
     kv::get(tx, scope, key)
@@ -33,7 +33,7 @@ fn compare(before: Option<&Pair>, wanted: &str, scope: &str, key: &str) -> Resul
 }
 
 /// Logs a change; of the values only how long they are, for they may be long.
-fn log(
+pub(super) fn log(
     cx: &Context<'_>,
     tx: &Tx<'_>,
     (scope, key): (&str, &str),

@@ -40,19 +40,28 @@ fn log(cx: &Context<'_>, tx: &Tx<'_>, learning: &Learning, event: EventType, det
 }
 
 /// Takes the secrets out of texts, and counts them.
-struct Redaction {
-    is_off: bool,
-    count: i64,
+pub(super) struct Redaction {
+    pub(super) is_off: bool,
+    pub(super) count: i64,
 }
 
 impl Redaction {
-    fn clean(&mut self, text: &str) -> String {
+    pub(super) fn clean(&mut self, text: &str) -> String {
         if self.is_off {
             return text.to_owned();
         }
         let (clean, hidden) = pensa_redact::text(text);
         self.count += i64::try_from(hidden).unwrap_or(i64::MAX);
         clean.into_owned()
+    }
+
+    /// The same for every text in an object.
+    pub(super) fn clean_object(&mut self, object: Map<String, Value>) -> Map<String, Value> {
+        let mut whole = Value::Object(object);
+        if !self.is_off {
+            self.count += i64::try_from(pensa_redact::value(&mut whole)).unwrap_or(i64::MAX);
+        }
+        if let Value::Object(clean) = whole { clean } else { Map::new() }
     }
 }
 
@@ -120,7 +129,7 @@ impl Execute for Remember {
 }
 
 /// A learning that another tool wrote down.
-fn adopted(cx: &Context<'_>, tx: &Tx<'_>, found: Found, redaction: &mut Redaction) -> Result<Learning> {
+pub(super) fn adopted(cx: &Context<'_>, tx: &Tx<'_>, found: Found, redaction: &mut Redaction) -> Result<Learning> {
     let mut extra = found.extra;
     let work = match &found.task {
         Some(task) => task.parse::<IssueId>().ok().map(|id| issues::get(tx, &id)).transpose()?.flatten(),
@@ -133,11 +142,7 @@ fn adopted(cx: &Context<'_>, tx: &Tx<'_>, found: Found, redaction: &mut Redactio
     if let Some(description) = value.as_mut().and_then(|value| value.description.as_mut()) {
         *description = redaction.clean(&text::block("description", description)?);
     }
-    if !redaction.is_off {
-        let mut whole = Value::Object(std::mem::take(&mut extra));
-        redaction.count += i64::try_from(pensa_redact::value(&mut whole)).unwrap_or(i64::MAX);
-        extra = if let Value::Object(clean) = whole { clean } else { Map::new() };
-    }
+    extra = redaction.clean_object(extra);
     // A clock that goes ahead must not make it the freshest for ever.
     let at: Timestamp = found.at.map_or(cx.now, |at| at.min(cx.now));
     let learning = Learning {

@@ -9,6 +9,7 @@ mod conflict;
 pub(crate) mod dep;
 mod doctor;
 mod import_agent;
+mod import_records;
 pub(crate) mod issue;
 mod kv;
 pub(crate) mod learning;

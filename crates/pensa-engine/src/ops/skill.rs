@@ -12,7 +12,7 @@ use crate::execute::Execute;
 use crate::tables::{events, skills};
 
 /// Stores the skills of a name and logs the change, unless they are the same; none at all removes the name.
-fn save(cx: &Context<'_>, tx: &Tx<'_>, name: String, wanted: Vec<String>) -> Result<()> {
+pub(super) fn save(cx: &Context<'_>, tx: &Tx<'_>, name: String, wanted: Vec<String>) -> Result<()> {
     let before = skills::get(tx, &name)?.map(|mapping| mapping.skills);
     let after = (!wanted.is_empty()).then(|| wanted.clone());
     if before == after {

@@ -99,8 +99,12 @@ pub(crate) struct Listing {
 impl Listing {
     /// The issues for which `base` holds and that match `filter`.
     pub(crate) fn new(base: &str, filter: &Filter, sort: Sort, limit: Option<u32>) -> Self {
+        Self::filtered(base, Vec::new(), filter, sort, limit)
+    }
+
+    /// The same for a base that has values of its own.
+    fn filtered(base: &str, mut values: Vec<Param<'static>>, filter: &Filter, sort: Sort, limit: Option<u32>) -> Self {
         let mut conditions = vec![base.to_owned()];
-        let mut values = Vec::new();
         let mut equal = |column: &str, value: Option<Param<'static>>| {
             if let Some(value) = value {
                 values.push(value);
@@ -119,9 +123,9 @@ impl Listing {
     }
 
     /// The issues in whose folded title or description `text` stands.
-    pub(crate) fn containing(text: &str, limit: Option<u32>) -> Self {
+    pub(crate) fn containing(text: &str, filter: &Filter, limit: Option<u32>) -> Self {
         let values = vec![text::fold(text).into()];
-        Self::ordered("instr(i.search_text, ?1) > 0", values, Sort::Priority, limit)
+        Self::filtered("instr(i.search_text, ?1) > 0", values, filter, Sort::Priority, limit)
     }
 
     fn ordered(conditions: &str, mut values: Vec<Param<'static>>, sort: Sort, limit: Option<u32>) -> Self {

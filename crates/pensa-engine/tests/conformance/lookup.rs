@@ -26,7 +26,7 @@ conformance! {
     fn search_is_literal_and_ignores_case_for_all_of_unicode(world: World) {
         world.create(json!({"title": "Ärger mit der STRASSE", "description": "100% sure_thing"}));
         world.create(json!({"title": "plain", "description": "nothing"}));
-        let found = |q: &str| titles(&world.ok(&issue::Search { q: q.into(), limit: None })).len();
+        let found = |q: &str| titles(&world.ok(&issue::Search { q: q.into(), ..Default::default() })).len();
         for hit in ["ÄRGER", "ärger", "straße", "100%", "e_t", "DER str"] {
             assert_eq!(found(hit), 1, "{hit}");
         }
@@ -35,6 +35,28 @@ conformance! {
         }
         assert_eq!(world.refused::<issue::Search>("a", json!({"q": "\u{1f}"})), Code::InvalidInput);
         assert_eq!(world.refused::<issue::Search>("a", json!({"q": ""})), Code::InvalidInput);
+    }
+
+    fn searches_and_what_is_blocked_are_filtered_as_lists_are(world: World) {
+        let parent = world.task("needle of the parent");
+        for (title, fields) in [("needle a", json!({"priority": "p0", "assignee": "bob"})), ("needle b", json!({"issue_type": "bug"})), ("hay", json!({}))] {
+            let mut whole = json!({"title": title, "deps": [parent.id]});
+            whole.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
+            world.create(whole);
+        }
+        for (filter, searched, blocked) in [
+            (json!({}), 3, 3),
+            (json!({"priority": "p0"}), 1, 1),
+            (json!({"assignee": "bob"}), 1, 1),
+            (json!({"assignee": ""}), 2, 2),
+            (json!({"issue_type": "bug", "status": "open"}), 1, 1),
+            (json!({"status": "closed"}), 0, 0),
+        ] {
+            let mut search = filter.clone();
+            search["q"] = json!("needle");
+            assert_eq!(world.json::<issue::Search>("a", search).expect("a list").len(), searched, "{filter}");
+            assert_eq!(world.json::<issue::Blocked>("a", filter.clone()).expect("a list").len(), blocked, "{filter}");
+        }
     }
 
     fn lists_filter_and_sort_as_told(world: World) {

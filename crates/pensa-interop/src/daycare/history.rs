@@ -9,8 +9,8 @@ use std::path::Path;
 use pensa_core::Timestamp;
 use serde_json::{Map, Value};
 
-use super::files::{object, open, without_mark};
-use super::{Entry, OpenedBy, Session, time};
+use super::{Entry, OpenedBy, Session};
+use crate::files::{object, open, time, without_mark};
 
 /// Longest line that is read; a longer one counts as corrupt and is passed over.
 const LONGEST: u64 = 128 << 20;

@@ -3,7 +3,6 @@
 //! What is read is given as the files say it, one agent at a time; storing it, redacting it and telling sessions apart
 //! from those that were imported before are left to the caller.
 
-mod files;
 mod history;
 
 use std::fs;
@@ -14,7 +13,7 @@ use std::vec;
 use pensa_core::{Code, Error, Result, Timestamp, id};
 use serde_json::{Map, Value};
 
-use files::{Content, read};
+use crate::files::{Content, read, time};
 
 /// An agent as its files describe it, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
@@ -220,17 +219,5 @@ fn lifecycle(state: &Map<String, Value>, notes: &mut Vec<String>) -> Lifecycle {
     match state.get("sleeping") {
         Some(Value::Bool(true)) => Lifecycle::Sleeping,
         _ => Lifecycle::Active,
-    }
-}
-
-/// A time as the files have it, in milliseconds, or as text.
-fn time(value: &Value) -> Option<Timestamp> {
-    match value {
-        Value::String(text) => text.parse().ok(),
-        Value::Number(number) => {
-            let fraction = || number.as_f64().filter(|millis| millis.abs() < 1e15).map(|millis| millis as i64);
-            Timestamp::from_millis(number.as_i64().or_else(fraction)?).ok()
-        }
-        _ => None,
     }
 }

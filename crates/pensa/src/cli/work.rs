@@ -53,6 +53,16 @@ pub(crate) enum Skill {
     List(skill::List),
     Remove(skill::Remove),
     Import(SkillImport),
+    Export(SkillExport),
+}
+
+/// Write the skills to a file that other tools read: {"mappings", "updatedAt"}
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  pn skill export config/skills.json\n  pn skill export -    # to standard output")]
+pub(crate) struct SkillExport {
+    /// The file; - writes to standard output
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }
 
 /// Take in the skills of a file; names that are not in it stay as they are

@@ -1,7 +1,8 @@
 //! `pn context`: where things stand, on the screen or in files that other tools read.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use pensa_client::Client;
@@ -13,7 +14,6 @@ use pensa_core::work::{WorkStatus, page};
 use pensa_core::{Code, Error, Result};
 use pensa_engine::StoreDir;
 use serde::Serialize;
-use tempfile::NamedTempFile;
 
 use crate::cli::Options;
 use crate::connect;
@@ -40,8 +40,8 @@ pub(super) fn brief(options: &Options, output: Output, mut op: Brief) -> Result<
 
 /// What was written.
 #[derive(Debug, Serialize)]
-struct Written {
-    files: Vec<PathBuf>,
+pub(super) struct Written {
+    pub(super) files: Vec<PathBuf>,
 }
 
 impl Render for Written {
@@ -91,20 +91,33 @@ fn pages(client: &Client, dir: &Path) -> Result<Vec<PathBuf>> {
 
 /// Puts a page in place of the one before, but for what a person put there to be kept.
 fn replace(path: &Path, page: String) -> Result<PathBuf> {
-    let failed = |e: &io::Error| {
-        let code = if e.kind() == io::ErrorKind::StorageFull { Code::DiskFull } else { Code::Internal };
-        Error::new(code, format!("cannot write {}: {e}", path.display()))
-    };
     let before = match fs::read(path) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(e) => return Err(failed(&e)),
+        Err(e) => return Err(unwritten(path, &e)),
     };
     let page = page::with_kept(page, &before);
     if page != before {
-        let mut draft = NamedTempFile::new_in(path.parent().unwrap_or(path)).map_err(|e| failed(&e))?;
-        draft.write_all(page.as_bytes()).map_err(|e| failed(&e))?;
-        draft.persist(path).map_err(|e| failed(&e.error))?;
+        put(path, &page, 0o600)?;
     }
     Ok(path.to_owned())
+}
+
+fn unwritten(path: &Path, e: &io::Error) -> Error {
+    let code = match e.kind() {
+        io::ErrorKind::StorageFull => Code::DiskFull,
+        io::ErrorKind::NotFound => Code::NotFound,
+        _ => Code::Internal,
+    };
+    Error::new(code, format!("cannot write {}: {e}", path.display()))
+}
+
+/// Puts a file in place of whatever has its name, whole or not at all. Of the mode the umask is taken off.
+pub(super) fn put(path: &Path, text: &str, mode: u32) -> Result<()> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let failed = |e: &io::Error| unwritten(path, e);
+    let made = tempfile::Builder::new().permissions(Permissions::from_mode(mode)).tempfile_in(dir);
+    let mut draft = made.map_err(|e| failed(&e))?;
+    draft.write_all(text.as_bytes()).map_err(|e| failed(&e))?;
+    draft.persist(path).map_err(|e| failed(&e.error)).map(drop)
 }

@@ -10,6 +10,7 @@ mod daemon;
 mod demo;
 mod hooks;
 mod import_from;
+mod import_prjct;
 mod init;
 mod kv;
 mod learning;

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use pensa_core::ops::issue::{Create, Ready};
 use pensa_core::ops::release::Ship;
-use pensa_core::ops::skill::Import;
+use pensa_core::ops::skill::{Import, List};
 use pensa_core::ops::work::{Current, Steps};
-use pensa_core::{Code, Error, Result, skill};
+use pensa_core::{Code, Error, Result, json, skill};
 
 use super::{context, create, pass_on, stdin};
 use crate::cli::{Capture, Next, Options, Skill, Work, WorkArgs, WorkStep};
@@ -73,8 +73,19 @@ pub(super) fn skill(options: &Options, output: Output, command: Skill) -> Result
         Skill::Set(op) => pass_on(options, output, &op),
         Skill::List(op) => pass_on(options, output, &op),
         Skill::Remove(op) => pass_on(options, output, &op),
+        Skill::Export(args) => export(options, output, &args.file),
         Skill::Import(args) => pass_on(options, output, &Import { mappings: skill::parse(&document(&args.file)?)? }),
     }
+}
+
+/// Writes the skills as a document.
+fn export(options: &Options, output: Output, file: &Path) -> Result<()> {
+    let document = json::to_document(&connect::client(options)?.call(&List {})?)?;
+    if file.as_os_str() == "-" {
+        return output.line(document.trim_end());
+    }
+    context::put(file, &document, 0o666)?;
+    output.answer(&context::Written { files: vec![file.to_owned()] })
 }
 
 /// What a file has, or standard input.

@@ -7,6 +7,7 @@ mod concurrency;
 mod config;
 mod crash;
 mod daemon;
+mod documents;
 mod equality;
 mod errors;
 mod hooks;

@@ -188,6 +188,8 @@ impl Asked {
             "sync.pending" => json!({"peer": issue, "limit": 1}),
             "sync.changes" => json!({"after": issue, "limit": 1}),
             "sync.peers" => json!({"peer": issue, "limit": 1}),
+            "import.records" => json!({"from": "prjct", "records": [{"kind": "issue", "id": issue, "title": "made",
+                "issue_type": "task", "priority": "p2", "origin": {"file": "f", "hash": "h"}}]}),
             "workspace.create" => json!({"name": format!("for {issue}")}),
             _ => json!({}),
         };

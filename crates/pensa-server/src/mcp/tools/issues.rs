@@ -17,8 +17,6 @@ use super::Told;
 /// Issues of a listing unless the caller says otherwise.
 const DEFAULT_LIMIT: u32 = 20;
 const MAX_LIMIT: u32 = 100;
-/// How many issues with a text are looked at for the other filters.
-const MAX_HITS: u32 = 500;
 
 /// Which issues are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -91,34 +89,26 @@ impl Find {
     }
 
     async fn ask<C: Calls>(&self, calls: &C, view: View, limit: u32) -> Result<Vec<Issue>> {
-        let Self { priority, issue_type, .. } = *self;
-        let (assignee, limit_of_all) = (self.assignee.clone(), Some(limit));
-        let mut found = match (view, &self.query) {
+        let Self { status, priority, issue_type, .. } = *self;
+        let (assignee, limit) = (self.assignee.clone(), Some(limit));
+        match (view, &self.query) {
             (View::All, None) => {
-                let list = issue::List { status: self.status, priority, assignee, issue_type, ..Default::default() };
-                calls.call(issue::List { limit: limit_of_all, ..list }).await?
+                let list = issue::List { status, priority, assignee, issue_type, ..Default::default() };
+                calls.call(issue::List { limit, ..list }).await
             }
-            (View::Ready, None) if self.status.is_none_or(|status| status == Status::Open) => {
-                let ready = issue::Ready { priority, assignee, issue_type, limit: limit_of_all, spec: None };
-                calls.call(ready).await?
+            (View::Ready, None) if status.is_none_or(|status| status == Status::Open) => {
+                calls.call(issue::Ready { priority, assignee, issue_type, limit, spec: None }).await
             }
-            (View::All, Some(q)) => calls.call(issue::Search { q: q.clone(), limit: Some(MAX_HITS) }).await?,
-            (View::Blocked, None) => calls.call(issue::Blocked { limit: Some(MAX_HITS) }).await?,
-            (View::Ready, None) => return Err(Error::invalid("what is ready is open").hint("use view all")),
+            (View::All, Some(q)) => {
+                let q = q.clone();
+                calls.call(issue::Search { q, status, priority, assignee, issue_type, limit }).await
+            }
+            (View::Blocked, None) => calls.call(issue::Blocked { status, priority, assignee, issue_type, limit }).await,
+            (View::Ready, None) => Err(Error::invalid("what is ready is open").hint("use view all")),
             (View::Ready | View::Blocked, Some(_)) => {
-                return Err(Error::invalid("query looks at all issues").hint("leave view out"));
+                Err(Error::invalid("query looks at all issues").hint("leave view out"))
             }
-        };
-        found.retain(|issue| self.admits(issue));
-        found.truncate(limit as usize);
-        Ok(found)
-    }
-
-    fn admits(&self, issue: &Issue) -> bool {
-        self.status.is_none_or(|status| issue.status == status)
-            && self.priority.is_none_or(|priority| issue.priority == priority)
-            && self.issue_type.is_none_or(|issue_type| issue.issue_type == issue_type)
-            && self.assignee.as_ref().is_none_or(|name| issue.assignee.as_deref().unwrap_or_default() == name)
+        }
     }
 }
 

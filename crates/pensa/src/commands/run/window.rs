@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use pensa_core::id::{IssueRef, RunRef};
 use pensa_core::ops::run::{Launch, List, Show, Update};
 use pensa_core::run::{Mux, Run, RunStatus};
-use pensa_core::{Code, Error, Result, Span};
+use pensa_core::{Code, Error, Result, Span, json};
 use serde::{Deserialize, Serialize};
 
 use super::exec::{self, Watch};
@@ -121,9 +121,9 @@ fn hand_over(run: &Run, session: &str, handover: &Handover) -> Result<()> {
     let program = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
     let (file, _) = files(run).ok_or_else(|| Error::internal(format!("{} has no log", run.id)))?;
     let failed = |e: &dyn std::fmt::Display| Error::internal(format!("cannot write {}: {e}", file.display()));
-    let bytes = serde_json::to_vec(handover).map_err(|e| failed(&e))?;
+    let document = json::to_document(handover).map_err(|e| failed(&e))?;
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
-    made.and_then(|mut made| made.write_all(&bytes)).map_err(|e| failed(&e))?;
+    made.and_then(|mut made| made.write_all(document.as_bytes())).map_err(|e| failed(&e))?;
     let program = [program.as_os_str(), "run".as_ref(), "window".as_ref(), file.as_os_str()];
     mux::open(&Window { mux: handover.mux, session, name: run.id.as_str(), program })
 }
@@ -194,9 +194,9 @@ pub(super) fn inside(options: &Options, output: Output, args: &RunWindow) -> Res
     let told = inside_or_not(options, output, args);
     if let Err(error) = &told {
         // Whoever opened the window waits for it; else the file is gone, and none is left behind.
-        let line = serde_json::to_vec(error).unwrap_or_default();
+        let document = json::to_document(error).unwrap_or_default();
         let kept = OpenOptions::new().write(true).truncate(true).open(&args.file);
-        let told = kept.and_then(|mut file| file.write_all(&line));
+        let told = kept.and_then(|mut file| file.write_all(document.as_bytes()));
         let _ = told.and_then(|()| fs::rename(&args.file, args.file.with_extension("failed")));
     }
     let ended = told?;

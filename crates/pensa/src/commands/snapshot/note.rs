@@ -87,8 +87,8 @@ impl Note {
     }
 
     fn write(&mut self, about: &About) -> io::Result<()> {
-        let line = json::to_line(about).map_err(io::Error::other)?;
-        self.file.write_all(line.as_bytes())?;
+        let document = json::to_document(about).map_err(io::Error::other)?;
+        self.file.write_all(document.as_bytes())?;
         self.file.sync_all()?;
         // Programs that are started from here on keep the lock, should they outlive us.
         Ok(rustix::io::fcntl_setfd(&self.file, FdFlags::empty())?)
@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn a_note_that_was_cut_short_says_nothing() {
         let dir = tempfile::tempdir().expect("a directory");
-        let whole = json::to_line(&about()).expect("JSON");
-        for end in 0..whole.len() {
+        let whole = json::to_document(&about()).expect("JSON");
+        for end in 0..whole.trim_end().len() {
             fs::write(dir.path().join(".note.snap-1a2b3c4d"), &whole[..end]).expect("written");
             assert_eq!(Note::left_behind(dir.path()).remove(0).about(), None, "cut at {end}");
         }

@@ -1,23 +1,24 @@
-//! Reading the files of an agent: only plain ones, and never more than could be one.
+//! Reading the files of other tools: only plain ones, and never more than could be one.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use pensa_core::Timestamp;
 use serde_json::{Map, Value};
 
 /// Largest descriptor or state that is read. A state holds a copy of the context.
 const LARGEST: u64 = 256 << 20;
 
-pub(super) enum Content {
+pub(crate) enum Content {
     Object(Map<String, Value>),
     Missing,
     /// With why.
     Corrupt(String),
 }
 
-/// Opens a file of an agent, if it is there. A link could lead anywhere, a pipe would never end.
-pub(super) fn open(path: &Path) -> Result<Option<File>, String> {
+/// Opens a file, if it is there. A link could lead anywhere, a pipe would never end.
+pub(crate) fn open(path: &Path) -> Result<Option<File>, String> {
     let name = path.file_name().unwrap_or_default().display();
     let failed = |error: io::Error| format!("can not read {name}: {error}");
     match fs::symlink_metadata(path) {
@@ -30,7 +31,7 @@ pub(super) fn open(path: &Path) -> Result<Option<File>, String> {
 }
 
 /// A file that holds one object.
-pub(super) fn read(path: &Path) -> Result<Content, String> {
+pub(crate) fn read(path: &Path) -> Result<Content, String> {
     let Some(file) = open(path)? else {
         return Ok(Content::Missing);
     };
@@ -48,13 +49,13 @@ pub(super) fn read(path: &Path) -> Result<Content, String> {
 }
 
 /// Without the byte order mark that some editors put first.
-pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
+pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 /// JSON as JavaScript writes it: text that was cut in the middle of a character has half of it left, which is no text
 /// anywhere else. The half becomes U+FFFD; everything else is as in the file.
-pub(super) fn object(bytes: &[u8]) -> serde_json::Result<Value> {
+pub(crate) fn object(bytes: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(bytes).or_else(|error| {
         let Some(mended) = without_halves(bytes) else {
             return Err(error);
@@ -86,6 +87,18 @@ fn surrogate(bytes: &[u8]) -> Option<u32> {
     let digits = bytes.strip_prefix(b"\\u")?.get(..4).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
     let code = u32::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
     (0xd800..0xe000).contains(&code).then_some(code)
+}
+
+/// A time as the files have it, in milliseconds, or as text.
+pub(crate) fn time(value: &Value) -> Option<Timestamp> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        Value::Number(number) => {
+            let fraction = || number.as_f64().filter(|millis| millis.abs() < 1e15).map(|millis| millis as i64);
+            Timestamp::from_millis(number.as_i64().or_else(fraction)?).ok()
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]

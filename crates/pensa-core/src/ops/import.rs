@@ -1,0 +1,234 @@
+//! Taking in what another tool kept: records of every kind at once, each told as new, as known, or why it was left out.
+//!
+//! What the files of that tool look like is left to whoever reads them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::id::{IssueId, ReleaseId};
+use crate::issue::{IssueType, Priority, words};
+use crate::learning::{Impact, Kind, Worth};
+use crate::op::{Access, Op, Route};
+use crate::session::Object;
+use crate::time::Timestamp;
+use crate::work::{Step, WorkKind, WorkStatus};
+
+words! {
+    /// Another tool. Under its name stands in the records what has no place of its own.
+    Source "source" {
+        Prjct "prjct",
+    }
+}
+
+/// Take in records that another tool kept; what is here already stays as it is
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Records {
+    /// Which tool
+    pub from: Source,
+    /// What it kept; issues come before what names them
+    pub records: Vec<Given>,
+    /// Keep secrets as they are
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_redact: bool,
+}
+
+impl Op for Records {
+    type Output = Vec<Told>;
+    const NAME: &'static str = "import.records";
+    const ROUTE: Route = Route::post("/import/records");
+    const ACCESS: Access = Access::Write;
+}
+
+/// One record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Given {
+    Issue(Box<GivenIssue>),
+    Release(GivenRelease),
+    Learning(GivenLearning),
+    Event(GivenEvent),
+    Skills(GivenSkills),
+    Document(GivenDocument),
+}
+
+/// Where a record comes from, and what of it has no place.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The file, by its path in the directory of the tool
+    pub file: String,
+    /// Tells whether the record has changed since it was taken in
+    pub hash: String,
+    /// Fields that have no place
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub fields: Object,
+    /// Other records with the same id
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Object>,
+}
+
+impl Origin {
+    /// Whether something stands here that has no other place.
+    pub fn holds_more(&self) -> bool {
+        !self.fields.is_empty() || !self.also.is_empty()
+    }
+}
+
+/// Something to do, being done, or done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GivenIssue {
+    pub id: IssueId,
+    pub title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    pub issue_type: IssueType,
+    pub priority: Priority,
+    /// Whether it is over; work that is done closes its issue by itself
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub close_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_at: Option<Timestamp>,
+    /// What was done about it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<GivenWork>,
+    pub origin: Origin,
+}
+
+/// Work on an issue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GivenWork {
+    pub kind: WorkKind,
+    pub status: WorkStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+}
+
+/// Something that was shipped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GivenRelease {
+    pub id: ReleaseId,
+    pub name: String,
+    pub version: String,
+    /// What it is for its users
+    #[serde(rename = "release_kind")]
+    pub kind: WorkKind,
+    /// What was done in it, as far as it is here
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<IssueId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shipped_at: Option<Timestamp>,
+    pub origin: Origin,
+}
+
+/// One text that somebody found out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GivenLearning {
+    #[serde(rename = "learning_kind")]
+    pub kind: Kind,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    #[serde(default)]
+    pub impact: Impact,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Worth>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linear_id: Option<String>,
+    /// The task it came from, by the id that the other tool gave it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    pub origin: Origin,
+}
+
+/// Something that happened to work on an issue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GivenEvent {
+    pub issue_id: IssueId,
+    /// How many of the same came before it
+    #[serde(default)]
+    pub again: u32,
+    /// As the other tool wrote it
+    pub data: Object,
+}
+
+/// The skills that an agent's file calls for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GivenSkills {
+    pub name: String,
+    pub skills: Vec<String>,
+}
+
+/// A document that is kept as it is, in kv.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GivenDocument {
+    pub scope: String,
+    pub key: String,
+    pub text: String,
+}
+
+words! {
+    /// What became of a record.
+    Outcome "outcome" {
+        /// It is new here
+        Imported "imported",
+        /// A document that was here with another text has this one now
+        Updated "updated",
+        /// It was taken in before
+        Here "here",
+        /// It was taken in before, and its file says something else now
+        Changed "changed",
+        /// Something else has its id
+        Clash "clash",
+        /// It was taken in before and deleted here
+        Deleted "deleted",
+        /// It can't be kept
+        Refused "refused",
+    }
+}
+
+/// What became of a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Told {
+    pub outcome: Outcome,
+    /// The id under which it is here
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What there is to say about it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How many secrets were replaced
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redactions: i64,
+}
+
+fn is_zero(count: &i64) -> bool {
+    *count == 0
+}
