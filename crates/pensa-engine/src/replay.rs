@@ -3,6 +3,7 @@
 //! Where the lines come from is the journal's job; which of them are missing is for the callers to say.
 
 mod agents;
+mod records;
 mod runs;
 mod work;
 
@@ -149,6 +150,7 @@ impl<'t, 'c> Replay<'t, 'c> {
             }
             "agent" | "agent_deleted" | "session" | "session_ended" | "entry" => agents::apply(tx, kind, value),
             "work" | "release" | "release_deleted" | "skills" => work::apply(tx, kind, value),
+            "record" | "record_deleted" | "record_index" => records::apply(tx, kind, value),
             other => runs::apply(tx, other, value),
         }
     }

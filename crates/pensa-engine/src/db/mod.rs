@@ -322,6 +322,14 @@ impl Tx<'_> {
         Ok(number)
     }
 
+    /// The number that the next event will be given.
+    pub(crate) fn next_event(&self) -> Result<i64> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.next_event(),
+            Driver::Postgres(tx) => Ok(tx.next_event()),
+        }
+    }
+
     /// Prepares for many rows in any order: foreign keys need to hold only at the commit.
     pub(crate) fn expect_many_rows(&self) -> Result<()> {
         match &self.driver {

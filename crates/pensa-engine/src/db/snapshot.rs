@@ -184,7 +184,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
 }
 
 /// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
-const COMPARED: [(&str, &str, &str); 22] = [
+const COMPARED: [(&str, &str, &str); 25] = [
     ("issues", "id", "id"),
     ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
     ("comments", "id", "issue_id"),
@@ -207,6 +207,9 @@ const COMPARED: [(&str, &str, &str); 22] = [
     ("skills", "name", "NULL"),
     ("learnings", "id", "NULL"),
     ("learning_keys", "learning_key || ' ' || learning_id", "NULL"),
+    ("records", "collection || ' ' || id", "NULL"),
+    ("record_indexes", "CAST(id AS TEXT)", "NULL"),
+    ("record_keys", "index_id || ' ' || record_id", "NULL"),
 ];
 
 /// A record that is not what it should be.

@@ -481,9 +481,13 @@ impl Transaction<'_> {
         Ok(Statement { statement, path: self.path })
     }
 
+    pub(crate) fn next_event(&self) -> Result<i64> {
+        Ok(last_number(self.connection).map_err(|e| self.failed(e))? + 1)
+    }
+
     pub(crate) fn append_event(&self, event: &NewEvent<'_>, op: Option<i64>) -> Result<i64> {
         // The first event of an operation names itself, by the number that it is about to be given.
-        let number = last_number(self.connection).map_err(|e| self.failed(e))? + 1;
+        let number = self.next_event()?;
         let columns = [
             ("id", Param::from(number)),
             ("subject_kind", event.subject_kind.into()),

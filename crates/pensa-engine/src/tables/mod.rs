@@ -16,6 +16,7 @@ pub(crate) mod kv;
 pub(crate) mod learnings;
 pub(crate) mod operations;
 pub(crate) mod projects;
+pub(crate) mod records;
 pub(crate) mod releases;
 pub(crate) mod repos;
 pub(crate) mod row;
