@@ -20,6 +20,7 @@ pub mod learning;
 pub mod op;
 pub mod ops;
 pub mod project;
+pub mod record;
 pub mod release;
 pub mod repo;
 pub mod run;

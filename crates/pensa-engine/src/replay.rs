@@ -4,6 +4,7 @@
 
 mod agents;
 mod peers;
+mod records;
 mod runs;
 mod work;
 
@@ -153,6 +154,7 @@ impl<'t, 'c> Replay<'t, 'c> {
                 peers::apply(tx, kind, value)
             }
             "work" | "release" | "release_deleted" | "skills" => work::apply(tx, kind, value),
+            "record" | "record_deleted" | "record_index" => records::apply(tx, kind, value),
             other => runs::apply(tx, other, value),
         }
     }

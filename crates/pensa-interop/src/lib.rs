@@ -5,3 +5,4 @@
 pub mod daycare;
 mod files;
 pub mod prjct;
+pub mod taskstore;

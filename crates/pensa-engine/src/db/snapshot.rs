@@ -155,11 +155,14 @@ pub(super) fn replace_all(tx: &Transaction<'_>, file: &Path, last: i64) -> Resul
     for table in tables.iter().filter(|name| !name.starts_with("sqlite_") && !LEFT_ALONE.contains(&name.as_str())) {
         copy_table(&source, tx.connection(), table).map_err(tell)?;
     }
+    skip_events(tx.connection(), last).map_err(tell)
+}
+
+/// Has no event get a number up to `last`.
+pub(super) fn skip_events(connection: &Connection, last: i64) -> rusqlite::Result<()> {
     let raise = "UPDATE sqlite_sequence SET seq = MAX(seq, ?1) WHERE name = 'events'";
-    let known = tx.connection().execute(raise, [last]).map_err(tell)?;
-    if known == 0 {
-        let start = "INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?1)";
-        tx.connection().execute(start, [last]).map_err(tell)?;
+    if connection.execute(raise, [last])? == 0 {
+        connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?1)", [last])?;
     }
     Ok(())
 }
@@ -184,7 +187,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
 }
 
 /// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
-const COMPARED: [(&str, &str, &str); 24] = [
+const COMPARED: [(&str, &str, &str); 27] = [
     ("issues", "id", "id"),
     ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
     ("comments", "id", "issue_id"),
@@ -209,6 +212,9 @@ const COMPARED: [(&str, &str, &str); 24] = [
     ("learning_keys", "learning_key || ' ' || learning_id", "NULL"),
     ("sync_peers", "peer", "NULL"),
     ("sync_bases", "peer || ' ' || collection || ' ' || record_id", "NULL"),
+    ("records", "collection || ' ' || id", "NULL"),
+    ("record_indexes", "CAST(id AS TEXT)", "NULL"),
+    ("record_keys", "index_id || ' ' || record_id", "NULL"),
 ];
 
 /// A record that is not what it should be.

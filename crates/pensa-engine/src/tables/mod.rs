@@ -17,6 +17,7 @@ pub(crate) mod learnings;
 pub(crate) mod operations;
 pub(crate) mod peers;
 pub(crate) mod projects;
+pub(crate) mod records;
 pub(crate) mod releases;
 pub(crate) mod repos;
 pub(crate) mod row;

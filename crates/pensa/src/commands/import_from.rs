@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::import_prjct;
+use super::import_records;
 use crate::cli::{FromDaycare, ImportFrom, Options};
 use crate::connect;
 use crate::output::Output;
@@ -38,6 +39,7 @@ pub(super) fn run(options: &Options, output: Output, command: &ImportFrom) -> Re
     let args = match command {
         ImportFrom::Daycare(args) => args,
         ImportFrom::Prjct(args) => return import_prjct::run(options, output, args),
+        ImportFrom::Taskstore(args) => return import_records::run(options, output, args),
     };
     let mut notes = Vec::new();
     let report = watched(output, || from_daycare(&connect::client_for_agents(options)?, args, &mut notes))?;

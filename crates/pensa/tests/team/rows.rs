@@ -40,6 +40,8 @@ impl Two {
             http.post("/learnings", &json!({"text": "found out"})).ok();
             let line = http.get("/sync/changes").ok()["entries"][0].clone();
             http.post("/sync/take", &json!({"entries": [line], "peer": {"store_id": "elsewhere", "turn": 0}})).ok();
+            http.post("/records/c/indexes", &json!({"fields": ["f"]})).ok();
+            http.post("/records/c", &json!({"id": "r", "data": {"f": 1}})).ok();
             let key = http.ask("POST", "/issues").header("Idempotency-Key", "k");
             let three = text(&key.body(&json!({"title": "three", "issue_type": "task"})).reply().ok()["id"]);
             http.ask("DELETE", &format!("/issues/{three}?force=true")).reply().ok();

@@ -314,8 +314,12 @@ impl<'c> Transaction<'c> {
         }
     }
 
+    pub(crate) fn next_event(&self) -> i64 {
+        self.last_event.get() + 1
+    }
+
     pub(crate) fn append_event(&self, event: &NewEvent<'_>, op: Option<i64>) -> Result<i64> {
-        let number = self.last_event.get() + 1;
+        let number = self.next_event();
         self.add_rows(
             "INSERT INTO events
                  (id, subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at, op)",

@@ -1,0 +1,191 @@
+//! The record: a JSON document in a named collection, typed by whoever keeps it there; its names and limits.
+//!
+//! Which records a question means is left to `filter`, in which order they come to `order`.
+
+pub mod filter;
+pub mod line;
+pub mod order;
+pub mod value;
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::session::object::{self, Object};
+use crate::time::Timestamp;
+
+pub use filter::{Filter, Test};
+pub use order::{Cursor, Order};
+
+/// Largest document, in bytes of JSON text.
+pub const DATA_BYTES: usize = 1 << 20;
+/// Longest id, in bytes.
+pub const ID_BYTES: usize = 200;
+/// Longest name of a collection.
+const COLLECTION_BYTES: usize = 64;
+/// Longest name of a field, in bytes.
+const FIELD_BYTES: usize = 200;
+/// Most fields of one collection that have an index.
+pub const MAX_INDEXES: usize = 16;
+/// The member of a document in which the files of records keep what is not of the document.
+pub const RESERVED: &str = "_pensa";
+
+/// A document and where it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Record {
+    pub collection: String,
+    pub id: String,
+    /// Changes with every change of the record, and never comes back: not even for another record of the same id
+    pub rev: i64,
+    pub updated_at: Timestamp,
+    pub data: Object,
+}
+
+impl Record {
+    /// The value of a field: a member of the document, or with dots in its name a member of a member. Every record has
+    /// an `id` and an `updated_at`, also where the document has none.
+    pub fn field(&self, name: &str) -> Option<Cow<'_, Value>> {
+        match name {
+            "id" => Some(Cow::Owned(Value::from(self.id.as_str()))),
+            "updated_at" => match self.data.get(name) {
+                Some(value) => Some(Cow::Borrowed(value)),
+                None => Some(Cow::Owned(Value::from(self.updated_at.to_string()))),
+            },
+            name => member(&self.data, name).map(Cow::Borrowed),
+        }
+    }
+
+    /// The key by which it is sorted by a field.
+    pub fn key(&self, field: &str) -> String {
+        value::key(self.field(field).as_deref())
+    }
+}
+
+/// A member by its name; if there is none, by the names between dots.
+fn member<'a>(object: &'a Object, name: &str) -> Option<&'a Value> {
+    if let Some(value) = object.get(name) {
+        return Some(value);
+    }
+    let (first, rest) = name.split_once('.')?;
+    member(object.get(first)?.as_object()?, rest)
+}
+
+/// Refuses what is no name of a collection.
+pub fn check_collection(name: &str) -> Result<()> {
+    let starts_well = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    if starts_well && name.len() <= COLLECTION_BYTES && name.bytes().all(plain) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(COLLECTION_BYTES).collect();
+    Err(Error::invalid(format!("not a collection: {shown:?}"))
+        .hint(format!("a word of a-z, 0-9, - and _ that begins with a letter, of at most {COLLECTION_BYTES}")))
+}
+
+/// Refuses what is no id of a record.
+pub fn check_id(id: &str) -> Result<()> {
+    if !id.is_empty() && id.len() <= ID_BYTES && !id.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let shown: String = id.chars().take(40).collect();
+    Err(Error::invalid(format!("not an id of a record: {shown:?}"))
+        .hint(format!("ids are texts of 1 to {ID_BYTES} bytes without control characters")))
+}
+
+/// Refuses what is no name of a field.
+pub fn check_field(field: &str) -> Result<()> {
+    if !field.is_empty() && field.len() <= FIELD_BYTES && !field.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let shown: String = field.chars().take(40).collect();
+    Err(Error::invalid(format!("not a name of a field: {shown:?}")))
+}
+
+/// Refuses a document that is too large or too deep, and one that says it is another record than `id`.
+pub fn check_data(id: &str, data: &Object) -> Result<()> {
+    object::check("the record", data, DATA_BYTES)?;
+    if data.contains_key(RESERVED) {
+        return Err(Error::invalid(format!("no document has a member called {RESERVED}"))
+            .hint("give it another name; this one is kept for Pensa's own notes"));
+    }
+    match data.get("id") {
+        None => Ok(()),
+        Some(Value::String(own)) if own == id => Ok(()),
+        Some(_) => Err(Error::invalid(format!("the document of record {id} has another id"))
+            .hint("leave out one of them, or make them the same")),
+    }
+}
+
+/// The id that a document gives itself.
+pub fn own_id(data: &Object) -> Result<Option<String>> {
+    match data.get("id") {
+        None => Ok(None),
+        Some(Value::String(id)) => check_id(id).map(|()| Some(id.clone())),
+        Some(_) => Err(Error::invalid("the id of a record is a text")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn record(data: Value) -> Record {
+        let Value::Object(data) = data else { panic!("an object") };
+        let updated_at = "2026-02-27T14:30:00.000Z".parse().expect("a time");
+        Record { collection: "loops".into(), id: "lp-1".into(), rev: 1, updated_at, data }
+    }
+
+    #[test]
+    fn a_field_is_a_member_or_a_member_of_a_member() {
+        let record = record(json!({"a": {"b": {"c": 1}, "b.c": 2}, "a.b": 3, "n": null}));
+        assert_eq!(record.field("a.b").as_deref(), Some(&json!(3)), "the whole name comes first");
+        assert_eq!(record.field("a.b.c").as_deref(), Some(&json!(2)));
+        assert_eq!(record.field("n").as_deref(), Some(&Value::Null));
+        for missing in ["x", "a.x", "a.b.c.d", ".", "", "a."] {
+            assert_eq!(record.field(missing), None, "{missing}");
+        }
+        assert_eq!(record.field("id").as_deref(), Some(&json!("lp-1")));
+        assert_eq!(record.field("updated_at").as_deref(), Some(&json!("2026-02-27T14:30:00.000Z")));
+    }
+
+    #[test]
+    fn a_document_has_the_time_that_it_says() {
+        assert_eq!(record(json!({"updated_at": 5})).field("updated_at").as_deref(), Some(&json!(5)));
+    }
+
+    #[test]
+    fn names_and_ids_are_bounded_and_harmless() {
+        for good in ["loops", "tool_jobs", "a-1", &"a".repeat(64)] {
+            assert!(check_collection(good).is_ok(), "{good}");
+        }
+        for bad in ["", "Loops", "1a", "a/b", "..", "a b", "ä", "_indexes", "a\n", &"a".repeat(65)] {
+            assert!(check_collection(bad).is_err(), "{bad:?}");
+        }
+        for good in ["lp-1", "a b/c", "é", " ", &"x".repeat(200)] {
+            assert!(check_id(good).is_ok(), "{good}");
+        }
+        for bad in ["", "a\nb", "\u{1b}[2J", "\0", &"x".repeat(201)] {
+            assert!(check_id(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_document_is_bounded_and_agrees_with_its_id() {
+        let check = |data: Value| match data {
+            Value::Object(data) => check_data("a", &data),
+            _ => panic!("an object"),
+        };
+        assert!(check(json!({})).is_ok() && check(json!({"id": "a"})).is_ok());
+        assert!(check(json!({"id": "b"})).is_err() && check(json!({"id": 1})).is_err());
+        assert!(check(json!({"_pensa": {}})).is_err());
+        let large = json!({"text": "x".repeat(DATA_BYTES)});
+        assert_eq!(check(large).expect_err("large").code, crate::Code::TooLarge);
+        let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
+        assert!(check(json!({"deep": deep})).is_err());
+    }
+}

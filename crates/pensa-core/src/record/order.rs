@@ -1,0 +1,182 @@
+//! In which order records come, and from where a listing goes on.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Record, check_field};
+use crate::error::{Error, Result};
+
+/// By which field records are sorted. Those with the same value come by their ids, in the same direction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(inline, with = "String")]
+pub struct Order {
+    pub field: String,
+    pub descending: bool,
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self::by("id")
+    }
+}
+
+impl Order {
+    /// From the smallest value to the largest.
+    pub fn by(field: impl Into<String>) -> Self {
+        Self { field: field.into(), descending: false }
+    }
+
+    /// The other way round.
+    #[must_use]
+    pub fn descending(self) -> Self {
+        Self { descending: true, ..self }
+    }
+
+    /// Whether ids alone decide.
+    pub fn is_by_id(&self) -> bool {
+        self.field == "id"
+    }
+
+    /// Where a record stands: its key and its id.
+    pub fn place(&self, record: &Record) -> (String, String) {
+        (record.key(&self.field), record.id.clone())
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.field)?;
+        if self.descending { f.write_str(" desc") } else { Ok(()) }
+    }
+}
+
+impl From<Order> for String {
+    fn from(order: Order) -> Self {
+        order.to_string()
+    }
+}
+
+impl TryFrom<String> for Order {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl FromStr for Order {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let text = text.trim();
+        let order = if let Some(field) = text.strip_suffix(" desc") {
+            Self::by(field.trim_end()).descending()
+        } else {
+            Self::by(text.strip_suffix(" asc").unwrap_or(text).trim_end())
+        };
+        check_field(&order.field)?;
+        Ok(order)
+    }
+}
+
+/// Where a listing stopped, so that another can go on there: opaque to whoever carries it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(inline, with = "String")]
+pub struct Cursor {
+    /// The order that it belongs to.
+    order: String,
+    pub key: String,
+    pub id: String,
+}
+
+/// Longest text of a cursor.
+const CURSOR_BYTES: usize = 8 << 10;
+
+impl Cursor {
+    pub fn after(order: &Order, key: String, id: String) -> Self {
+        Self { order: order.to_string(), key, id }
+    }
+
+    /// Refuses one that comes from a listing in another order.
+    pub fn check(&self, order: &Order) -> Result<()> {
+        if self.order == order.to_string() {
+            return Ok(());
+        }
+        Err(Error::invalid("the cursor is of a listing in another order").hint("ask with the same order as before"))
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = serde_json::to_string(&(&self.order, &self.key, &self.id)).map_err(|_| fmt::Error)?;
+        parts.bytes().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl From<Cursor> for String {
+    fn from(cursor: Cursor) -> Self {
+        cursor.to_string()
+    }
+}
+
+impl TryFrom<String> for Cursor {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let read = || {
+            let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+            let pair = |pair: &[u8]| match pair {
+                [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+                _ => None,
+            };
+            let bytes: Vec<u8> = text.as_bytes().chunks(2).map(pair).collect::<Option<_>>()?;
+            let (order, key, id) = serde_json::from_slice(&bytes).ok()?;
+            Some(Self { order, key, id })
+        };
+        let bad = || Error::invalid("not a cursor").hint("take the one that the listing before has given");
+        if text.len() > CURSOR_BYTES {
+            return Err(bad());
+        }
+        // No key and no id has one, and not every database takes it.
+        read().filter(|cursor| !cursor.key.contains('\0') && !cursor.id.contains('\0')).ok_or_else(bad)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_written_as_it_is_read() {
+        for (text, field, descending) in
+            [("a", "a", false), ("a desc", "a", true), (" a.b  asc ", "a.b", false), ("desc", "desc", false)]
+        {
+            let order: Order = text.parse().expect(text);
+            assert_eq!((order.field.as_str(), order.descending), (field, descending), "{text}");
+            assert_eq!(order.to_string().parse::<Order>().expect("again"), order);
+        }
+        for bad in ["", " ", "a\nb", &"x".repeat(300)] {
+            assert!(bad.parse::<Order>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_comes_back_and_belongs_to_its_order() {
+        let order = Order::by("status").descending();
+        let cursor = Cursor::after(&order, "4\u{1}\u{1}é".into(), "lp-1".into());
+        assert_eq!(cursor.to_string().parse::<Cursor>().expect("a cursor"), cursor);
+        assert!(cursor.check(&order).is_ok() && cursor.check(&Order::default()).is_err());
+        for bad in ["", "0", "zz", "5b5d", "é", "5b22", &"00".repeat(9000)] {
+            assert!(bad.parse::<Cursor>().is_err(), "{bad:?}");
+        }
+    }
+}

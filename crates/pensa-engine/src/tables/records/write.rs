@@ -1,0 +1,253 @@
+//! Changes of records: put, deleted, and done again from the journal, with the keys of every index of the collection.
+
+use std::collections::{HashMap, HashSet};
+
+use pensa_core::record::{self, Record, line};
+use pensa_core::session::object::Object;
+use pensa_core::{Code, Error, Result, Timestamp, event, json};
+use serde_json::{Map, Value};
+
+use super::{COLUMNS, Collection, Declared, Query, read};
+use crate::db::{Param, Tx, params};
+
+/// How many records are asked for at once to see whether they are there.
+const LOOKED_UP_AT_ONCE: usize = 200;
+/// Longest JSON of a value that an event tells; of longer ones it tells how long they are.
+const TOLD_BYTES: usize = 500;
+/// Most fields whose change an event tells.
+const TOLD_FIELDS: usize = 32;
+
+/// What a record is to be.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    pub(crate) id: String,
+    pub(crate) data: Object,
+    pub(crate) updated_at: Timestamp,
+}
+
+/// What must be there before a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expect {
+    /// Whatever there is.
+    Any,
+    Absent,
+    Present,
+    Rev(i64),
+}
+
+impl Expect {
+    fn check(self, collection: &str, id: &str, old: Option<&Record>) -> Result<()> {
+        let conflict = |what: String| Error::new(Code::Conflict, what).hint("look at it again, then decide");
+        match (self, old) {
+            (Expect::Any, _) | (Expect::Absent, None) | (Expect::Present, Some(_)) => Ok(()),
+            (Expect::Rev(rev), Some(old)) if old.rev == rev => Ok(()),
+            (Expect::Absent, Some(old)) => {
+                Err(conflict(format!("record {id} in {collection} is there already, with revision {}", old.rev)))
+            }
+            (Expect::Rev(rev), Some(old)) => {
+                Err(conflict(format!("record {id} in {collection} has revision {}, not {rev}", old.rev)))
+            }
+            (Expect::Rev(_), None) => Err(conflict(format!("record {id} in {collection} is gone"))),
+            (Expect::Present, None) => Err(Error::not_found("record", format!("{id} in {collection}"))),
+        }
+    }
+}
+
+/// A record that was put.
+#[derive(Debug)]
+pub(crate) struct Put {
+    pub(crate) old: Option<Record>,
+    pub(crate) new: Record,
+}
+
+impl Put {
+    /// Whether anything is not as it was.
+    pub(crate) fn is_change(&self) -> bool {
+        self.old.as_ref().is_none_or(|old| old.rev != self.new.rev)
+    }
+
+    /// What changed, for an event.
+    pub(crate) fn detail(&self) -> Map<String, Value> {
+        detail(self.old.as_ref(), Some(&self.new))
+    }
+}
+
+/// What is different between two states of a record: its revision, and each field that has another value. Large values
+/// are told by their size, for the log is read again and again.
+pub(crate) fn detail(old: Option<&Record>, new: Option<&Record>) -> Map<String, Value> {
+    let rev = |record: Option<&Record>| record.map(|record| record.rev);
+    let mut detail = Map::new();
+    detail.insert("rev".into(), event::change(rev(old), rev(new)));
+    let empty = Object::new();
+    let (was, is) = (old.map_or(&empty, |old| &old.data), new.map_or(&empty, |new| &new.data));
+    let names = was.keys().chain(is.keys().filter(|name| !was.contains_key(*name)));
+    let changed: Vec<&String> = names.filter(|name| was.get(*name) != is.get(*name)).collect();
+    let mut fields = Map::new();
+    for name in changed.iter().take(TOLD_FIELDS) {
+        fields.insert(told_name(name), event::change(told(was.get(*name)), told(is.get(*name))));
+    }
+    if changed.len() > TOLD_FIELDS {
+        detail.insert("more_fields".into(), Value::from(changed.len() - TOLD_FIELDS));
+    }
+    detail.insert("data".into(), Value::Object(fields));
+    detail
+}
+
+fn told_name(name: &str) -> String {
+    name.chars().take(record::ID_BYTES).collect()
+}
+
+fn told(value: Option<&Value>) -> Value {
+    let Some(value) = value else { return Value::Null };
+    let bytes = json::to_line(value).map_or(0, |line| line.len());
+    if bytes <= TOLD_BYTES { value.clone() } else { Map::from_iter([("bytes".to_owned(), Value::from(bytes))]).into() }
+}
+
+impl Collection {
+    /// Puts one record in its place, or adds it.
+    pub(crate) fn put(&self, tx: &Tx<'_>, draft: Draft, expect: Expect) -> Result<Put> {
+        let old = self.get(tx, &draft.id)?;
+        self.put_over(tx, old, draft, expect)
+    }
+
+    /// Puts many, in order; if one is refused, `told` says of its number which it was.
+    pub(crate) fn put_many(
+        &self,
+        tx: &Tx<'_>,
+        drafts: Vec<(Draft, Expect)>,
+        told: impl Fn(usize, Error) -> Error,
+    ) -> Result<Vec<Put>> {
+        let mut puts = Vec::with_capacity(drafts.len());
+        let mut drafts = drafts.into_iter();
+        loop {
+            let some: Vec<(Draft, Expect)> = drafts.by_ref().take(LOOKED_UP_AT_ONCE).collect();
+            if some.is_empty() {
+                return Ok(puts);
+            }
+            let mut known = self.by_ids(tx, some.iter().map(|(draft, _)| draft.id.as_str()))?;
+            let mut touched: HashSet<String> = HashSet::new();
+            for (draft, expect) in some {
+                let is_first = touched.insert(draft.id.clone());
+                let old = if is_first { known.remove(&draft.id) } else { self.get(tx, &draft.id)? };
+                puts.push(self.put_over(tx, old, draft, expect).map_err(|e| told(puts.len(), e))?);
+            }
+        }
+    }
+
+    fn by_ids<'i>(&self, tx: &Tx<'_>, ids: impl Iterator<Item = &'i str>) -> Result<HashMap<String, Record>> {
+        let ids: Vec<&str> = ids.collect();
+        let places: Vec<String> = (0..ids.len()).map(|at| format!("?{}", at + 2)).collect();
+        let sql =
+            format!("SELECT {COLUMNS} FROM records r WHERE r.collection = ?1 AND r.id IN ({})", places.join(", "));
+        let values: Vec<Param<'_>> =
+            std::iter::once(self.name.as_str()).chain(ids.iter().copied()).map(Param::from).collect();
+        Ok(tx.query(&sql, &values, read)?.into_iter().map(|record| (record.id.clone(), record)).collect())
+    }
+
+    fn put_over(&self, tx: &Tx<'_>, old: Option<Record>, draft: Draft, expect: Expect) -> Result<Put> {
+        let Draft { id, data, updated_at } = draft;
+        record::check_id(&id)?;
+        record::check_data(&id, &data)?;
+        expect.check(&self.name, &id, old.as_ref())?;
+        if let Some(old) = &old
+            && old.data == data
+        {
+            return Ok(Put { new: old.clone(), old: Some(old.clone()) });
+        }
+        // Numbers of events are never given out twice, so no record ever has a revision that it, or another of the same
+        // id, had before.
+        let rev = old.as_ref().map_or(0, |old| old.rev + 1).max(tx.next_event()?);
+        let new = Record { collection: self.name.clone(), id, rev, updated_at, data };
+        tx.journal("record", &new)?;
+        tx.write_through(&self.name, || line::of_record(&new))?;
+        self.write(tx, old.as_ref(), &new)?;
+        Ok(Put { old, new })
+    }
+
+    fn write(&self, tx: &Tx<'_>, old: Option<&Record>, new: &Record) -> Result<()> {
+        let values = params![&new.collection, &new.id, new.rev, new.updated_at, json::to_line(&new.data)?];
+        let Some(old) = old else {
+            let insert = "INSERT INTO records (collection, id, rev, updated_at, data) VALUES (?1, ?2, ?3, ?4, ?5)";
+            tx.add_rows(insert, values)?;
+            return add_keys(tx, &self.indexes.iter().collect::<Vec<_>>(), new);
+        };
+        tx.send("UPDATE records SET rev = ?3, updated_at = ?4, data = ?5 WHERE collection = ?1 AND id = ?2", values)?;
+        let moved = |index: &&Declared| old.key(&index.field) != new.key(&index.field);
+        let moved: Vec<&Declared> = self.indexes.iter().filter(moved).collect();
+        remove_keys(tx, &moved, old)?;
+        add_keys(tx, &moved, new)
+    }
+
+    /// Deletes a record, and gives back what it was.
+    pub(crate) fn delete(&self, tx: &Tx<'_>, id: &str, expect: Expect, at: Timestamp) -> Result<Record> {
+        let old = self.find(tx, id)?;
+        expect.check(&self.name, id, Some(&old))?;
+        self.end(tx, &old, at)?;
+        Ok(old)
+    }
+
+    /// Deletes all that a question means, in its order, and gives back what they were without their documents.
+    pub(crate) fn delete_where(&self, tx: &Tx<'_>, query: &Query, at: Timestamp) -> Result<Vec<Record>> {
+        let mut deleted = Vec::new();
+        let mut rest = query.clone();
+        loop {
+            let found = self.select(tx, &rest)?;
+            for record in found.records {
+                self.end(tx, &record, at)?;
+                deleted.push(Record { data: Object::new(), ..record });
+            }
+            let wanted = query.limit.map(|limit| limit.saturating_sub(deleted.len()));
+            match found.next {
+                Some(next) if wanted != Some(0) => (rest.after, rest.limit) = (Some(next), wanted),
+                _ => return Ok(deleted),
+            }
+        }
+    }
+
+    fn end(&self, tx: &Tx<'_>, old: &Record, at: Timestamp) -> Result<()> {
+        let rev = tx.next_event()?.max(old.rev);
+        tx.write_through(&self.name, || line::of_deleted(&old.id, rev, at))?;
+        self.remove(tx, old)
+    }
+
+    fn remove(&self, tx: &Tx<'_>, old: &Record) -> Result<()> {
+        tx.journal("record_deleted", &(&old.collection, &old.id, old.rev))?;
+        remove_keys(tx, &self.indexes.iter().collect::<Vec<_>>(), old)?;
+        tx.send("DELETE FROM records WHERE collection = ?1 AND id = ?2", params![&old.collection, &old.id])
+    }
+}
+
+/// Puts a record as it was, unless a later state of it is there.
+pub(crate) fn restore(tx: &Tx<'_>, record: &Record) -> Result<()> {
+    tx.journal("record", record)?;
+    let collection = Collection::open(tx, &record.collection)?;
+    match collection.get(tx, &record.id)? {
+        Some(later) if later.rev > record.rev => Ok(()),
+        old => collection.write(tx, old.as_ref(), record),
+    }
+}
+
+/// Deletes a record, unless a later state than this is there.
+pub(crate) fn forget(tx: &Tx<'_>, collection: &str, id: &str, rev: i64) -> Result<()> {
+    let collection = Collection::open(tx, collection)?;
+    match collection.get(tx, id)? {
+        Some(old) if old.rev <= rev => collection.remove(tx, &old),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn add_keys(tx: &Tx<'_>, indexes: &[&Declared], record: &Record) -> Result<()> {
+    if indexes.is_empty() {
+        return Ok(());
+    }
+    let values: Vec<Param<'_>> = indexes
+        .iter()
+        .flat_map(|index| [Param::Int(index.id), record.key(&index.field).into(), (&record.id).into()])
+        .collect();
+    tx.add_rows("INSERT INTO record_keys (index_id, k, record_id) VALUES (?1, ?2, ?3)", &values)
+}
+
+fn remove_keys(tx: &Tx<'_>, indexes: &[&Declared], record: &Record) -> Result<()> {
+    let sql = "DELETE FROM record_keys WHERE index_id = ?1 AND k = ?2 AND record_id = ?3";
+    indexes.iter().try_for_each(|index| tx.send(sql, params![index.id, record.key(&index.field), &record.id]))
+}
