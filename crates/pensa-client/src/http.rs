@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pensa_core::ops::event;
 use pensa_core::{Access, Code, Error, Op, Result, Route, VERSION, id};
 use serde_json::{Map, Value};
-use ureq::Agent;
-use ureq::http::{HeaderMap, Request, header, request};
+use ureq::http::request::Builder;
+use ureq::http::{HeaderMap, Request, header};
+use ureq::{Agent, BodyReader};
 use uuid::Uuid;
 
 use crate::retry::{Answer, Outcome, again};
@@ -21,15 +23,15 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 /// Longest a call may take with all its tries.
 const CALL_TIMEOUT: Duration = Duration::from_secs(180);
-/// Longest time that one connection is followed: one that died without a word must not be followed for ever.
-const FOLLOW_TIMEOUT: Duration = Duration::from_secs(600);
 /// Longest line of a stream of events that is kept.
 const MAX_LINE: u64 = 1 << 16;
+/// Longest silence of a stream; a server says more often that it is still there.
+const SILENCE: Duration = Duration::from_secs(45);
 /// Largest answer that is read.
 const MAX_ANSWER: u64 = 1 << 30;
 
 /// A server that speaks Pensa's REST API.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Remote {
     url: String,
     token: Option<Token>,
@@ -95,18 +97,9 @@ impl Remote {
     }
 
     /// Follows what happens in the store: `each` is told whenever there is something, also at the beginning, and says
-    /// whether to go on. Ends with the connection, at the latest after a while.
+    /// whether to go on. Ends with the connection, or when that is silent for too long.
     pub fn follow(&self, mut each: impl FnMut() -> bool) -> Result<()> {
-        let head = self.head("GET", format!("{}/events", self.url)).body(()).map_err(unsendable)?;
-        let head = self.agent.configure_request(head).timeout_recv_response(Some(ANSWER_TIMEOUT));
-        let mut answer = self.agent.run(head.timeout_recv_body(Some(FOLLOW_TIMEOUT)).build());
-        let answer = answer.as_mut().map_err(|e| self.unreachable(e))?;
-        if !answer.status().is_success() {
-            let text = answer.body_mut().with_config().limit(MAX_LINE).read_to_string().unwrap_or_default();
-            let other = || Error::new(Code::Unreachable, format!("{} tells no events", self.url));
-            return Err(serde_json::from_str::<Error>(&text).unwrap_or_else(|_| other()));
-        }
-        let mut lines = BufReader::new(answer.body_mut().with_config().limit(u64::MAX).reader());
+        let mut lines = BufReader::new(self.stream(&event::List::default())?);
         let mut line = Vec::new();
         let mut goes_on = each();
         while goes_on {
@@ -120,18 +113,6 @@ impl Remote {
         Ok(())
     }
 
-    /// What every request says first.
-    fn head(&self, method: &str, address: String) -> request::Builder {
-        let mut head = Request::builder().method(method).uri(address).header("Pensa-Version", VERSION);
-        if let Some(id) = &self.store_id {
-            head = head.header("Pensa-Store", id);
-        }
-        if let Some(token) = &self.token {
-            head = head.header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()));
-        }
-        head
-    }
-
     fn request<O: Op>(&self, actor: &str, op: &O) -> Result<Sendable> {
         let Value::Object(fields) = serde_json::to_value(op).map_err(Error::internal)? else {
             return Err(Error::internal(format!("{} is not an object", O::NAME)));
@@ -142,9 +123,7 @@ impl Remote {
         } else {
             (String::new(), Some(Value::Object(rest).to_string()))
         };
-        let mut head = self
-            .head(O::ROUTE.method.as_str(), format!("{}{path}{query}", self.url))
-            .header("Pensa-Actor", percent_encode(actor));
+        let mut head = self.head(O::ROUTE.method.as_str(), &format!("{path}{query}"), actor);
         if O::ACCESS != Access::Read {
             head = head.header("Idempotency-Key", Uuid::new_v4().to_string());
         }
@@ -152,6 +131,44 @@ impl Remote {
             head = head.header(header::CONTENT_TYPE, "application/json");
         }
         Ok(Sendable { head: head.body(()).map_err(unsendable)?, body })
+    }
+
+    /// A request with what every request says.
+    fn head(&self, method: &str, target: &str, actor: &str) -> Builder {
+        let mut head = Request::builder()
+            .method(method)
+            .uri(format!("{}{target}", self.url))
+            .header("Pensa-Version", VERSION)
+            .header("Pensa-Actor", percent_encode(actor));
+        if let Some(id) = &self.store_id {
+            head = head.header("Pensa-Store", id);
+        }
+        if let Some(token) = &self.token {
+            head = head.header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()));
+        }
+        head
+    }
+
+    /// Opens the stream of events, and gives what it says.
+    pub(crate) fn stream(&self, wanted: &event::List) -> Result<BodyReader<'static>> {
+        let Value::Object(fields) = serde_json::to_value(wanted).map_err(Error::internal)? else {
+            return Err(Error::internal("what is wanted is not an object"));
+        };
+        let head = self.head("GET", &format!("/events{}", query_string(&fields)), "reader").body(());
+        let head = self.agent.configure_request(head.map_err(unsendable)?);
+        let head = head.timeout_recv_response(Some(ANSWER_TIMEOUT)).timeout_per_read(Some(SILENCE)).build();
+        let mut answer = self.agent.run(head).map_err(|e| self.unreachable(&e))?;
+        if answer.status().as_u16() == 200 {
+            return Ok(answer.into_body().into_reader());
+        }
+        let text = answer.body_mut().with_config().limit(MAX_ANSWER).read_to_string().unwrap_or_default();
+        Err(serde_json::from_str::<Error>(&text).unwrap_or_else(|_| self.not_pensa()))
+    }
+
+    /// What is said of a server that says what no Pensa says.
+    pub(crate) fn not_pensa(&self) -> Error {
+        Error::new(Code::Unsupported, format!("{} does not stream events like Pensa", self.url))
+            .hint("check the address, and that the server is no older than pn")
     }
 
     /// One try: the request out, the whole answer in.

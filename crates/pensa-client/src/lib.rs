@@ -4,6 +4,7 @@
 
 pub mod config;
 mod exchange;
+mod follow;
 mod http;
 pub mod locate;
 mod remotes;
@@ -14,10 +15,12 @@ mod toml_file;
 
 use std::fmt;
 
+use pensa_core::ops::event;
 use pensa_core::{Access, Result};
 use pensa_engine::{Engine, Execute, Mark};
 
 pub use exchange::{Exchange, Exchanged, Note};
+pub use follow::Follow;
 pub use http::{Remote, RemoteOptions};
 pub use remotes::{RemoteEntry, RemoteName, Remotes};
 pub use tls::check_authorities;
@@ -63,6 +66,14 @@ impl Client {
         match &self.transport {
             Transport::Embedded(engine) => engine.call(&actor, op),
             Transport::Http(remote) => remote.call(&actor, op),
+        }
+    }
+
+    /// Follows the log after a line. What it gives is on a connection of its own and can go to another thread.
+    pub fn follow(&self, wanted: &event::List, after: i64) -> Result<Follow> {
+        match &self.transport {
+            Transport::Embedded(engine) => Ok(Follow::files(engine.another()?, wanted, after)),
+            Transport::Http(remote) => Ok(Follow::server(remote.clone(), wanted, after)),
         }
     }
 

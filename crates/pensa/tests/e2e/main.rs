@@ -10,6 +10,7 @@ mod daemon;
 mod documents;
 mod equality;
 mod errors;
+mod events;
 mod hooks;
 mod hooks_doctor;
 mod hooks_others;
