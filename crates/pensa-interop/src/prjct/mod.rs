@@ -96,6 +96,9 @@ pub struct Project {
     pub left_out: Vec<Problem>,
 }
 
+/// One of a list, with what to call it.
+type Entry = (String, Value);
+
 /// A project that is being read.
 #[derive(Debug)]
 struct Reading {
@@ -239,7 +242,7 @@ impl Reading {
         document: Value,
         names: &[&str],
         written_at: Option<Timestamp>,
-    ) -> Option<(Vec<(String, Value)>, Option<Timestamp>)> {
+    ) -> Option<(Vec<Entry>, Option<Timestamp>)> {
         let named = |list: Vec<Value>| {
             list.into_iter().enumerate().map(|(at, entry)| (format!("entry {}", at + 1), entry)).collect()
         };
