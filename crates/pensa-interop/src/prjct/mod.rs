@@ -181,7 +181,7 @@ impl Reading {
             Role::Events => self.events(name, path),
             Role::Lines => self.lines(name, path),
             Role::Database => {
-                let reason = "a SQLite database, which is not read: save what SELECT key, data FROM kv_store tells as \
+                let reason = "a SQLite database, which is not read: save what its table kv_store has as data, under the name \
                               storage/KEY.json in a directory of its own, and import that";
                 self.left_out.push(Problem::of(name, reason));
             }
