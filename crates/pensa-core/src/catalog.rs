@@ -19,6 +19,7 @@ macro_rules! for_each_op {
             $crate::ops::issue::Search,
             $crate::ops::issue::Count,
             $crate::ops::issue::History,
+            $crate::ops::event::List,
             $crate::ops::store::Status,
             $crate::ops::dep::Add,
             $crate::ops::dep::Remove,

@@ -1,5 +1,7 @@
 //! The event: one line of the store's log, the source of history, streams, undo and audit.
 
+pub mod filter;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -63,6 +65,42 @@ pub enum EventType {
 }
 
 impl EventType {
+    pub const ALL: [EventType; 33] = [
+        EventType::Created,
+        EventType::Updated,
+        EventType::Claimed,
+        EventType::Released,
+        EventType::Closed,
+        EventType::Reopened,
+        EventType::Commented,
+        EventType::DepAdded,
+        EventType::DepRemoved,
+        EventType::Deleted,
+        EventType::LeaseExpired,
+        EventType::Archived,
+        EventType::Restored,
+        EventType::Revoked,
+        EventType::Imported,
+        EventType::Undone,
+        EventType::Fixed,
+        EventType::ConflictFound,
+        EventType::ConflictResolved,
+        EventType::Slept,
+        EventType::Woken,
+        EventType::Killed,
+        EventType::Opened,
+        EventType::Appended,
+        EventType::Started,
+        EventType::Finished,
+        EventType::TaskCreated,
+        EventType::TaskStarted,
+        EventType::TaskPaused,
+        EventType::TaskResumed,
+        EventType::TaskCompleted,
+        EventType::SubtaskCompleted,
+        EventType::FeatureShipped,
+    ];
+
     pub fn as_str(self) -> &'static str {
         match self {
             EventType::Created => "created",
@@ -120,7 +158,7 @@ pub struct Event {
 pub struct LogEntry {
     /// The store's sequence number
     pub id: i64,
-    /// What changed: `issue`
+    /// What changed: `issue`, `agent`, `run` and so on
     pub subject_kind: String,
     pub subject_id: String,
     /// The issue it concerns, if any

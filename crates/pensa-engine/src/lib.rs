@@ -36,4 +36,5 @@ pub use projects::{Grant, Projects};
 pub use store::StoreDir;
 pub use tables::answers::Once;
 pub use tables::events::{after as log_after, last as log_end};
+pub use tables::log::{filter as log_filter, page as log_page};
 pub use upgrade::{Schema, migrate_database, schema_of_database, schema_of_store};

@@ -8,6 +8,7 @@ pub mod briefing;
 pub mod comment;
 pub mod conflict;
 pub mod dep;
+pub mod event;
 pub mod issue;
 pub mod kv;
 pub mod learning;

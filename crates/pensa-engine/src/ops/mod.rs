@@ -8,6 +8,7 @@ pub(crate) mod comment;
 mod conflict;
 pub(crate) mod dep;
 mod doctor;
+mod event;
 mod import_agent;
 pub(crate) mod issue;
 mod kv;

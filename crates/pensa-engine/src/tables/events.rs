@@ -1,5 +1,6 @@
 //! The log of an issue.
 
+use pensa_core::event::filter::KINDS;
 use pensa_core::event::{Event, EventType, LogEntry};
 use pensa_core::id::IssueId;
 use pensa_core::ops::audit::{Audit, AuditLine};
@@ -19,6 +20,7 @@ pub(crate) fn append(
     event_type: EventType,
     detail: Map<String, Value>,
 ) -> Result<i64> {
+    debug_assert!(KINDS.contains(&subject_kind), "{subject_kind} is no kind that can be asked for");
     let (actor, token_id) = (cx.actor.as_str(), cx.token.as_deref());
     tx.append_event(&NewEvent { subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, at: cx.now })
 }
@@ -87,7 +89,7 @@ pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId, limit: i64) -> Result<Vec<Even
 }
 
 /// A line of the log as a stream tells it.
-fn read_entry(row: &Row<'_>) -> Result<LogEntry> {
+pub(crate) fn read_entry(row: &Row<'_>) -> Result<LogEntry> {
     Ok(LogEntry {
         id: row.int(0)?,
         subject_kind: row.text(1)?,

@@ -14,6 +14,7 @@ pub(crate) mod ids;
 pub(crate) mod issues;
 pub(crate) mod kv;
 pub(crate) mod learnings;
+pub(crate) mod log;
 pub(crate) mod operations;
 pub(crate) mod projects;
 pub(crate) mod releases;

@@ -1,6 +1,10 @@
 //! The log: every change leaves one event, with old and new values.
 
-use pensa_core::ops::{comment, dep, issue};
+use pensa_core::Code;
+use pensa_core::event::LogEntry;
+use pensa_core::event::filter::About;
+use pensa_core::ops::event::{List, Page};
+use pensa_core::ops::{agent, comment, dep, issue, kv, work};
 use serde_json::{Value, json};
 
 use crate::conformance;
@@ -11,7 +15,93 @@ fn detail(world: &World, issue: &pensa_core::issue::Issue) -> Value {
     json!(newest.first().expect("an event").detail)
 }
 
+/// A part of the log that is asked for as JSON.
+fn part(world: &World, wanted: Value) -> Page {
+    world.json::<List>("bob", wanted).expect("a part of the log")
+}
+
+fn numbers(page: &Page) -> Vec<i64> {
+    page.events.iter().map(|event| event.id).collect()
+}
+
+/// A store in which much has happened.
+fn eventful(world: &World) -> [pensa_core::issue::Issue; 2] {
+    let (first, second) = (world.task("a"), world.task("b"));
+    world.json::<issue::Update>("bob", json!({"id": first.id, "claim": true})).expect("claimed");
+    world.json::<comment::Add>("bob", json!({"id": first.id, "text": "hm"})).expect("said");
+    world.json::<agent::Create>("bob", json!({"type": "user"})).expect("made");
+    world.json::<kv::Set>("ann", json!({"scope": "user", "key": "k", "value": "v"})).expect("kept");
+    world.json::<work::Start>("ann", json!({"what": second.id})).expect("begun");
+    world.json::<issue::Close>("ann", json!({"id": second.id})).expect("closed");
+    world.json::<issue::Delete>("alice", json!({"id": second.id, "force": true})).expect("deleted");
+    [first, second]
+}
+
 conformance! {
+    fn parts_of_the_log_are_those_that_match(world: World) {
+        let [first, second] = eventful(&world);
+        let all = part(&world, json!({"after": 0}));
+        assert_eq!((all.last, all.end), (all.events.len() as i64, all.events.len() as i64));
+        let subjects = [json!(null), json!("issue"), json!("work"), json!(first.id), json!(second.id), json!("user k")];
+        let types = [json!([]), json!(["closed"]), json!(["issue.*", "kv.created"]), json!(["task.*,commented"])];
+        for (subject, types) in subjects.iter().flat_map(|subject| types.iter().map(move |types| (subject, types))) {
+            for by in [json!(null), json!("ann"), json!("bob")] {
+                let wanted = json!({"after": 0, "subject": subject, "type": types, "by": by});
+                let op: List = serde_json::from_value(wanted.clone()).expect("an operation");
+                let caller = pensa_engine::Caller::local("a");
+                let read = |_: &pensa_engine::Context<'_>, tx: &pensa_engine::Tx<'_>| pensa_engine::log_filter(tx, &op);
+                let filter = world.engine.run(pensa_core::Access::Read, &caller, read).expect("a filter");
+                let is_wanted = |event: &&LogEntry| filter.matches(&About::from(*event));
+                let expected: Vec<i64> = all.events.iter().filter(is_wanted).map(|event| event.id).collect();
+                let page = part(&world, wanted.clone());
+                assert_eq!((numbers(&page), page.last), (expected, all.end), "{wanted}");
+            }
+        }
+        assert!(numbers(&part(&world, json!({"after": 0, "subject": second.id}))).len() >= 3, "also of what is gone");
+    }
+
+    fn a_part_of_the_log_says_how_far_it_goes(world: World) {
+        eventful(&world);
+        let end = part(&world, json!({"limit": 0})).end;
+        let (mut after, mut seen) = (0, Vec::new());
+        while after < end {
+            let page = part(&world, json!({"after": after, "limit": 2}));
+            seen.extend(numbers(&page));
+            assert!(page.last > after && page.end == end, "{page:?}");
+            after = page.last;
+        }
+        assert_eq!(seen, (1..=end).collect::<Vec<_>>());
+        assert_eq!(numbers(&part(&world, json!({"limit": 2}))), [end - 1, end], "the last, oldest first");
+        assert_eq!(part(&world, json!({"after": 1, "limit": 1, "by": "nobody"})).last, end, "there is nothing else");
+        assert_eq!(part(&world, json!({"after": end + 7})).last, end + 7);
+        let large = "x".repeat(300 << 10);
+        for _ in 0..8 {
+            world.create(json!({"title": "large", "description": large}));
+        }
+        let page = part(&world, json!({"after": end}));
+        assert!((1..8).contains(&page.events.len()) && page.last < page.end, "a page ends by size too");
+    }
+
+    fn a_subject_is_a_kind_an_id_or_the_beginning_of_one(world: World) {
+        let [first, second] = eventful(&world);
+        let of = |subject: &str| numbers(&part(&world, json!({"subject": subject})));
+        assert_eq!(of(first.id.as_str()), of(&first.id.as_str()[3..]), "as everywhere without what all have");
+        assert_eq!(world.refused::<List>("bob", json!({"subject": "pn-"})), Code::AmbiguousId);
+        assert_eq!(world.refused::<List>("bob", json!({"subject": "pn-zzz"})), Code::NotFound);
+        assert_eq!(world.refused::<List>("bob", json!({"subject": ""})), Code::InvalidInput);
+        for bad in ["a\0b", &"x".repeat(1 << 20)] {
+            assert_eq!(world.refused::<List>("bob", json!({"subject": bad})), Code::InvalidInput);
+        }
+        assert_eq!(world.refused::<List>("bob", json!({"after": -1})), Code::InvalidInput);
+        assert_eq!(world.refused::<List>("bob", json!({"type": ["crated"]})), Code::InvalidInput);
+        world.ok(&pensa_core::ops::store::Export::default());
+        let fresh = world.fresh_from_files();
+        let known = fresh.call("a", &List { subject: Some(first.id.to_string()), ..List::default() });
+        assert!(known.expect("it is there").events.is_empty(), "what came from files has no line of its own");
+        let gone = fresh.call("a", &List { subject: Some(second.id.to_string()), ..List::default() });
+        assert_eq!(gone.expect_err("it is not").code, Code::NotFound);
+    }
+
     fn every_change_is_logged_with_what_it_changed(world: World) {
         let (task, other) = (world.task("a"), world.task("b"));
         assert_eq!(detail(&world, &task)["title"], json!({"old": null, "new": "a"}));

@@ -1,0 +1,51 @@
+//! Operations on the log of a store.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::event::LogEntry;
+use crate::op::{Access, Op, Route};
+
+/// Read the log: what happened to what, and who did it, oldest first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only what comes after the event with this number; 0 is everything [default: the last 50 events]
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<i64>,
+    /// Only what is about this: an id or the beginning of one, or a kind such as issue, agent or run
+    #[arg(long, value_name = "ID|KIND")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// Only events of this type, such as closed, issue.created or task.*; may be given again
+    #[arg(long = "type", value_name = "TYPE")]
+    #[serde(rename = "type", skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
+    /// Only what this actor did
+    #[arg(long, value_name = "ACTOR")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// At most this many: the first after --after, else the last
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+/// A part of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Page {
+    pub events: Vec<LogEntry>,
+    /// How far the log was looked through: go on after this number
+    pub last: i64,
+    /// Where the log ends now
+    pub end: i64,
+}
+
+impl Op for List {
+    type Output = Page;
+    const NAME: &'static str = "event.list";
+    const ROUTE: Route = Route::get("/log");
+    const ACCESS: Access = Access::Read;
+}
