@@ -157,6 +157,22 @@ impl Dispatch {
     }
 
     /// Asks what is no operation of the catalog.
+    pub(crate) async fn ask_for<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        // What is asked for its text is asked for nothing else: the answer comes beside it.
+        let answer = Arc::new(Mutex::new(None));
+        let beside = Arc::clone(&answer);
+        let ask = move |cx: &Context<'_>, tx: &Tx<'_>| {
+            *lock(&beside) = Some(work(cx, tx)?);
+            Ok(String::new())
+        };
+        self.ask(ask).await?;
+        lock(&answer).take().ok_or_else(unexpected)
+    }
+
+    /// Asks what is no operation of the catalog, for an answer as text.
     pub(crate) async fn ask(
         &self,
         work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send + 'static,

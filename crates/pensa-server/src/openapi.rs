@@ -148,7 +148,10 @@ fn events(entry: &Value) -> Value {
         let schema = json!({"type": "integer", "minimum": 0});
         json!({"name": name, "in": place, "required": false, "description": description, "schema": schema})
     };
-    let stream = json!({"description": "Server-sent events: id is the event's number, data is one event as JSON",
+    let text = |name: &str, description: &str| json!({"name": name, "in": "query", "required": false, "description": description, "schema": {"type": "string"}});
+    let about = "Server-sent events: id is the event's number, data is one event as JSON. An id without data says how far \
+        the log was passed over. An event of the type dropped is the last, and its data is an error that says why";
+    let stream = json!({"description": about,
         "content": {"text/event-stream": {"schema": {"type": "string"}, "x-event": entry}}});
     json!({
         "operationId": "events",
@@ -157,6 +160,9 @@ fn events(entry: &Value) -> Value {
         "parameters": [
             number("after", "query", "The number of the last event that is known; without it, only what happens from now on"),
             number("Last-Event-ID", "header", "The same, as a client sends it that was cut off"),
+            text("subject", "Only what is about this: an id or the beginning of one, or a kind such as issue"),
+            text("type", "Only events of these types, with commas between: closed, issue.created, task.*"),
+            text("by", "Only what this actor did"),
         ],
         "responses": {"200": stream, "default": {"$ref": "#/components/responses/Error"}},
     })

@@ -72,6 +72,9 @@ impl Place {
         let input = request::input(request, self.method, &self.fields, entry.max_body).await?;
         let once = self.once(&scene, key, &input)?;
         let text = store.dispatch.run(&self.operation, scene.caller, input, question, once).await?;
+        if self.method != Method::Get {
+            store.tell();
+        }
         Ok(answer::ok(self.success, text))
     }
 

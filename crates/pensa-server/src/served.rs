@@ -7,9 +7,10 @@ use pensa_engine::Engine;
 use tokio::sync::watch;
 
 use crate::dispatch::Dispatch;
+use crate::stream::feed::Feed;
 
 /// How often a store of this machine is looked at for changes by other processes, while somebody wants to know.
-const LOOK_NEAR: Duration = Duration::from_millis(200);
+const LOOK_NEAR: Duration = Duration::from_millis(100);
 /// The same for a database that tells its changes, in case it did not.
 const LOOK_FAR: Duration = Duration::from_millis(900);
 
@@ -17,11 +18,13 @@ const LOOK_FAR: Duration = Duration::from_millis(900);
 pub(crate) struct Served {
     pub(crate) dispatch: Dispatch,
     news: watch::Sender<()>,
+    /// What those share who follow its log.
+    pub(crate) feed: Feed,
 }
 
 impl Served {
     pub(crate) fn start(engine: Engine) -> Result<Self> {
-        Ok(Self { dispatch: Dispatch::start(engine)?, news: watch::Sender::new(()) })
+        Ok(Self { dispatch: Dispatch::start(engine)?, news: watch::Sender::new(()), feed: Feed::default() })
     }
 
     /// Told whenever the store has changed, as far as anybody says so.
@@ -41,6 +44,6 @@ impl Served {
 
     /// Whether a stream is open on it.
     pub(crate) fn is_watched(&self) -> bool {
-        self.news.receiver_count() > 0
+        self.feed.is_followed()
     }
 }

@@ -1,6 +1,9 @@
 //! The stream of a store's events: everything after a line, in order, and then whatever happens.
 //!
-//! The log is the only source: news merely say when to look, so nothing is skipped and nothing comes twice.
+//! The log is the only source: news merely say when to look, so nothing is skipped and nothing comes twice. A piece is
+//! made when the connection has room for it, so that a client which does not read costs no memory.
+
+pub(crate) mod feed;
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,27 +16,33 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
 use hyper::body::{Body as HttpBody, Frame};
-use pensa_core::{Error, Result, json};
-use pensa_engine::{log_after, log_end};
-use tokio::sync::{mpsc, watch};
+use pensa_core::event::filter::Filter;
+use pensa_core::ops::event::{List, Page};
+use pensa_core::{Code, Error, Result, json};
+use pensa_engine::{log_end, log_filter, log_page};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::percent;
 use crate::scene::Scene;
 use crate::served::Served;
+use feed::{PAGE, Place, Tip, replaced};
 
 /// Where it is served.
 pub(crate) const PATH: &str = "/events";
-/// Most events read at a time.
-const PAGE: i64 = 200;
-/// Pieces that wait for a client that reads slowly.
-const AHEAD: usize = 4;
 /// A sign of life for proxies that close what is silent.
 const STILL_HERE: Duration = Duration::from_secs(15);
+/// How often it is looked whether the caller may still look.
+const ADMISSION: Duration = Duration::from_millis(900);
+/// Longest time for which a client may leave a piece unread. Less than the time after which a connection is given up.
+const UNREAD: Duration = Duration::from_secs(10);
+/// Events passed over after which a client is told how far it is.
+const PASSED_OVER: i64 = 200;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Starts a stream. It ends when the client leaves, the server stops, or the caller may no longer look.
+/// Starts a stream. It ends when the client leaves or does not read, the server stops, the log is another one, or the
+/// caller may no longer look.
 pub(crate) async fn answer(
     scene: Scene,
     store: Arc<Served>,
@@ -41,15 +50,23 @@ pub(crate) async fn answer(
     headers: &HeaderMap,
     stop: watch::Receiver<bool>,
 ) -> Result<Response> {
-    let after = match wanted(uri, headers)? {
-        Some(line) => line,
-        None => number(&store.dispatch.ask(|_, tx| log_end(tx).map(|line| line.to_string())).await?)?,
-    };
+    let wanted = wanted(uri, headers)?;
+    // From before the first look: what changes in between is seen twice rather than never.
+    let tip = feed::follow(&store);
     // The first page is read before anything is answered: what is wrong with the store is told as an error.
-    let first = page(&store, after).await?;
-    let (send, frames) = mpsc::channel(AHEAD);
-    tokio::spawn(Stream { scene, store, send, after }.run(first, stop));
-    let mut response = Response::new(Body::new(Frames(frames)));
+    let (filter, page, after) = store.dispatch.ask_for(move |_, tx| first(tx, &wanted)).await?;
+    if after > page.end {
+        return Err(replaced(page.end, after));
+    }
+    let turn = tip.borrow().turn;
+    let hello = format!(": events after {after}\nretry: 1000\n\n{}", feed::written(&page.events)?);
+    let told = page.events.last().map_or(after, |event| event.id);
+    let stream =
+        Stream { scene, store, filter, tip, turn, stop, after: page.last, told, spoke: Instant::now(), is_over: false };
+    let mut response = Response::new(Body::new(Pieces {
+        state: State::Waiting(Box::new(stream), Instant::now()),
+        hello: Some(Bytes::from(hello)),
+    }));
     let told = response.headers_mut();
     told.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     told.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -57,20 +74,34 @@ pub(crate) async fn answer(
     Ok(response)
 }
 
-/// The line after which to begin: where a broken stream ended, else what the query says.
-fn wanted(uri: &Uri, headers: &HeaderMap) -> Result<Option<i64>> {
-    if let Some(id) = headers.get(LAST_EVENT_ID).filter(|id| !id.is_empty()) {
-        return number(id.as_bytes()).map(Some);
-    }
-    let mut after = None;
+/// What is wanted, the first of it, and after which number it begins.
+fn first(tx: &pensa_engine::Tx<'_>, wanted: &List) -> Result<(Filter, Page, i64)> {
+    let filter = log_filter(tx, wanted)?;
+    let after = wanted.after.map_or_else(|| log_end(tx), Ok)?;
+    let page = log_page(tx, &filter, after, PAGE)?;
+    Ok((filter, page, after))
+}
+
+/// What the query says; where a broken stream ended goes before where it is to begin.
+fn wanted(uri: &Uri, headers: &HeaderMap) -> Result<List> {
+    let mut wanted = List::default();
     for pair in uri.query().into_iter().flat_map(percent::query) {
-        match pair {
-            Some((name, value)) if name == "after" => after = Some(number(value.as_bytes())?),
-            Some((name, _)) => return Err(Error::invalid(format!("no such field: {name}")).hint("after=N is one")),
-            None => return Err(Error::invalid("the query is not percent-encoded UTF-8")),
+        let (name, value) = pair.ok_or_else(|| Error::invalid("the query is not percent-encoded UTF-8"))?;
+        match name.as_str() {
+            "after" => wanted.after = Some(number(value.as_bytes())?),
+            "subject" => wanted.subject = Some(value),
+            "type" => wanted.types.push(value),
+            "by" => wanted.by = Some(value),
+            _ => {
+                return Err(Error::invalid(format!("no such field: {name}"))
+                    .hint("after, subject, type and by are those there are"));
+            }
         }
     }
-    Ok(after)
+    if let Some(id) = headers.get(LAST_EVENT_ID).filter(|id| !id.is_empty()) {
+        wanted.after = Some(number(id.as_bytes())?);
+    }
+    Ok(wanted)
 }
 
 fn number(text: &[u8]) -> Result<i64> {
@@ -79,79 +110,100 @@ fn number(text: &[u8]) -> Result<i64> {
         .ok_or_else(|| Error::invalid("not the number of an event").hint("events are numbered from 1; after=0 is all"))
 }
 
-/// Some events as they are sent.
-struct Page {
-    text: String,
-    last: i64,
-    is_full: bool,
-}
-
-async fn page(store: &Served, after: i64) -> Result<Page> {
-    let read = store.dispatch.ask(move |_, tx| {
-        let entries = log_after(tx, after, PAGE)?;
-        let last = entries.last().map_or(after, |entry| entry.id);
-        let mut text = format!("{last} {}\n", entries.len());
-        for entry in entries {
-            text.push_str(&format!("id: {}\ndata: {}\n\n", entry.id, json::to_line(&entry)?));
-        }
-        Ok(text)
-    });
-    let bytes = read.await?;
-    let text = str::from_utf8(&bytes).map_err(Error::internal)?;
-    let (head, text) = text.split_once('\n').ok_or_else(|| Error::internal("a page without a head"))?;
-    let (last, count) = head.split_once(' ').ok_or_else(|| Error::internal("a page without a count"))?;
-    Ok(Page { text: text.to_owned(), last: number(last.as_bytes())?, is_full: number(count.as_bytes())? == PAGE })
-}
-
+/// One client that follows.
 struct Stream {
     scene: Scene,
     store: Arc<Served>,
-    send: mpsc::Sender<Bytes>,
+    filter: Filter,
+    tip: watch::Receiver<Tip>,
+    /// The turn of the log that is followed.
+    turn: u64,
+    stop: watch::Receiver<bool>,
+    /// Everything up to this number was sent or is not wanted.
     after: i64,
+    /// The number that the client knows of.
+    told: i64,
+    spoke: Instant,
+    is_over: bool,
 }
 
 impl Stream {
-    async fn run(mut self, first: Page, mut stop: watch::Receiver<bool>) {
-        let mut news = self.store.news();
-        let hello = format!(": events after {}\nretry: 1000\n\n", self.after);
-        let mut sent = Instant::now();
-        if self.send.send(Bytes::from(hello)).await.is_err() {
-            return;
+    /// The next piece, as soon as there is one; nothing is the end. `idle` is for how long nobody asked for it.
+    async fn next(&mut self, idle: Duration) -> Option<Bytes> {
+        if self.is_over {
+            return None;
         }
-        let mut next = Some(first);
+        let piece = match idle > UNREAD {
+            true => Err(unread()),
+            false => self.wait().await,
+        };
+        let piece = piece.unwrap_or_else(|why| {
+            self.is_over = true;
+            Some(dropped(&why))
+        });
+        self.spoke = Instant::now();
+        piece
+    }
+
+    async fn wait(&mut self) -> Result<Option<Bytes>> {
         loop {
-            let full = next.as_ref().is_some_and(|page| page.is_full);
-            if let Some(page) = next.take()
-                && page.last > self.after
+            if *self.stop.borrow() || !self.may_go_on().await {
+                return Ok(None);
+            }
             {
-                self.after = page.last;
-                sent = Instant::now();
-                if self.send.send(Bytes::from(page.text)).await.is_err() {
-                    return;
+                let tip = self.tip.borrow_and_update();
+                if tip.turn != self.turn {
+                    return Err(tip.why.clone().unwrap_or_else(|| replaced(0, self.after)));
                 }
             }
-            if !full {
-                tokio::select! {
-                    _ = timeout(self.store.look_after(), news.changed()) => {}
-                    _ = stop.wait_for(|stop| *stop) => return,
-                    () = self.send.closed() => return,
-                }
+            if let Some(piece) = self.take().await? {
+                return Ok(Some(piece));
             }
-            if !self.may_go_on().await {
-                return;
+            if self.spoke.elapsed() > STILL_HERE {
+                return Ok(Some(self.where_we_are().unwrap_or(Bytes::from_static(b": still here\n\n"))));
             }
-            if sent.elapsed() > STILL_HERE {
-                sent = Instant::now();
-                if self.send.send(Bytes::from_static(b": still here\n\n")).await.is_err() {
-                    return;
-                }
-            }
-            // What goes wrong now may pass; a client that is cut off comes back with its last number.
-            match page(&self.store, self.after).await {
-                Ok(page) => next = Some(page),
-                Err(_) => return,
+            let patience = if self.scene.pass.is_some() { ADMISSION } else { STILL_HERE };
+            tokio::select! {
+                _ = timeout(patience, self.tip.changed()) => {}
+                _ = self.stop.wait_for(|stop| *stop) => {}
             }
         }
+    }
+
+    /// What is there to be sent, if anything.
+    async fn take(&mut self) -> Result<Option<Bytes>> {
+        loop {
+            let (text, last) = match self.store.feed.place(self.after) {
+                Place::End => break,
+                Place::At(piece) => (piece.wanted(self.after, &self.filter), piece.last()),
+                Place::Behind => {
+                    let (filter, after) = (self.filter.clone(), self.after);
+                    let page = self.store.dispatch.ask_for(move |_, tx| log_page(tx, &filter, after, PAGE)).await?;
+                    if page.end < after {
+                        return Err(replaced(page.end, after));
+                    }
+                    (Bytes::from(feed::written(&page.events)?), page.last)
+                }
+            };
+            self.after = last;
+            if !text.is_empty() {
+                // The last of it may be some way before; what is told anew then is not told twice, for it is not wanted.
+                self.told = last;
+                return Ok(Some(text));
+            }
+            if self.after - self.told >= PASSED_OVER {
+                break;
+            }
+        }
+        Ok(if self.after - self.told >= PASSED_OVER { self.where_we_are() } else { None })
+    }
+
+    /// An id without an event moves the place at which a client goes on after it was cut off.
+    fn where_we_are(&mut self) -> Option<Bytes> {
+        (self.after > self.told).then(|| {
+            self.told = self.after;
+            Bytes::from(format!("id: {}\n\n", self.after))
+        })
     }
 
     async fn may_go_on(&self) -> bool {
@@ -162,14 +214,57 @@ impl Stream {
     }
 }
 
-/// What is sent, piece by piece.
-struct Frames(mpsc::Receiver<Bytes>);
+fn unread() -> Error {
+    Error::new(Code::Timeout, format!("nothing was read for more than {} s", UNREAD.as_secs()))
+        .hint("go on after the last event that arrived: send its number as Last-Event-ID")
+}
 
-impl HttpBody for Frames {
+/// The last that a client is told, if there is a reason to tell.
+fn dropped(why: &Error) -> Bytes {
+    Bytes::from(format!("event: dropped\ndata: {}\n\n", json::to_line(why).unwrap_or_else(|_| "{}".to_owned())))
+}
+
+type Working = Pin<Box<dyn Future<Output = (Box<Stream>, Option<Bytes>)> + Send>>;
+
+enum State {
+    /// Nobody has asked for the next piece since then.
+    Waiting(Box<Stream>, Instant),
+    Working(Working),
+    Over,
+}
+
+/// What is sent, piece by piece, each made when it is asked for.
+struct Pieces {
+    state: State,
+    hello: Option<Bytes>,
+}
+
+impl HttpBody for Pieces {
     type Data = Bytes;
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(cx).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
+        if let Some(hello) = self.hello.take() {
+            return Poll::Ready(Some(Ok(Frame::data(hello))));
+        }
+        let mut working = match std::mem::replace(&mut self.state, State::Over) {
+            State::Over => return Poll::Ready(None),
+            State::Working(working) => working,
+            State::Waiting(mut stream, since) => Box::pin(async move {
+                let piece = stream.next(since.elapsed()).await;
+                (stream, piece)
+            }),
+        };
+        match working.as_mut().poll(cx) {
+            Poll::Pending => {
+                self.state = State::Working(working);
+                Poll::Pending
+            }
+            Poll::Ready((_, None)) => Poll::Ready(None),
+            Poll::Ready((stream, Some(piece))) => {
+                self.state = State::Waiting(stream, Instant::now());
+                Poll::Ready(Some(Ok(Frame::data(piece))))
+            }
+        }
     }
 }

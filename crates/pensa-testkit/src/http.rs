@@ -144,7 +144,9 @@ impl Ask<'_> {
                     event.id = id.parse().expect("the number of an event");
                 } else if let Some(data) = line.strip_prefix("data: ") {
                     event.data = serde_json::from_str(data).expect("JSON");
-                } else if line.is_empty() && event.id > 0 && send.send(std::mem::take(&mut event)).is_err() {
+                } else if let Some(name) = line.strip_prefix("event: ") {
+                    event.name = name.to_owned();
+                } else if line.is_empty() && !event.is_empty() && send.send(std::mem::take(&mut event)).is_err() {
                     return;
                 }
             }
@@ -280,11 +282,20 @@ impl Reply {
     }
 }
 
-/// One event of a stream.
+/// One event of a stream, or only how far it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Event {
     pub id: i64,
+    /// What kind of event it is, if it says so.
+    pub name: String,
+    /// Nothing, if it is only a number.
     pub data: Value,
+}
+
+impl Event {
+    fn is_empty(&self) -> bool {
+        self.id == 0 && self.data.is_null()
+    }
 }
 
 /// A stream of events, followed until dropped.

@@ -128,3 +128,58 @@ fn streams_do_not_keep_a_server_from_stopping() {
     assert_eq!(exit.code(), Some(0), "{exit:?}");
     assert!(stream.ends_within(SOON));
 }
+
+#[test]
+fn what_is_asked_for_is_told_and_a_revoked_token_ends_the_stream() {
+    let (team, token, servers) = team_of_two_servers();
+    let mut http = servers[0].client(&token);
+    let first = create(&mut http, "first");
+    let closed = servers[1].client(&token).ask("GET", "/events?type=closed,reopened").events();
+    let of_first = servers[1].client(&token).ask("GET", &format!("/events?after=0&subject={}", &first[..8])).events();
+    let by_nobody = servers[1].client(&token).ask("GET", "/events?after=0&by=nobody").events();
+    create_all(&mut http, (0..300).map(|at| format!("issue {at}")));
+    http.post(&format!("/issues/{first}/close"), &serde_json::json!({})).ok();
+    // How far it has come may be told before.
+    let wanted = |stream: &pensa_testkit::http::Events| loop {
+        let told = stream.next();
+        if !told.data.is_null() {
+            return told;
+        }
+    };
+    let told = wanted(&closed);
+    let of_first = [wanted(&of_first), wanted(&of_first)];
+    assert_eq!(told.data["subject_id"], first);
+    assert_eq!((of_first[0].id, of_first[1].id), (1, told.id));
+    let far = by_nobody.next();
+    assert!(far.data.is_null() && far.id >= 200, "how far it is: {far:?}");
+    let beyond = format!("/events?after={}", told.id + 1);
+    http.get(&beyond).refused(409, "conflict");
+    for (bad, code) in [("/events?subject=pn-none", 404), ("/events?type=none", 400)] {
+        assert_eq!(http.get(bad).status, code, "{bad}");
+    }
+    team.direct(&["token", "revoke", &token.id]).ok();
+    assert!(closed.ends_within(SOON), "whoever may no longer look");
+}
+
+#[test]
+fn pn_follows_through_a_server_that_is_replaced() {
+    use std::io::{BufRead, BufReader};
+    let team = Team::on_postgres();
+    team.project("web");
+    let token = team.token("web", "agent");
+    let server = team.serve();
+    let address = format!("127.0.0.1:{}", server.process.port());
+    let mut child = team.through(&server, &token, ["events", "--after", "0", "--follow"]).json().spawn();
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut next = move || -> serde_json::Value {
+        serde_json::from_str(&lines.next().expect("a line").expect("text")).expect("JSON")
+    };
+    create(&mut server.client(&token), "before");
+    assert_eq!(next()["id"], 1);
+    assert_eq!(server.process.stop(rustix::process::Signal::TERM).code(), Some(0));
+    let server = team.serve_with(&["--rate", "0", "--listen", &address]);
+    create(&mut server.client(&token), "after");
+    assert_eq!(next()["id"], 2);
+    child.kill().expect("a child of ours");
+    child.wait().expect("gone");
+}
