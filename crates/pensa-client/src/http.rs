@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pensa_core::ops::event;
 use pensa_core::{Access, Code, Error, Op, Result, Route, VERSION, id};
 use serde_json::{Map, Value};
-use ureq::Agent;
+use ureq::http::request::Builder;
 use ureq::http::{HeaderMap, Request, header};
+use ureq::{Agent, BodyReader};
 use uuid::Uuid;
 
 use crate::retry::{Answer, Outcome, again};
@@ -21,11 +23,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 /// Longest a call may take with all its tries.
 const CALL_TIMEOUT: Duration = Duration::from_secs(180);
+/// Longest silence of a stream; a server says more often that it is still there.
+const SILENCE: Duration = Duration::from_secs(45);
 /// Largest answer that is read.
 const MAX_ANSWER: u64 = 1 << 30;
 
 /// A server that speaks Pensa's REST API.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Remote {
     url: String,
     token: Option<Token>,
@@ -100,24 +104,52 @@ impl Remote {
         } else {
             (String::new(), Some(Value::Object(rest).to_string()))
         };
-        let mut head = Request::builder()
-            .method(O::ROUTE.method.as_str())
-            .uri(format!("{}{path}{query}", self.url))
-            .header("Pensa-Version", VERSION)
-            .header("Pensa-Actor", percent_encode(actor));
+        let mut head = self.head(O::ROUTE.method.as_str(), &format!("{path}{query}"), actor);
         if O::ACCESS != Access::Read {
             head = head.header("Idempotency-Key", Uuid::new_v4().to_string());
         }
+        if body.is_some() {
+            head = head.header(header::CONTENT_TYPE, "application/json");
+        }
+        Ok(Sendable { head: head.body(()).map_err(unsendable)?, body })
+    }
+
+    /// A request with what every request says.
+    fn head(&self, method: &str, target: &str, actor: &str) -> Builder {
+        let mut head = Request::builder()
+            .method(method)
+            .uri(format!("{}{target}", self.url))
+            .header("Pensa-Version", VERSION)
+            .header("Pensa-Actor", percent_encode(actor));
         if let Some(id) = &self.store_id {
             head = head.header("Pensa-Store", id);
         }
         if let Some(token) = &self.token {
             head = head.header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()));
         }
-        if body.is_some() {
-            head = head.header(header::CONTENT_TYPE, "application/json");
+        head
+    }
+
+    /// Opens the stream of events, and gives what it says.
+    pub(crate) fn stream(&self, wanted: &event::List) -> Result<BodyReader<'static>> {
+        let Value::Object(fields) = serde_json::to_value(wanted).map_err(Error::internal)? else {
+            return Err(Error::internal("what is wanted is not an object"));
+        };
+        let head = self.head("GET", &format!("/events{}", query_string(&fields)), "reader").body(());
+        let head = self.agent.configure_request(head.map_err(unsendable)?);
+        let head = head.timeout_recv_response(Some(ANSWER_TIMEOUT)).timeout_per_read(Some(SILENCE)).build();
+        let mut answer = self.agent.run(head).map_err(|e| self.unreachable(&e))?;
+        if answer.status().as_u16() == 200 {
+            return Ok(answer.into_body().into_reader());
         }
-        Ok(Sendable { head: head.body(()).map_err(unsendable)?, body })
+        let text = answer.body_mut().with_config().limit(MAX_ANSWER).read_to_string().unwrap_or_default();
+        Err(serde_json::from_str::<Error>(&text).unwrap_or_else(|_| self.not_pensa()))
+    }
+
+    /// What is said of a server that says what no Pensa says.
+    pub(crate) fn not_pensa(&self) -> Error {
+        Error::new(Code::Unsupported, format!("{} does not stream events like Pensa", self.url))
+            .hint("check the address, and that the server is no older than pn")
     }
 
     /// One try: the request out, the whole answer in.

@@ -3,6 +3,7 @@
 //! Also knows where stores are kept, and the servers to which the user has given names. How answers are shown is left to the surfaces.
 
 pub mod config;
+mod follow;
 mod http;
 pub mod locate;
 mod remotes;
@@ -13,9 +14,11 @@ mod toml_file;
 
 use std::fmt;
 
+use pensa_core::ops::event;
 use pensa_core::{Access, Result};
 use pensa_engine::{Engine, Execute};
 
+pub use follow::Follow;
 pub use http::{Remote, RemoteOptions};
 pub use remotes::{RemoteEntry, RemoteName, Remotes};
 pub use tls::check_authorities;
@@ -61,6 +64,14 @@ impl Client {
         match &self.transport {
             Transport::Embedded(engine) => engine.call(&actor, op),
             Transport::Http(remote) => remote.call(&actor, op),
+        }
+    }
+
+    /// Follows the log after a line. What it gives is on a connection of its own and can go to another thread.
+    pub fn follow(&self, wanted: &event::List, after: i64) -> Result<Follow> {
+        match &self.transport {
+            Transport::Embedded(engine) => Ok(Follow::files(engine.another()?, wanted, after)),
+            Transport::Http(remote) => Ok(Follow::server(remote.clone(), wanted, after)),
         }
     }
 

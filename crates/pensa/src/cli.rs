@@ -1,6 +1,7 @@
 //! The command line. Flags of operations are declared with the operations themselves, in pensa-core.
 
 mod config;
+mod events;
 mod learnings;
 mod runs;
 mod snapshots;
@@ -23,6 +24,7 @@ use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
 
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
+pub(crate) use events::{Events, UntilIssue, UntilReady, Watch, WatchIssue, WatchReady};
 pub(crate) use learnings::Learning;
 pub(crate) use runs::{
     Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunTerminal, RunWindow,
@@ -86,6 +88,9 @@ pub(crate) enum Command {
     Count(issue::Count),
     Status(store::Status),
     History(issue::History),
+    Events(Events),
+    #[command(subcommand)]
+    Watch(Watch),
     Undo(undo::Undo),
     /// Say which issue waits for which
     #[command(subcommand)]

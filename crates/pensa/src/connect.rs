@@ -90,6 +90,15 @@ pub(crate) fn any_store(options: &Options) -> Result<StoreDir> {
     }
 }
 
+/// A handle on the server that is set, or else on the store on this machine that is there.
+pub(crate) fn client_for_any(options: &Options) -> Result<Client> {
+    let actor = actor_source(options)?;
+    match server(options)? {
+        Some(server) => Ok(Client::http(remote(options, &server)?, actor)),
+        None => Ok(Client::embedded(open(options, any_store(options)?)?, actor)),
+    }
+}
+
 /// Opens a store of this machine, and tells the user what had to be mended.
 pub(crate) fn open(options: &Options, store: StoreDir) -> Result<Engine> {
     let output = Output::new(options.json, options.quiet);

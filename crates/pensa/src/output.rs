@@ -67,6 +67,21 @@ impl Output {
         write(&mut io::stdout().lock(), data)
     }
 
+    /// Data that is ready to print, as it is; false if nobody reads any more.
+    pub(crate) fn try_raw(self, data: &[u8]) -> Result<bool> {
+        try_write(&mut io::stdout().lock(), data)
+    }
+
+    /// Whether what is printed for a person may be coloured.
+    pub(crate) fn has_colours(self) -> bool {
+        colours(&io::stdout())
+    }
+
+    /// Whether standard output is a terminal on which lines can be drawn again.
+    pub(crate) fn can_draw(self) -> bool {
+        io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    }
+
     /// A remark for a person; machines and scripts are not told.
     pub(crate) fn note(self, note: &str) {
         if self.form == Form::Human {
@@ -100,9 +115,15 @@ impl Output {
 
 /// A reader that has seen enough is no error.
 fn write(to: &mut impl Write, bytes: &[u8]) -> Result<()> {
+    try_write(to, bytes).map(drop)
+}
+
+/// False if there is nobody to read it.
+fn try_write(to: &mut impl Write, bytes: &[u8]) -> Result<bool> {
     match to.write_all(bytes).and_then(|()| to.flush()) {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|e| Error::internal(format!("cannot write the answer: {e}"))),
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(e) => Err(Error::internal(format!("cannot write the answer: {e}"))),
     }
 }
 

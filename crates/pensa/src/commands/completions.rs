@@ -44,7 +44,9 @@ pub(crate) fn with_live_ids(command: Command) -> Command {
 fn completer(arg: &Arg) -> Option<ArgValueCompleter> {
     let name = arg.get_value_names()?.first()?;
     match name.as_str() {
-        "ID" | "CHILD" | "PARENT" | "ISSUE" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, issues))),
+        "ID" | "CHILD" | "PARENT" | "ISSUE" | "ID|KIND" => {
+            Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, issues)))
+        }
         "AGENT" | "AGENT|SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, agents))),
         "SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, sessions))),
         "SNAPSHOT" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, snapshots))),

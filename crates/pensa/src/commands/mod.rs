@@ -8,6 +8,7 @@ mod config;
 mod context;
 mod daemon;
 mod demo;
+mod events;
 mod hooks;
 mod import_from;
 mod init;
@@ -26,6 +27,7 @@ mod stdin;
 mod transfer;
 mod trust;
 mod upgrade;
+mod watch;
 mod work;
 
 use pensa_core::Result;
@@ -70,6 +72,8 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Count(op) => pass_on(options, *output, &op),
         Command::Status(op) => pass_on(options, *output, &op),
         Command::History(op) => pass_on(options, *output, &op),
+        Command::Events(args) => events::run(options, *output, args),
+        Command::Watch(command) => watch::run(options, *output, command),
         Command::Undo(op) => pass_on(options, *output, &op),
         Command::Dep(Dep::Add(op)) => pass_on(options, *output, &op),
         Command::Dep(Dep::Remove(op)) => pass_on(options, *output, &op),

@@ -174,7 +174,7 @@ impl Render for Vec<Event> {
 }
 
 /// The changes of an event in a few words; what was unset is not worth one.
-fn describe(detail: &Map<String, Value>) -> String {
+pub(super) fn describe(detail: &Map<String, Value>) -> String {
     let word = |value: &Value| match value {
         Value::Null => None,
         Value::String(text) => Some(shorten(text)),

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 mod answers;
 mod learnings;
+pub(crate) mod log;
 mod runs;
 mod screen;
 mod server;

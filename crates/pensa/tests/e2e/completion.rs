@@ -27,7 +27,13 @@ fn offered(pn: &Sandbox, words: &[&str]) -> Vec<String> {
 fn bash_offers_the_ids_of_the_store() {
     let pn = crate::sandbox();
     let ids = [task(&pn, "one"), task(&pn, "two")];
-    for words in [vec!["pn", "show", "pn-"], vec!["pn", "dep", "add", "pn-"], vec!["pn", "create", "--fixes", "pn-"]] {
+    for words in [
+        vec!["pn", "show", "pn-"],
+        vec!["pn", "dep", "add", "pn-"],
+        vec!["pn", "create", "--fixes", "pn-"],
+        vec!["pn", "watch", "issue", "pn-"],
+        vec!["pn", "events", "--subject", "pn-"],
+    ] {
         let mut offered = offered(&pn, &words);
         offered.sort();
         let mut expected = ids.clone();

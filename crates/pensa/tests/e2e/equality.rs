@@ -18,7 +18,10 @@ impl Transcript {
         for form in [&["--json"][..], &[], &["-q"]] {
             // A command that changes something runs once only.
             let read = matches!(args.first(), Some(&("list" | "ready" | "blocked" | "show" | "search" | "count")))
-                || matches!(args, ["status" | "history" | "where", ..] | ["dep", "tree" | "list" | "cycles", ..])
+                || matches!(
+                    args,
+                    ["status" | "history" | "events" | "where", ..] | ["dep", "tree" | "list" | "cycles", ..]
+                )
                 || matches!(args, ["work"] | ["work", "list", ..] | ["work", "step", "list", ..] | ["skill", "list"])
                 || matches!(args, ["next" | "shipped" | "changelog", ..])
                 || matches!(args, ["recall" | "context", ..] | ["learning", "list" | "show", ..])
@@ -121,6 +124,11 @@ fn script(pn: &Sandbox) -> Vec<String> {
         ("ana", vec!["update", "blocked", "-p", "p1"], ""),
         ("ana", vec!["history", &fix], ""),
         ("ana", vec!["history", &bug], ""),
+        ("ana", vec!["events", "--after", "0", "-n", "9"], ""),
+        ("ana", vec!["events", "--subject", &fix, "--type", "issue.c*,commented", "--by", "ana"], ""),
+        ("ana", vec!["events", "--subject", "nothing here"], ""),
+        ("ana", vec!["events", "--type", "nonsense"], ""),
+        ("ana", vec!["events", "--after", "100000"], ""),
         ("ana", vec!["status"], ""),
         ("ana", vec!["doctor"], ""),
         ("ana", vec!["export"], ""),

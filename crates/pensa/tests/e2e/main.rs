@@ -9,6 +9,7 @@ mod crash;
 mod daemon;
 mod equality;
 mod errors;
+mod events;
 mod hooks;
 mod hooks_doctor;
 mod hooks_others;

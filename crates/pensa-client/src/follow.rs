@@ -1,0 +1,250 @@
+//! Follows the log of a store: what is new, in order and each event once, also across restarts of a daemon.
+//!
+//! On files it looks whether anybody has committed, which costs next to nothing; from a server it reads the stream of
+//! events. What is done with the events is left to the caller.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Read};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pensa_core::event::LogEntry;
+use pensa_core::ops::event::{List, Page};
+use pensa_core::{Code, Error, Result, Timestamp};
+use pensa_engine::{Engine, Mark};
+use ureq::BodyReader;
+
+use crate::http::Remote;
+
+/// How often a store's files are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a server may be away before that is an error.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The first and the longest pause before a server is tried again.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
+/// Longest line of a stream.
+const MAX_LINE: u64 = 64 << 20;
+
+/// Somebody who follows.
+pub struct Follow {
+    wanted: List,
+    after: i64,
+    source: Source,
+}
+
+enum Source {
+    Files(Box<Files>),
+    Server(Box<Server>),
+}
+
+impl fmt::Debug for Follow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Follow(after {})", self.after)
+    }
+}
+
+impl Follow {
+    pub(crate) fn files(engine: Engine, wanted: &List, after: i64) -> Self {
+        let files = Files { engine, mark: None, right_until: None, known: None };
+        Self { wanted: endless(wanted), after, source: Source::Files(Box::new(files)) }
+    }
+
+    pub(crate) fn server(remote: Remote, wanted: &List, after: i64) -> Self {
+        let server = Server { remote, open: None, pause: PAUSES[0], heard: Instant::now() };
+        Self { wanted: endless(wanted), after, source: Source::Server(Box::new(server)) }
+    }
+
+    /// Waits for the next events that are wanted.
+    pub fn wait(&mut self) -> Result<Vec<LogEntry>> {
+        loop {
+            self.wanted.after = Some(self.after);
+            let (events, last) = match &mut self.source {
+                Source::Files(files) => files.look(&self.wanted, self.after)?,
+                Source::Server(server) => server.read(&self.wanted, self.after)?,
+            };
+            self.after = last;
+            if !events.is_empty() {
+                return Ok(events);
+            }
+        }
+    }
+}
+
+/// What is wanted has no end.
+fn endless(wanted: &List) -> List {
+    List { limit: None, ..wanted.clone() }
+}
+
+/// A store on this machine.
+struct Files {
+    engine: Engine,
+    /// How the store looked when all of its log was read; none if there may be more.
+    mark: Option<Mark>,
+    right_until: Option<Timestamp>,
+    /// The last event that was seen, by number and time.
+    known: Option<(i64, Timestamp)>,
+}
+
+impl Files {
+    /// What is new; after a moment, if nothing is.
+    fn look(&mut self, wanted: &List, after: i64) -> Result<(Vec<LogEntry>, i64)> {
+        if self.engine.is_orphaned() {
+            self.engine = self.engine.another()?;
+            self.mark = None;
+            self.recognise()?;
+        }
+        let mark = self.engine.mark()?;
+        let is_overdue = self.right_until.map_or(Ok(false), |end| self.engine.now().map(|now| now >= end))?;
+        if self.mark == Some(mark) && !is_overdue {
+            thread::sleep(LOOK);
+            return Ok((Vec::new(), after));
+        }
+        let Page { events, last, end } = self.engine.call("reader", wanted)?;
+        if end < after {
+            return Err(replaced());
+        }
+        if let Some(event) = events.last() {
+            self.known = Some((event.id, event.created_at));
+        }
+        // What was committed since the mark was taken is seen at the next look.
+        self.mark = (last >= end && !is_overdue).then_some(mark);
+        self.right_until = self.engine.right_until()?;
+        Ok((events, last))
+    }
+
+    /// Whether the log of a database that took the place of another goes on where that ended.
+    fn recognise(&self) -> Result<()> {
+        let Some((id, at)) = self.known else { return Ok(()) };
+        let there = List { after: Some(id - 1), limit: Some(1), ..List::default() };
+        let page = self.engine.call("reader", &there)?;
+        match page.events.first() {
+            Some(event) if event.id == id && event.created_at != at => Err(replaced()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn replaced() -> Error {
+    Error::new(Code::Conflict, "the log is not the one that was followed: the database was replaced")
+        .hint("look at everything again, then follow from the end")
+}
+
+/// A daemon or a server.
+struct Server {
+    remote: Remote,
+    open: Option<BufReader<BodyReader<'static>>>,
+    pause: Duration,
+    /// When it was last heard of.
+    heard: Instant,
+}
+
+/// What a stream says at a time.
+#[derive(Debug, Default, PartialEq)]
+struct Told {
+    id: Option<i64>,
+    name: String,
+    data: String,
+}
+
+impl Server {
+    /// The next event, or how far the log was passed over. A connection that breaks is opened again.
+    fn read(&mut self, wanted: &List, after: i64) -> Result<(Vec<LogEntry>, i64)> {
+        let Some(stream) = &mut self.open else {
+            self.connect(wanted)?;
+            return Ok((Vec::new(), after));
+        };
+        let Some(told) = tell(stream) else {
+            self.open = None;
+            thread::sleep(self.pause);
+            return Ok((Vec::new(), after));
+        };
+        self.heard = Instant::now();
+        self.pause = PAUSES[0];
+        if told.name == "dropped" {
+            self.open = None;
+            let why: Error = serde_json::from_str(&told.data).map_err(|_| self.remote.not_pensa())?;
+            return if may_pass(&why) { Ok((Vec::new(), after)) } else { Err(why) };
+        }
+        if told.data.is_empty() {
+            return Ok((Vec::new(), told.id.unwrap_or(after).max(after)));
+        }
+        let event: LogEntry = serde_json::from_str(&told.data).map_err(|_| self.remote.not_pensa())?;
+        // A server that begins too early, because it did not understand, must not repeat anything.
+        if event.id <= after {
+            return Ok((Vec::new(), after));
+        }
+        let last = event.id;
+        Ok((vec![event], last))
+    }
+
+    fn connect(&mut self, wanted: &List) -> Result<()> {
+        match self.remote.stream(wanted) {
+            Ok(body) => {
+                self.open = Some(BufReader::new(body));
+                Ok(())
+            }
+            Err(why) if may_pass(&why) && self.heard.elapsed() < PATIENCE => {
+                thread::sleep(self.pause);
+                self.pause = (self.pause * 2).min(PAUSES[1]);
+                Ok(())
+            }
+            Err(why) => Err(why),
+        }
+    }
+}
+
+/// Whether it may be otherwise in a while.
+fn may_pass(why: &Error) -> bool {
+    matches!(why.code, Code::Unreachable | Code::Busy | Code::Timeout | Code::DiskFull | Code::Internal)
+}
+
+/// The next that a stream says; nothing if it ends or breaks. What it did not say whole was not said.
+fn tell(stream: &mut impl BufRead) -> Option<Told> {
+    let mut told = Told::default();
+    loop {
+        let mut line = Vec::new();
+        stream.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).ok()?;
+        let line = String::from_utf8(line).ok()?;
+        let line = line.strip_suffix('\n')?;
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        match line.split_once(':') {
+            _ if line.is_empty() && told == Told::default() => {}
+            _ if line.is_empty() => return Some(told),
+            Some(("id", id)) => told.id = id.trim().parse().ok(),
+            Some(("event", name)) => told.name = name.trim().to_owned(),
+            Some(("data", data)) => told.data.push_str(data.trim_start()),
+            // A comment is a sign of life.
+            Some(("", _)) if told == Told::default() => return Some(told),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(mut text: &[u8]) -> Vec<Told> {
+        std::iter::from_fn(|| tell(&mut text)).collect()
+    }
+
+    fn told(id: i64, name: &str, data: &str) -> Told {
+        Told { id: Some(id), name: name.into(), data: data.into() }
+    }
+
+    #[test]
+    fn a_stream_is_understood_as_far_as_it_is_whole() {
+        let text =
+            b"id: 1\ndata: {}\n\nid: 7\n\nretry: 5\r\n\r\nevent: dropped\r\nid: 8\r\ndata:{}\r\n\r\nid: 9\ndata: {";
+        assert_eq!(all(text), [told(1, "", "{}"), told(7, "", ""), told(8, "dropped", "{}")]);
+    }
+
+    #[test]
+    fn comments_are_signs_of_life_and_rubbish_ends_a_stream() {
+        assert_eq!(all(b": hello\n\n: still here\n\n"), [Told::default(), Told::default()]);
+        for rubbish in [&b"\xff\xfe\n\n"[..], b"data", b"", b"id: 1"] {
+            assert_eq!(all(rubbish), [], "{rubbish:?}");
+        }
+        assert_eq!(all(b"id: x\ndata: 1\n\n"), [Told { id: None, name: String::new(), data: "1".into() }]);
+    }
+}
