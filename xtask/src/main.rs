@@ -24,7 +24,8 @@ Usage: cargo xtask <TASK>
   bench  measure against sqlite3, bare programs, pgbench and SQLiteSession of openai-agents
            --quick       fewer and shorter runs
            --only GROUP  only one group: local (processes and the daemon), server (on PostgreSQL), chain,
-                         transfer (import and export), agents (their entries), snapshots, runs or learnings
+                         transfer (import and export), agents (their entries), snapshots, runs, learnings or
+                         stream (events to many who follow)
            --write       put the results into docs/benchmarks.md
   soak   random histories of three clones, for hours
            --histories COUNT  how many [default: 10000]";

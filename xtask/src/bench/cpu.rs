@@ -82,6 +82,11 @@ impl fmt::Display for Used {
     }
 }
 
+/// Processor time that a process has used so far, in seconds.
+pub(super) fn of_process(pid: u32) -> Result<f64> {
+    Ok(Times::of(&pid.to_string())?.own)
+}
+
 /// One process's times: its own, and those of its children that have ended and were waited for.
 struct Times {
     parent: u32,

@@ -14,6 +14,7 @@ pub(super) struct Lab {
     dir: PathBuf,
     pn: PathBuf,
     bare: PathBuf,
+    bare_stream: PathBuf,
     bare_transfer: PathBuf,
     bare_append: PathBuf,
     embedded_session: PathBuf,
@@ -44,13 +45,14 @@ impl Lab {
         println!("building pn and the bare programs");
         let pn = executable(&["--package", "pensa", "--bin", "pn"])?;
         let bare = executable(&["--package", "pensa-server", "--example", "bare"])?;
+        let bare_stream = executable(&["--package", "pensa-server", "--example", "bare_stream"])?;
         let bare_transfer = executable(&["--package", "pensa-engine", "--example", "bare_transfer"])?;
         let bare_append = executable(&["--package", "pensa-engine", "--example", "bare_append"])?;
         let embedded_session = executable(&["--package", "pensa-engine", "--example", "embedded_session"])?;
         let target = pn.ancestors().nth(2).ok_or("pn was built in no directory")?;
         let dir = target.join(format!("bench-{}", std::process::id()));
         fs::create_dir_all(&dir)?;
-        Ok(Self { dir, pn, bare, bare_transfer, bare_append, embedded_session })
+        Ok(Self { dir, pn, bare, bare_stream, bare_transfer, bare_append, embedded_session })
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -81,6 +83,12 @@ impl Lab {
     pub(super) fn bare(&self, answer: &Path) -> Command {
         let mut command = self.program(&self.bare);
         command.arg(answer);
+        command
+    }
+
+    pub(super) fn bare_stream(&self, line: &Path) -> Command {
+        let mut command = self.program(&self.bare_stream);
+        command.arg(line);
         command
     }
 
