@@ -13,6 +13,7 @@ mod leases;
 mod life;
 mod log;
 mod lookup;
+mod peers;
 mod postgres;
 mod runs;
 mod schema;
