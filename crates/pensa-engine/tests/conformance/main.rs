@@ -14,6 +14,7 @@ mod leases;
 mod life;
 mod log;
 mod lookup;
+mod peers;
 mod postgres;
 mod record_files;
 mod records;

@@ -34,6 +34,7 @@ mod snapshots;
 mod snapshots_killed;
 mod steps;
 mod store;
+mod sync;
 mod terminal;
 mod typing;
 mod undo;
