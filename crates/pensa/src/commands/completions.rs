@@ -6,7 +6,7 @@ use clap::{Arg, Command, Parser};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use pensa_client::Client;
-use pensa_core::ops::{agent, issue, learning, session, snapshot};
+use pensa_core::ops::{agent, issue, learning, record, session, snapshot};
 use pensa_core::{Error, Result, text};
 
 use crate::cli::{Cli, Completions, Options};
@@ -30,7 +30,8 @@ pub(super) fn run(args: &Completions) -> Result<()> {
     }
 }
 
-/// The command line with ids offered wherever an issue, an agent, a session, a snapshot or a learning is expected.
+/// The command line with ids offered wherever an issue, an agent, a session, a snapshot, a learning or a collection is
+/// expected.
 pub(crate) fn with_live_ids(command: Command) -> Command {
     let command = command.mut_args(|arg| match completer(&arg) {
         Some(completer) => arg.add(completer),
@@ -51,6 +52,7 @@ fn completer(arg: &Arg) -> Option<ArgValueCompleter> {
         "SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, sessions))),
         "SNAPSHOT" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, snapshots))),
         "LEARNING" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, learnings))),
+        "COLLECTION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, collections))),
         _ => None,
     }
 }
@@ -93,6 +95,11 @@ fn snapshots(options: &Options) -> Result<Offers> {
 fn learnings(options: &Options) -> Result<Offers> {
     let learnings = connect::client(options)?.call(&learning::List::default())?;
     Ok(learnings.into_iter().map(|shown| (shown.learning.id.to_string(), shown.learning.text)).collect())
+}
+
+fn collections(options: &Options) -> Result<Offers> {
+    let collections = without_making(options)?.call(&record::Collections {})?;
+    Ok(collections.into_iter().map(|of| (of.collection, format!("{} records", of.records))).collect())
 }
 
 /// The store of agents, if there is one: whoever only types makes none.
