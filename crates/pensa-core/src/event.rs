@@ -60,6 +60,26 @@ pub enum EventType {
     SubtaskCompleted,
     #[serde(rename = "feature.shipped")]
     FeatureShipped,
+    #[serde(rename = "loop.created")]
+    LoopCreated,
+    #[serde(rename = "loop.status_change")]
+    LoopStatusChange,
+    #[serde(rename = "loop.iterated")]
+    LoopIterated,
+    #[serde(rename = "loop.updated")]
+    LoopUpdated,
+    #[serde(rename = "loop.archived")]
+    LoopArchived,
+    #[serde(rename = "signal.sent")]
+    SignalSent,
+    #[serde(rename = "signal.acknowledged")]
+    SignalAcknowledged,
+    #[serde(rename = "lock.acquired")]
+    LockAcquired,
+    #[serde(rename = "lock.renewed")]
+    LockRenewed,
+    #[serde(rename = "lock.released")]
+    LockReleased,
 }
 
 impl EventType {
@@ -98,6 +118,16 @@ impl EventType {
             EventType::TaskCompleted => "task.completed",
             EventType::SubtaskCompleted => "subtask.completed",
             EventType::FeatureShipped => "feature.shipped",
+            EventType::LoopCreated => "loop.created",
+            EventType::LoopStatusChange => "loop.status_change",
+            EventType::LoopIterated => "loop.iterated",
+            EventType::LoopUpdated => "loop.updated",
+            EventType::LoopArchived => "loop.archived",
+            EventType::SignalSent => "signal.sent",
+            EventType::SignalAcknowledged => "signal.acknowledged",
+            EventType::LockAcquired => "lock.acquired",
+            EventType::LockRenewed => "lock.renewed",
+            EventType::LockReleased => "lock.released",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod config;
 mod learnings;
+mod loops;
 mod runs;
 mod snapshots;
 mod work;
@@ -24,6 +25,7 @@ use pensa_engine::git::Hook;
 
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
 pub(crate) use learnings::Learning;
+pub(crate) use loops::{Lock, LockAcquire, Loop, LoopApprove, LoopCreate, LoopIterate, Signal, SignalSend, SignalWait};
 pub(crate) use runs::{
     Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunTerminal, RunWindow,
     Runtime, Workspace,
@@ -134,6 +136,15 @@ pub(crate) enum Command {
     /// Look after what was found out
     #[command(subcommand)]
     Learning(Learning),
+    /// Work in iterations: plans, and the specs, phases and code that follow from them
+    #[command(subcommand)]
+    Loop(Loop),
+    /// Tell loops, agents and runs to stop, pause, rebase and so on, and know that they heard it
+    #[command(subcommand)]
+    Signal(Signal),
+    /// Have one at a time do something, such as merge
+    #[command(subcommand)]
+    Lock(Lock),
     Context(ContextArgs),
     Batch(Batch),
     Daemon(Daemon),

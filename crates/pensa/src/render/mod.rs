@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 mod answers;
 mod learnings;
+mod loops;
 mod runs;
 mod screen;
 mod server;
