@@ -80,6 +80,12 @@ pub enum EventType {
     LockRenewed,
     #[serde(rename = "lock.released")]
     LockReleased,
+    #[serde(rename = "record.put")]
+    RecordPut,
+    #[serde(rename = "record.deleted")]
+    RecordDeleted,
+    #[serde(rename = "record.indexed")]
+    RecordIndexed,
 }
 
 impl EventType {
@@ -128,6 +134,9 @@ impl EventType {
             EventType::LockAcquired => "lock.acquired",
             EventType::LockRenewed => "lock.renewed",
             EventType::LockReleased => "lock.released",
+            EventType::RecordPut => "record.put",
+            EventType::RecordDeleted => "record.deleted",
+            EventType::RecordIndexed => "record.indexed",
         }
     }
 }

@@ -94,6 +94,8 @@ ids! {
     LoopId "lp-";
     /// The id of a signal, such as `sg-a1b2c3d4`.
     SignalId "sg-";
+    /// The id of a record that came without one, such as `rec-a1b2c3d4`.
+    RecordId "rec-";
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::id::{AgentId, LoopId, LoopRef, RunId, SignalId};
 use crate::issue::words;
 use crate::loops::{LoopStatus, LoopType};
+use crate::session::object::{self, Object};
 use crate::time::Timestamp;
 
 /// The collection that signals are kept in.
@@ -162,6 +163,24 @@ impl fmt::Display for Target {
             Target::Status(status) => write!(f, "status:{status}"),
         }
     }
+}
+
+/// A signal that another tool wrote down, and whether its target has acknowledged it.
+pub fn taken(record: &Object, now: Timestamp) -> Result<Signal> {
+    let mut whole = Object::new();
+    let made_up = [("actor", Value::from("unknown")), ("created_at", Value::from(now.to_string()))];
+    whole.extend(made_up.map(|(name, value)| (name.to_owned(), value)));
+    whole
+        .extend(record.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())));
+    whole.insert("recipient_count".into(), Value::from(0));
+    whole.insert("acknowledged_count".into(), Value::from(0));
+    let shown = record.get("id").and_then(Value::as_str).unwrap_or("a signal").to_owned();
+    let told = |e: &dyn fmt::Display| Error::invalid(format!("{shown} is no signal: {e}"));
+    let taken: Signal = serde_json::from_value(Value::Object(whole)).map_err(|e| told(&e))?;
+    crate::text::fits_block("reason", &taken.reason).map_err(|e| told(&e.message))?;
+    let payload = taken.payload.iter().map(|payload| ("payload".to_owned(), payload.clone()));
+    object::check("the payload of a signal", &payload.collect(), PAYLOAD_BYTES).map_err(|e| told(&e.message))?;
+    Ok(taken)
 }
 
 #[cfg(test)]

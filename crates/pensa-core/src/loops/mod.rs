@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::error::{Code, Error, Result};
 use crate::id::{IssueId, LoopId};
 use crate::issue::words;
+use crate::session::Object;
 use crate::text;
 use crate::time::Timestamp;
 
@@ -172,6 +173,7 @@ pub fn iterations(given: Option<u32>) -> Result<u32> {
 
 /// Checks whatever its prompts need.
 pub fn context(given: Option<&Value>) -> Result<Value> {
+    let given = given.filter(|given| !given.is_null());
     let context = given.cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
     let wrapped = serde_json::Map::from_iter([("context".to_owned(), context)]);
     crate::session::object::check("the context of a loop", &wrapped, CONTEXT_BYTES)?;
@@ -193,6 +195,43 @@ impl Loop {
         }
         Ok(())
     }
+}
+
+/// A loop that another tool wrote down. What it lacks is made up; what could not be kept is refused.
+pub fn taken(record: &Object, now: Timestamp) -> Result<Loop> {
+    let mut whole = Object::new();
+    let made_up = [
+        ("prompt_path", Value::from("")),
+        ("validation_command", Value::from("")),
+        ("max_iterations", Value::from(DEFAULT_ITERATIONS)),
+        ("worktree", Value::from("")),
+        ("iteration", Value::from(0)),
+        ("updated_at", Value::from(now.to_string())),
+    ];
+    whole.extend(made_up.map(|(name, value)| (name.to_owned(), value)));
+    // What is null is not there.
+    whole
+        .extend(record.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())));
+    if !whole.contains_key("created_at") {
+        whole.insert("created_at".into(), whole["updated_at"].clone());
+    }
+    let shown = record.get("id").and_then(Value::as_str).unwrap_or("a loop").to_owned();
+    let told = |e: &dyn fmt::Display| Error::invalid(format!("{shown} is no loop: {e}"));
+    let mut taken: Loop = serde_json::from_value(Value::Object(whole)).map_err(|e| told(&e))?;
+    if taken.id.as_str().starts_with('.') {
+        return Err(told(&"its id begins with a dot"));
+    }
+    let input = taken.input_artifact.iter().chain(&taken.output_artifacts);
+    let paths = input.chain([&taken.prompt_path, &taken.worktree]).filter(|path| !path.is_empty());
+    paths.map(String::as_str).try_for_each(|given| path("a path", given).map(drop)).map_err(|e| told(&e.message))?;
+    if !taken.validation_command.is_empty() {
+        command(&taken.validation_command).map_err(|e| told(&e.message))?;
+    }
+    iterations(Some(taken.max_iterations)).map_err(|e| told(&e.message))?;
+    text::fits_block("progress", &taken.progress).map_err(|e| told(&e.message))?;
+    taken.context = context(Some(&taken.context)).map_err(|e| told(&e.message))?;
+    taken.runnable = None;
+    Ok(taken)
 }
 
 #[cfg(test)]
@@ -230,5 +269,32 @@ mod tests {
         let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
         assert!(context(Some(&deep)).is_err());
         assert_eq!(context(Some(&json!("x".repeat(CONTEXT_BYTES)))).expect_err("large").code, Code::TooLarge);
+    }
+
+    #[test]
+    fn loops_of_other_tools_are_taken_with_what_they_lack_made_up() {
+        let now: Timestamp = "2026-02-27T14:30:00.000Z".parse().expect("a time");
+        let take = |record: Value| match record {
+            Value::Object(record) => taken(&record, now),
+            _ => panic!("an object"),
+        };
+        let whole = take(json!({"id": "lp-1", "loop_type": "plan", "parent_id": null, "input_artifact": null,
+            "output_artifacts": ["plan.md"], "prompt_path": "p.md", "validation_command": "true", "max_iterations": 3,
+            "worktree": "/w", "iteration": 2, "status": "awaiting_approval", "progress": "half", "context": {"x": [1]},
+            "created_at": 1_772_202_600_000_i64, "updated_at": 1_772_202_600_001_i64, "runnable": 7}))
+        .expect("a loop");
+        assert_eq!((whole.created_at, whole.iteration, whole.runnable), (now, 2, None));
+        let bare = take(json!({"id": "lp-2", "loop_type": "code", "status": "running"})).expect("a loop");
+        assert_eq!((bare.created_at, bare.max_iterations, bare.context), (now, DEFAULT_ITERATIONS, json!({})));
+        for bad in [
+            json!({}),
+            json!({"id": "lp-1", "loop_type": "code", "status": "done"}),
+            json!({"id": "../x", "loop_type": "code", "status": "failed"}),
+            json!({"id": "..", "loop_type": "code", "status": "failed"}),
+            json!({"id": "lp-1", "loop_type": "code", "status": "failed", "worktree": "a\nb"}),
+            json!({"id": "lp-1", "loop_type": "code", "status": "failed", "max_iterations": -1}),
+        ] {
+            assert_eq!(take(bad.clone()).expect_err("refused").code, Code::InvalidInput, "{bad}");
+        }
     }
 }

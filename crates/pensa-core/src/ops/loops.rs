@@ -9,6 +9,7 @@ use crate::id::{IssueRef, LoopId, LoopRef};
 use crate::loops::files::IterationFile;
 use crate::loops::{Branch, Loop, LoopStatus, LoopType};
 use crate::op::{Access, Op, Route};
+use crate::session::Object;
 use crate::signal::Signal;
 
 /// Create a loop; it can be claimed once its parent is complete
@@ -55,6 +56,21 @@ impl Op for Create {
     type Output = Loop;
     const NAME: &'static str = "loop.create";
     const ROUTE: Route = Route::post("/loops").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// Keep loops that another tool wrote down, with their ids: all of them, or none; those that are here stay as they are
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Take {
+    /// Each a loop; what it lacks but its id, type and status is made up
+    pub records: Vec<Object>,
+}
+
+impl Op for Take {
+    type Output = Vec<Loop>;
+    const NAME: &'static str = "loop.take";
+    const ROUTE: Route = Route::post("/loops/take").creates();
     const ACCESS: Access = Access::Write;
 }
 

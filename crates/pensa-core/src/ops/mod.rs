@@ -14,6 +14,7 @@ pub mod learning;
 pub mod lock;
 pub mod loops;
 pub mod project;
+pub mod record;
 pub mod release;
 pub mod repo;
 pub mod run;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::id::{LoopRef, SignalRef};
 use crate::op::{Access, Op, Route};
+use crate::session::Object;
 use crate::signal::{Receipt, Signal, SignalType, Target};
 
 /// Send a signal to a loop, an agent or a run, or to all loops that a selector means just now
@@ -51,6 +52,21 @@ pub struct Sent {
     pub signal: Signal,
     /// Who is to acknowledge it
     pub recipients: Vec<String>,
+}
+
+/// Keep signals that another tool wrote down, with their ids: all of them, or none; those that are here stay as they are
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Take {
+    /// Each a signal; what it lacks but its id and type is made up
+    pub records: Vec<Object>,
+}
+
+impl Op for Take {
+    type Output = Vec<Signal>;
+    const NAME: &'static str = "signal.take";
+    const ROUTE: Route = Route::post("/signals/take").creates();
+    const ACCESS: Access = Access::Write;
 }
 
 /// List signals, newest first

@@ -40,7 +40,8 @@ impl Execute for Acquire {
         let (name, ttl) = (lock::name(&self.name)?, lock::ttl(self.ttl)?);
         let token = match &self.token {
             Some(token) => lock::token(token)?.to_owned(),
-            None => cx.uuid().simple().to_string(),
+            // One alone has few random bits.
+            None => format!("{}{}", cx.uuid().simple(), cx.uuid().simple()),
         };
         let mut lock = kept(tx, name)?;
         let event = match lock.acquire(&cx.actor, &hash(&token), ttl, cx.now)? {

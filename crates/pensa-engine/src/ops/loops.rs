@@ -7,7 +7,7 @@ use pensa_core::id::{LoopId, LoopRef};
 use pensa_core::loops::{self as rules, Branch, Loop, LoopStatus, Move, apply, files};
 use pensa_core::ops::loops::{
     Approve, Approved, Archive, Claim, Complete, Create, Fail, Invalidate, Invalidated, Iterate, Iterated, List,
-    MAX_CHILDREN, Pause, Rebase, Reject, Resume, Show, Start, Submit, Tree,
+    MAX_CHILDREN, Pause, Rebase, Reject, Resume, Show, Start, Submit, Take, Tree,
 };
 use pensa_core::record::{Filter, Order};
 use pensa_core::signal::{RecipientKind, Signal, SignalType, Target};
@@ -69,6 +69,39 @@ fn create(cx: &Context<'_>, tx: &Tx<'_>, kept: &Collection, new: &Create, parent
         id,
     };
     loops::save(cx, tx, kept, None, made, EventType::LoopCreated)
+}
+
+impl Execute for Take {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Loop>> {
+        if self.records.len() > MAX_CHILDREN {
+            let message = format!("{} loops at once are too many: at most {MAX_CHILDREN}", self.records.len());
+            return Err(Error::new(Code::TooLarge, message));
+        }
+        let kept = loops::open_to_write(tx)?;
+        // Parents may come after their children.
+        let mut new: Vec<Loop> = Vec::new();
+        let mut stands: HashMap<LoopId, LoopStatus> = HashMap::new();
+        for record in &self.records {
+            let one = rules::taken(record, cx.now)?;
+            if kept.get(tx, one.id.as_str())?.is_none() && stands.insert(one.id.clone(), one.status).is_none() {
+                new.push(one);
+            }
+        }
+        let save = |mut one: Loop| {
+            let above = match &one.parent_id {
+                None => Some(LoopStatus::Complete),
+                Some(parent) => match stands.get(parent) {
+                    Some(status) => Some(*status),
+                    None => kept.get(tx, parent.as_str())?.map(loops::read).transpose()?.map(|parent| parent.status),
+                },
+            };
+            if one.status == LoopStatus::Pending && above == Some(LoopStatus::Complete) {
+                one.runnable = loops::place(tx, None)?;
+            }
+            loops::save(cx, tx, &kept, None, one, EventType::LoopCreated)
+        };
+        new.into_iter().map(save).collect()
+    }
 }
 
 impl Execute for List {

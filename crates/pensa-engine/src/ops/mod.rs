@@ -16,6 +16,7 @@ pub(crate) mod lease;
 mod lock;
 mod loops;
 pub(crate) mod project;
+mod record;
 pub(crate) mod release;
 mod repo;
 mod run;

@@ -2,11 +2,11 @@
 
 use pensa_core::id::LoopId;
 use pensa_core::loops::{Loop, LoopStatus};
-use pensa_core::ops::signal::{Ack, Acked, List, Send, Sent, Show, Shown};
+use pensa_core::ops::signal::{Ack, Acked, List, Send, Sent, Show, Shown, Take};
 use pensa_core::record::Filter;
 use pensa_core::session::object;
-use pensa_core::signal::{PAYLOAD_BYTES, RecipientKind, Signal, Target};
-use pensa_core::{Error, Result, text};
+use pensa_core::signal::{self as rules, PAYLOAD_BYTES, RecipientKind, Signal, Target};
+use pensa_core::{Code, Error, Result, text};
 use serde_json::Map;
 
 use crate::context::Context;
@@ -15,6 +15,9 @@ use crate::execute::Execute;
 use crate::tables::records::{Collection, Query};
 use crate::tables::signals::Recipient;
 use crate::tables::{agents, ids, loops, runs, signals};
+
+/// Most signals that are taken in at once.
+const MAX_TAKEN: usize = 10_000;
 
 /// The loop, agent or run that a text means.
 fn one(tx: &Tx<'_>, wanted: &str) -> Result<Recipient> {
@@ -100,6 +103,23 @@ impl Execute for Send {
 fn written(tx: &Tx<'_>, kept: &Collection, word: &str, id: &pensa_core::id::LoopRef) -> Result<String> {
     let id: LoopId = loops::find(tx, kept, id)?.id;
     Ok(format!("{word}:{id}"))
+}
+
+impl Execute for Take {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Signal>> {
+        if self.records.len() > MAX_TAKEN {
+            let message = format!("{} signals at once are too many: at most {MAX_TAKEN}", self.records.len());
+            return Err(Error::new(Code::TooLarge, message));
+        }
+        let mut all = Vec::new();
+        for record in &self.records {
+            let taken = rules::taken(record, cx.now)?;
+            if !signals::is_there(tx, &taken.id)? {
+                all.push(signals::take(cx, tx, taken)?);
+            }
+        }
+        Ok(all)
+    }
 }
 
 impl Execute for List {

@@ -58,10 +58,6 @@ pub(crate) fn find(tx: &Tx<'_>, loops: &Collection, wanted: &LoopRef) -> Result<
     loops.get(tx, &id)?.map(read).transpose()?.ok_or_else(|| LOOPS.unknown(&id))
 }
 
-pub(crate) fn get(tx: &Tx<'_>, loops: &Collection, id: &LoopId) -> Result<Option<Loop>> {
-    loops.get(tx, id.as_str())?.map(read).transpose()
-}
-
 /// All loops that a question means, as far as its limit.
 pub(crate) fn select(tx: &Tx<'_>, loops: &Collection, query: &Query) -> Result<Vec<Loop>> {
     let mut rest = query.clone();
@@ -133,7 +129,9 @@ pub(crate) fn save(
     if old == Some(&new) {
         return Ok(new);
     }
-    new.updated_at = cx.now.max(new.updated_at);
+    if old.is_some() {
+        new.updated_at = cx.now.max(new.updated_at);
+    }
     let Value::Object(data) = serde_json::to_value(&new).map_err(Error::internal)? else {
         return Err(Error::internal("a loop is an object"));
     };

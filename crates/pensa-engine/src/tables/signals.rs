@@ -92,13 +92,29 @@ pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<SignalId> {
     SIGNALS.new_id(tx, || SignalId::from_uuid(cx.uuid()))
 }
 
+pub(crate) fn is_there(tx: &Tx<'_>, id: &SignalId) -> Result<bool> {
+    Ok(Collection::open(tx, COLLECTION)?.get(tx, id.as_str())?.is_some())
+}
+
+/// Keeps a signal that another tool has sent to a loop, acknowledged or not.
+pub(crate) fn take(cx: &Context<'_>, tx: &Tx<'_>, signal: Signal) -> Result<Signal> {
+    let (id, heard_at) = (signal.id.clone(), signal.acknowledged_at);
+    let to: Vec<Recipient> = signal.target_loop.iter().map(|id| (RecipientKind::Loop, id.to_string())).collect();
+    let sent = send(cx, tx, signal, &to)?;
+    match (heard_at, to.first()) {
+        (Some(_), Some((_, recipient))) => acknowledge(cx, tx, &sent, recipient).map(|(_, signal)| signal),
+        _ => find(tx, &(&id).into()),
+    }
+}
+
 /// Keeps a new signal with a receipt for each recipient, and logs it.
 pub(crate) fn send(cx: &Context<'_>, tx: &Tx<'_>, mut signal: Signal, to: &[Recipient]) -> Result<Signal> {
     let signals = Collection::open(tx, COLLECTION)?.declaring(tx, &SIGNAL_FIELDS)?;
     let receipts = Collection::open(tx, RECEIPTS)?.declaring(tx, &RECEIPT_FIELDS)?;
     signal.recipient_count = i64::try_from(to.len()).map_err(Error::internal)?;
     // Nobody has to be waited for.
-    signal.acknowledged_at = to.is_empty().then_some(cx.now);
+    let heard_by_all = to.is_empty().then(|| signal.acknowledged_at.unwrap_or(cx.now));
+    signal.acknowledged_at = heard_by_all;
     let put = signals.put(tx, draft(signal.id.to_string(), &signal, cx.now)?, Expect::Absent)?;
     let drafts = to.iter().map(|(kind, id)| {
         let receipt = Receipt {
@@ -112,7 +128,7 @@ pub(crate) fn send(cx: &Context<'_>, tx: &Tx<'_>, mut signal: Signal, to: &[Reci
         };
         Ok((Kept::of(receipt).draft(cx.now)?, Expect::Absent))
     });
-    receipts.put_many(tx, drafts.collect::<Result<_>>()?)?;
+    receipts.put_many(tx, drafts.collect::<Result<_>>()?, |_, e| e)?;
     let mut detail = changes(put.detail());
     let named: Vec<&str> = to.iter().take(NAMED).map(|(_, id)| id.as_str()).collect();
     detail.insert("recipients".into(), event::change(json!([]), named));

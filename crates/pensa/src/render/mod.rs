@@ -4,6 +4,7 @@ pub(crate) mod agents;
 mod answers;
 mod learnings;
 mod loops;
+mod records;
 mod runs;
 mod screen;
 mod server;

@@ -30,6 +30,8 @@ struct Things {
     repo: String,
     snapshot: String,
     learning: String,
+    a_loop: String,
+    signal: String,
     token: String,
     project: String,
 }
@@ -48,11 +50,17 @@ impl Things {
             "run": run["id"], "label": word});
         let snapshot = http.post("/snapshots", &tree).ok();
         http.post("/kv", &json!({"scope": "user", "key": "known", "value": word})).ok();
+        http.post("/records/known/indexes", &json!({"fields": ["is"]})).ok();
+        http.post("/records/known", &json!({"id": issue, "data": {"is": word}})).ok();
         http.post("/work/start", &json!({"what": other, "steps": [word, "next"]})).ok();
         http.post("/releases", &json!({"name": word, "version": word, "issues": [other]})).ok();
         http.post("/skills", &json!({"name": word, "skills": [word]})).ok();
         let known = json!({"text": format!("{word} {issue}"), "tags": [word], "files": [word], "issue": issue});
         let learning = http.post("/learnings", &known).ok();
+        let plan = json!({"type": "plan", "prompt_path": word, "validation_command": word, "context": {"is": word}});
+        let a_loop = http.post("/loops", &plan).ok();
+        let stop = json!({"type": "stop", "to": a_loop["id"], "reason": word, "payload": word});
+        let signal = http.post("/signals", &stop).ok();
         Self {
             issue,
             other,
@@ -62,6 +70,8 @@ impl Things {
             repo: text(&run["repo_id"]),
             snapshot: text(&snapshot["id"]),
             learning: text(&learning["id"]),
+            a_loop: text(&a_loop["id"]),
+            signal: text(&signal["id"]),
             token: "tok-00000000".into(),
             project: OURS.into(),
         }
@@ -69,10 +79,10 @@ impl Things {
 
     /// The ids of nothing.
     fn none() -> Self {
-        let [issue, agent, session, run, repo, snapshot, learning, token] =
-            ["pn", "ag", "se", "run", "repo", "snap", "ln", "tok"].map(|kind| format!("{kind}-00000000"));
+        let [issue, agent, session, run, repo, snapshot, learning, a_loop, signal, token] =
+            ["pn", "ag", "se", "run", "repo", "snap", "ln", "lp", "sg", "tok"].map(|kind| format!("{kind}-00000000"));
         let (other, project) = (issue.clone(), OURS.into());
-        Self { issue, other, agent, session, run, repo, snapshot, learning, token, project }
+        Self { issue, other, agent, session, run, repo, snapshot, learning, a_loop, signal, token, project }
     }
 }
 
@@ -112,11 +122,15 @@ impl Two {
             "/repos",
             "/snapshots",
             "/kv",
+            "/records",
+            "/records/known",
             "/work",
             "/releases",
             "/changelog",
             "/skills",
             "/learnings?all=true",
+            "/loops?all=true",
+            "/signals",
             "/context",
         ];
         let mut all: Vec<Value> = paths.iter().map(|path| http.get(path).ok()).collect();
@@ -137,7 +151,8 @@ struct Asked {
 
 impl Asked {
     fn of(entry: &Entry, about: &Things) -> Self {
-        let Things { issue, other, agent, session, run, repo, snapshot, learning, token, project } = about;
+        let Things { issue, other, agent, session, run, repo, snapshot, learning, a_loop, signal, token, project } =
+            about;
         let fields = match entry.name {
             "issue.create" => json!({"title": "made", "issue_type": "task"}),
             "issue.update" => json!({"priority": "p0"}),
@@ -168,6 +183,11 @@ impl Asked {
             "snapshot.restore" => json!({"safety": snapshot}),
             "kv.get" | "kv.delete" => json!({"scope": "user", "key": issue}),
             "kv.set" => json!({"scope": "user", "key": issue, "value": "made too"}),
+            "record.put" => json!({"id": issue, "data": {"is": "made too"}}),
+            "record.get" | "record.delete" => json!({"id": issue}),
+            "record.query" | "record.count" => json!({"where": "is=made"}),
+            "record.index" => json!({"fields": ["also"]}),
+            "record.apply" => json!({"changes": [{"delete": {"collection": "known", "id": issue}}]}),
             "work.start" => json!({"what": issue}),
             "work.current" => json!({"actor": "made"}),
             "work.step.list" => json!({"actor": "made", "issue": other}),
@@ -182,6 +202,19 @@ impl Asked {
             "learning.take" => json!({"records": [{"taskId": issue, "learnings": {"gotchas": ["taken"]}}]}),
             "learning.recall" => json!({"q": "made"}),
             "learning.list" => json!({"issue": issue}),
+            "loop.create" => {
+                json!({"type": "code", "prompt_path": "p", "validation_command": "true", "parent": a_loop, "issue": issue})
+            }
+            "loop.take" => {
+                json!({"records": [{"id": format!("from-{issue}"), "loop_type": "code", "status": "failed"}]})
+            }
+            "loop.list" => json!({"parent": a_loop}),
+            "loop.claim" => json!({"type": "plan"}),
+            "signal.send" => json!({"type": "info", "to": a_loop}),
+            "signal.take" => json!({"records": [{"id": format!("from-{issue}"), "signal_type": "info"}]}),
+            "signal.list" => json!({"for": a_loop}),
+            "signal.ack" => json!({"as": a_loop}),
+            "lock.acquire" | "lock.release" | "lock.status" => json!({"name": issue}),
             "workspace.create" => json!({"name": format!("for {issue}")}),
             _ => json!({}),
         };
@@ -194,9 +227,11 @@ impl Asked {
             Some("repos") => repo,
             Some("snapshots") => snapshot,
             Some("learnings") => learning,
+            Some("loops") => a_loop,
+            Some("signals") => signal,
             _ => issue,
         };
-        let path = entry.route.path.replace("{id}", id).replace("{name}", project);
+        let path = entry.route.path.replace("{id}", id).replace("{name}", project).replace("{collection}", "known");
         Self { path, id: id.clone(), fields }
     }
 
@@ -223,8 +258,16 @@ fn prepared(admin: &mut Http, entry: &Entry) -> Things {
         let elsewhere = json!({"vcs": "git", "remote_url": format!("https://example.test/{}", things.issue)});
         things.repo = text(&admin.post("/repos", &elsewhere).ok()["id"]);
     }
-    let Things { issue, other, .. } = &things;
+    let Things { issue, other, a_loop, .. } = &things;
+    let mut moved = |moves: &[&str]| {
+        moves.iter().for_each(|step| drop(admin.post(&format!("/loops/{a_loop}/{step}"), &json!({})).ok()));
+    };
     match entry.name {
+        "loop.pause" | "loop.resume" | "loop.rebase" | "loop.iterate" | "loop.submit" | "loop.complete" => {
+            moved(&["start"]);
+        }
+        "loop.approve" | "loop.reject" => moved(&["start", "submit"]),
+        "loop.archive" => moved(&["fail"]),
         "issue.reopen" => drop(admin.post(&format!("/issues/{issue}/close"), &json!({})).ok()),
         "issue.heartbeat" | "issue.release" => {
             let claim = json!({"claim": true, "ttl": "1h"});
@@ -277,7 +320,7 @@ fn roles_decide(two: &Two) {
                 continue;
             }
             // Files are there or not, whoever asks.
-            let of_files = ["store.export", "store.import", "store.backup", "store.backups"];
+            let of_files = ["store.export", "store.import", "store.backup", "store.backups", "record.compact"];
             let unsupported = of_files.contains(&entry.name) && reply.status == 501;
             let known = (200..300).contains(&reply.status) || unsupported;
             // A store without files has no conflicts.

@@ -179,7 +179,7 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let prefixes = ["pn-", "ag-", "se-", "run-", "repo-", "har-", "rt-", "snap-", "rel-", "ln-"];
+            let prefixes = ["pn-", "ag-", "se-", "run-", "repo-", "har-", "rt-", "snap-", "rel-", "ln-", "lp-", "sg-"];
             let hex = prefixes.into_iter().find_map(|prefix| kept.strip_prefix(prefix));
             let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
@@ -251,6 +251,32 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
             ("ana", vec!["kv", "set", "Ä b/c", "1", "--scope", "user"], ""),
             ("ana", vec!["kv", "delete", "Ä b/c", "--scope", "user"], ""),
             ("ana", vec!["kv", "get", "Ä b/c", "--scope", "user"], ""),
+            ("ana", vec!["record", "put", "c", "{\"n\":1.0,\"é\":\"Ä & b\"}", "--id", "Ä b/c?d"], ""),
+            ("ana", vec!["record", "put", "c", "-", "--id", "x", "--if-rev", "0"], "{\"n\":\"1\"}"),
+            (
+                "ana",
+                vec!["record", "put", "c", "{}", "--id", "x", "--if-rev", "0", "--updated-at", "2026-01-01T00:00:00Z"],
+                "",
+            ),
+            ("ana", vec!["record", "put", "c", "{}", "--id", "none", "--if-present"], ""),
+            ("ana", vec!["record", "put", "C", "{}"], ""),
+            ("ana", vec!["record", "get", "c", "Ä b/c?d"], ""),
+            ("ana", vec!["record", "get", "c", "none"], ""),
+            ("ana", vec!["record", "query", "c", "--where", "n=1", "--where", "é~ä & B"], ""),
+            ("ana", vec!["record", "index", "c", "n", "é"], ""),
+            ("ana", vec!["record", "query", "c", "--where", "n in [\"1\",1]", "--order", "n desc", "-n", "1"], ""),
+            ("ana", vec!["record", "query", "c", "--where", "n<{}"], ""),
+            ("ana", vec!["record", "count", "c", "--where", "é is null"], ""),
+            (
+                "ana",
+                vec!["record", "apply"],
+                "{\"delete\":{\"collection\":\"c\",\"id\":\"x\"}}\n{\"put\":{\"collection\":\"d\",\"id\":\"y\",\"data\":{}}}",
+            ),
+            ("ana", vec!["record", "apply"], "{\"delete\":{\"collection\":\"c\",\"id\":\"x\",\"if_rev\":1}}"),
+            ("ana", vec!["record", "delete", "c", "--where", "n>0"], ""),
+            ("ana", vec!["record", "delete", "c", "none"], ""),
+            ("ana", vec!["record", "index", "c", "--check"], ""),
+            ("ana", vec!["record", "collections"], ""),
             ("ana", vec!["work"], ""),
             ("ana", vec!["work", "start", &issue, "--step", "Zoë & co"], ""),
             ("ben", vec!["work", "start", &issue], ""),
@@ -284,6 +310,20 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
             ("ana", vec!["learning", "show", "ln-none"], ""),
             ("ana", vec!["learning", "forget", "ln-none"], ""),
             ("ana", vec!["learning", "verify", "ln-none"], ""),
+            ("ana", vec!["loop", "claim"], ""),
+            ("ana", vec!["loop", "list", "--issue", &issue], ""),
+            ("ana", vec!["loop", "show", "lp-none"], ""),
+            ("ana", vec!["loop", "create", "-t", "wish", "--prompt-path", "p", "--validation-command", "true"], ""),
+            ("ana", vec!["loop", "create", "-t", "code", "--prompt-path", "", "--validation-command", "true"], ""),
+            ("ana", vec!["signal", "send", "-t", "info", "--to", "type:code", "--reason", "Ä & b"], ""),
+            ("ana", vec!["signal", "send", "-t", "info", "--to", "nobody"], ""),
+            ("ana", vec!["signal", "ack", "sg-none", "--as", "lp-none"], ""),
+            ("ana", vec!["signal", "list", "--unacked"], ""),
+            ("ana", vec!["lock", "acquire", "Ä b/c", "--token", "t", "--ttl", "1h"], ""),
+            ("ben", vec!["lock", "acquire", "Ä b/c", "--token", "u"], ""),
+            ("ben", vec!["lock", "release", "Ä b/c"], ""),
+            ("ana", vec!["lock", "release", "Ä b/c"], ""),
+            ("ana", vec!["lock", "status", "Ä b/c"], ""),
             ("ana", vec!["context"], ""),
             ("ana", vec!["context", "--max-tokens", "60", "--format", "json"], ""),
             ("ana", vec!["context", "--max-tokens", "1"], ""),
