@@ -141,6 +141,7 @@ macro_rules! for_each_op {
             $crate::ops::signal::List,
             $crate::ops::signal::Show,
             $crate::ops::signal::Ack,
+            $crate::ops::signal::Prune,
             $crate::ops::lock::Acquire,
             $crate::ops::lock::Release,
             $crate::ops::lock::Status,

@@ -74,6 +74,8 @@ pub enum EventType {
     SignalSent,
     #[serde(rename = "signal.acknowledged")]
     SignalAcknowledged,
+    #[serde(rename = "signal.pruned")]
+    SignalPruned,
     #[serde(rename = "lock.acquired")]
     LockAcquired,
     #[serde(rename = "lock.renewed")]
@@ -131,6 +133,7 @@ impl EventType {
             EventType::LoopArchived => "loop.archived",
             EventType::SignalSent => "signal.sent",
             EventType::SignalAcknowledged => "signal.acknowledged",
+            EventType::SignalPruned => "signal.pruned",
             EventType::LockAcquired => "lock.acquired",
             EventType::LockRenewed => "lock.renewed",
             EventType::LockReleased => "lock.released",

@@ -5,10 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::id::{LoopRef, SignalRef};
+use crate::id::{LoopRef, SignalId, SignalRef};
 use crate::op::{Access, Op, Route};
 use crate::session::Object;
 use crate::signal::{Receipt, Signal, SignalType, Target};
+use crate::time::Span;
 
 /// Send a signal to a loop, an agent or a run, or to all loops that a selector means just now
 ///
@@ -67,6 +68,29 @@ impl Op for Take {
     const NAME: &'static str = "signal.take";
     const ROUTE: Route = Route::post("/signals/take").creates();
     const ACCESS: Access = Access::Write;
+}
+
+/// Delete signals that all have acknowledged long ago, with their receipts
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Prune {
+    /// How long ago, such as 30d [default: 7d]
+    #[arg(long, value_name = "DURATION")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub older_than: Option<Span>,
+}
+
+impl Op for Prune {
+    type Output = Pruned;
+    const NAME: &'static str = "signal.prune";
+    const ROUTE: Route = Route::post("/signals/prune");
+    const ACCESS: Access = Access::Maintain;
+}
+
+/// Signals that are gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pruned {
+    pub ids: Vec<SignalId>,
 }
 
 /// List signals, newest first

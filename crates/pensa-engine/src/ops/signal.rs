@@ -2,11 +2,11 @@
 
 use pensa_core::id::LoopId;
 use pensa_core::loops::{Loop, LoopStatus};
-use pensa_core::ops::signal::{Ack, Acked, List, Send, Sent, Show, Shown, Take};
+use pensa_core::ops::signal::{Ack, Acked, List, Prune, Pruned, Send, Sent, Show, Shown, Take};
 use pensa_core::record::Filter;
 use pensa_core::session::object;
 use pensa_core::signal::{self as rules, PAYLOAD_BYTES, RecipientKind, Signal, Target};
-use pensa_core::{Code, Error, Result, text};
+use pensa_core::{Code, Error, Result, Span, text};
 use serde_json::Map;
 
 use crate::context::Context;
@@ -16,6 +16,8 @@ use crate::tables::records::{Collection, Query};
 use crate::tables::signals::Recipient;
 use crate::tables::{agents, ids, loops, runs, signals};
 
+/// How long ago a signal was heard by all that is no longer kept.
+const OLD: Span = Span::from_millis(7 * 86_400_000);
 /// Most signals that are taken in at once.
 const MAX_TAKEN: usize = 10_000;
 
@@ -143,6 +145,13 @@ impl Execute for Show {
         let signal = signals::find(tx, &self.id)?;
         let missing = signals::missing(tx, &signal)?;
         Ok(Shown { signal, missing })
+    }
+}
+
+impl Execute for Prune {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Pruned> {
+        let ids = signals::prune(cx, tx, cx.now.minus(self.older_than.unwrap_or(OLD)))?;
+        Ok(Pruned { ids })
     }
 }
 

@@ -32,6 +32,9 @@ const NAMED: usize = 1000;
 /// Most values of one question for several recipients.
 const ASKED_AT_ONCE: usize = 500;
 
+/// Most signals that are deleted at once.
+const PRUNED_AT_ONCE: usize = 5000;
+
 /// Who is sent a signal.
 pub(crate) type Recipient = (RecipientKind, String);
 
@@ -171,6 +174,23 @@ fn count(cx: &Context<'_>, tx: &Tx<'_>, signal: &Signal) -> Result<Put> {
     let acknowledged_at = if is_last { Some(cx.now) } else { signal.acknowledged_at };
     let new = Signal { acknowledged_count, acknowledged_at, ..signal.clone() };
     signals.put(tx, draft(signal.id.to_string(), &new, cx.now)?, Expect::Present)
+}
+
+/// Deletes signals that all had acknowledged before a time, with their receipts; some thousands at most.
+pub(crate) fn prune(cx: &Context<'_>, tx: &Tx<'_>, before: Timestamp) -> Result<Vec<SignalId>> {
+    let (signals, receipts) = (Collection::open(tx, COLLECTION)?, Collection::open(tx, RECEIPTS)?);
+    let old = vec![Filter::lt("acknowledged_at", before.to_string())];
+    let gone: Vec<Signal> = select(tx, &signals, old, Order::by("acknowledged_at"), Some(PRUNED_AT_ONCE))?;
+    for signal in &gone {
+        let filters = vec![Filter::eq("signal_id", signal.id.as_str())];
+        receipts.delete_where(tx, &Query { filters, ..Query::default() }, cx.now)?;
+        signals.delete(tx, signal.id.as_str(), Expect::Present, cx.now)?;
+        let mut detail = Map::new();
+        detail.insert("signal_type".into(), event::change(signal.signal_type, Value::Null));
+        detail.insert("recipient_count".into(), event::change(signal.recipient_count, Value::Null));
+        log(cx, tx, &signal.id, EventType::SignalPruned, detail)?;
+    }
+    Ok(gone.into_iter().map(|signal| signal.id).collect())
 }
 
 /// Who has not acknowledged a signal.

@@ -224,6 +224,20 @@ conformance! {
         assert_eq!(told[1].detail["acknowledged_count"], json!({"old": 0, "new": 1}));
     }
 
+    fn signals_that_all_have_heard_long_ago_are_deleted(world: World) {
+        let made = create(&world, json!({}));
+        let (heard, open) = (send(&world, made.id.as_str()).signal, send(&world, made.id.as_str()).signal);
+        world.json::<Ack>("ana", json!({"id": heard.id, "as": made.id})).expect("acknowledged");
+        world.pass(7 * 86_400);
+        assert_eq!(world.json::<signal::Prune>("ana", json!({})).expect("pruned").ids, []);
+        world.pass(1);
+        assert_eq!(world.json::<signal::Prune>("ana", json!({})).expect("pruned").ids, [heard.id]);
+        let left = world.json::<signal::List>("a", json!({"for": made.id})).expect("a list");
+        assert_eq!(left.iter().map(|signal| &signal.id).collect::<Vec<_>>(), [&open.id]);
+        let receipts = world.json::<record::Query>("a", json!({"collection": "signal_receipts"})).expect("found");
+        assert_eq!(receipts.records.len(), 1);
+    }
+
     fn selectors_mean_what_goes_on_when_the_signal_is_sent(world: World) {
         let Approved { subject, children } = approved(&world, 3);
         let running = claim(&world, "ana").expect("one");

@@ -90,6 +90,7 @@ pub(crate) enum Signal {
     Show(signal::Show),
     Ack(signal::Ack),
     Wait(SignalWait),
+    Prune(signal::Prune),
 }
 
 /// Send a signal to a loop, an agent or a run, or to all loops that a selector means just now

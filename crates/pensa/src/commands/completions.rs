@@ -6,7 +6,7 @@ use clap::{Arg, Command, Parser};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use pensa_client::Client;
-use pensa_core::ops::{agent, issue, learning, loops, session, signal, snapshot};
+use pensa_core::ops::{agent, issue, learning, loops, record, session, signal, snapshot};
 use pensa_core::{Error, Result, text};
 
 use crate::cli::{Cli, Completions, Options};
@@ -30,8 +30,8 @@ pub(super) fn run(args: &Completions) -> Result<()> {
     }
 }
 
-/// The command line with ids offered wherever an issue, an agent, a session, a snapshot, a loop, a signal or a
-/// learning is expected.
+/// The command line with ids offered wherever an issue, an agent, a session, a snapshot, a loop, a signal, a learning or
+/// a collection is expected.
 pub(crate) fn with_live_ids(command: Command) -> Command {
     let command = command.mut_args(|arg| match completer(&arg) {
         Some(completer) => arg.add(completer),
@@ -52,6 +52,7 @@ fn completer(arg: &Arg) -> Option<ArgValueCompleter> {
         "LOOP" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, loops))),
         "SIGNAL" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, signals))),
         "LEARNING" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, learnings))),
+        "COLLECTION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, collections))),
         _ => None,
     }
 }
@@ -104,6 +105,11 @@ fn loops(options: &Options) -> Result<Offers> {
 fn signals(options: &Options) -> Result<Offers> {
     let signals = connect::client(options)?.call(&signal::List::default())?;
     Ok(signals.into_iter().map(|signal| (signal.id.to_string(), signal.reason)).collect())
+}
+
+fn collections(options: &Options) -> Result<Offers> {
+    let collections = without_making(options)?.call(&record::Collections {})?;
+    Ok(collections.into_iter().map(|of| (of.collection, format!("{} records", of.records))).collect())
 }
 
 /// The store of agents, if there is one: whoever only types makes none.

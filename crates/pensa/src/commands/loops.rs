@@ -155,6 +155,7 @@ pub(super) fn signal(options: &Options, output: Output, command: Signal) -> Resu
         Signal::List(op) => pass_on(options, output, &op),
         Signal::Show(op) => pass_on(options, output, &op),
         Signal::Ack(op) => pass_on(options, output, &op),
+        Signal::Prune(op) => pass_on(options, output, &op),
         Signal::Wait(args) => wait(options, output, &args),
     }
 }

@@ -3,7 +3,7 @@
 use pensa_core::lock::Lock;
 use pensa_core::loops::{Branch, Loop};
 use pensa_core::ops::loops::{Approved, Invalidated, Iterated};
-use pensa_core::ops::signal::{Acked, Sent, Shown};
+use pensa_core::ops::signal::{Acked, Pruned, Sent, Shown};
 use pensa_core::signal::Signal;
 
 use super::agents::fact;
@@ -154,6 +154,16 @@ impl Render for Shown {
 
     fn ids(&self) -> Vec<String> {
         vec![self.signal.id.to_string()]
+    }
+}
+
+impl Render for Pruned {
+    fn render(&self, screen: &mut Screen) {
+        screen.plain(&format!("{} signals deleted", self.ids.len())).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.ids.iter().map(ToString::to_string).collect()
     }
 }
 

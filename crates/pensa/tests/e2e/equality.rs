@@ -295,6 +295,7 @@ fn loop_script(pn: &Sandbox) -> Vec<String> {
         ("ana", vec!["signal", "ack", &signal, "--as", &plan], ""),
         ("ana", vec!["signal", "wait", &signal, "--all-acked", "--timeout", "1s"], ""),
         ("ana", vec!["signal", "show", "take"], ""),
+        ("ana", vec!["signal", "prune", "--older-than", "1d"], ""),
         ("ana", vec!["loop", "invalidate", &plan, "--reason", "void"], ""),
         ("ana", vec!["loop", "list", "--all"], ""),
         ("ana", vec!["lock", "status", "a b/c?é"], ""),
