@@ -95,6 +95,10 @@ ids! {
     ReleaseId "rel-";
     /// The id of a learning, such as `ln-a1b2c3d4`.
     LearningId "ln-";
+    /// The id of a loop, such as `lp-a1b2c3d4`.
+    LoopId "lp-";
+    /// The id of a signal, such as `sg-a1b2c3d4`.
+    SignalId "sg-";
     /// The id of a record that came without one, such as `rec-a1b2c3d4`.
     RecordId "rec-";
 }
@@ -196,6 +200,10 @@ refs! {
     SnapshotRef;
     /// How a caller names a learning: its id, or any unique prefix of it.
     LearningRef;
+    /// How a caller names a loop: its id, or any unique prefix of it.
+    LoopRef;
+    /// How a caller names a signal: its id, or any unique prefix of it.
+    SignalRef;
     /// How a caller names whose entries are meant: a session, or an agent as in [`AgentRef`].
     EntriesRef;
 }
@@ -232,6 +240,18 @@ impl From<&SnapshotId> for SnapshotRef {
 
 impl From<&LearningId> for LearningRef {
     fn from(id: &LearningId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&LoopId> for LoopRef {
+    fn from(id: &LoopId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&SignalId> for SignalRef {
+    fn from(id: &SignalId) -> Self {
         Self(id.0.clone())
     }
 }

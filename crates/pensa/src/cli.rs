@@ -3,6 +3,7 @@
 mod config;
 mod events;
 mod learnings;
+mod loops;
 mod records;
 mod runs;
 mod snapshots;
@@ -28,6 +29,7 @@ use pensa_engine::git::Hook;
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
 pub(crate) use events::{Events, UntilIssue, UntilReady, Watch, WatchIssue, WatchReady};
 pub(crate) use learnings::Learning;
+pub(crate) use loops::{Lock, LockAcquire, Loop, LoopApprove, LoopCreate, LoopIterate, Signal, SignalSend, SignalWait};
 pub(crate) use records::{Record, RecordPut};
 pub(crate) use runs::{
     Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunTerminal, RunWindow,
@@ -146,6 +148,15 @@ pub(crate) enum Command {
     /// Look after what was found out
     #[command(subcommand)]
     Learning(Learning),
+    /// Work in iterations: plans, and the specs, phases and code that follow from them
+    #[command(subcommand)]
+    Loop(Loop),
+    /// Tell loops, agents and runs to stop, pause, rebase and so on, and know that they heard it
+    #[command(subcommand)]
+    Signal(Signal),
+    /// Have one at a time do something, such as merge
+    #[command(subcommand)]
+    Lock(Lock),
     Context(ContextArgs),
     Batch(Batch),
     Daemon(Daemon),

@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Put {
-    /// The collection, such as loops; it is made with its first record
+    /// The collection, such as jobs; it is made with its first record
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
     /// The document

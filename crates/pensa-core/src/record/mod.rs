@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::session::object::{self, Object};
 use crate::time::Timestamp;
 
@@ -83,6 +83,23 @@ pub fn check_collection(name: &str) -> Result<()> {
     let shown: String = name.chars().take(COLLECTION_BYTES).collect();
     Err(Error::invalid(format!("not a collection: {shown:?}"))
         .hint(format!("a word of a-z, 0-9, - and _ that begins with a letter, of at most {COLLECTION_BYTES}")))
+}
+
+/// Collections that nouns keep their things in, and the command that changes them.
+const OWNED: [(&str, &str); 4] = [
+    (crate::loops::COLLECTION, "pn loop"),
+    (crate::signal::COLLECTION, "pn signal"),
+    (crate::signal::RECEIPTS, "pn signal"),
+    (crate::lock::COLLECTION, "pn lock"),
+];
+
+/// Refuses to have a collection changed record by record that has rules of its own.
+pub fn refuse_owned(name: &str) -> Result<()> {
+    match OWNED.iter().find(|(owned, _)| *owned == name) {
+        None => Ok(()),
+        Some((_, command)) => Err(Error::new(Code::Forbidden, format!("collection {name} has rules of its own"))
+            .hint(format!("{command} changes it; pn record query {name} only looks"))),
+    }
 }
 
 /// Refuses what is no id of a record.
@@ -196,7 +213,7 @@ mod tests {
         assert!(check(json!({"id": "b"})).is_err() && check(json!({"id": 1})).is_err());
         assert!(check(json!({"_pensa": {}})).is_err());
         let large = json!({"text": "x".repeat(DATA_BYTES)});
-        assert_eq!(check(large).expect_err("large").code, crate::Code::TooLarge);
+        assert_eq!(check(large).expect_err("large").code, Code::TooLarge);
         let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
         assert!(check(json!({"deep": deep})).is_err());
     }

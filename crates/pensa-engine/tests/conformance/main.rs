@@ -15,6 +15,7 @@ mod life;
 mod log;
 mod lookup;
 mod peers;
+mod loops;
 mod postgres;
 mod record_files;
 mod records;

@@ -6,7 +6,7 @@ use clap::{Arg, Command, Parser};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use pensa_client::Client;
-use pensa_core::ops::{agent, issue, learning, record, session, snapshot};
+use pensa_core::ops::{agent, issue, learning, loops, record, session, signal, snapshot};
 use pensa_core::{Error, Result, text};
 
 use crate::cli::{Cli, Completions, Options};
@@ -30,8 +30,8 @@ pub(super) fn run(args: &Completions) -> Result<()> {
     }
 }
 
-/// The command line with ids offered wherever an issue, an agent, a session, a snapshot, a learning or a collection is
-/// expected.
+/// The command line with ids offered wherever an issue, an agent, a session, a snapshot, a loop, a signal, a learning or
+/// a collection is expected.
 pub(crate) fn with_live_ids(command: Command) -> Command {
     let command = command.mut_args(|arg| match completer(&arg) {
         Some(completer) => arg.add(completer),
@@ -51,6 +51,8 @@ fn completer(arg: &Arg) -> Option<ArgValueCompleter> {
         "AGENT" | "AGENT|SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, agents))),
         "SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, sessions))),
         "SNAPSHOT" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, snapshots))),
+        "LOOP" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, loops))),
+        "SIGNAL" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, signals))),
         "LEARNING" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, learnings))),
         "COLLECTION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, collections))),
         _ => None,
@@ -95,6 +97,16 @@ fn snapshots(options: &Options) -> Result<Offers> {
 fn learnings(options: &Options) -> Result<Offers> {
     let learnings = connect::client(options)?.call(&learning::List::default())?;
     Ok(learnings.into_iter().map(|shown| (shown.learning.id.to_string(), shown.learning.text)).collect())
+}
+
+fn loops(options: &Options) -> Result<Offers> {
+    let loops = connect::client(options)?.call(&loops::List::default())?;
+    Ok(loops.into_iter().map(|one| (one.id.to_string(), one.prompt_path)).collect())
+}
+
+fn signals(options: &Options) -> Result<Offers> {
+    let signals = connect::client(options)?.call(&signal::List::default())?;
+    Ok(signals.into_iter().map(|signal| (signal.id.to_string(), signal.reason)).collect())
 }
 
 fn collections(options: &Options) -> Result<Offers> {

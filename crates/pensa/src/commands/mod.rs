@@ -16,6 +16,7 @@ mod import_records;
 mod init;
 mod kv;
 mod learning;
+mod loops;
 mod man;
 mod mcp;
 mod overview;
@@ -110,6 +111,9 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Remember(op) => learning::remember(options, *output, op),
         Command::Recall(op) => pass_on(options, *output, &op),
         Command::Learning(command) => learning::run(options, *output, command),
+        Command::Loop(command) => loops::run(options, *output, command),
+        Command::Signal(command) => loops::signal(options, *output, command),
+        Command::Lock(command) => loops::lock(options, *output, command),
         Command::Context(args) if args.write => context::write(options, *output),
         Command::Context(args) => context::brief(options, *output, args.op),
         Command::Batch(args) => batch::run(options, *output, &args),

@@ -4,6 +4,7 @@ pub(crate) mod agents;
 mod answers;
 mod learnings;
 pub(crate) mod log;
+mod loops;
 mod records;
 mod runs;
 mod screen;

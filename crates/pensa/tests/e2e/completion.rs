@@ -59,8 +59,8 @@ fn bash_offers_agents_sessions_and_snapshots_where_they_are_meant() {
     for words in [&["pn", "snapshot", "restore", "snap-"][..], &["pn", "snapshot", "create", "--parent", "snap-"]] {
         assert_eq!(offered(&pn, words), std::slice::from_ref(&snapshot), "{words:?}");
     }
-    pn.pn(["record", "put", "loops", "{}"]).ok();
-    assert_eq!(offered(&pn, &["pn", "record", "query", "lo"]), ["loops"]);
+    pn.pn(["record", "put", "items", "{}"]).ok();
+    assert_eq!(offered(&pn, &["pn", "record", "query", "it"]), ["items"]);
     let bare = Sandbox::bare(crate::PN);
     assert!(!offered(&bare, &["pn", "agent", "show", "ag-"]).iter().any(|word| word.starts_with("ag-")));
     assert!(!bare.path("xdg/state").exists(), "whoever only types makes no store");

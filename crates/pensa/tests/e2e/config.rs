@@ -128,7 +128,7 @@ fn unknown_keys_are_told_by_every_command_and_wrong_types_by_those_that_use_them
 }
 
 /// A command of every noun, and whether it can make a store of the user's own.
-const COMMANDS: [&[&str]; 28] = [
+const COMMANDS: [&[&str]; 32] = [
     &[],
     &["create", "x", "-t", "task"],
     &["list"],
@@ -156,6 +156,10 @@ const COMMANDS: [&[&str]; 28] = [
     &["remember", "x"],
     &["recall", "x"],
     &["learning", "list"],
+    &["loop", "list"],
+    &["loop", "claim"],
+    &["signal", "list"],
+    &["lock", "acquire", "merge"],
     &["context"],
 ];
 

@@ -25,6 +25,7 @@ impl Transcript {
                 || matches!(args, ["work"] | ["work", "list", ..] | ["work", "step", "list", ..] | ["skill", "list"])
                 || matches!(args, ["next" | "shipped" | "changelog", ..])
                 || matches!(args, ["recall" | "context", ..] | ["learning", "list" | "show", ..])
+                || matches!(args, ["loop" | "signal", "list" | "show" | "tree", ..] | ["lock", "status", ..])
                 || matches!(
                     args,
                     ["agent" | "session", "list" | "show" | "history" | "context" | "export" | "search", ..]
@@ -47,7 +48,7 @@ impl Transcript {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let prefixes = ["pn-", "ag-", "se-", "rel-", "ln-"];
+            let prefixes = ["pn-", "ag-", "se-", "rel-", "ln-", "lp-", "sg-"];
             let hex = prefixes.into_iter().find_map(|prefix| kept.strip_prefix(prefix));
             let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
@@ -247,6 +248,84 @@ fn work_script(pn: &Sandbox) -> Vec<String> {
 #[test]
 fn every_command_on_work_says_the_same_embedded_and_through_the_daemon() {
     compare(work_script);
+}
+
+/// Every command on loops, signals and locks.
+fn loop_script(pn: &Sandbox) -> Vec<String> {
+    let mut said = Transcript::default();
+    let make = ["loop", "create", "--prompt-path", "p é.md", "--validation-command", "true && :", "-t"];
+    let create = |more: &[&str]| text(&pn.pn([&make[..], more].concat()).ok_json()["id"]);
+    let plan = create(&["plan", "--context", r#"{"a":[0.1,"é"]}"#]);
+    let other = create(&["spec", "--worktree", "/w x"]);
+    let children = "{\"type\":\"code\",\"prompt_path\":\"c\",\"validation_command\":\"true\"}\n";
+    let (to, status) = (format!("descendants:{plan}"), "status:pending");
+    let signal = text(&pn.pn(["signal", "send", "-t", "info", "--to", &plan]).ok_json()["id"]);
+    let commands: Vec<(&str, Vec<&str>, &str)> = vec![
+        ("ana", [&make[..], &["wish"]].concat(), ""),
+        ("ana", [&make[..], &["code", "--parent", "lp-none"]].concat(), ""),
+        ("ana", [&make[..], &["code", "--context", "-"]].concat(), "{"),
+        ("ana", [&make[..], &["code", "--parent", &plan, "--context", "-"]].concat(), "[1]"),
+        ("ana", vec!["loop", "claim", "-t", "phase"], ""),
+        ("ana", vec!["loop", "claim"], ""),
+        ("ben", vec!["loop", "start", &plan], ""),
+        ("ana", vec!["loop", "iterate", &plan, "--prompt", "-", "--progress", "Zoë & co"], "do\nit"),
+        ("ana", vec!["loop", "iterate", &other], ""),
+        ("ana", vec!["loop", "pause", &plan, "--reason", "a/b?c"], ""),
+        ("ana", vec!["loop", "pause", &plan], ""),
+        ("ben", vec!["loop", "resume", &plan], ""),
+        ("ben", vec!["loop", "rebase", &plan], ""),
+        ("ben", vec!["loop", "resume", &plan], ""),
+        ("ben", vec!["loop", "submit", &plan, "--output", "a", "--output", "b"], ""),
+        ("ana", vec!["loop", "complete", &plan], ""),
+        ("ana", vec!["loop", "reject", &plan], ""),
+        ("ana", vec!["loop", "submit", &plan], ""),
+        ("ana", vec!["loop", "approve", &plan, "--children", "-"], "{"),
+        ("ana", vec!["loop", "approve", &plan, "--children", "-"], children),
+        ("ana", vec!["loop", "list"], ""),
+        ("ana", vec!["loop", "list", "--runnable", "-n", "1"], ""),
+        ("ana", vec!["loop", "show", &plan], ""),
+        ("ana", vec!["loop", "show", "claim"], ""),
+        ("ana", vec!["loop", "tree", &plan], ""),
+        ("ana", vec!["loop", "archive", &other], ""),
+        ("ana", vec!["loop", "fail", &other, "--reason", "no"], ""),
+        ("ana", vec!["loop", "archive", &other], ""),
+        ("ana", vec!["context"], ""),
+        ("ben", vec!["context"], ""),
+        ("ana", vec!["signal", "send", "-t", "rebase", "--to", &to, "--payload", "[1]", "--from", &plan], ""),
+        ("ana", vec!["signal", "send", "-t", "stop", "--to", status], ""),
+        ("ana", vec!["signal", "send", "-t", "stop", "--to", "nobody"], ""),
+        ("ana", vec!["signal", "send", "-t", "stop", "--to", "type:x"], ""),
+        ("ana", vec!["signal", "list", "--unacked"], ""),
+        ("ana", vec!["signal", "list", "--for", &plan], ""),
+        ("ana", vec!["signal", "show", &signal], ""),
+        ("ana", vec!["signal", "wait", &signal, "--timeout", "1s"], ""),
+        ("ana", vec!["signal", "ack", &signal, "--as", &other], ""),
+        ("ana", vec!["signal", "ack", &signal, "--as", &plan], ""),
+        ("ana", vec!["signal", "wait", &signal, "--all-acked", "--timeout", "1s"], ""),
+        ("ana", vec!["signal", "show", "take"], ""),
+        ("ana", vec!["signal", "prune", "--older-than", "1d"], ""),
+        ("ana", vec!["loop", "invalidate", &plan, "--reason", "void"], ""),
+        ("ana", vec!["loop", "list", "--all"], ""),
+        ("ana", vec!["lock", "status", "a b/c?é"], ""),
+        ("ana", vec!["lock", "acquire", "a b/c?é", "--token", "t", "--ttl", "1h"], ""),
+        ("ben", vec!["lock", "acquire", "a b/c?é", "--token", "u"], ""),
+        ("ben", vec!["lock", "acquire", "a b/c?é", "--token", "u", "--wait", "1s"], ""),
+        ("ben", vec!["lock", "release", "a b/c?é"], ""),
+        ("ben", vec!["lock", "release", "a b/c?é", "--force"], ""),
+        ("ana", vec!["lock", "acquire", "", "--token", "t"], ""),
+        ("ana", vec!["lock", "status", "a b/c?é"], ""),
+        ("ana", vec!["undo"], ""),
+        ("ana", vec!["doctor"], ""),
+    ];
+    for (actor, args, stdin) in commands {
+        said.record(pn, actor, &args, stdin);
+    }
+    said.normal(pn)
+}
+
+#[test]
+fn every_command_on_loops_says_the_same_embedded_and_through_the_daemon() {
+    compare(loop_script);
 }
 
 /// Every command on agents and sessions.

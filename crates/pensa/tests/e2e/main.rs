@@ -21,6 +21,7 @@ mod import_from;
 mod interactive;
 mod learnings;
 mod leases;
+mod loops;
 mod mcp;
 mod mcp_frames;
 mod records;
