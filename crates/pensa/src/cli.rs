@@ -1,6 +1,7 @@
 //! The command line. Flags of operations are declared with the operations themselves, in pensa-core.
 
 mod config;
+mod jobs;
 mod learnings;
 mod runs;
 mod snapshots;
@@ -23,6 +24,7 @@ use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
 
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
+pub(crate) use jobs::{Job, JobCancel, JobExec, JobFinish, JobShow, JobStart};
 pub(crate) use learnings::Learning;
 pub(crate) use runs::{
     Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunTerminal, RunWindow,
@@ -102,6 +104,9 @@ pub(crate) enum Command {
     /// Run agents, and keep a record of every run
     #[command(subcommand)]
     Run(Run),
+    /// Run commands of tools in lanes with a limited number of slots, and keep a record of each
+    #[command(subcommand)]
+    Job(Job),
     /// Keep snapshots of a work tree, and go back to them
     #[command(subcommand)]
     Snapshot(Snapshot),

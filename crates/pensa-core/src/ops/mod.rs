@@ -9,6 +9,7 @@ pub mod comment;
 pub mod conflict;
 pub mod dep;
 pub mod issue;
+pub mod job;
 pub mod kv;
 pub mod learning;
 pub mod project;

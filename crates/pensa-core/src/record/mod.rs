@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::session::object::{self, Object};
 use crate::time::Timestamp;
 
@@ -89,6 +89,18 @@ pub fn check_collection(name: &str) -> Result<()> {
     let shown: String = name.chars().take(COLLECTION_BYTES).collect();
     Err(Error::invalid(format!("not a collection: {shown:?}"))
         .hint(format!("a word of a-z, 0-9, - and _ that begins with a letter, of at most {COLLECTION_BYTES}")))
+}
+
+/// Collections that nouns keep their things in, and the command that changes them.
+const OWNED: [(&str, &str); 2] = [(crate::job::COLLECTION, "pn job"), (crate::job::OUTPUTS, "pn job")];
+
+/// Refuses to have a collection changed record by record that has rules of its own.
+pub fn refuse_owned(name: &str) -> Result<()> {
+    match OWNED.iter().find(|(owned, _)| *owned == name) {
+        None => Ok(()),
+        Some((_, command)) => Err(Error::new(Code::Forbidden, format!("collection {name} has rules of its own"))
+            .hint(format!("{command} changes it; pn record query {name} only looks"))),
+    }
 }
 
 /// Refuses what is no id of a record.

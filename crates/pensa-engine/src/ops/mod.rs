@@ -10,6 +10,7 @@ pub(crate) mod dep;
 mod doctor;
 mod import_agent;
 pub(crate) mod issue;
+mod job;
 mod kv;
 pub(crate) mod learning;
 pub(crate) mod lease;

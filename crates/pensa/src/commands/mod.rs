@@ -11,6 +11,7 @@ mod demo;
 mod hooks;
 mod import_from;
 mod init;
+pub(crate) mod job;
 mod kv;
 mod learning;
 mod man;
@@ -84,6 +85,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Agent(command) => agent::run(options, *output, command),
         Command::Session(command) => session::run(options, *output, command),
         Command::Run(command) => run::run(options, *output, command),
+        Command::Job(command) => job::run(options, *output, command),
         Command::Snapshot(command) => snapshot::run(options, *output, command),
         Command::Repo(command) => repo::run(options, *output, command),
         Command::Workspace(Workspace::Create(op)) => agent::pass_on(options, *output, &op),
