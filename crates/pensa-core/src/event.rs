@@ -60,6 +60,12 @@ pub enum EventType {
     SubtaskCompleted,
     #[serde(rename = "feature.shipped")]
     FeatureShipped,
+    #[serde(rename = "record.put")]
+    RecordPut,
+    #[serde(rename = "record.deleted")]
+    RecordDeleted,
+    #[serde(rename = "record.indexed")]
+    RecordIndexed,
 }
 
 impl EventType {
@@ -98,6 +104,9 @@ impl EventType {
             EventType::TaskCompleted => "task.completed",
             EventType::SubtaskCompleted => "subtask.completed",
             EventType::FeatureShipped => "feature.shipped",
+            EventType::RecordPut => "record.put",
+            EventType::RecordDeleted => "record.deleted",
+            EventType::RecordIndexed => "record.indexed",
         }
     }
 }

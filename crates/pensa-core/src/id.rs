@@ -92,6 +92,8 @@ ids! {
     ReleaseId "rel-";
     /// The id of a learning, such as `ln-a1b2c3d4`.
     LearningId "ln-";
+    /// The id of a record that came without one, such as `rec-a1b2c3d4`.
+    RecordId "rec-";
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.

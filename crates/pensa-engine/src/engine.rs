@@ -15,7 +15,7 @@ use crate::home::Home;
 use crate::ops::lease;
 use crate::store::StoreDir;
 use crate::tables::titles;
-use crate::{recover, sync};
+use crate::{recover, sync, taskstore};
 
 /// How often a transaction is tried that fails before its commit because the database went away or another
 /// transaction got in its way.
@@ -82,10 +82,11 @@ impl Engine {
         let home = Home::Dir(store.clone());
         let seed = |tx: &Tx<'_>| {
             fresh.set(true);
-            if !sync::any(store.root()) {
-                return Ok(());
+            let cx = Context::new(&Caller::system(), &*clock, &*ids, &home, Part::Alone)?;
+            if sync::any(store.root()) {
+                sync::fill(&cx, tx)?;
             }
-            sync::fill(&Context::new(&Caller::system(), &*clock, &*ids, &home, Part::Alone)?, tx)
+            taskstore::take_in(&cx, tx, &store)
         };
         let (db, notices) = recover::open(&store, clock.now()?, &seed)?;
         let writes = Cell::new(u64::from(fresh.get()));
@@ -313,6 +314,7 @@ impl Engine {
         let output = work(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
         tx.commit()?;
         self.writes.set(self.writes.get() + 1);
+        self.db.keep_files_in_step();
         Ok(output)
     }
 
@@ -405,6 +407,7 @@ impl Engine {
         }
         tx.commit()?;
         self.writes.set(self.writes.get() + 1);
+        self.db.keep_files_in_step();
         Ok(answers)
     }
 }

@@ -30,6 +30,14 @@ impl Home {
         }
     }
 
+    /// The directory of a store that is kept in one.
+    pub(crate) fn own_dir(&self) -> Option<&StoreDir> {
+        match self {
+            Home::Dir(dir) => Some(dir),
+            Home::Database { .. } => None,
+        }
+    }
+
     /// The id by which clones of a project know that they mean the same store.
     pub fn id(&self) -> Result<String> {
         match self {

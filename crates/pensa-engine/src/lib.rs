@@ -20,6 +20,7 @@ mod replay;
 mod store;
 mod sync;
 mod tables;
+mod taskstore;
 mod ticket;
 mod upgrade;
 

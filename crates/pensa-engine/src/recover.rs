@@ -17,7 +17,7 @@ use crate::journal::{self, Journal, Line};
 use crate::replay::Replay;
 use crate::store::StoreDir;
 use crate::tables::{comments, deps, events, issues};
-use crate::{error, sync, ticket};
+use crate::{error, sync, taskstore, ticket};
 
 /// How often a store is looked at, and rebuilt, before its opener gives up.
 const TRIES: usize = 5;
@@ -81,6 +81,7 @@ fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>, is_fresh: bool) -> Res
         if journaled < last && !is_fresh {
             make_up_for_lag(&db, store);
         }
+        db.mend_files(store);
         if journaled <= last {
             return Ok(Look::Sound(db, None));
         }
@@ -106,6 +107,9 @@ fn make_up_for_lag(db: &Db, store: &StoreDir) {
     if let (Ok(journaled), Ok(last)) = (journal.last(-1), db.last_event())
         && journaled < last
     {
+        if db.begin_read().and_then(|tx| taskstore::rewrite(&tx, store)).is_err() {
+            return;
+        }
         // Reading does not depend on it, and the next to write tries again.
         let _ = backup::begin_journal(store, &journal, last);
     }

@@ -3,3 +3,4 @@
 //! Databases, and what is done with what was read, are left to the callers.
 
 pub mod daycare;
+pub mod taskstore;

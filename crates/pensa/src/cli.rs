@@ -3,6 +3,7 @@
 mod config;
 mod jobs;
 mod learnings;
+mod records;
 mod runs;
 mod snapshots;
 mod work;
@@ -26,6 +27,7 @@ use pensa_engine::git::Hook;
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
 pub(crate) use jobs::{Job, JobCancel, JobExec, JobFinish, JobShow, JobStart};
 pub(crate) use learnings::Learning;
+pub(crate) use records::{Record, RecordPut};
 pub(crate) use runs::{
     Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunTerminal, RunWindow,
     Runtime, Workspace,
@@ -125,6 +127,9 @@ pub(crate) enum Command {
     /// Keep small values under names
     #[command(subcommand)]
     Kv(Kv),
+    /// Keep JSON documents in named collections, and find them by their fields
+    #[command(subcommand)]
+    Record(Record),
     Work(WorkArgs),
     Capture(Capture),
     Next(Next),
@@ -331,6 +336,7 @@ pub(crate) enum Conflicts {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportFrom {
     Daycare(FromDaycare),
+    Taskstore(FromTaskstore),
 }
 
 /// Import agents that are kept as files: <DIR>/<id>/{descriptor.json,state.json,history.jsonl}
@@ -344,6 +350,17 @@ pub(crate) struct FromDaycare {
     /// Keep secrets that are found in what was said
     #[arg(long)]
     pub(crate) no_redact: bool,
+}
+
+/// Import records that are kept as JSONL: <DIR>/{loops,signals,tool_jobs,events}.jsonl and any other
+///
+/// The last line of each id counts. Records that are here already, and are not older, are left as they are, so it can be
+/// done again.
+#[derive(Debug, Args)]
+pub(crate) struct FromTaskstore {
+    /// The directory of the files, or the one that has a .taskstore
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
 }
 
 /// Merge three versions of one of the store's files; git calls it

@@ -13,6 +13,7 @@ pub mod job;
 pub mod kv;
 pub mod learning;
 pub mod project;
+pub mod record;
 pub mod release;
 pub mod repo;
 pub mod run;

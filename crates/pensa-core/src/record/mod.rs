@@ -3,6 +3,7 @@
 //! Which records a question means is left to `filter`, in which order they come to `order`.
 
 pub mod filter;
+pub mod line;
 pub mod order;
 pub mod value;
 
@@ -29,8 +30,8 @@ const COLLECTION_BYTES: usize = 64;
 const FIELD_BYTES: usize = 200;
 /// Most fields of one collection that have an index.
 pub const MAX_INDEXES: usize = 16;
-/// How an id begins that was made here.
-pub const ID_PREFIX: &str = "rec-";
+/// The member of a document in which the files of records keep what is not of the document.
+pub const RESERVED: &str = "_pensa";
 
 /// A document and where it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -70,13 +71,6 @@ fn member<'a>(object: &'a Object, name: &str) -> Option<&'a Value> {
     }
     let (first, rest) = name.split_once('.')?;
     member(object.get(first)?.as_object()?, rest)
-}
-
-/// A field of a collection that questions find records by without looking at all of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Index {
-    pub collection: String,
-    pub field: String,
 }
 
 /// Refuses what is no name of a collection.
@@ -125,6 +119,10 @@ pub fn check_field(field: &str) -> Result<()> {
 /// Refuses a document that is too large or too deep, and one that says it is another record than `id`.
 pub fn check_data(id: &str, data: &Object) -> Result<()> {
     object::check("the record", data, DATA_BYTES)?;
+    if data.contains_key(RESERVED) {
+        return Err(Error::invalid(format!("no document has a member called {RESERVED}"))
+            .hint("give it another name; this one is kept for Pensa's own notes"));
+    }
     match data.get("id") {
         None => Ok(()),
         Some(Value::String(own)) if own == id => Ok(()),
@@ -196,6 +194,7 @@ mod tests {
         };
         assert!(check(json!({})).is_ok() && check(json!({"id": "a"})).is_ok());
         assert!(check(json!({"id": "b"})).is_err() && check(json!({"id": 1})).is_err());
+        assert!(check(json!({"_pensa": {}})).is_err());
         let large = json!({"text": "x".repeat(DATA_BYTES)});
         assert_eq!(check(large).expect_err("large").code, crate::Code::TooLarge);
         let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));

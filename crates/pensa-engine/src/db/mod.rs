@@ -21,7 +21,9 @@ use serde_json::{Map, Value};
 use self::snapshot::Difference;
 use crate::replay;
 use crate::store::StoreDir;
+use crate::tables::records;
 use crate::tables::titles::Ahead;
+use crate::{taskstore, ticket};
 pub use postgres::{PoolState, Postgres, Wakeups};
 pub(crate) use sqlite::replaced;
 pub(crate) use value::{Param, Row, params};
@@ -79,6 +81,33 @@ impl Db {
         match self {
             Db::Sqlite(database) => database.keep_journal_short(),
             Db::Postgres(_) => {}
+        }
+    }
+
+    /// Writes the files of records anew if the last transaction left them in doubt, or with more that is old than not.
+    pub(crate) fn keep_files_in_step(&self) {
+        let Db::Sqlite(database) = self else { return };
+        let store = database.store();
+        let is_mostly_old = || self.begin_read().and_then(|tx| taskstore::is_mostly_old(&tx, store)).unwrap_or(false);
+        if database.take_files_due() && (taskstore::is_stale(store) || is_mostly_old()) {
+            self.rewrite_files(store);
+        }
+    }
+
+    /// The same at the first look at a store, also if there are no files at all.
+    pub(crate) fn mend_files(&self, store: &StoreDir) {
+        let has_records = || self.begin_read().and_then(|tx| records::any(&tx)).unwrap_or(false);
+        if taskstore::is_stale(store) || (taskstore::is_missing(store) && has_records()) {
+            self.rewrite_files(store);
+        }
+    }
+
+    /// Nothing depends on it; the next to look tries again.
+    fn rewrite_files(&self, store: &StoreDir) {
+        if let Some(_ticket) = ticket::try_take(store)
+            && let Ok(tx) = self.begin_read()
+        {
+            let _ = taskstore::rewrite(&tx, store);
         }
     }
 
@@ -353,6 +382,22 @@ impl Tx<'_> {
             Driver::Sqlite(tx) => tx.journal(kind, value),
             // It has a log of its own.
             Driver::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Has a line appended to a file of records, for stores that have such files, once the transaction is committed.
+    pub(crate) fn write_through(&self, file: &str, line: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.write_through(file, line),
+            Driver::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Has no event get a number up to `last`.
+    pub(crate) fn skip_events(&self, last: i64) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.skip_events(last),
+            Driver::Postgres(_) => Err(Error::internal("not a file")),
         }
     }
 

@@ -12,7 +12,11 @@ use super::value::Param;
 use crate::backup;
 use crate::journal::{self, Journal};
 use crate::store::StoreDir;
+use crate::taskstore;
 use crate::ticket::Ticket;
+
+/// Most bytes of lines that are kept in memory; the files are written anew rather than appended to with more.
+const MAX_LINES: usize = 64 << 20;
 
 /// The notes of a transaction that writes.
 #[derive(Debug)]
@@ -21,12 +25,20 @@ pub(super) struct Recording<'c> {
     journal: &'c Journal,
     /// Set when a segment of the journal was finished.
     has_grown: &'c Cell<bool>,
+    /// Set when the files of records have to be looked at.
+    files_due: &'c Cell<bool>,
     /// Given back after the transaction has ended and is in the journal.
     _ticket: Option<Ticket>,
     /// The last event before the transaction.
     before: Cell<i64>,
     /// JSON, with commas between the items.
     items: RefCell<Vec<u8>>,
+    /// Lines for the files of records, with the names of the files.
+    lines: RefCell<Vec<(String, Vec<u8>)>>,
+    /// How many bytes of lines there have been.
+    line_bytes: Cell<usize>,
+    /// Whether those files cannot be brought up to date by appending to them.
+    files_stale: Cell<bool>,
     /// While what is in the journal already is done again.
     paused: Cell<bool>,
     /// Whether there is more than the journal takes: then a backup is made instead.
@@ -39,16 +51,20 @@ impl<'c> Recording<'c> {
     pub(super) fn new(
         store: &'c StoreDir,
         journal: &'c Journal,
-        has_grown: &'c Cell<bool>,
+        (has_grown, files_due): (&'c Cell<bool>, &'c Cell<bool>),
         ticket: Option<Ticket>,
     ) -> Self {
         Self {
             store,
             journal,
             has_grown,
+            files_due,
             _ticket: ticket,
             before: Cell::new(0),
             items: RefCell::default(),
+            lines: RefCell::default(),
+            line_bytes: Cell::new(0),
+            files_stale: Cell::new(false),
             paused: Cell::new(false),
             too_much: Cell::new(false),
             filled: Cell::new(false),
@@ -68,6 +84,9 @@ impl<'c> Recording<'c> {
     }
 
     pub(super) fn add(&self, kind: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        if kind == "restored" {
+            self.files_stale.set(true);
+        }
         if self.paused.get() || self.too_much.get() {
             return Ok(());
         }
@@ -82,13 +101,47 @@ impl<'c> Recording<'c> {
         json::write_line(items, &(kind, value))
     }
 
-    /// How much there is; what comes later can be taken back to here.
-    pub(super) fn mark(&self) -> usize {
-        self.items.borrow().len()
+    /// Notes a line for a file of records.
+    pub(super) fn write_through(&self, file: &str, line: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
+        if self.paused.get() || self.files_stale.get() {
+            return Ok(());
+        }
+        let line = line()?;
+        let bytes = self.line_bytes.get() + line.len();
+        if bytes > MAX_LINES {
+            // What a part of the transaction took back is then written anew as well, which does no harm.
+            self.files_stale.set(true);
+            return Ok(());
+        }
+        self.line_bytes.set(bytes);
+        self.lines.borrow_mut().push((file.to_owned(), line));
+        Ok(())
     }
 
-    pub(super) fn take_back(&self, mark: usize) {
-        self.items.borrow_mut().truncate(mark);
+    /// How much there is; what comes later can be taken back to here.
+    pub(super) fn mark(&self) -> (usize, usize) {
+        (self.items.borrow().len(), self.lines.borrow().len())
+    }
+
+    pub(super) fn take_back(&self, (items, lines): (usize, usize)) {
+        self.items.borrow_mut().truncate(items);
+        self.lines.borrow_mut().truncate(lines);
+    }
+
+    /// Brings the files of records up to date; says whether they are, or are known not to be.
+    fn keep_files(&self) -> bool {
+        let lines = self.lines.borrow();
+        if lines.is_empty() && !self.files_stale.get() {
+            return true;
+        }
+        if !self.files_stale.get()
+            && let Ok(has_grown) = taskstore::append(self.store, &lines)
+        {
+            self.files_due.set(has_grown || self.files_due.get());
+            return true;
+        }
+        self.files_due.set(true);
+        taskstore::mark_stale(self.store)
     }
 
     pub(super) fn items(&self) -> Result<Vec<(String, Value)>> {
@@ -115,6 +168,10 @@ impl<'c> Recording<'c> {
     pub(super) fn keep(&self, last: i64) {
         let (before, items) = (self.before.get(), self.items.borrow());
         if (items.is_empty() && last == before) || self.filled.get() {
+            return;
+        }
+        if !self.keep_files() {
+            // The journal is left behind, so that the next to open the store sees to both.
             return;
         }
         let in_step = self.journal.last(before).is_ok_and(|known| known == before);

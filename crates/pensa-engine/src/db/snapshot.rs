@@ -155,11 +155,14 @@ pub(super) fn replace_all(tx: &Transaction<'_>, file: &Path, last: i64) -> Resul
     for table in tables.iter().filter(|name| !name.starts_with("sqlite_") && !LEFT_ALONE.contains(&name.as_str())) {
         copy_table(&source, tx.connection(), table).map_err(tell)?;
     }
+    skip_events(tx.connection(), last).map_err(tell)
+}
+
+/// Has no event get a number up to `last`.
+pub(super) fn skip_events(connection: &Connection, last: i64) -> rusqlite::Result<()> {
     let raise = "UPDATE sqlite_sequence SET seq = MAX(seq, ?1) WHERE name = 'events'";
-    let known = tx.connection().execute(raise, [last]).map_err(tell)?;
-    if known == 0 {
-        let start = "INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?1)";
-        tx.connection().execute(start, [last]).map_err(tell)?;
+    if connection.execute(raise, [last])? == 0 {
+        connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?1)", [last])?;
     }
     Ok(())
 }

@@ -52,6 +52,8 @@ pub(crate) struct Database {
     journal: Option<Journal>,
     /// Whether the journal has grown so much that it is worth a look whether to make a backup.
     has_grown: Cell<bool>,
+    /// Whether the files of records have to be looked at.
+    files_due: Cell<bool>,
 }
 
 impl Database {
@@ -93,8 +95,8 @@ impl Database {
             Ok(connection)
         };
         let connection = open().map_err(|e| failed(&path, e))?;
-        let (store, has_grown) = (store.clone(), Cell::new(false));
-        let loose = Self { connection, store, path, file: None, journal: None, has_grown };
+        let (store, has_grown, files_due) = (store.clone(), Cell::new(false), Cell::new(false));
+        let loose = Self { connection, store, path, file: None, journal: None, has_grown, files_due };
         loose.migrate_loose(now)?;
         Ok(loose)
     }
@@ -147,7 +149,8 @@ impl Database {
             let file = identity(&path);
             let opened = connect(&path).and_then(|connection| {
                 let (path, journal) = (path.clone(), Some(Journal::new(store)));
-                let new = Self { connection, store: store.clone(), file, path, journal, has_grown: Cell::new(false) };
+                let (store, has_grown, files_due) = (store.clone(), Cell::new(false), Cell::new(false));
+                let new = Self { connection, store, file, path, journal, has_grown, files_due };
                 let (version, is_wal) = (new.version()?, new.is_wal()?);
                 Ok((new, version, is_wal))
             });
@@ -230,7 +233,9 @@ impl Database {
     }
 
     fn recording(&self, ticket: Option<Ticket>) -> Option<Recording<'_>> {
-        self.journal.as_ref().map(|journal| Recording::new(&self.store, journal, &self.has_grown, ticket))
+        self.journal
+            .as_ref()
+            .map(|journal| Recording::new(&self.store, journal, (&self.has_grown, &self.files_due), ticket))
     }
 
     pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
@@ -257,6 +262,15 @@ impl Database {
         self.connection.prepare_cached(how).and_then(|mut s| s.execute([])).map_err(|e| self.failed(e))?;
         let (connection, path) = (&self.connection, self.path.as_path());
         Ok(Transaction { connection, path, open: true, usual_cache: Cell::new(None), recording })
+    }
+
+    pub(crate) fn store(&self) -> &StoreDir {
+        &self.store
+    }
+
+    /// Whether the files of records have to be looked at since this was last asked.
+    pub(crate) fn take_files_due(&self) -> bool {
+        self.files_due.take()
     }
 
     /// Makes a backup if the journal has grown long, so that it can be cut.
@@ -424,6 +438,15 @@ impl Transaction<'_> {
         self.recording.as_ref().map_or(Ok(()), |recording| recording.add(kind, value))
     }
 
+    /// Has a line appended to a file of records after the commit.
+    pub(crate) fn write_through(&self, file: &str, line: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
+        self.recording.as_ref().map_or(Ok(()), |recording| recording.write_through(file, line))
+    }
+
+    pub(crate) fn skip_events(&self, last: i64) -> Result<()> {
+        super::snapshot::skip_events(self.connection, last).map_err(|e| self.failed(e))
+    }
+
     /// What this transaction has noted so far.
     pub(crate) fn journaled(&self) -> Result<Vec<(String, Value)>> {
         self.recording.as_ref().map_or_else(|| Ok(Vec::new()), Recording::items)
@@ -457,12 +480,12 @@ impl Transaction<'_> {
 
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.execute("SAVEPOINT op", params![])?;
-        let noted = self.recording.as_ref().map_or(0, Recording::mark);
+        let noted = self.recording.as_ref().map(Recording::mark);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         if self.is_alive() {
             if !matches!(outcome, Ok(Ok(_))) {
                 self.execute("ROLLBACK TO op", params![])?;
-                if let Some(recording) = &self.recording {
+                if let (Some(recording), Some(noted)) = (&self.recording, noted) {
                     recording.take_back(noted);
                 }
             }

@@ -15,6 +15,7 @@ mod kv;
 pub(crate) mod learning;
 pub(crate) mod lease;
 pub(crate) mod project;
+mod record;
 pub(crate) mod release;
 mod repo;
 mod run;

@@ -14,6 +14,8 @@ mod life;
 mod log;
 mod lookup;
 mod postgres;
+mod record_files;
+mod records;
 mod runs;
 mod schema;
 mod sessions;

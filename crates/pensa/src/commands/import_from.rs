@@ -10,6 +10,7 @@ use pensa_interop::daycare::{self, Found};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::import_records;
 use crate::cli::{FromDaycare, ImportFrom, Options};
 use crate::connect;
 use crate::output::Output;
@@ -34,7 +35,10 @@ struct Skipped {
 }
 
 pub(super) fn run(options: &Options, output: Output, command: &ImportFrom) -> Result<()> {
-    let ImportFrom::Daycare(args) = command;
+    let args = match command {
+        ImportFrom::Daycare(args) => args,
+        ImportFrom::Taskstore(args) => return import_records::run(options, output, args),
+    };
     let mut notes = Vec::new();
     let report = watched(output, || from_daycare(&connect::client_for_agents(options)?, args, &mut notes))?;
     output.answer(&report)?;

@@ -10,6 +10,7 @@ mod daemon;
 mod demo;
 mod hooks;
 mod import_from;
+mod import_records;
 mod init;
 pub(crate) mod job;
 mod kv;
@@ -17,6 +18,7 @@ mod learning;
 mod man;
 mod mcp;
 mod overview;
+mod record;
 mod remote;
 mod repo;
 mod run;
@@ -93,6 +95,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Harness(Harness::List(op)) => agent::pass_on(options, *output, &op),
         Command::Runtime(Runtime::List(op)) => agent::pass_on(options, *output, &op),
         Command::Kv(command) => kv::run(options, *output, command),
+        Command::Record(command) => record::run(options, *output, command),
         Command::Work(args) => work::run(options, *output, args),
         Command::Capture(args) => work::capture(options, *output, args),
         Command::Next(args) => work::next(options, *output, &args),

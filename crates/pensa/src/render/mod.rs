@@ -4,6 +4,7 @@ pub(crate) mod agents;
 mod answers;
 mod jobs;
 mod learnings;
+mod records;
 mod runs;
 mod screen;
 mod server;

@@ -21,6 +21,7 @@ mod learnings;
 mod leases;
 mod mcp;
 mod mcp_frames;
+mod records;
 mod recovery;
 mod remotes;
 mod run_faults;

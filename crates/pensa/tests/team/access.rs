@@ -48,6 +48,8 @@ impl Things {
             "run": run["id"], "label": word});
         let snapshot = http.post("/snapshots", &tree).ok();
         http.post("/kv", &json!({"scope": "user", "key": "known", "value": word})).ok();
+        http.post("/records/known/indexes", &json!({"fields": ["is"]})).ok();
+        http.post("/records/known", &json!({"id": issue, "data": {"is": word}})).ok();
         http.post("/work/start", &json!({"what": other, "steps": [word, "next"]})).ok();
         http.post("/releases", &json!({"name": word, "version": word, "issues": [other]})).ok();
         http.post("/skills", &json!({"name": word, "skills": [word]})).ok();
@@ -112,6 +114,8 @@ impl Two {
             "/repos",
             "/snapshots",
             "/kv",
+            "/records",
+            "/records/known",
             "/work",
             "/releases",
             "/changelog",
@@ -168,6 +172,11 @@ impl Asked {
             "snapshot.restore" => json!({"safety": snapshot}),
             "kv.get" | "kv.delete" => json!({"scope": "user", "key": issue}),
             "kv.set" => json!({"scope": "user", "key": issue, "value": "made too"}),
+            "record.put" => json!({"id": issue, "data": {"is": "made too"}}),
+            "record.get" | "record.delete" => json!({"id": issue}),
+            "record.query" | "record.count" => json!({"where": "is=made"}),
+            "record.index" => json!({"fields": ["also"]}),
+            "record.apply" => json!({"changes": [{"delete": {"collection": "known", "id": issue}}]}),
             "work.start" => json!({"what": issue}),
             "work.current" => json!({"actor": "made"}),
             "work.step.list" => json!({"actor": "made", "issue": other}),
@@ -196,7 +205,7 @@ impl Asked {
             Some("learnings") => learning,
             _ => issue,
         };
-        let path = entry.route.path.replace("{id}", id).replace("{name}", project);
+        let path = entry.route.path.replace("{id}", id).replace("{name}", project).replace("{collection}", "known");
         Self { path, id: id.clone(), fields }
     }
 
@@ -277,7 +286,7 @@ fn roles_decide(two: &Two) {
                 continue;
             }
             // Files are there or not, whoever asks.
-            let of_files = ["store.export", "store.import", "store.backup", "store.backups"];
+            let of_files = ["store.export", "store.import", "store.backup", "store.backups", "record.compact"];
             let unsupported = of_files.contains(&entry.name) && reply.status == 501;
             let known = (200..300).contains(&reply.status) || unsupported;
             // A store without files has no conflicts.

@@ -38,6 +38,8 @@ impl Two {
             http.post("/skills", &json!({"name": "n", "skills": ["s"]})).ok();
             http.post("/kv", &json!({"scope": "user", "key": "k", "value": "v"})).ok();
             http.post("/learnings", &json!({"text": "found out"})).ok();
+            http.post("/records/c/indexes", &json!({"fields": ["f"]})).ok();
+            http.post("/records/c", &json!({"id": "r", "data": {"f": 1}})).ok();
             let key = http.ask("POST", "/issues").header("Idempotency-Key", "k");
             let three = text(&key.body(&json!({"title": "three", "issue_type": "task"})).reply().ok()["id"]);
             http.ask("DELETE", &format!("/issues/{three}?force=true")).reply().ok();

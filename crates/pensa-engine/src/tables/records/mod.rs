@@ -26,9 +26,10 @@ use pensa_core::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::db::{Param, Row, Tx, params};
+use crate::taskstore;
 
-pub(crate) use select::{Found, Query};
-pub(crate) use write::{Draft, Expect, Put, forget, restore};
+pub(crate) use select::Query;
+pub(crate) use write::{Draft, Expect, Put, detail, forget, restore};
 
 const COLUMNS: &str = "r.collection, r.id, r.rev, r.updated_at, r.data";
 
@@ -74,11 +75,10 @@ impl Collection {
         Ok(self)
     }
 
-    /// Makes an index, and says whether it is new.
-    pub(crate) fn declare(&mut self, tx: &Tx<'_>, field: &str) -> Result<bool> {
+    fn declare(&mut self, tx: &Tx<'_>, field: &str) -> Result<()> {
         record::check_field(field)?;
         if self.indexes.iter().any(|index| index.field == field) {
-            return Ok(false);
+            return Ok(());
         }
         if self.indexes.len() >= record::MAX_INDEXES {
             let message = format!("collection {} has {} indexes already", self.name, self.indexes.len());
@@ -88,8 +88,9 @@ impl Collection {
         let id = last.flatten().unwrap_or_default() + 1;
         let index = Declared { id, collection: self.name.clone(), field: field.to_owned() };
         put_index(tx, &index)?;
+        tx.write_through(taskstore::INDEXES, || taskstore::index_line(&index))?;
         self.indexes.push(index);
-        Ok(true)
+        Ok(())
     }
 
     pub(crate) fn get(&self, tx: &Tx<'_>, id: &str) -> Result<Option<Record>> {
@@ -115,6 +116,26 @@ impl Collection {
         fill(tx, &self.name, &self.indexes.iter().collect::<Vec<_>>())
     }
 
+    /// Whether the keys of every index are those of the records.
+    pub(crate) fn is_indexed_rightly(&self, tx: &Tx<'_>) -> Result<bool> {
+        let (mut records, mut is_right) = (0, true);
+        let has_key = "SELECT 1 FROM record_keys WHERE index_id = ?1 AND k = ?2 AND record_id = ?3";
+        for_each_page(tx, &self.name, |page| {
+            for (record, index) in page.iter().flat_map(|record| self.indexes.iter().map(move |index| (record, index)))
+            {
+                let values = params![index.id, record.key(&index.field), &record.id];
+                is_right &= tx.query_one(has_key, values, |_| Ok(()))?.is_some();
+            }
+            records += i64::try_from(page.len()).unwrap_or(i64::MAX);
+            Ok(())
+        })?;
+        for index in &self.indexes {
+            let sql = "SELECT COUNT(*) FROM record_keys WHERE index_id = ?1";
+            is_right &= tx.query_one(sql, params![index.id], |row| row.int(0))? == Some(records);
+        }
+        Ok(is_right)
+    }
+
     fn index_of(&self, field: &str) -> Option<&Declared> {
         self.indexes.iter().find(|index| index.field == field)
     }
@@ -136,6 +157,17 @@ pub(crate) fn sizes(tx: &Tx<'_>) -> Result<Vec<(String, i64, String)>> {
         params![],
         |row| Ok((row.text(0)?, row.int(1)?, row.text(2)?)),
     )
+}
+
+/// Whether there is any record.
+pub(crate) fn any(tx: &Tx<'_>) -> Result<bool> {
+    Ok(tx.query_one("SELECT 1 FROM records LIMIT 1", params![], |_| Ok(()))?.is_some())
+}
+
+/// How large all documents are together.
+pub(crate) fn bytes(tx: &Tx<'_>) -> Result<u64> {
+    let sql = "SELECT CAST(COALESCE(SUM(LENGTH(data)), 0) AS BIGINT) FROM records";
+    Ok(tx.query_one(sql, params![], |row| row.int(0))?.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default())
 }
 
 /// Adds an index, with the keys of all records that are there. One that is there under another number stays.
@@ -204,7 +236,7 @@ mod tests {
             }
             let running = Query { filters: vec![Filter::eq("status", "running")], ..Query::default() };
             let by_n = Query { order: Order::by("n").descending(), ..running.clone() };
-            let ids = |found: Found| found.records.into_iter().map(|record| record.id).collect::<Vec<_>>();
+            let ids = |found: select::Found| found.records.into_iter().map(|record| record.id).collect::<Vec<_>>();
             let stale = Draft { id: "a".into(), data: object(json!({"status": "done"})), updated_at: cx.now };
             assert_eq!(loops.put(tx, stale, Expect::Rev(0)).expect_err("stale").code, Code::Conflict);
             Ok((ids(loops.select(tx, &running)?), ids(loops.select(tx, &by_n)?)))

@@ -288,7 +288,7 @@ impl Plan<'_> {
         };
         let most = conditions.place(most);
         let sql = format!(
-            "SELECT COUNT(*) FROM (SELECT 1 FROM {from} WHERE {} LIMIT CAST({most} AS BIGINT)) AS some",
+            "SELECT COUNT(*) FROM (SELECT 1 FROM {from} WHERE {} LIMIT CAST({most} AS BIGINT)) AS counted",
             conditions.texts.join(" AND ")
         );
         Ok(tx.query_one(&sql, &conditions.values, |row| row.int(0))?.unwrap_or_default())

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pensa_core::record::{self, Record};
+use pensa_core::record::{self, Record, line};
 use pensa_core::session::object::Object;
 use pensa_core::{Code, Error, Result, Timestamp, event, json};
 use serde_json::{Map, Value};
@@ -110,8 +110,13 @@ impl Collection {
         self.put_over(tx, old, draft, expect)
     }
 
-    /// Puts many, in order; if one is refused, the transaction is not to be committed.
-    pub(crate) fn put_many(&self, tx: &Tx<'_>, drafts: Vec<(Draft, Expect)>) -> Result<Vec<Put>> {
+    /// Puts many, in order; if one is refused, `told` says of its number which it was.
+    pub(crate) fn put_many(
+        &self,
+        tx: &Tx<'_>,
+        drafts: Vec<(Draft, Expect)>,
+        told: impl Fn(usize, Error) -> Error,
+    ) -> Result<Vec<Put>> {
         let mut puts = Vec::with_capacity(drafts.len());
         let mut drafts = drafts.into_iter();
         loop {
@@ -124,7 +129,7 @@ impl Collection {
             for (draft, expect) in some {
                 let is_first = touched.insert(draft.id.clone());
                 let old = if is_first { known.remove(&draft.id) } else { self.get(tx, &draft.id)? };
-                puts.push(self.put_over(tx, old, draft, expect)?);
+                puts.push(self.put_over(tx, old, draft, expect).map_err(|e| told(puts.len(), e))?);
             }
         }
     }
@@ -154,6 +159,7 @@ impl Collection {
         let rev = old.as_ref().map_or(0, |old| old.rev + 1).max(tx.next_event()?);
         let new = Record { collection: self.name.clone(), id, rev, updated_at, data };
         tx.journal("record", &new)?;
+        tx.write_through(&self.name, || line::of_record(&new))?;
         self.write(tx, old.as_ref(), &new)?;
         Ok(Put { old, new })
     }
@@ -173,21 +179,21 @@ impl Collection {
     }
 
     /// Deletes a record, and gives back what it was.
-    pub(crate) fn delete(&self, tx: &Tx<'_>, id: &str, expect: Expect) -> Result<Record> {
+    pub(crate) fn delete(&self, tx: &Tx<'_>, id: &str, expect: Expect, at: Timestamp) -> Result<Record> {
         let old = self.find(tx, id)?;
         expect.check(&self.name, id, Some(&old))?;
-        self.remove(tx, &old)?;
+        self.end(tx, &old, at)?;
         Ok(old)
     }
 
     /// Deletes all that a question means, in its order, and gives back what they were without their documents.
-    pub(crate) fn delete_where(&self, tx: &Tx<'_>, query: &Query) -> Result<Vec<Record>> {
+    pub(crate) fn delete_where(&self, tx: &Tx<'_>, query: &Query, at: Timestamp) -> Result<Vec<Record>> {
         let mut deleted = Vec::new();
         let mut rest = query.clone();
         loop {
             let found = self.select(tx, &rest)?;
             for record in found.records {
-                self.remove(tx, &record)?;
+                self.end(tx, &record, at)?;
                 deleted.push(Record { data: Object::new(), ..record });
             }
             let wanted = query.limit.map(|limit| limit.saturating_sub(deleted.len()));
@@ -196,6 +202,12 @@ impl Collection {
                 _ => return Ok(deleted),
             }
         }
+    }
+
+    fn end(&self, tx: &Tx<'_>, old: &Record, at: Timestamp) -> Result<()> {
+        let rev = tx.next_event()?.max(old.rev);
+        tx.write_through(&self.name, || line::of_deleted(&old.id, rev, at))?;
+        self.remove(tx, old)
     }
 
     fn remove(&self, tx: &Tx<'_>, old: &Record) -> Result<()> {

@@ -1,0 +1,306 @@
+//! Operations on records: documents in named collections.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::op::{Access, Op, Route};
+use crate::record::{Cursor, Filter, Order, Record};
+use crate::session::Object;
+use crate::time::Timestamp;
+
+/// Keep a document in a collection, in place of the one with the same id
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Put {
+    /// The collection, such as loops; it is made with its first record
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+    /// The document
+    #[arg(skip)]
+    pub data: Object,
+    /// Its id [default: the one in the document, or a new one]
+    #[arg(long, value_name = "ID")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Only if the record has this revision; 0 means that there is none yet
+    #[arg(long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_rev: Option<i64>,
+    /// Only if the record is there
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub if_present: bool,
+    /// When it was changed [default: now]
+    #[arg(long, value_name = "TIME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+}
+
+impl Op for Put {
+    type Output = Record;
+    const NAME: &'static str = "record.put";
+    const ROUTE: Route = Route::post("/records/{collection}");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Show a record
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Get {
+    /// Its collection
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+    /// Its id
+    #[arg(value_name = "ID")]
+    pub id: String,
+}
+
+impl Op for Get {
+    type Output = Record;
+    const NAME: &'static str = "record.get";
+    const ROUTE: Route = Route::get("/records/{collection}/record");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Find records by what their fields are
+///
+/// Tests look like status=running, n>=5, title~word, kind in ["a","b"] or 'parent is null'; a value that is no JSON is a
+/// text. A test looks at values of its own kind only, so n<5 finds numbers and no texts; what is missing is null. ~ finds
+/// a text in a text, whatever the case of its letters, and a value in a list.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+#[command(after_help = "Examples:
+  pn record query loops --where status=running --where 'iteration>=3'
+  pn record query signals --where 'acknowledged_at is null' --order 'created_at desc' -n 10")]
+pub struct Query {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+    /// Only those that pass this test; may be given again
+    #[arg(long = "where", value_name = "TEST")]
+    #[serde(rename = "where", default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<Filter>,
+    /// Sort by this field, or by FIELD desc [default: id]
+    #[arg(long, value_name = "FIELD")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+    /// Go on from where an answer said that there is more
+    #[arg(long, value_name = "CURSOR")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Cursor>,
+}
+
+impl Op for Query {
+    type Output = Page;
+    const NAME: &'static str = "record.query";
+    const ROUTE: Route = Route::get("/records/{collection}");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Some of the records that were asked for. An answer ends after 10,000 records or 8 MiB.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Page {
+    pub records: Vec<Record>,
+    /// Where to go on, if there are more
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Cursor>,
+}
+
+/// Count records
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Count {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+    /// Only those that pass this test; may be given again
+    #[arg(long = "where", value_name = "TEST")]
+    #[serde(rename = "where", default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<Filter>,
+}
+
+impl Op for Count {
+    type Output = Counted;
+    const NAME: &'static str = "record.count";
+    const ROUTE: Route = Route::get("/records/{collection}/count");
+    const ACCESS: Access = Access::Read;
+}
+
+/// How many records there are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counted {
+    pub collection: String,
+    pub count: i64,
+}
+
+/// Delete a record, or all that pass tests
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Delete {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+    /// The record
+    #[arg(value_name = "ID", required_unless_present = "filters", conflicts_with = "filters")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// All that pass this test; may be given again
+    #[arg(long = "where", value_name = "TEST")]
+    #[serde(rename = "where", default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<Filter>,
+    /// Only if the record has this revision
+    #[arg(long, value_name = "N", conflicts_with = "filters")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_rev: Option<i64>,
+}
+
+impl Op for Delete {
+    type Output = Deleted;
+    const NAME: &'static str = "record.delete";
+    const ROUTE: Route = Route::delete("/records/{collection}");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Records that are gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Deleted {
+    /// Always `deleted`
+    pub status: String,
+    pub collection: String,
+    pub ids: Vec<String>,
+}
+
+/// List the collections
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Collections {}
+
+impl Op for Collections {
+    type Output = Vec<Collection>;
+    const NAME: &'static str = "record.collections";
+    const ROUTE: Route = Route::get("/records");
+    const ACCESS: Access = Access::Read;
+}
+
+/// What is known of a collection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Collection {
+    pub collection: String,
+    pub records: i64,
+    /// When the last of them was changed
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    /// The fields that have an index
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indexes: Vec<String>,
+}
+
+/// Have fields of a collection indexed, so that questions about them need not look at every record
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Index {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    pub collection: String,
+    /// The fields
+    #[arg(value_name = "FIELD", required_unless_present_any = ["rebuild", "check"])]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
+    /// Make what is indexed anew from the records
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rebuild: bool,
+    /// Compare what is indexed with the records, and make it anew if they differ
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub check: bool,
+}
+
+impl Op for Index {
+    type Output = Indexed;
+    const NAME: &'static str = "record.index";
+    const ROUTE: Route = Route::post("/records/{collection}/indexes");
+    const ACCESS: Access = Access::Write;
+}
+
+/// A collection and its indexes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Indexed {
+    #[serde(flatten)]
+    pub collection: Collection,
+    /// True if what was indexed has been made anew; else absent
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rebuilt: bool,
+}
+
+/// Make many changes of records in one transaction, across collections: all of them happen, or none
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Apply {
+    pub changes: Vec<Change>,
+}
+
+/// Most changes of one transaction.
+pub const MAX_CHANGES: usize = 200_000;
+
+impl Op for Apply {
+    type Output = Vec<Applied>;
+    const NAME: &'static str = "record.apply";
+    const ROUTE: Route = Route::post("/records");
+    const ACCESS: Access = Access::Write;
+    /// Room for many records.
+    const MAX_BODY: usize = 256 << 20;
+}
+
+/// One change of a record.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Change {
+    Put(Put),
+    /// Deletes the record if it is there; with `if_rev` it has to be
+    Delete(Removal),
+}
+
+/// A record that is to be gone.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Removal {
+    pub collection: String,
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_rev: Option<i64>,
+}
+
+/// What came of one change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Applied {
+    pub id: String,
+    /// Absent if the record is gone
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rev: Option<i64>,
+}
+
+/// Write the files of records anew, without what was replaced or deleted
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Compact {}
+
+impl Op for Compact {
+    type Output = Compacted;
+    const NAME: &'static str = "record.compact";
+    const ROUTE: Route = Route::post("/taskstore/compact");
+    const ACCESS: Access = Access::Write;
+}
+
+/// How large the files are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Compacted {
+    pub collections: usize,
+    pub bytes_before: u64,
+    pub bytes: u64,
+}

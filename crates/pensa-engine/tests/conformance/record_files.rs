@@ -1,0 +1,255 @@
+//! Records outlive their database: the journal has them, and so have files of their own. SQLite only.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use pensa_core::ops::record::{Apply, Collections, Compact, Delete, Get, Index, Put, Query};
+use pensa_core::ops::store::{Doctor, Severity};
+use pensa_core::ops::{backup, record};
+use pensa_core::record::Record;
+use pensa_engine::{Engine, Execute, StoreDir};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+struct Site {
+    dir: TempDir,
+}
+
+fn run<O: Execute>(engine: &Engine, fields: Value) -> O::Output {
+    let op: O = serde_json::from_value(fields).expect("an operation");
+    engine.call("alice", &op).expect(O::NAME)
+}
+
+impl Site {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        StoreDir::create(&dir.path().join(".pensa")).expect("a store");
+        Self { dir }
+    }
+
+    fn open(&self) -> Engine {
+        Engine::open(StoreDir::at(&self.dir.path().join(".pensa")).expect("a store")).expect("opens")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(".pensa").join(name)
+    }
+
+    fn lose_database(&self) {
+        for ending in ["", "-wal", "-shm"] {
+            let _ = fs::remove_file(self.path(&format!("db.sqlite{ending}")));
+        }
+    }
+
+    fn lose_journal(&self) {
+        for dir in ["local/journal", "local/backups"] {
+            let _ = fs::remove_dir_all(self.path(dir));
+        }
+    }
+
+    fn lines(&self, collection: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.path(&format!("local/taskstore/{collection}.jsonl"))).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+    }
+
+    /// A store in which everything has happened to records that can.
+    fn lived_in() -> Self {
+        let site = Self::new();
+        let engine = site.open();
+        run::<Index>(&engine, json!({"collection": "loops", "fields": ["status", "n"]}));
+        for n in 0..20 {
+            let data = json!({"status": if n % 3 == 0 { "running" } else { "done" }, "n": n, "x": "é\u{9b}\u{0}"});
+            run::<Put>(&engine, json!({"collection": "loops", "id": format!("lp-{n:02}"), "data": data}));
+        }
+        run::<Put>(
+            &engine,
+            json!({"collection": "loops", "id": "lp-03", "data": {"status": "failed", "deleted": true}}),
+        );
+        run::<Delete>(&engine, json!({"collection": "loops", "id": "lp-06"}));
+        run::<Delete>(&engine, json!({"collection": "loops", "where": ["n>=18"]}));
+        run::<Put>(
+            &engine,
+            json!({"collection": "loops", "id": "lp-19", "data": {"status": "running", "again": true}}),
+        );
+        run::<Apply>(
+            &engine,
+            json!({"changes": [
+                {"put": {"collection": "signals", "id": "sg-1", "data": {"id": "sg-1", "updated_at": 5}}},
+                {"put": {"collection": "gone", "id": "a", "data": {}}},
+            ]}),
+        );
+        run::<Delete>(&engine, json!({"collection": "gone", "id": "a"}));
+        site
+    }
+}
+
+/// Everything that a store knows of records.
+fn everything(engine: &Engine) -> (Vec<record::Collection>, Vec<Vec<Record>>) {
+    let collections = run::<Collections>(engine, json!({}));
+    let of =
+        |collection: &record::Collection| run::<Query>(engine, json!({"collection": collection.collection})).records;
+    let records = collections.iter().map(of).collect();
+    (collections, records)
+}
+
+fn running(engine: &Engine) -> Vec<String> {
+    let page = run::<Query>(engine, json!({"collection": "loops", "where": ["status=running"], "order": "n"}));
+    page.records.into_iter().map(|record| record.id).collect()
+}
+
+fn worse(engine: &Engine) -> Vec<String> {
+    let findings = run::<Doctor>(engine, json!({"deep": true})).findings;
+    findings.into_iter().filter(|finding| finding.severity == Severity::Error).map(|finding| finding.message).collect()
+}
+
+#[test]
+fn records_outlive_their_database_and_their_indexes_work_at_once() {
+    let site = Site::lived_in();
+    let (before, found) = {
+        let engine = site.open();
+        (everything(&engine), running(&engine))
+    };
+    assert_eq!(found, ["lp-19", "lp-00", "lp-09", "lp-12", "lp-15"]);
+    site.lose_database();
+    let engine = site.open();
+    assert_eq!((everything(&engine), running(&engine)), (before.clone(), found.clone()));
+    assert_eq!(worse(&engine), Vec::<String>::new());
+    assert!(!run::<Index>(&engine, json!({"collection": "loops", "check": true})).rebuilt);
+    drop(engine);
+    let path = site.path("db.sqlite");
+    let length = fs::metadata(&path).expect("a database").len();
+    for part in [0, length / 3, length - 1] {
+        OpenOptions::new().write(true).open(&path).expect("opens").set_len(part).expect("cut");
+        let _ = fs::remove_file(site.path("db.sqlite-wal"));
+        let engine = site.open();
+        assert_eq!((everything(&engine), running(&engine)), (before.clone(), found.clone()), "cut at {part}");
+    }
+}
+
+#[test]
+fn records_are_had_back_from_their_files_when_database_and_journal_are_gone() {
+    let site = Site::lived_in();
+    let (before, found) = {
+        let engine = site.open();
+        (everything(&engine), running(&engine))
+    };
+    site.lose_database();
+    site.lose_journal();
+    let engine = site.open();
+    assert_eq!((everything(&engine), running(&engine)), (before, found));
+    let last = everything(&engine).1.iter().flatten().map(|record| record.rev).max().expect("records");
+    let next = run::<Put>(&engine, json!({"collection": "loops", "id": "lp-06", "data": {}}));
+    assert!(next.rev > last, "no revision comes back");
+    drop(engine);
+    site.lose_database();
+    let engine = site.open();
+    assert_eq!(run::<Get>(&engine, json!({"collection": "loops", "id": "lp-06"})), next, "the journal goes on");
+}
+
+#[test]
+fn files_have_a_line_for_every_change_and_are_compacted() {
+    let site = Site::lived_in();
+    let loops = site.lines("loops");
+    assert_eq!(loops.len(), 20 + 1 + 1 + 2 + 1);
+    assert_eq!((&loops[0]["id"], &loops[0]["status"]), (&json!("lp-00"), &json!("running")));
+    let tombs = loops.iter().filter(|line| line["deleted"] == json!(true) && line["_pensa"]["deleted"] == json!(true));
+    assert_eq!(tombs.count(), 3);
+    let indexes: Vec<Value> = site.lines("_indexes");
+    assert_eq!(indexes.iter().map(|line| line["field"].clone()).collect::<Vec<_>>(), [json!("status"), json!("n")]);
+    for name in ["loops.jsonl", "_indexes.jsonl"] {
+        let mode = fs::metadata(site.path(&format!("local/taskstore/{name}"))).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    let engine = site.open();
+    let before = everything(&engine);
+    let told = run::<Compact>(&engine, json!({}));
+    assert!(told.collections == 2 && told.bytes < told.bytes_before, "{told:?}");
+    assert_eq!((site.lines("loops").len(), site.lines("gone").len()), (18, 0));
+    drop(engine);
+    site.lose_database();
+    site.lose_journal();
+    assert_eq!(everything(&site.open()), before);
+}
+
+#[test]
+fn files_that_lag_or_are_gone_are_written_anew() {
+    let site = Site::lived_in();
+    let before = everything(&site.open());
+    fs::remove_dir_all(site.path("local/taskstore")).expect("gone");
+    drop(site.open());
+    assert_eq!(site.lines("loops").len(), 18);
+    // As if a process was killed after its commit.
+    let journal =
+        fs::read_dir(site.path("local/journal")).expect("a journal").flatten().next().expect("a segment").path();
+    let whole = fs::read(&journal).expect("a journal");
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    fs::write(&journal, lines[..lines.len() - 3].concat()).expect("cut");
+    fs::write(site.path("local/taskstore/loops.jsonl"), b"{\"id\":\"torn").expect("cut");
+    drop(site.open());
+    assert_eq!(site.lines("loops").len(), 18);
+    site.lose_database();
+    site.lose_journal();
+    assert_eq!(everything(&site.open()), before);
+}
+
+#[test]
+fn a_torn_or_foreign_line_costs_itself_only() {
+    let site = Site::lived_in();
+    let before = everything(&site.open());
+    let path = site.path("local/taskstore/loops.jsonl");
+    let mut file = OpenOptions::new().append(true).open(&path).expect("opens");
+    file.write_all(b"\x00\xff\n[1]\n{\"id\":\"torn").expect("written");
+    let engine = site.open();
+    let late = run::<Put>(&engine, json!({"collection": "loops", "id": "late", "data": {"n": 99}}));
+    drop(engine);
+    site.lose_database();
+    site.lose_journal();
+    let engine = site.open();
+    assert_eq!(run::<Get>(&engine, json!({"collection": "loops", "id": "late"})), late);
+    assert_eq!(everything(&engine).1[0].len(), before.1[0].len() + 1);
+}
+
+#[test]
+fn what_is_taken_back_is_in_no_file_and_a_restore_is_in_all() {
+    let site = Site::new();
+    let engine = site.open();
+    run::<Put>(&engine, json!({"collection": "c", "id": "a", "data": {"n": 1}}));
+    let refused: Apply = serde_json::from_value(json!({"changes": [
+        {"put": {"collection": "c", "id": "b", "data": {}}},
+        {"put": {"collection": "c", "id": "a", "data": {}, "if_rev": 0}},
+    ]}))
+    .expect("an operation");
+    engine.call("alice", &refused).expect_err("it is there");
+    assert_eq!(site.lines("c").len(), 1);
+    let made = run::<backup::Backup>(&engine, json!({}));
+    run::<Put>(&engine, json!({"collection": "c", "id": "a", "data": {"n": 2}}));
+    run::<Put>(&engine, json!({"collection": "c", "id": "b", "data": {}}));
+    run::<backup::Restore>(&engine, json!({"file": made.path}));
+    drop(engine);
+    let engine = site.open();
+    let ids = |engine: &Engine| {
+        run::<Query>(engine, json!({"collection": "c"})).records.into_iter().map(|r| r.data).collect::<Vec<_>>()
+    };
+    assert_eq!(json!(ids(&engine)), json!([{"n": 1}]));
+    assert_eq!(site.lines("c").len(), 1);
+    drop(engine);
+    site.lose_database();
+    site.lose_journal();
+    assert_eq!(json!(ids(&site.open())), json!([{"n": 1}]));
+}
+
+#[test]
+fn a_transaction_larger_than_the_journal_takes_is_kept_as_well() {
+    let site = Site::new();
+    let engine = site.open();
+    let text = "x".repeat(100_000);
+    let changes: Vec<Value> =
+        (0..120).map(|n| json!({"put": {"collection": "c", "id": n.to_string(), "data": {"text": text}}})).collect();
+    run::<Apply>(&engine, json!({ "changes": changes }));
+    drop(engine);
+    assert_eq!(site.lines("c").len(), 120);
+    site.lose_database();
+    assert_eq!(run::<record::Count>(&site.open(), json!({"collection": "c"})).count, 120);
+}

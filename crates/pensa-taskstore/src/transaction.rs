@@ -1,0 +1,93 @@
+//! Changes of several collections that happen together, or not at all.
+
+use pensa_core::ops::record::{Change, Removal};
+
+use crate::{Record, Result, TaskStore, to_put};
+
+/// Changes that are gathered and then made at once. Dropped without [`commit`](Self::commit), nothing happens.
+///
+/// ```
+/// # use pensa_taskstore::{Record, TaskStore};
+/// # #[derive(serde::Serialize, serde::Deserialize)]
+/// # struct Loop { id: String }
+/// # impl Record for Loop {
+/// #     fn collection_name() -> &'static str { "loops" }
+/// #     fn id(&self) -> &str { &self.id }
+/// #     fn updated_at(&self) -> i64 { 0 }
+/// # }
+/// # #[derive(serde::Serialize, serde::Deserialize)]
+/// # struct Signal { id: String }
+/// # impl Record for Signal {
+/// #     fn collection_name() -> &'static str { "signals" }
+/// #     fn id(&self) -> &str { &self.id }
+/// #     fn updated_at(&self) -> i64 { 0 }
+/// # }
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let store = TaskStore::create_at(dir.path(), "me")?;
+/// let both = |id: &str| {
+///     let (one, signal) = (Loop { id: id.into() }, Signal { id: "sg-1".into() });
+///     store.transaction().create(&one)?.create(&signal)?.commit()
+/// };
+/// both("lp-1")?;
+/// assert!(both("lp-2").is_err(), "the signal is there already");
+/// assert_eq!(store.count::<Loop>(&[])?, 1);
+/// # Ok::<(), pensa_taskstore::Error>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing happens before it is committed"]
+pub struct Transaction<'s> {
+    store: &'s TaskStore,
+    changes: Vec<Change>,
+}
+
+impl<'s> Transaction<'s> {
+    pub(crate) fn new(store: &'s TaskStore) -> Self {
+        Self { store, changes: Vec::new() }
+    }
+
+    fn with<T: Record>(mut self, record: &T, if_rev: Option<i64>, if_present: bool) -> Result<Self> {
+        self.changes.push(Change::Put(to_put(record, if_rev, if_present)?));
+        Ok(self)
+    }
+
+    /// A new record.
+    pub fn create<T: Record>(self, record: &T) -> Result<Self> {
+        self.with(record, Some(0), false)
+    }
+
+    /// A record, whether it is there or not.
+    pub fn put<T: Record>(self, record: &T) -> Result<Self> {
+        self.with(record, None, false)
+    }
+
+    /// A record that has to be there.
+    pub fn update<T: Record>(self, record: &T) -> Result<Self> {
+        self.with(record, None, true)
+    }
+
+    /// A record that has to be there with this revision.
+    pub fn update_if<T: Record>(self, record: &T, rev: i64) -> Result<Self> {
+        self.with(record, Some(rev), true)
+    }
+
+    /// A record that is gone afterwards, whether it is there or not.
+    pub fn delete<T: Record>(self, id: &str) -> Self {
+        self.without::<T>(id, None)
+    }
+
+    /// A record that is gone afterwards, and has to be there with this revision.
+    pub fn delete_if<T: Record>(self, id: &str, rev: i64) -> Self {
+        self.without::<T>(id, Some(rev))
+    }
+
+    fn without<T: Record>(mut self, id: &str, if_rev: Option<i64>) -> Self {
+        let (collection, id) = (T::collection_name().to_owned(), id.to_owned());
+        self.changes.push(Change::Delete(Removal { collection, id, if_rev }));
+        self
+    }
+
+    /// Makes all changes, in order; gives the revision that each left, none for what is gone.
+    pub fn commit(self) -> Result<Vec<Option<i64>>> {
+        Ok(self.store.apply(self.changes)?.into_iter().map(|applied| applied.rev).collect())
+    }
+}

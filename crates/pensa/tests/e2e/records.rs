@@ -1,0 +1,286 @@
+//! Records: documents in named collections, by command, over HTTP and as a library.
+
+use std::fs;
+use std::thread;
+
+use pensa_client::RemoteOptions;
+use pensa_taskstore::{Code, Filter, Record, TaskStore, Wanted};
+use pensa_testkit::Sandbox;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::steps::{elements, keys, text};
+
+crate::in_both_modes! {
+    a_record_has_the_documented_form_and_is_changed_by_its_revision,
+    queries_know_every_operator_and_order,
+    changes_of_many_collections_are_one,
+    bad_input_is_told_by_its_code_and_changes_nothing,
+    everything_acknowledged_outlives_the_loss_of_the_database_in_the_midst_of_it,
+    records_of_other_tools_are_taken_in_once,
+}
+
+fn put(pn: &Sandbox, collection: &str, id: &str, data: Value) -> Value {
+    pn.pn(["record", "put", collection, &data.to_string(), "--id", id]).ok_json()
+}
+
+fn ids(found: &Value) -> Vec<String> {
+    elements(found).iter().map(|record| text(&record["id"])).collect()
+}
+
+fn a_record_has_the_documented_form_and_is_changed_by_its_revision(pn: &Sandbox) {
+    let made = put(pn, "loops", "lp-1", json!({"status": "running", "n": 1.0}));
+    assert_eq!(keys(&made), ["collection", "id", "rev", "updated_at", "data"]);
+    assert_eq!(pn.pn(["record", "get", "loops", "lp-1"]).ok_json(), made);
+    let rev = made["rev"].to_string();
+    let piped =
+        pn.pn(["record", "put", "loops", "-", "--id", "lp-1", "--if-rev", &rev]).stdin("{\"status\":\"done\"}\n");
+    let next = piped.ok_json();
+    assert!(next["rev"].as_i64() > made["rev"].as_i64());
+    pn.pn(["record", "put", "loops", "{}", "--id", "lp-1", "--if-rev", &rev]).fails("conflict");
+    pn.pn(["record", "put", "loops", "{}", "--id", "lp-1", "--if-rev", "0"]).fails("conflict");
+    let odd = put(pn, "loops", "../a b?c#d%2f", json!({"x": "\u{202e}"}));
+    assert_eq!(pn.pn(["record", "get", "loops", "../a b?c#d%2f"]).ok_json(), odd);
+    assert_eq!(pn.pn(["-q", "record", "put", "loops", "{\"id\":\"own\"}"]).ok().trim(), "own");
+    let told = pn.pn(["record", "collections"]).ok_json();
+    assert_eq!((&told[0]["collection"], &told[0]["records"]), (&json!("loops"), &json!(3)));
+    let gone = pn.pn(["record", "delete", "loops", "own"]).ok_json();
+    assert_eq!(gone, json!({"status": "deleted", "collection": "loops", "ids": ["own"]}));
+    pn.pn(["record", "delete", "loops", "own"]).fails("not_found");
+    let shown = pn.pn(["record", "query", "loops"]).ok();
+    assert!(shown.contains("lp-1 ") && !shown.contains('\u{202e}'), "{shown}");
+    let compacted = pn.pn(["record", "compact"]).ok_json();
+    assert_eq!(compacted["collections"], json!(1));
+}
+
+fn queries_know_every_operator_and_order(pn: &Sandbox) {
+    for (id, data) in [
+        ("a", json!({"status": "running", "n": 5, "parent": null, "tags": ["x"]})),
+        ("b", json!({"status": "done", "n": 7, "parent": "a"})),
+        ("c", json!({"status": "Running late", "n": "5"})),
+    ] {
+        put(pn, "loops", id, data);
+    }
+    let table: [(&[&str], &str); 14] = [
+        (&["status=running"], "a"),
+        (&["status!=running"], "b c"),
+        (&["n<7"], "a"),
+        (&["n<=7"], "a b"),
+        (&["n>5"], "b"),
+        (&["n>=5"], "a b"),
+        (&["n=\"5\""], "c"),
+        (&["status~RUNNING"], "a c"),
+        (&["tags~x"], "a"),
+        (&["parent is null"], "a c"),
+        (&["parent is not null"], "b"),
+        (&["status in [\"done\",\"running\"]"], "a b"),
+        (&["n>=5", "status=done"], "b"),
+        (&["id>a"], "b c"),
+    ];
+    for round in 0..2 {
+        for (tests, expected) in table {
+            let flags = tests.iter().flat_map(|test| ["--where", test]);
+            let found = pn.pn(["record", "query", "loops"].into_iter().chain(flags.clone())).ok_json();
+            assert_eq!(ids(&found).join(" "), expected, "{tests:?} in round {round}");
+            let count = pn.pn(["record", "count", "loops"].into_iter().chain(flags)).ok_json();
+            assert_eq!(count["count"], json!(elements(&found).len()), "{tests:?}");
+        }
+        let found = |args: &[&str]| ids(&pn.pn([&["record", "query", "loops"], args].concat()).ok_json()).join(" ");
+        assert_eq!((found(&["--order", "n"]), found(&["--order", "n desc"])), ("a b c".into(), "c b a".into()));
+        assert_eq!((found(&["-n", "2"]), found(&["-n", "1", "--order", "status desc"])), ("a b".into(), "a".into()));
+        let indexed = pn.pn(["record", "index", "loops", "status", "n", "parent"]).ok_json();
+        assert_eq!(indexed["indexes"], json!(["status", "n", "parent"]));
+    }
+    let gone = pn.pn(["record", "delete", "loops", "--where", "n is not null", "--where", "status~run"]).ok_json();
+    assert_eq!(gone["ids"], json!(["a", "c"]));
+}
+
+fn changes_of_many_collections_are_one(pn: &Sandbox) {
+    let lines = concat!(
+        "{\"put\":{\"collection\":\"loops\",\"id\":\"a\",\"data\":{\"n\":1}}}\n",
+        "{\"put\":{\"collection\":\"signals\",\"id\":\"s\",\"data\":{},\"if_rev\":0}}\n",
+        "{\"delete\":{\"collection\":\"loops\",\"id\":\"none\"}}\n",
+    );
+    let done = pn.pn(["record", "apply"]).stdin(lines).ok_json();
+    assert_eq!(elements(&done).iter().map(|one| one.get("rev").is_some()).collect::<Vec<_>>(), [true, true, false]);
+    let again = lines.replace("\"n\":1", "\"n\":2");
+    let refused = pn.pn(["record", "apply"]).stdin(again).fails("conflict");
+    assert!(text(&refused["error"]).starts_with("change 2: "), "{refused}");
+    assert_eq!(pn.pn(["record", "get", "loops", "a"]).ok_json()["data"], json!({"n": 1}), "nothing has happened");
+}
+
+fn bad_input_is_told_by_its_code_and_changes_nothing(pn: &Sandbox) {
+    for bad in [
+        ["Loops", "{}"],
+        ["../x", "{}"],
+        ["loops", "[]"],
+        ["loops", "{"],
+        ["loops", "null"],
+        ["loops", "{\"_pensa\":1}"],
+    ] {
+        pn.pn(["record", "put", bad[0], bad[1]]).fails("invalid_input");
+    }
+    let large = format!("{{\"x\":\"{}\"}}", "x".repeat(1 << 20));
+    pn.pn(["record", "put", "loops", "-"]).stdin(large).fails("too_large");
+    pn.pn(["record", "put", "loops", "{}", "--id", "a\nb"]).fails("invalid_input");
+    pn.pn(["record", "get", "loops", "none"]).fails("not_found");
+    pn.pn(["record", "query", "loops", "--where", "status"]).misused();
+    pn.pn(["record", "delete", "loops"]).misused();
+    pn.pn(["record", "query", "loops", "--after", "zz"]).misused();
+    pn.pn(["record", "apply"]).stdin("{\"drop\":{}}").fails("invalid_input");
+    assert_eq!(pn.pn(["record", "collections"]).ok_json(), json!([]));
+}
+
+fn everything_acknowledged_outlives_the_loss_of_the_database_in_the_midst_of_it(pn: &Sandbox) {
+    pn.pn(["record", "index", "loops", "worker"]).ok();
+    let files = ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"].map(|name| pn.store().join(name));
+    let acknowledged: Vec<String> = thread::scope(|scope| {
+        let worker = |name: usize| {
+            let mut kept = Vec::new();
+            for n in 0..15 {
+                let id = format!("{name}-{n:02}");
+                let data = json!({"worker": name, "n": n}).to_string();
+                let put = pn.pn(["record", "put", "loops", &data, "--id", &id]).answer();
+                if put.code == Some(0) {
+                    kept.push(id);
+                }
+            }
+            kept
+        };
+        let workers: Vec<_> = (0..3).map(|name| scope.spawn(move || worker(name))).collect();
+        for round in 0..3 {
+            thread::sleep(std::time::Duration::from_millis(150));
+            if round == 1 {
+                // Not all of it is a database any more.
+                let _ = fs::write(&files[0], vec![0x5a; 20_000]);
+            } else {
+                files.iter().for_each(|file| drop(fs::remove_file(file)));
+            }
+        }
+        workers.into_iter().flat_map(|worker| worker.join().expect("a worker")).collect()
+    });
+    assert!(acknowledged.len() > 20, "{} of 45 were kept", acknowledged.len());
+    let found = ids(&pn.pn(["record", "query", "loops"]).ok_json());
+    let missing: Vec<&String> = acknowledged.iter().filter(|id| !found.contains(id)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let by_index: usize = (0..3)
+        .map(|name| {
+            elements(&pn.pn(["record", "query", "loops", "--where", &format!("worker={name}")]).ok_json()).len()
+        })
+        .sum();
+    assert_eq!(by_index, found.len(), "the index works at once");
+}
+
+fn records_of_other_tools_are_taken_in_once(pn: &Sandbox) {
+    let dir = pn.path("loopr/.taskstore");
+    fs::create_dir_all(&dir).expect("a directory");
+    let loops = concat!(
+        "{\"id\":\"lp-1\",\"loop_type\":\"code\",\"status\":\"pending\",\"updated_at\":1772202600000}\n",
+        "{\"id\":\"lp-2\",\"loop_type\":\"plan\",\"status\":\"done\",\"updated_at\":1772202600000}\n",
+        "{\"id\":\"lp-1\",\"loop_type\":\"code\",\"status\":\"running\",\"updated_at\":1772202601000}\n",
+        "{\"id\":\"lp-2\",\"deleted\":true,\"updated_at\":1772202602000}\n",
+        "{\"id\":\"lp-3\",\"torn",
+    );
+    fs::write(dir.join("loops.jsonl"), loops).expect("written");
+    fs::write(dir.join("mine.jsonl"), "{\"id\":\"m\",\"x\":[1]}\n").expect("written");
+    let import =
+        || pn.pn(["import-from", "taskstore"].map(String::from).into_iter().chain([dir.display().to_string()]));
+    let told = import().ok_json();
+    assert_eq!((&told["records"], &told["lines_skipped"]), (&json!(2), &json!(1)), "{told}");
+    let kept = pn.pn(["record", "query", "loops", "--where", "status=running"]).ok_json();
+    assert_eq!((&kept[0]["id"], &kept[0]["updated_at"]), (&json!("lp-1"), &json!("2026-02-27T14:30:01.000Z")));
+    let known = pn.pn(["record", "collections"]).ok_json();
+    assert_eq!(known[0]["indexes"], json!(["loop_type", "status", "parent_id"]));
+    let again = import().ok_json();
+    assert_eq!((&again["records"], &again["records_skipped"]), (&json!(0), &json!(2)), "{again}");
+    put(pn, "loops", "lp-1", json!({"status": "changed here"}));
+    import().ok();
+    assert_eq!(pn.pn(["record", "get", "loops", "lp-1"]).ok_json()["data"]["status"], json!("changed here"));
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Job {
+    id: String,
+    status: String,
+    ms: Option<u64>,
+    updated_at: i64,
+}
+
+impl Record for Job {
+    fn collection_name() -> &'static str {
+        "tool_jobs"
+    }
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn updated_at(&self) -> i64 {
+        self.updated_at
+    }
+
+    fn indexed_fields() -> &'static [&'static str] {
+        &["status"]
+    }
+}
+
+fn job(n: u64) -> Job {
+    let status = if n.is_multiple_of(2) { "running" } else { "exited" };
+    Job { id: format!("job-{n:04}"), status: status.into(), ms: Some(n), updated_at: 1_772_202_600_000 }
+}
+
+/// The same on files and through a daemon.
+fn library(store: &TaskStore) {
+    store.declare::<Job>().expect("declared");
+    let jobs: Vec<Job> = (0..250).map(job).collect();
+    let revs = store.create_many(&jobs).expect("made");
+    assert_eq!(revs.len(), 250);
+    assert_eq!(store.create_many(&jobs[..2]).expect_err("there already").code, Code::Conflict);
+    let one = store.get::<Job>("job-0001").expect("read").expect("there");
+    assert_eq!((&one.record, one.rev), (&jobs[1], revs[1]));
+    assert!(store.get::<Job>("none").expect("read").is_none());
+    let changed = Job { ms: None, ..one.record };
+    let rev = store.update_if(&changed, one.rev).expect("changed");
+    assert_eq!(store.update_if(&changed, one.rev).expect_err("stale").code, Code::Conflict);
+    assert_eq!(store.update(&Job { id: "none".into(), ..changed.clone() }).expect_err("none").code, Code::NotFound);
+    assert!(store.put(&Job { status: "lost".into(), ..changed }).expect("put") > rev);
+    assert_eq!(store.count::<Job>(&[Filter::eq("status", "running")]).expect("counted"), 125);
+    assert_eq!(store.query::<Job>(&[Filter::is_null("ms")]).expect("found")[0].status, "lost");
+    let page = store.page::<Job>(Wanted { limit: Some(100), ..Wanted::default() }).expect("a page");
+    assert!(page.records.len() == 100 && page.next.is_some());
+    assert_eq!(store.select::<Job>(Wanted { after: page.next, ..Wanted::default() }).expect("the rest").len(), 150);
+    let gone = store.delete_where::<Job>(&[Filter::gte("ms", 200), Filter::one_of("status", ["running", "x"])]);
+    assert_eq!(gone.expect("deleted"), 25);
+    assert!(store.delete::<Job>("job-0000").expect("deleted") && !store.delete::<Job>("job-0000").expect("gone"));
+    let both = store.transaction().delete::<Job>("job-0002").create(&job(900)).expect("gathered").commit();
+    assert_eq!(both.expect("done").iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+    assert!(store.ensure_valid::<Job>().expect("checked"));
+    store.rebuild_index::<Job>().expect("rebuilt");
+    assert_eq!(store.collections().expect("listed"), [("tool_jobs".to_owned(), 224)]);
+    store.compact().expect("compacted");
+}
+
+#[test]
+fn the_library_works_on_files_and_tells_lines_that_cannot_be_read() {
+    let pn = crate::sandbox();
+    let store = TaskStore::open(&pn.project(), "me").expect("opens");
+    library(&store);
+    let file = pn.store().join("local/taskstore/tool_jobs.jsonl");
+    let mut text = fs::read_to_string(&file).expect("a file");
+    text.push_str("{\"id\":\"odd\",\"status\":5}\nnot JSON\n{\"id\":\"torn");
+    fs::write(&file, text).expect("written");
+    let listing = store.list_tolerant::<Job>().expect("listed");
+    assert_eq!(listing.records.len(), 224);
+    assert_eq!(listing.corrupt.iter().map(|corrupt| corrupt.line).collect::<Vec<_>>(), [225, 226, 227]);
+    assert!(TaskStore::open(&pn.path("nowhere"), "me").is_err(), "none is made");
+}
+
+#[test]
+fn the_library_works_through_a_daemon() {
+    let pn = crate::sandbox();
+    let daemon = pn.daemon();
+    let options = RemoteOptions { url: daemon.url.clone(), ..RemoteOptions::default() };
+    let store = TaskStore::connect(options, "me").expect("connects");
+    library(&store);
+    assert_eq!(store.list_tolerant::<Job>().expect_err("not here").code, Code::Unsupported);
+}
