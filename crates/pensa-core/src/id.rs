@@ -81,6 +81,8 @@ ids! {
     SessionId "se-";
     /// The id of a run, such as `run-a1b2c3d4`.
     RunId "run-";
+    /// The id of a job, such as `job-a1b2c3d4`.
+    JobId "job-";
     /// The id of a repository, such as `repo-a1b2c3d4`.
     RepoId "repo-";
     /// The id of a workspace of a server.
@@ -194,6 +196,8 @@ refs! {
     SessionRef;
     /// How a caller names a run: its id, or any unique prefix of it.
     RunRef;
+    /// How a caller names a job: its id, or any unique prefix of it.
+    JobRef;
     /// How a caller names a repository: its id, any unique prefix of it, or its root.
     RepoRef;
     /// How a caller names a snapshot: its id, or any unique prefix of it.
@@ -222,6 +226,12 @@ impl From<&SessionId> for SessionRef {
 
 impl From<&RunId> for RunRef {
     fn from(id: &RunId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&JobId> for JobRef {
+    fn from(id: &JobId) -> Self {
         Self(id.0.clone())
     }
 }

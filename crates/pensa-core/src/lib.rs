@@ -14,6 +14,7 @@ pub mod event;
 pub mod graph;
 pub mod id;
 pub mod issue;
+pub mod job;
 pub mod json;
 pub mod kv;
 pub mod learning;

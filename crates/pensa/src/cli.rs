@@ -2,6 +2,7 @@
 
 mod config;
 mod events;
+mod jobs;
 mod learnings;
 mod loops;
 mod records;
@@ -28,6 +29,7 @@ use pensa_engine::git::Hook;
 
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
 pub(crate) use events::{Events, UntilIssue, UntilReady, Watch, WatchIssue, WatchReady};
+pub(crate) use jobs::{Job, JobCancel, JobExec, JobFinish, JobShow, JobStart};
 pub(crate) use learnings::Learning;
 pub(crate) use loops::{Lock, LockAcquire, Loop, LoopApprove, LoopCreate, LoopIterate, Signal, SignalSend, SignalWait};
 pub(crate) use records::{Record, RecordPut};
@@ -113,6 +115,9 @@ pub(crate) enum Command {
     /// Run agents, and keep a record of every run
     #[command(subcommand)]
     Run(Run),
+    /// Run commands of tools in lanes with a limited number of slots, and keep a record of each
+    #[command(subcommand)]
+    Job(Job),
     /// Keep snapshots of a work tree, and go back to them
     #[command(subcommand)]
     Snapshot(Snapshot),

@@ -11,6 +11,7 @@ pub mod dep;
 pub mod event;
 pub mod import;
 pub mod issue;
+pub mod job;
 pub mod kv;
 pub mod learning;
 pub mod lock;

@@ -86,11 +86,13 @@ pub fn check_collection(name: &str) -> Result<()> {
 }
 
 /// Collections that nouns keep their things in, and the command that changes them.
-const OWNED: [(&str, &str); 4] = [
+const OWNED: [(&str, &str); 6] = [
     (crate::loops::COLLECTION, "pn loop"),
     (crate::signal::COLLECTION, "pn signal"),
     (crate::signal::RECEIPTS, "pn signal"),
     (crate::lock::COLLECTION, "pn lock"),
+    (crate::job::COLLECTION, "pn job"),
+    (crate::job::OUTPUTS, "pn job"),
 ];
 
 /// Refuses to have a collection changed record by record that has rules of its own.

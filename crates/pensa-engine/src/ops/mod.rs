@@ -12,6 +12,7 @@ mod event;
 mod import_agent;
 mod import_records;
 pub(crate) mod issue;
+mod job;
 mod kv;
 pub(crate) mod learning;
 pub(crate) mod lease;

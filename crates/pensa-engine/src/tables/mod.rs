@@ -12,6 +12,7 @@ pub(crate) mod events;
 pub(crate) mod harnesses;
 pub(crate) mod ids;
 pub(crate) mod issues;
+pub(crate) mod jobs;
 pub(crate) mod kv;
 pub(crate) mod learnings;
 pub(crate) mod log;

@@ -9,7 +9,7 @@ use pensa_engine::StoreDir;
 use pensa_server::{Options as ServerOptions, Server};
 use serde::Serialize;
 
-use super::run::settle;
+use super::{job, run as runs};
 use crate::cli::{Daemon, DaemonCommand, Options};
 use crate::connect;
 use crate::output::Output;
@@ -47,9 +47,12 @@ fn serve(options: &Options, output: Output, args: Daemon) -> Result<()> {
     };
     let engine = connect::open(options, store)?;
     let info = engine.call("daemon", &Info {})?;
-    let settled = engine.another().and_then(|own| settle(&Client::embedded(own, Box::new(|| "daemon".to_owned()))));
+    let settled = engine.another().and_then(|own| {
+        let own = Client::embedded(own, Box::new(|| "daemon".to_owned()));
+        runs::settle(&own).and_then(|()| job::settle(&own).map(drop))
+    });
     if let Err(e) = settled {
-        output.warning(&format!("runs whose processes are gone were left as they are: {}", e.message));
+        output.warning(&format!("runs and jobs whose processes are gone were left as they are: {}", e.message));
     }
     let listen = SocketAddr::new(args.listen, args.port);
     let server = Server::bind(engine, ServerOptions { listen, allowed_hosts: args.allowed_hosts })?;

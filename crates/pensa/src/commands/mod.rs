@@ -14,6 +14,7 @@ mod import_from;
 mod import_prjct;
 mod import_records;
 mod init;
+pub(crate) mod job;
 mod kv;
 mod learning;
 mod loops;
@@ -93,6 +94,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Agent(command) => agent::run(options, *output, command),
         Command::Session(command) => session::run(options, *output, command),
         Command::Run(command) => run::run(options, *output, command),
+        Command::Job(command) => job::run(options, *output, command),
         Command::Snapshot(command) => snapshot::run(options, *output, command),
         Command::Repo(command) => repo::run(options, *output, command),
         Command::Workspace(Workspace::Create(op)) => agent::pass_on(options, *output, &op),

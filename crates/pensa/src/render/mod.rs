@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 mod answers;
+mod jobs;
 mod learnings;
 pub(crate) mod log;
 mod loops;
