@@ -71,7 +71,7 @@ enum Group {
 }
 
 impl Group {
-    const ALL: [(&'static str, Group); 9] = [
+    const ALL: [(&'static str, Group); 10] = [
         ("local", Group::Local),
         ("server", Group::Server),
         ("chain", Group::Chain),
