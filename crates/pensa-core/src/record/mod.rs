@@ -196,7 +196,7 @@ mod tests {
         assert!(check(json!({"id": "b"})).is_err() && check(json!({"id": 1})).is_err());
         assert!(check(json!({"_pensa": {}})).is_err());
         let large = json!({"text": "x".repeat(DATA_BYTES)});
-        assert_eq!(check(large).expect_err("large").code, crate::Code::TooLarge);
+        assert_eq!(check(large).expect_err("large").code, Code::TooLarge);
         let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
         assert!(check(json!({"deep": deep})).is_err());
     }

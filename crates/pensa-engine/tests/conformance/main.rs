@@ -7,6 +7,7 @@ mod backups;
 mod batches;
 mod graph;
 mod histories;
+mod jobs;
 mod journal;
 mod learnings;
 mod leases;
