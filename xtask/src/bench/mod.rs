@@ -15,6 +15,7 @@ mod learnings;
 mod load;
 mod machine;
 mod processes;
+mod records;
 mod report;
 mod runs;
 mod samples;
@@ -64,10 +65,11 @@ enum Group {
     Snapshots,
     Runs,
     Learnings,
+    Records,
 }
 
 impl Group {
-    const ALL: [(&'static str, Group); 8] = [
+    const ALL: [(&'static str, Group); 9] = [
         ("local", Group::Local),
         ("server", Group::Server),
         ("chain", Group::Chain),
@@ -76,6 +78,7 @@ impl Group {
         ("snapshots", Group::Snapshots),
         ("runs", Group::Runs),
         ("learnings", Group::Learnings),
+        ("records", Group::Records),
     ];
 
     fn named(wanted: &str) -> Result<Self> {
@@ -171,6 +174,9 @@ fn measure(lab: &Lab, wanted: &Wanted, plan: &Plan) -> Result<Vec<Row>> {
     }
     if wanted.has(Group::Learnings) {
         rows.extend(learnings::rows(lab, plan)?);
+    }
+    if wanted.has(Group::Records) {
+        rows.extend(records::rows(lab, plan)?);
     }
     Ok(rows)
 }

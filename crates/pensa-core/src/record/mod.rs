@@ -119,6 +119,18 @@ pub fn check_field(field: &str) -> Result<()> {
 /// Refuses a document that is too large or too deep, and one that says it is another record than `id`.
 pub fn check_data(id: &str, data: &Object) -> Result<()> {
     object::check("the record", data, DATA_BYTES)?;
+    check_members(id, data)
+}
+
+/// The same of a document whose JSON is there already, so that nobody has to write it to see how long it is.
+pub fn check_written(id: &str, data: &Object, written: &str) -> Result<()> {
+    if written.len() > DATA_BYTES {
+        return check_data(id, data);
+    }
+    check_members(id, data)
+}
+
+fn check_members(id: &str, data: &Object) -> Result<()> {
     if data.contains_key(RESERVED) {
         return Err(Error::invalid(format!("no document has a member called {RESERVED}"))
             .hint("give it another name; this one is kept for Pensa's own notes"));

@@ -26,7 +26,7 @@ pub(crate) struct RecordPut {
     pub(crate) op: record::Put,
     /// The document, an object of JSON; - reads it from standard input
     #[arg(value_name = "JSON")]
-    pub(crate) json: String,
+    pub(crate) document: String,
 }
 
 /// Make many changes in one transaction: all of them happen, or none

@@ -6,7 +6,7 @@ use clap::{Arg, Command, Parser};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use pensa_client::Client;
-use pensa_core::ops::{agent, issue, job, learning, session, snapshot};
+use pensa_core::ops::{agent, issue, job, learning, record, session, snapshot};
 use pensa_core::{Error, Result, text};
 
 use crate::cli::{Cli, Completions, Options};
@@ -30,8 +30,8 @@ pub(super) fn run(args: &Completions) -> Result<()> {
     }
 }
 
-/// The command line with ids offered wherever an issue, an agent, a session, a snapshot, a job or a learning is
-/// expected, and the names of lanes.
+/// The command line with ids offered wherever an issue, an agent, a session, a snapshot, a job, a learning, a lane or a
+/// collection is expected.
 pub(crate) fn with_live_ids(command: Command) -> Command {
     let command = command.mut_args(|arg| match completer(&arg) {
         Some(completer) => arg.add(completer),
@@ -52,6 +52,7 @@ fn completer(arg: &Arg) -> Option<ArgValueCompleter> {
         "JOB" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, jobs))),
         "LANE" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, lanes))),
         "LEARNING" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, learnings))),
+        "COLLECTION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, collections))),
         _ => None,
     }
 }
@@ -103,6 +104,11 @@ fn snapshots(options: &Options) -> Result<Offers> {
 fn learnings(options: &Options) -> Result<Offers> {
     let learnings = connect::client(options)?.call(&learning::List::default())?;
     Ok(learnings.into_iter().map(|shown| (shown.learning.id.to_string(), shown.learning.text)).collect())
+}
+
+fn collections(options: &Options) -> Result<Offers> {
+    let collections = without_making(options)?.call(&record::Collections {})?;
+    Ok(collections.into_iter().map(|of| (of.collection, format!("{} records", of.records))).collect())
 }
 
 /// The store of agents, if there is one: whoever only types makes none.

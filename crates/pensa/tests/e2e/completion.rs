@@ -58,6 +58,8 @@ fn bash_offers_agents_sessions_and_snapshots_where_they_are_meant() {
         assert_eq!(offered(&pn, words), std::slice::from_ref(&job), "{words:?}");
     }
     assert_eq!(offered(&pn, &["pn", "job", "exec", "--lane", "n"]), ["net", "no-net"]);
+    pn.pn(["record", "put", "loops", "{}"]).ok();
+    assert_eq!(offered(&pn, &["pn", "record", "query", "lo"]), ["loops"]);
     let bare = Sandbox::bare(crate::PN);
     assert!(!offered(&bare, &["pn", "agent", "show", "ag-"]).iter().any(|word| word.starts_with("ag-")));
     assert!(!bare.path("xdg/state").exists(), "whoever only types makes no store");

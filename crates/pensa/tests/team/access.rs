@@ -56,7 +56,6 @@ impl Things {
             )
             .ok();
         http.post("/kv", &json!({"scope": "user", "key": "known", "value": word})).ok();
-        http.post("/records/known/indexes", &json!({"fields": ["is"]})).ok();
         http.post("/records/known", &json!({"id": issue, "data": {"is": word}})).ok();
         http.post("/work/start", &json!({"what": other, "steps": [word, "next"]})).ok();
         http.post("/releases", &json!({"name": word, "version": word, "issues": [other]})).ok();
