@@ -89,6 +89,7 @@ macro_rules! for_each_op {
             $crate::ops::job::Finish,
             $crate::ops::job::Cancel,
             $crate::ops::job::Settle,
+            $crate::ops::job::Import,
             $crate::ops::job::List,
             $crate::ops::job::Stats,
             $crate::ops::job::Show,

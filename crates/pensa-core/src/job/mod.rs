@@ -5,6 +5,7 @@
 mod lane;
 mod output;
 mod stats;
+mod taken;
 mod transition;
 
 use std::fmt;
@@ -22,6 +23,7 @@ use crate::time::{Span, Timestamp};
 pub use lane::{BUILT_IN, Lane, Limits, MAX_SLOTS, MAX_TIMEOUT, has_slot};
 pub use output::{Collected, Size, fit};
 pub use stats::{JobStats, Percentiles, Tally, summarise};
+pub use taken::taken;
 pub use transition::{End, Move, apply};
 
 /// The collection that jobs are kept in.

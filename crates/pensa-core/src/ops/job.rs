@@ -8,6 +8,7 @@ use crate::id::{IssueRef, JobRef, RunRef, SessionRef};
 use crate::job::{End, Job, JobStats, JobStatus, Lane};
 use crate::op::{Access, Op, Route};
 use crate::run::Process;
+use crate::session::object::Object;
 use crate::time::{Since, Span};
 
 /// What a job is about, whoever looks after it.
@@ -206,6 +207,25 @@ impl Op for Settle {
     const NAME: &'static str = "job.settle";
     const ROUTE: Route = Route::post("/jobs/settle");
     const ACCESS: Access = Access::Write;
+}
+
+/// Take in jobs that another tool kept as records; those that are here already stay as they are
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Import {
+    pub records: Vec<Object>,
+}
+
+/// Most jobs that are taken in at once.
+pub const MAX_IMPORTED: usize = 10_000;
+
+impl Op for Import {
+    type Output = Vec<Job>;
+    const NAME: &'static str = "job.import";
+    const ROUTE: Route = Route::post("/jobs/import");
+    const ACCESS: Access = Access::Write;
+    /// Room for many records.
+    const MAX_BODY: usize = 256 << 20;
 }
 
 /// List jobs, newest first

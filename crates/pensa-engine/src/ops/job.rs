@@ -2,7 +2,9 @@
 
 use pensa_core::event::EventType;
 use pensa_core::job::{self, End, Job, JobStats, JobStatus, Limits, Move};
-use pensa_core::ops::job::{About, Cancel, Finish, List, MAX_SETTLED, Settle, Show, Start, Stats, Take, Update};
+use pensa_core::ops::job::{
+    About, Cancel, Finish, Import, List, MAX_IMPORTED, MAX_SETTLED, Settle, Show, Start, Stats, Take, Update,
+};
 use pensa_core::record::{Filter, Order};
 use pensa_core::run::Process;
 use pensa_core::{Code, Error, Result, Span, text};
@@ -15,6 +17,8 @@ use crate::tables::{issues, jobs, runs, sessions};
 
 /// Most bytes of a command that are kept.
 const COMMAND_BYTES: usize = 64 << 10;
+/// Longest name of a program that is a tool by itself.
+const PROGRAM_CHARS: usize = 100;
 /// Most jobs of a listing that says nothing about it.
 const LISTED: usize = 100;
 /// Most that one may ask for.
@@ -48,8 +52,8 @@ fn drafted(cx: &Context<'_>, tx: &Tx<'_>, start: &Start) -> Result<Job> {
     let issue = issue.as_ref().map(|issue| issues::find(cx, tx, issue)).transpose()?;
     let of_run = |run: &pensa_core::run::Run| (run.session_id.clone(), run.issue_id.clone());
     let (runs_session, runs_issue) = run.as_ref().map(of_run).unwrap_or_default();
-    let program = command.first().map(|word| word.rsplit('/').next().unwrap_or(word).to_owned());
-    let tool = text::optional_line("tool", tool.as_ref())?.or(program).filter(|name| !name.is_empty());
+    let program = command.first().map(|word| named(word)).filter(|name| !name.is_empty());
+    let tool = text::optional_line("tool", tool.as_ref())?.or(program);
     let tool =
         tool.ok_or_else(|| Error::invalid("a job names its tool or its command").hint("name one with --tool"))?;
     let (pid, born) = start.process.clone().map_or((None, None), |process| (Some(process.pid), process.born));
@@ -84,6 +88,12 @@ fn drafted(cx: &Context<'_>, tx: &Tx<'_>, start: &Start) -> Result<Job> {
         updated_at: cx.now,
         output: None,
     })
+}
+
+/// What a program is called, whatever its name has in it.
+fn named(program: &str) -> String {
+    let name = text::printable_line(program.rsplit('/').next().unwrap_or(program));
+    name.chars().take(PROGRAM_CHARS).collect::<String>().trim().to_owned()
 }
 
 /// A command as it is kept, without secrets.
@@ -219,6 +229,24 @@ impl Execute for Settle {
             settled.push(jobs::save(cx, tx, Some(&old), new, EventType::Finished)?);
         }
         Ok(settled)
+    }
+}
+
+impl Execute for Import {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Job>> {
+        let count = self.records.len();
+        if count > MAX_IMPORTED {
+            return Err(Error::new(Code::TooLarge, format!("{count} jobs at once; the limit is {MAX_IMPORTED}")));
+        }
+        let mut new = Vec::new();
+        for (at, record) in self.records.iter().enumerate() {
+            let job = job::taken(record, &cx.actor, cx.now).map_err(|e| e.within(format!("record {}", at + 1)))?;
+            if !jobs::is_there(tx, &job.id)? {
+                let command = pensa_redact::text(&job.command).0.replace('\0', "");
+                new.push(jobs::save(cx, tx, None, Job { command, ..job }, EventType::Imported)?);
+            }
+        }
+        Ok(new)
     }
 }
 

@@ -176,6 +176,9 @@ impl Execute for Index {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Indexed> {
         let collection = Collection::open(tx, &self.collection)?;
         let known = collection.indexes.len();
+        if !self.fields.is_empty() {
+            rules::refuse_owned(&self.collection)?;
+        }
         let fields: Vec<&str> = self.fields.iter().map(String::as_str).collect();
         let collection = collection.declaring(tx, &fields)?;
         let new: Vec<&str> = collection.indexes.iter().skip(known).map(|index| index.field.as_str()).collect();

@@ -41,6 +41,10 @@ pub(crate) fn find(tx: &Tx<'_>, wanted: &JobRef) -> Result<Job> {
     read(jobs.get(tx, &id)?.ok_or_else(|| JOBS.unknown(&id))?)
 }
 
+pub(crate) fn is_there(tx: &Tx<'_>, id: &JobId) -> Result<bool> {
+    Ok(Collection::open(tx, COLLECTION)?.get(tx, id.as_str())?.is_some())
+}
+
 /// What was kept of a job's output.
 pub(crate) fn output(tx: &Tx<'_>, id: &JobId) -> Result<Option<String>> {
     let kept = Collection::open(tx, OUTPUTS)?.get(tx, id.as_str())?;

@@ -8,6 +8,7 @@ mod batches;
 mod graph;
 mod histories;
 mod intake;
+mod jobs;
 mod journal;
 mod learnings;
 mod leases;

@@ -6,7 +6,7 @@ use clap::{Arg, Command, Parser};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use pensa_client::Client;
-use pensa_core::ops::{agent, issue, learning, loops, record, session, signal, snapshot};
+use pensa_core::ops::{agent, issue, job, learning, loops, record, session, signal, snapshot};
 use pensa_core::{Error, Result, text};
 
 use crate::cli::{Cli, Completions, Options};
@@ -30,8 +30,8 @@ pub(super) fn run(args: &Completions) -> Result<()> {
     }
 }
 
-/// The command line with ids offered wherever an issue, an agent, a session, a snapshot, a loop, a signal, a learning or
-/// a collection is expected.
+/// The command line with ids offered wherever an issue, an agent, a session, a snapshot, a loop, a signal, a job, a
+/// learning, a lane or a collection is expected.
 pub(crate) fn with_live_ids(command: Command) -> Command {
     let command = command.mut_args(|arg| match completer(&arg) {
         Some(completer) => arg.add(completer),
@@ -53,6 +53,8 @@ fn completer(arg: &Arg) -> Option<ArgValueCompleter> {
         "SNAPSHOT" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, snapshots))),
         "LOOP" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, loops))),
         "SIGNAL" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, signals))),
+        "JOB" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, jobs))),
+        "LANE" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, lanes))),
         "LEARNING" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, learnings))),
         "COLLECTION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, collections))),
         _ => None,
@@ -72,6 +74,15 @@ fn offer(typed: &OsStr, all: fn(&Options) -> Result<Offers>) -> Vec<CompletionCa
     let candidate =
         |(id, help): (String, String)| CompletionCandidate::new(id).help(Some(text::printable_line(&help).into()));
     found.take(MAX_OFFERED).map(candidate).collect()
+}
+
+fn jobs(options: &Options) -> Result<Offers> {
+    let jobs = without_making(options)?.call(&job::List::default())?;
+    Ok(jobs.into_iter().map(|job| (job.id.to_string(), job.command)).collect())
+}
+
+fn lanes(options: &Options) -> Result<Offers> {
+    Ok(connect::config(options)?.lanes().into_iter().map(|lane| (lane, String::new())).collect())
 }
 
 fn issues(options: &Options) -> Result<Offers> {

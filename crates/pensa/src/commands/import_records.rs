@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use pensa_client::Client;
+use pensa_core::ops::job;
 use pensa_core::ops::record::{Apply, Change, Index, Put, Query};
 use pensa_core::ops::{loops, signal};
 use pensa_core::record::check_data;
@@ -24,8 +25,7 @@ const AT_ONCE: usize = 5_000;
 const TOLD: usize = 20;
 
 /// The fields by which records of the known collections are looked for.
-const INDEXES: [(&str, &[&str]); 2] =
-    [("tool_jobs", &["loop_id", "tool_name", "status", "lane"]), ("events", &["event_type", "loop_id"])];
+const INDEXES: [(&str, &[&str]); 1] = [("events", &["event_type", "loop_id"])];
 
 /// A collection whose records are things of ours, with rules of their own.
 struct Owned {
@@ -36,7 +36,7 @@ struct Owned {
     take: fn(&Client, Vec<Object>) -> Result<usize>,
 }
 
-const OWNED: [Owned; 2] = [
+const OWNED: [Owned; 3] = [
     Owned {
         collection: pensa_core::loops::COLLECTION,
         check: |record, now| pensa_core::loops::taken(record, now).map(drop),
@@ -46,6 +46,11 @@ const OWNED: [Owned; 2] = [
         collection: pensa_core::signal::COLLECTION,
         check: |record, now| pensa_core::signal::taken(record, now).map(drop),
         take: |client, records| Ok(client.call(&signal::Take { records })?.len()),
+    },
+    Owned {
+        collection: pensa_core::job::COLLECTION,
+        check: |record, now| pensa_core::job::taken(record, "", now).map(drop),
+        take: |client, records| Ok(client.call(&job::Import { records })?.len()),
     },
 ];
 

@@ -7,7 +7,7 @@ mod repo;
 mod terminal;
 
 pub(crate) use exec::{Ended, Job, Leash, Place, Signals};
-pub(crate) use process::{end_group, has_members, is_alive, is_gone, leader_with, process, variable_of};
+pub(crate) use process::{end_group, group_with, has_members, is_alive, is_gone, process, variable_of};
 pub(crate) use repo::{Tree, detect, detect_tree};
 pub(crate) use terminal::enter as enter_terminal;
 

@@ -76,18 +76,14 @@ pub(crate) fn has_members(group: i64) -> bool {
     all().filter_map(group_and_session).any(|(of, session)| of == group && Some(session) == ours)
 }
 
-/// The leader of a process group, but not of a session, that began with this variable in its environment.
-pub(crate) fn leader_with(name: &str, value: &str) -> Option<Process> {
+/// A process group, but no session of its own, with somebody in it who began with this variable in the environment.
+pub(crate) fn group_with(name: &str, value: &str) -> Option<Process> {
     let wanted = format!("{name}={value}");
     all().find_map(|pid| {
         let (group, session) = group_and_session(pid)?;
-        let leads = group == pid && session != pid;
-        let has_it = || {
-            let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
-            bytes.split(|byte| *byte == 0).any(|pair| pair == wanted.as_bytes()).then_some(())
-        };
-        leads.then(has_it).flatten()?;
-        Some(process(u32::try_from(pid).ok()?)).filter(|process| process.born.is_some())
+        let bytes = (group != session).then(|| fs::read(format!("/proc/{pid}/environ")).ok()).flatten()?;
+        let has_it = bytes.split(|byte| *byte == 0).any(|pair| pair == wanted.as_bytes());
+        has_it.then_some(Process { pid: group, born: None })
     })
 }
 

@@ -24,6 +24,7 @@ impl Transcript {
                 )
                 || matches!(args, ["work"] | ["work", "list", ..] | ["work", "step", "list", ..] | ["skill", "list"])
                 || matches!(args, ["next" | "shipped" | "changelog", ..])
+                || matches!(args, ["job", "list" | "show" | "stats", ..])
                 || matches!(args, ["recall" | "context", ..] | ["learning", "list" | "show", ..])
                 || matches!(args, ["loop" | "signal", "list" | "show" | "tree", ..] | ["lock", "status", ..])
                 || matches!(
@@ -48,7 +49,7 @@ impl Transcript {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let prefixes = ["pn-", "ag-", "se-", "rel-", "ln-", "lp-", "sg-"];
+            let prefixes = ["pn-", "ag-", "se-", "rel-", "ln-", "lp-", "sg-", "job-"];
             let hex = prefixes.into_iter().find_map(|prefix| kept.strip_prefix(prefix));
             let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
@@ -407,6 +408,47 @@ fn agent_script(pn: &Sandbox) -> Vec<String> {
         said.record(pn, "ana", &args, stdin);
     }
     said.normal(pn)
+}
+
+/// Every command on jobs, but for how long they took and their processes.
+fn job_script(pn: &Sandbox) -> Vec<String> {
+    let mut said = Transcript::default();
+    let started = pn.pn(["job", "start", "--lane", "heavy", "--tool", "Zoë & co", "--loop", "lp-1"]).ok_json();
+    let id = text(&started["id"]);
+    let commands: Vec<(Vec<&str>, &str)> = vec![
+        (vec!["job", "exec", "--lane", "net", "--", "sh", "-c", "cat; exit 3"], "é\n"),
+        (vec!["job", "exec", "--lane", "net", "--", "no-such-program"], ""),
+        (vec!["job", "exec", "--lane", "none", "--", "true"], ""),
+        (vec!["job", "exec", "--lane", "A b", "--", "true"], ""),
+        (vec!["job", "exec", "--lane", "net", "--run", "run-none", "--", "true"], ""),
+        (vec!["job", "exec", "--lane", "heavy", "--no-wait", "--", "true"], ""),
+        (vec!["job", "exec", "--lane", "net", "--timeout", "8d", "--", "true"], ""),
+        (vec!["job", "exec", "--lane", "net", "--max-output", "9m", "--", "true"], ""),
+        (vec!["job", "start", "--lane", "heavy", "--tool", "x"], ""),
+        (vec!["job", "start", "--lane", "net"], ""),
+        (vec!["job", "list", "--status", "pending"], ""),
+        (vec!["job", "list", "--status", "odd"], ""),
+        (vec!["job", "list", "--issue", "pn-none"], ""),
+        (vec!["job", "list", "--lane", "heavy", "--tool", "Zoë & co", "--loop", "lp-1", "-n", "0"], ""),
+        (vec!["job", "stats", "--tool", "none", "--since", "1h"], ""),
+        (vec!["job", "show", "stats"], ""),
+        (vec!["job", "show", "a/b?c=d#e"], ""),
+        (vec!["job", "cancel", "job-none"], ""),
+        (vec!["job", "finish", &id], ""),
+        (vec!["job", "finish", &id, "--status", "running"], ""),
+        (vec!["job", "finish", "settle", "--exit-code", "0"], ""),
+        (vec!["undo"], ""),
+        (vec!["doctor"], ""),
+    ];
+    for (args, stdin) in commands {
+        said.record(pn, "ana", &args, stdin);
+    }
+    said.normal(pn)
+}
+
+#[test]
+fn every_command_on_jobs_says_the_same_embedded_and_through_the_daemon() {
+    compare(job_script);
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod hooks_world;
 mod hostile;
 mod import_from;
 mod interactive;
+mod jobs;
 mod learnings;
 mod leases;
 mod loops;

@@ -203,6 +203,41 @@ fn records_of_other_tools_are_taken_in_once(pn: &Sandbox) {
     pn.pn(["record", "delete", "signals", "--where", "id is not null"]).fails("forbidden");
 }
 
+/// What a noun keeps as records has the noun's rules.
+#[test]
+fn jobs_are_not_changed_record_by_record_and_those_of_other_tools_are_taken_in_as_jobs() {
+    let pn = crate::sandbox();
+    for name in ["tool_jobs", "tool_job_outputs"] {
+        pn.pn(["record", "put", name, "{}", "--id", "job-1"]).fails("forbidden");
+        pn.pn(["record", "delete", name, "job-1"]).fails("forbidden");
+        pn.pn(["record", "delete", name, "--where", "status=running"]).fails("forbidden");
+        pn.pn(["record", "index", name, "odd"]).fails("forbidden");
+        assert_eq!(pn.pn(["record", "query", name]).ok_json(), json!([]), "to look is not to change");
+    }
+    let dir = pn.path("loopr/.taskstore");
+    fs::create_dir_all(&dir).expect("a directory");
+    let jobs = concat!(
+        "{\"id\":\"019\",\"loop_id\":\"lp-1\",\"tool_name\":\"grep\",\"lane\":\"no-net\",\"command\":\"grep x\",",
+        "\"cwd\":\"/w\",\"status\":\"Success\",\"exit_code\":0,\"output_bytes\":7,\"was_timeout\":false,",
+        "\"was_cancelled\":false,\"started_at\":1772202600000,\"ended_at\":1772202601000,\"duration_ms\":1000}\n",
+        "{\"id\":\"020\",\"tool_name\":\"no lane\"}\n",
+    );
+    fs::write(dir.join("tool_jobs.jsonl"), jobs).expect("written");
+    let dir = dir.to_str().expect("UTF-8");
+    for (records, skipped) in [(1, 0), (0, 1)] {
+        let told = pn.pn(["import-from", "taskstore", dir]).ok_json();
+        assert_eq!((&told["records"], &told["records_skipped"]), (&json!(records), &json!(skipped)), "{told}");
+        assert_eq!(told["lines_skipped"], 1, "{told}");
+    }
+    let job = pn.pn(["job", "show", "019"]).ok_json();
+    assert_eq!(
+        (&job["status"], &job["started_at"]),
+        (&json!("succeeded"), &json!("2026-02-27T14:30:00.000Z")),
+        "{job}"
+    );
+    assert_eq!(elements(&pn.pn(["job", "list", "--loop", "lp-1"]).ok_json()).len(), 1);
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Job {
     id: String,
@@ -213,7 +248,7 @@ struct Job {
 
 impl Record for Job {
     fn collection_name() -> &'static str {
-        "tool_jobs"
+        "tool_calls"
     }
 
     fn id(&self) -> &str {
@@ -261,7 +296,7 @@ fn library(store: &TaskStore) {
     assert_eq!(both.expect("done").iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
     assert!(store.ensure_valid::<Job>().expect("checked"));
     store.rebuild_index::<Job>().expect("rebuilt");
-    assert_eq!(store.collections().expect("listed"), [("tool_jobs".to_owned(), 224)]);
+    assert_eq!(store.collections().expect("listed"), [("tool_calls".to_owned(), 224)]);
     store.compact().expect("compacted");
 }
 
@@ -270,7 +305,7 @@ fn the_library_works_on_files_and_tells_lines_that_cannot_be_read() {
     let pn = crate::sandbox();
     let store = TaskStore::open(&pn.project(), "me").expect("opens");
     library(&store);
-    let file = pn.store().join("local/taskstore/tool_jobs.jsonl");
+    let file = pn.store().join("local/taskstore/tool_calls.jsonl");
     let mut text = fs::read_to_string(&file).expect("a file");
     text.push_str("{\"id\":\"odd\",\"status\":5}\nnot JSON\n{\"id\":\"torn");
     fs::write(&file, text).expect("written");

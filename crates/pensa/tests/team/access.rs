@@ -27,6 +27,7 @@ struct Things {
     agent: String,
     session: String,
     run: String,
+    job: String,
     repo: String,
     snapshot: String,
     learning: String,
@@ -49,8 +50,14 @@ impl Things {
         let tree = json!({"provider": "copy", "host": word, "root": format!("/{word}"), "repo": run["repo_id"],
             "run": run["id"], "label": word});
         let snapshot = http.post("/snapshots", &tree).ok();
+        // A lane of its own, so that nobody waits for another.
+        let job = http
+            .post(
+                "/jobs",
+                &json!({"lane": issue, "tool": word, "slots": 1, "timeout": "60s", "host": word, "run": run["id"]}),
+            )
+            .ok();
         http.post("/kv", &json!({"scope": "user", "key": "known", "value": word})).ok();
-        http.post("/records/known/indexes", &json!({"fields": ["is"]})).ok();
         http.post("/records/known", &json!({"id": issue, "data": {"is": word}})).ok();
         http.post("/work/start", &json!({"what": other, "steps": [word, "next"]})).ok();
         http.post("/releases", &json!({"name": word, "version": word, "issues": [other]})).ok();
@@ -67,6 +74,7 @@ impl Things {
             agent: id,
             session,
             run: text(&run["id"]),
+            job: text(&job["id"]),
             repo: text(&run["repo_id"]),
             snapshot: text(&snapshot["id"]),
             learning: text(&learning["id"]),
@@ -79,10 +87,11 @@ impl Things {
 
     /// The ids of nothing.
     fn none() -> Self {
-        let [issue, agent, session, run, repo, snapshot, learning, a_loop, signal, token] =
-            ["pn", "ag", "se", "run", "repo", "snap", "ln", "lp", "sg", "tok"].map(|kind| format!("{kind}-00000000"));
+        let [issue, agent, session, run, job, repo, snapshot, learning, a_loop, signal, token] =
+            ["pn", "ag", "se", "run", "job", "repo", "snap", "ln", "lp", "sg", "tok"]
+                .map(|kind| format!("{kind}-00000000"));
         let (other, project) = (issue.clone(), OURS.into());
-        Self { issue, other, agent, session, run, repo, snapshot, learning, a_loop, signal, token, project }
+        Self { issue, other, agent, session, run, job, repo, snapshot, learning, a_loop, signal, token, project }
     }
 }
 
@@ -121,6 +130,8 @@ impl Two {
             &entries,
             "/runs",
             "/repos",
+            "/jobs",
+            "/jobs/stats?tool=none",
             "/snapshots",
             "/kv",
             "/records",
@@ -154,7 +165,7 @@ struct Asked {
 
 impl Asked {
     fn of(entry: &Entry, about: &Things) -> Self {
-        let Things { issue, other, agent, session, run, repo, snapshot, learning, a_loop, signal, token, project } =
+        let Things { issue, other, agent, session, run, job, repo, snapshot, learning, a_loop, signal, token, project } =
             about;
         let fields = match entry.name {
             "issue.create" => json!({"title": "made", "issue_type": "task"}),
@@ -182,6 +193,13 @@ impl Asked {
             "run.update" => json!({"mux_window": 1}),
             "run.finish" => json!({"status": "succeeded"}),
             "run.list" => json!({"repo": repo}),
+            "job.start" => json!({"lane": "net", "tool": "made", "slots": 1000, "timeout": "60s", "run": run}),
+            "job.take" => json!({"slots": 1}),
+            "job.update" => json!({"process": {"pid": 1}}),
+            "job.finish" => json!({"exit_code": 0, "output": "made"}),
+            "job.settle" => json!({"host": "made", "lost": [job]}),
+            "job.import" => json!({"records": [{"id": issue, "tool_name": "made", "lane": "net", "started_at": 1}]}),
+            "job.list" => json!({"run": run}),
             "snapshot.create" => json!({"provider": "git", "host": "box", "root": "/r", "repo": repo, "run": run}),
             "snapshot.list" => json!({"repo": repo}),
             "snapshot.restore" => json!({"safety": snapshot}),
@@ -234,6 +252,7 @@ impl Asked {
             Some("agents") => agent,
             Some("sessions") => session,
             Some("runs") => run,
+            Some("jobs") => job,
             Some("repos") => repo,
             Some("snapshots") => snapshot,
             Some("learnings") => learning,

@@ -80,18 +80,17 @@ impl Watch<'_> {
         let mut child = Command::new(&command[0]);
         child.args(&command[1..]).env("PN_JOB", self.job.id.as_str()).env("PN_ACTOR", self.client.actor());
         self.home.tell(&mut child);
-        let running = match host::Job::start(&mut child, kept.clone(), Place::Group) {
-            Ok(running) => running,
-            Err(e) => {
-                let code = if e.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::InvalidInput };
-                let error = Error::new(code, format!("cannot run {}: {e}", command[0].to_string_lossy()));
-                self.client.call(&Finish { reason: Some(error.message.clone()), ..self.over(JobStatus::Failed) })?;
-                return Err(error);
-            }
-        };
-        let process = running.process.clone();
+        let running = host::Job::start(&mut child, kept.clone(), Place::Group).map_err(|e| {
+            let code = if e.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::InvalidInput };
+            self.failed(Error::new(code, format!("cannot run {}: {e}", command[0].to_string_lossy())))
+        })?;
         let (words, heard) = mpsc::channel();
-        let ender = Ender::begin(running.leash(), self.limits, heard);
+        let ender = Ender::begin(running.leash(), self.limits, heard).map_err(|e| {
+            // Nobody would end it in time.
+            running.leash().send(Signal::KILL);
+            self.failed(Error::internal(format!("cannot look after a command: {e}")))
+        })?;
+        let process = running.process.clone();
         let keeper = self.keep(process.clone(), words.clone());
         let told = words.clone();
         if let Err(e) = signals.and_then(|signals| signals.each(move |signal| drop(told.send(Word::Signal(signal))))) {
@@ -106,6 +105,12 @@ impl Watch<'_> {
         let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         self.finish(ended, why, process, &kept);
         Ok(if why == Some(Why::Timeout) { Ended::Exit(TIMED_OUT) } else { ended })
+    }
+
+    /// Records why a command could not be run, and gives that back.
+    fn failed(&self, error: Error) -> Error {
+        let end = Finish { reason: Some(error.message.clone()), ..self.over(JobStatus::Failed) };
+        self.client.call(&end).map_or_else(|not_told| not_told, |_| error)
     }
 
     fn over(&self, status: JobStatus) -> Finish {
@@ -210,12 +215,12 @@ enum Word {
 }
 
 /// The thread that ends a command when it is time to.
-struct Ender(io::Result<thread::JoinHandle<Option<Why>>>);
+struct Ender(thread::JoinHandle<Option<Why>>);
 
 impl Ender {
-    fn begin(leash: Leash, limits: Limits, heard: mpsc::Receiver<Word>) -> Self {
+    fn begin(leash: Leash, limits: Limits, heard: mpsc::Receiver<Word>) -> io::Result<Self> {
         let timeout = Duration::from_millis(limits.timeout.as_millis().unsigned_abs());
-        Self(thread::Builder::new().spawn(move || {
+        let spawned = thread::Builder::new().spawn(move || {
             let (mut why, mut next) = (None, Instant::now() + timeout);
             loop {
                 match heard.recv_timeout(next.saturating_duration_since(Instant::now())) {
@@ -234,13 +239,14 @@ impl Ender {
                     }
                 }
             }
-        }))
+        });
+        spawned.map(Self)
     }
 
     /// Why the command was told to end, if it was.
     fn end(self, words: &mpsc::Sender<Word>) -> Option<Why> {
         let _ = words.send(Word::Ended);
-        self.0.ok().and_then(|thread| thread.join().ok()).flatten()
+        self.0.join().ok().flatten()
     }
 }
 

@@ -42,26 +42,25 @@ pub(super) fn settle_these(client: &Client, here: &str, standing: &[Job]) -> Res
 
 fn is_lost(job: &Job) -> bool {
     match (&job.supervisor, job.process()) {
-        (Some(supervisor), process) => host::is_gone(supervisor) && is_ended(job, process),
+        (Some(supervisor), process) => host::is_gone(supervisor) && is_ended(job, process.as_ref()),
         (None, Some(process)) => host::is_gone(&process),
         (None, None) => false,
     }
 }
 
-/// Whether the command of a job that nobody looks after is gone, if need be because it was killed.
-fn is_ended(job: &Job, process: Option<Process>) -> bool {
-    // Whoever started it may have been killed before its number was told.
-    let left = process.filter(host::is_alive).or_else(|| host::leader_with("PN_JOB", job.id.as_str()));
-    let Some(process) = left else { return true };
-    host::end_group(&process, Signal::KILL);
+/// Whether nobody is left of the command of a job that nobody looks after, if need be because it was killed.
+fn is_ended(job: &Job, process: Option<&Process>) -> bool {
     let deadline = Instant::now() + DYING;
-    while host::is_alive(&process) {
+    loop {
+        let known = process.filter(|process| host::is_alive(process)).cloned();
+        // Whoever started it may have been killed before its number was told, and who leads a group ends before others.
+        let Some(left) = known.or_else(|| host::group_with("PN_JOB", job.id.as_str())) else { return true };
+        host::end_group(&left, Signal::KILL);
         if Instant::now() >= deadline {
             return false;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    true
 }
 
 /// Whether a job whose processes nobody knows has had its time, and more.
