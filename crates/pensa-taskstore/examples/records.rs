@@ -27,7 +27,7 @@ struct Job {
 
 impl Record for Job {
     fn collection_name() -> &'static str {
-        "tool_jobs"
+        "tool_calls"
     }
 
     fn id(&self) -> &str {
@@ -112,7 +112,7 @@ fn bare(dir: &Path, made: usize, records: usize, questions: usize) -> Result<(f6
         let more: Vec<Job> = (from..records.min(from + AT_ONCE)).map(job).collect();
         insert(&mut connection, more.iter())?;
     }
-    let sql = "SELECT r.data FROM record_keys d JOIN records r ON r.collection = 'tool_jobs' AND r.id = d.record_id
+    let sql = "SELECT r.data FROM record_keys d JOIN records r ON r.collection = 'tool_calls' AND r.id = d.record_id
          WHERE d.index_id = 3 AND d.k = ?1 ORDER BY d.record_id";
     let start = Instant::now();
     for n in 0..questions {
@@ -130,7 +130,7 @@ fn bare(dir: &Path, made: usize, records: usize, questions: usize) -> Result<(f6
 fn insert<'j>(connection: &mut Connection, jobs: impl Iterator<Item = &'j Job>) -> Result<(), Box<dyn Error>> {
     let tx = connection.transaction()?;
     {
-        let mut record = tx.prepare("INSERT INTO records VALUES ('tool_jobs', ?1, 1, ?2, ?3)")?;
+        let mut record = tx.prepare("INSERT INTO records VALUES ('tool_calls', ?1, 1, ?2, ?3)")?;
         let mut key = tx.prepare("INSERT INTO record_keys VALUES (?1, ?2, ?3)")?;
         for job in jobs {
             record.execute(params![job.id, TIME, serde_json::to_string(job)?])?;

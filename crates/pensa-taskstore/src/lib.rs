@@ -241,7 +241,7 @@ impl TaskStore {
     /// # #[derive(serde::Serialize, serde::Deserialize)]
     /// # struct Job { id: String, ms: u64 }
     /// # impl Record for Job {
-    /// #     fn collection_name() -> &'static str { "tool_jobs" }
+    /// #     fn collection_name() -> &'static str { "tool_calls" }
     /// #     fn id(&self) -> &str { &self.id }
     /// #     fn updated_at(&self) -> i64 { 0 }
     /// # }

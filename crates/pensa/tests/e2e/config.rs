@@ -85,7 +85,11 @@ fn the_strongest_layer_counts_and_its_origin_is_told() {
     let list = pn.pn(["config", "list"]).without_env("PN_ACTOR").ok_json();
     assert_eq!(list, json!([{"key": "actor", "value": "local"}]));
     let all = pn.pn(["config", "list", "--all", "-q"]).ok();
-    assert_eq!(all, "actor\nexport.events\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\nsync.remote\n");
+    assert_eq!(
+        all,
+        "actor\nexport.events\nlanes.heavy.slots\nlanes.heavy.timeout\nlanes.net.slots\nlanes.net.timeout\nlanes.no-net.slots\n\
+         lanes.no-net.timeout\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\nsync.remote\n"
+    );
 }
 
 #[test]
