@@ -50,7 +50,6 @@ impl Things {
             "run": run["id"], "label": word});
         let snapshot = http.post("/snapshots", &tree).ok();
         http.post("/kv", &json!({"scope": "user", "key": "known", "value": word})).ok();
-        http.post("/records/known/indexes", &json!({"fields": ["is"]})).ok();
         http.post("/records/known", &json!({"id": issue, "data": {"is": word}})).ok();
         http.post("/work/start", &json!({"what": other, "steps": [word, "next"]})).ok();
         http.post("/releases", &json!({"name": word, "version": word, "issues": [other]})).ok();
