@@ -7,6 +7,7 @@ mod records;
 mod runs;
 mod snapshots;
 mod sync;
+mod trace;
 mod work;
 
 use std::cell::OnceCell;
@@ -19,8 +20,8 @@ use pensa_client::RemoteName;
 use pensa_client::config::Config;
 use pensa_core::id::{AgentRef, SessionRef};
 use pensa_core::ops::{
-    agent, audit, backup, briefing, comment, conflict, dep, issue, learning, project, release, session, store, token,
-    undo,
+    agent, audit, backup, briefing, comment, conflict, dep, gc, issue, learning, project, release, session, store,
+    token, undo,
 };
 use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
@@ -35,6 +36,7 @@ pub(crate) use runs::{
 };
 pub(crate) use snapshots::{Snapshot, SnapshotCreate, SnapshotDelete};
 pub(crate) use sync::{Sync, SyncArgs, SyncStatus};
+pub(crate) use trace::{TraceArgs, TraceFormat};
 pub(crate) use work::{Capture, Next, Skill, Work, WorkArgs, WorkStep};
 
 /// Memory and state for coding agents
@@ -92,6 +94,7 @@ pub(crate) enum Command {
     Count(issue::Count),
     Status(store::Status),
     History(issue::History),
+    Trace(TraceArgs),
     Events(Events),
     #[command(subcommand)]
     Watch(Watch),
@@ -174,6 +177,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Hooks(Hooks),
     Doctor(store::Doctor),
+    Gc(gc::Gc),
     Backup(BackupArgs),
     Restore(backup::Restore),
     Where(store::Where),

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 mod answers;
+mod gc;
 mod learnings;
 pub(crate) mod log;
 mod records;
@@ -9,6 +10,7 @@ mod runs;
 mod screen;
 mod server;
 mod snapshots;
+mod trace;
 mod tree;
 mod work;
 
