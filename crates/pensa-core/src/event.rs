@@ -1,6 +1,7 @@
 //! The event: one line of the store's log, the source of history, streams, undo and audit.
 
 pub mod filter;
+mod words;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,8 @@ use serde_json::{Map, Value, json};
 use crate::id::IssueId;
 use crate::issue::Issue;
 use crate::time::Timestamp;
+
+pub use words::{describe, shorten};
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +53,8 @@ pub enum EventType {
     Finished,
     /// The store and another came closer.
     Synced,
+    /// What was old and no longer needed was removed.
+    Collected,
     #[serde(rename = "task.created")]
     TaskCreated,
     #[serde(rename = "task.started")]
@@ -95,7 +100,7 @@ pub enum EventType {
 }
 
 impl EventType {
-    pub const ALL: [EventType; 33] = [
+    pub const ALL: [EventType; 38] = [
         EventType::Created,
         EventType::Updated,
         EventType::Claimed,
@@ -122,6 +127,8 @@ impl EventType {
         EventType::Appended,
         EventType::Started,
         EventType::Finished,
+        EventType::Synced,
+        EventType::Collected,
         EventType::TaskCreated,
         EventType::TaskStarted,
         EventType::TaskPaused,
@@ -129,6 +136,9 @@ impl EventType {
         EventType::TaskCompleted,
         EventType::SubtaskCompleted,
         EventType::FeatureShipped,
+        EventType::RecordPut,
+        EventType::RecordDeleted,
+        EventType::RecordIndexed,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -160,6 +170,7 @@ impl EventType {
             EventType::Started => "started",
             EventType::Finished => "finished",
             EventType::Synced => "synced",
+            EventType::Collected => "collected",
             EventType::TaskCreated => "task.created",
             EventType::TaskStarted => "task.started",
             EventType::TaskPaused => "task.paused",

@@ -26,6 +26,7 @@ pub mod project;
 pub mod record;
 pub mod release;
 pub mod repo;
+pub mod retention;
 pub mod run;
 pub mod session;
 pub mod signal;
@@ -35,6 +36,7 @@ pub mod snapshot;
 pub mod sync;
 pub mod text;
 pub mod time;
+pub mod trace;
 pub mod work;
 
 pub use error::{Code, Error, Result};

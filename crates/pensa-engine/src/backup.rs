@@ -248,10 +248,16 @@ fn forget_old(store: &StoreDir) -> Result<()> {
     for lonely in files(store)?.into_iter().filter(is_lonely) {
         let _ = fs::remove_file(lonely);
     }
-    match all.get(1) {
-        Some(second) => journal::forget_until(store, second.event),
+    match journal_begins(store)? {
+        Some(event) => journal::forget_until(store, event),
         None => Ok(()),
     }
+}
+
+/// The event up to which nothing of the journal is needed, because the two newest backups have it; none if there are not
+/// as many.
+pub(crate) fn journal_begins(store: &StoreDir) -> Result<Option<i64>> {
+    Ok(list(store)?.get(1).map(|second| second.event))
 }
 
 #[cfg(test)]

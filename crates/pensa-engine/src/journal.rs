@@ -307,14 +307,17 @@ pub(crate) fn bytes_after(store: &StoreDir, event: i64) -> Result<u64> {
     Ok(late.filter_map(|(_, path)| fs::metadata(path).ok()).map(|meta| meta.len()).sum())
 }
 
+/// The segments that hold nothing after event `event`, in order; never the last.
+pub(crate) fn segments_until(store: &StoreDir, event: i64) -> Result<Vec<PathBuf>> {
+    let segments = segments(store)?;
+    let behind = segments.windows(2).filter(|pair| pair[1].0 <= event + 1);
+    Ok(behind.map(|pair| pair[0].1.clone()).collect())
+}
+
 /// Deletes the segments that hold nothing after event `event`.
 pub(crate) fn forget_until(store: &StoreDir, event: i64) -> Result<()> {
-    let segments = segments(store)?;
-    for pair in segments.windows(2) {
-        let [(_, path), (next, _)] = pair else { continue };
-        if *next <= event + 1 {
-            fs::remove_file(path).map_err(|e| error::io("delete", path, &e))?;
-        }
+    for path in segments_until(store, event)? {
+        fs::remove_file(&path).map_err(|e| error::io("delete", &path, &e))?;
     }
     Ok(())
 }

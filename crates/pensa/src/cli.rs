@@ -9,6 +9,7 @@ mod records;
 mod runs;
 mod snapshots;
 mod sync;
+mod trace;
 mod work;
 
 use std::cell::OnceCell;
@@ -21,8 +22,8 @@ use pensa_client::RemoteName;
 use pensa_client::config::Config;
 use pensa_core::id::{AgentRef, SessionRef};
 use pensa_core::ops::{
-    agent, audit, backup, briefing, comment, conflict, dep, issue, learning, project, release, session, store, token,
-    undo,
+    agent, audit, backup, briefing, comment, conflict, dep, gc, issue, learning, project, release, session, store,
+    token, undo,
 };
 use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
@@ -39,6 +40,7 @@ pub(crate) use runs::{
 };
 pub(crate) use snapshots::{Snapshot, SnapshotCreate, SnapshotDelete};
 pub(crate) use sync::{Sync, SyncArgs, SyncStatus};
+pub(crate) use trace::{TraceArgs, TraceFormat};
 pub(crate) use work::{Capture, Next, Skill, Work, WorkArgs, WorkStep};
 
 /// Memory and state for coding agents
@@ -96,6 +98,7 @@ pub(crate) enum Command {
     Count(issue::Count),
     Status(store::Status),
     History(issue::History),
+    Trace(TraceArgs),
     Events(Events),
     #[command(subcommand)]
     Watch(Watch),
@@ -190,6 +193,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Hooks(Hooks),
     Doctor(store::Doctor),
+    Gc(gc::Gc),
     Backup(BackupArgs),
     Restore(backup::Restore),
     Where(store::Where),

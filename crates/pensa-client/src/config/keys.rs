@@ -5,7 +5,7 @@
 use pensa_core::job::Limits;
 use pensa_core::run::{HarnessName, RuntimeName};
 use pensa_core::snapshot::Provider;
-use pensa_core::{Error, Result, text};
+use pensa_core::{Error, Result, Span, text};
 
 use super::lanes;
 use crate::http;
@@ -60,6 +60,46 @@ pub const EXPORT_EVENTS: Key = Key {
     alias: None,
 };
 
+pub const DISK_MAX_PART: Key = Key {
+    name: "disk.max-part",
+    about: "how large the database, the journal or the logs of runs may be before a warning, in MB",
+    kind: Kind::Text(is_megabytes),
+    default: Some("2000"),
+    alias: None,
+};
+
+pub const DISK_MIN_FREE: Key = Key {
+    name: "disk.min-free",
+    about: "how much must be free on the disk of the store, else a warning, in MB",
+    kind: Kind::Text(is_megabytes),
+    default: Some("500"),
+    alias: None,
+};
+
+pub const GC_AFTER: Key = Key {
+    name: "gc.after",
+    about: "how long after its start a daemon first removes what is old",
+    kind: Kind::Text(|time| time.parse::<Span>().map(drop)),
+    default: Some("1m"),
+    alias: None,
+};
+
+pub const GC_AUTO: Key = Key {
+    name: "gc.auto",
+    about: "whether a daemon removes what is old by itself",
+    kind: Kind::Flag,
+    default: Some("true"),
+    alias: None,
+};
+
+pub const GC_OLDER_THAN: Key = Key {
+    name: "gc.older-than",
+    about: "how old something must be for pn gc",
+    kind: Kind::Text(|time| time.parse::<Span>().map(drop)),
+    default: Some("7d"),
+    alias: None,
+};
+
 pub const RUN_HARNESS: Key = Key {
     name: "run.harness",
     about: "the agent software of runs that name none",
@@ -109,8 +149,20 @@ pub(super) const LANE_TIMEOUT: Key = Key {
 };
 
 /// All of them, by name, but for those of lanes, of which there may be any.
-pub const KEYS: [Key; 7] =
-    [ACTOR, EXPORT_EVENTS, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, SYNC_REMOTE];
+pub const KEYS: [Key; 12] = [
+    ACTOR,
+    DISK_MAX_PART,
+    DISK_MIN_FREE,
+    EXPORT_EVENTS,
+    GC_AFTER,
+    GC_AUTO,
+    GC_OLDER_THAN,
+    REMOTE_SERVER,
+    RUN_HARNESS,
+    RUN_RUNTIME,
+    SNAPSHOT_PROVIDER,
+    SYNC_REMOTE,
+];
 
 impl Key {
     pub fn find(name: &str) -> Option<&'static Key> {
@@ -193,6 +245,11 @@ impl std::fmt::Display for Value {
             Value::Text(text) => text.fmt(f),
         }
     }
+}
+
+fn is_megabytes(count: &str) -> Result<()> {
+    let is_number = count.len() <= 12 && count.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number { Ok(()) } else { Err(Error::invalid(format!("not a number of megabytes: {count:?}"))) }
 }
 
 fn is_server(server: &str) -> Result<()> {

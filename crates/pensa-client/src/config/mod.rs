@@ -19,8 +19,8 @@ use toml_edit::{Document, Item, TableLike};
 use crate::toml_file::{Nature, TomlFile, line_of};
 
 pub use keys::{
-    ACTOR, EXPORT_EVENTS, KEYS, Key, Kind, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, SYNC_REMOTE,
-    Value,
+    ACTOR, DISK_MAX_PART, DISK_MIN_FREE, EXPORT_EVENTS, GC_AFTER, GC_AUTO, GC_OLDER_THAN, KEYS, Key, Kind,
+    REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, SYNC_REMOTE, Value,
 };
 pub use lanes::LANE_VARIABLES;
 pub use trust::{Trusted, Trusts};

@@ -9,7 +9,7 @@ use super::{EventType, LogEntry};
 use crate::error::{Error, Result};
 
 /// What events can be about.
-pub const KINDS: [&str; 17] = [
+pub const KINDS: [&str; 22] = [
     "issue",
     "agent",
     "session",
@@ -24,6 +24,11 @@ pub const KINDS: [&str; 17] = [
     "release",
     "skills",
     "learning",
+    "record",
+    "collection",
+    "comment",
+    "tombstone",
+    "peer",
     "store",
     "project",
     "token",

@@ -9,6 +9,7 @@ pub mod object;
 mod payload;
 pub mod search;
 pub mod tokens;
+pub mod usage;
 
 use std::fmt;
 use std::str::FromStr;

@@ -7,6 +7,7 @@ mod check_up;
 mod driver;
 mod files;
 mod hooks;
+mod mentions;
 mod objects;
 mod prek;
 mod script;
@@ -28,6 +29,7 @@ use sha2::{Digest, Sha256};
 pub(crate) use check_up::check_up;
 pub use driver::configure_if_named as configure_driver_if_named;
 pub use hooks::{HookReport, HookState, Hooks, HooksReport};
+pub use mentions::{Commit, mentions};
 pub(crate) use objects::Objects;
 pub use script::Hook;
 

@@ -244,6 +244,41 @@ pub(crate) fn count(tx: &Tx<'_>, agent: &AgentId) -> Result<i64> {
     Ok(tx.query_one(sql, params![agent.as_str()], |row| row.int(0))?.unwrap_or_default())
 }
 
+/// How many entries a session has.
+pub(crate) fn count_of_session(tx: &Tx<'_>, session: &SessionId) -> Result<i64> {
+    let sql = "SELECT COUNT(*) FROM session_history h WHERE h.session_id = ?1";
+    Ok(tx.query_one(sql, params![session.as_str()], |row| row.int(0))?.unwrap_or_default())
+}
+
+/// Entries that are asked at once what they cost.
+const COSTS_AT_ONCE: i64 = 64;
+
+/// Hands the data of entries that may tell what they cost to `each`, in their order; tells how many there were.
+pub(crate) fn for_each_cost(
+    tx: &Tx<'_>,
+    session: &SessionId,
+    most: usize,
+    mut each: impl FnMut(&Object),
+) -> Result<usize> {
+    let sql = "SELECT h.id, h.data FROM session_history h WHERE h.session_id = ?1 AND h.id > ?2
+         AND (instr(h.data, '\"usage\"') > 0 OR instr(h.data, '\"tokens\"') > 0 OR instr(h.data, 'cost') > 0)
+         ORDER BY h.id LIMIT ?3";
+    let (mut after, mut all) = (0, 0);
+    loop {
+        let asked = COSTS_AT_ONCE.min(i64::try_from(most - all).unwrap_or(COSTS_AT_ONCE));
+        let mut got = 0;
+        tx.for_each(sql, params![session.as_str(), after, asked], |row| {
+            (after, got) = (row.int(0)?, got + 1);
+            each(&row.json(1)?);
+            Ok(())
+        })?;
+        all += usize::try_from(got).unwrap_or_default();
+        if got < COSTS_AT_ONCE || all >= most {
+            return Ok(all);
+        }
+    }
+}
+
 /// The newest entries in whose texts something stands.
 ///
 /// The database leaves out what cannot match, and asks in chunks so that a frequent word costs little. Case beyond ASCII

@@ -2,8 +2,9 @@
 
 use pensa_core::event::LogEntry;
 use pensa_core::event::filter::{Filter, KINDS, Subject, patterns};
+use pensa_core::id::{self, IssueId};
 use pensa_core::ops::event::{List, Page};
-use pensa_core::{Error, Result, id};
+use pensa_core::{Error, Result};
 
 use super::events::{last, read_entry};
 use super::ids::{Kind, ambiguous};
@@ -128,6 +129,37 @@ pub fn page(tx: &Tx<'_>, filter: &Filter, after: i64, limit: u32) -> Result<Page
     let is_full = cut || events.len() == limit as usize;
     let seen = events.last().map_or(after, |event| event.id);
     Ok(Page { events, last: if is_full { seen } else { end.max(after) }, end })
+}
+
+/// What the log has on one issue.
+#[derive(Debug)]
+pub(crate) struct Life {
+    /// Oldest first
+    pub(crate) events: Vec<LogEntry>,
+    /// Whether there is more before them.
+    pub(crate) is_cut: bool,
+}
+
+/// Bytes of details that one issue may have here.
+const MAX_LIFE: usize = 32 << 20;
+
+/// The last lines about an issue and the work on it.
+pub(crate) fn life(tx: &Tx<'_>, issue: &IssueId, limit: u32) -> Result<Life> {
+    let filter = Filter { subject: Some(Subject::Id(issue.to_string())), ..Filter::default() };
+    let mut values = vec![Param::from(i64::from(limit) + 1)];
+    let conditions = conditions(&filter, &mut values);
+    let sql = format!("{COLUMNS} WHERE id > 0{conditions} ORDER BY id DESC LIMIT ?1");
+    let (mut events, mut bytes, mut is_cut) = (Vec::new(), 0, false);
+    tx.for_each(&sql, &values, |row| {
+        is_cut |= bytes > MAX_LIFE || events.len() >= limit as usize;
+        if !is_cut {
+            bytes += row.str(6)?.len();
+            events.push(read_entry(row)?);
+        }
+        Ok(())
+    })?;
+    events.reverse();
+    Ok(Life { events, is_cut })
 }
 
 /// The last wanted lines, oldest first.

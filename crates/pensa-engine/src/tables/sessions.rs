@@ -2,7 +2,7 @@
 
 use pensa_core::agent::Agent;
 use pensa_core::event::EventType;
-use pensa_core::id::{AgentId, SessionId, SessionRef};
+use pensa_core::id::{AgentId, IssueId, SessionId, SessionRef};
 use pensa_core::json::ListWriter;
 use pensa_core::session::Session;
 use pensa_core::{Code, Error, Result, Timestamp};
@@ -19,6 +19,9 @@ const SESSIONS: Kind =
 
 const COLUMNS: &str = "s.id, s.agent_id, s.opened_by, s.inference_session_id, s.reset_message, s.issue_id, s.run_id, \
      s.created_at, s.ended_at";
+
+/// Runs whose sessions one statement asks for.
+const RUNS_AT_ONCE: usize = 256;
 
 fn read(row: &Row<'_>) -> Result<Session> {
     Ok(Session {
@@ -92,6 +95,20 @@ fn listing(of: Option<&AgentId>, limit: Option<u32>) -> (&'static str, Vec<Param
         }
         None => ("ORDER BY s.created_at, s.agent_id, s.number LIMIT ?1", vec![limit]),
     }
+}
+
+/// The sessions about an issue, and those of runs, oldest first.
+pub(crate) fn about(tx: &Tx<'_>, issue: &IssueId, runs: &[&str], limit: u32) -> Result<Vec<Session>> {
+    let limit = i64::from(limit);
+    let mut all = query(tx, "WHERE s.issue_id = ?1 ORDER BY s.created_at, s.id LIMIT ?2", params![issue, limit])?;
+    for some in runs.chunks(RUNS_AT_ONCE) {
+        let places: Vec<String> = (2..some.len() + 2).map(|at| format!("?{at}")).collect();
+        let rest = format!("WHERE s.run_id IN ({}) ORDER BY s.created_at, s.id LIMIT ?1", places.join(", "));
+        let values: Vec<Param<'_>> =
+            [Param::Int(limit)].into_iter().chain(some.iter().map(|run| (*run).into())).collect();
+        all.extend(query(tx, &rest, &values)?);
+    }
+    Ok(all)
 }
 
 /// How many sessions an agent has.

@@ -27,6 +27,9 @@ const SHAPE: Shape = Shape {
     keys: 1,
 };
 
+/// Runs whose snapshots one statement asks for.
+const RUNS_AT_ONCE: usize = 256;
+
 fn read(row: &Row<'_>) -> Result<Snapshot> {
     Ok(Snapshot {
         id: row.parse(0)?,
@@ -145,6 +148,19 @@ pub(crate) fn delete(cx: &Context<'_>, tx: &Tx<'_>, snapshot: &Snapshot) -> Resu
 pub(crate) fn forget(tx: &Tx<'_>, id: &str) -> Result<()> {
     tx.journal("snapshot_deleted", id)?;
     tx.send("DELETE FROM fs_snapshots WHERE id = ?1", params![id])
+}
+
+/// The snapshots that were taken for runs, oldest first.
+pub(crate) fn of_runs(tx: &Tx<'_>, runs: &[&str], limit: u32) -> Result<Vec<Snapshot>> {
+    let mut all = Vec::new();
+    for some in runs.chunks(RUNS_AT_ONCE) {
+        let places: Vec<String> = (2..some.len() + 2).map(|at| format!("?{at}")).collect();
+        let rest = format!("WHERE run_id IN ({}) ORDER BY created_at, id LIMIT ?1", places.join(", "));
+        let values: Vec<Param<'_>> =
+            [Param::Int(i64::from(limit))].into_iter().chain(some.iter().map(|run| (*run).into())).collect();
+        all.extend(query(tx, &rest, &values)?);
+    }
+    Ok(all)
 }
 
 /// How many snapshots there are of a repository.

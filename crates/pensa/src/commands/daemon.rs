@@ -9,7 +9,7 @@ use pensa_engine::StoreDir;
 use pensa_server::{Options as ServerOptions, Server};
 use serde::Serialize;
 
-use super::{job, run as runs};
+use super::{gc, job, run as runs};
 use crate::cli::{Daemon, DaemonCommand, Options};
 use crate::connect;
 use crate::output::Output;
@@ -45,7 +45,7 @@ fn serve(options: &Options, output: Output, args: Daemon) -> Result<()> {
         Some(dir) => StoreDir::create(&locate::new_store_root(&connect::cwd()?.join(dir)))?.0,
         None => connect::store(options)?,
     };
-    let engine = connect::open(options, store)?;
+    let engine = connect::open(options, store.clone())?;
     let info = engine.call("daemon", &Info {})?;
     let settled = engine.another().and_then(|own| {
         let own = Client::embedded(own, Box::new(|| "daemon".to_owned()));
@@ -54,6 +54,7 @@ fn serve(options: &Options, output: Output, args: Daemon) -> Result<()> {
     if let Err(e) = settled {
         output.warning(&format!("runs and jobs whose processes are gone were left as they are: {}", e.message));
     }
+    gc::in_daemon(options, output, &engine, &store.local_dir("snapshots")?)?;
     let listen = SocketAddr::new(args.listen, args.port);
     let server = Server::bind(engine, ServerOptions { listen, allowed_hosts: args.allowed_hosts })?;
     output.answer(&serving(url_of(server.local_addr()), info))?;

@@ -9,6 +9,7 @@ mod context;
 mod daemon;
 mod demo;
 mod events;
+mod gc;
 mod hooks;
 mod import_from;
 mod import_prjct;
@@ -30,6 +31,7 @@ mod session;
 pub(crate) mod snapshot;
 mod stdin;
 mod sync;
+mod trace;
 mod transfer;
 mod trust;
 mod upgrade;
@@ -78,6 +80,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Count(op) => pass_on(options, *output, &op),
         Command::Status(op) => pass_on(options, *output, &op),
         Command::History(op) => pass_on(options, *output, &op),
+        Command::Trace(args) => trace::run(options, *output, &args),
         Command::Events(args) => events::run(options, *output, args),
         Command::Watch(command) => watch::run(options, *output, command),
         Command::Undo(op) => pass_on(options, *output, &op),
@@ -146,7 +149,8 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         }
         Command::ImportFrom(command) => import_from::run(options, *output, &command),
         Command::Hooks(command) => hooks::run(options, *output, &command),
-        Command::Doctor(op) => pass_on(options, *output, &op),
+        Command::Doctor(op) => gc::doctor(options, *output, &op),
+        Command::Gc(op) => gc::run(options, *output, op),
         Command::Backup(args) if args.list => pass_on(options, *output, &Backups {}),
         Command::Backup(args) => pass_on(options, *output, &args.op),
         Command::Restore(op) => pass_on(options, *output, &op),

@@ -1,7 +1,7 @@
 //! How the answer of each operation looks.
 
 use pensa_core::comment::Comment;
-use pensa_core::event::Event;
+use pensa_core::event::{Event, describe};
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Created, Issue, IssueDetail};
 use pensa_core::ops::backup::{BackedUp, Restored};
@@ -10,7 +10,7 @@ use pensa_core::ops::issue::{Counted, Deleted, Group};
 use pensa_core::ops::store::{Place, Report, Severity, Summary, Tally, Transfer};
 use pensa_core::ops::undo::Undone;
 use pensa_core::sync::Conflict;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Render, Screen};
 
@@ -171,37 +171,6 @@ impl Render for Vec<Event> {
     fn ids(&self) -> Vec<String> {
         self.iter().map(|event| event.id.to_string()).collect()
     }
-}
-
-/// The changes of an event in a few words; what was unset is not worth one.
-pub(super) fn describe(detail: &Map<String, Value>) -> String {
-    let word = |value: &Value| match value {
-        Value::Null => None,
-        Value::String(text) => Some(shorten(text)),
-        Value::Object(fields) => fields.get("text").and_then(Value::as_str).map(shorten),
-        other => Some(shorten(&other.to_string())),
-    };
-    let hidden = ["id", "created_at", "closed_at"];
-    let undoes = detail.get("undoes").and_then(Value::as_array).into_iter().flatten();
-    let undoes = undoes.map(|event| format!("undoes {event}"));
-    let each = detail.iter().filter(|(name, _)| !hidden.contains(&name.as_str())).filter_map(|(name, change)| {
-        match (word(&change["old"]), word(&change["new"])) {
-            (Some(old), Some(new)) => Some(format!("{name} {old} → {new}")),
-            (None, Some(new)) => Some(format!("{name} {new}")),
-            (Some(old), None) => Some(format!("{name} {old} → none")),
-            (None, None) => change.as_str().map(|text| format!("{name} {}", shorten(text))),
-        }
-    });
-    undoes.chain(each).collect::<Vec<_>>().join(", ")
-}
-
-fn shorten(text: &str) -> String {
-    const LONGEST: usize = 60;
-    let mut short: String = text.chars().take(LONGEST).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }
 
 impl Render for DepChange {

@@ -1,9 +1,8 @@
 //! How lines of the log look.
 
-use pensa_core::event::LogEntry;
+use pensa_core::event::{LogEntry, describe};
 
 use super::Screen;
-use super::answers::describe;
 
 /// One event in one line.
 pub(crate) fn line(event: &LogEntry, screen: &mut Screen) {

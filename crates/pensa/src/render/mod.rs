@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 mod answers;
+mod gc;
 mod jobs;
 mod learnings;
 pub(crate) mod log;
@@ -11,6 +12,7 @@ mod runs;
 mod screen;
 mod server;
 mod snapshots;
+mod trace;
 mod tree;
 mod work;
 

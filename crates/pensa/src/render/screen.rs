@@ -69,6 +69,11 @@ impl Screen {
         self.styled(Style::Faint, &text::printable_line(data))
     }
 
+    /// What went wrong.
+    pub(crate) fn wrong(&mut self, data: &str) -> &mut Self {
+        self.styled(Style::Red, &text::printable_line(data))
+    }
+
     pub(crate) fn id(&mut self, id: &dyn std::fmt::Display) -> &mut Self {
         self.styled(Style::Cyan, &text::printable_line(&id.to_string()))
     }

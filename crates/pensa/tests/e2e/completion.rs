@@ -32,6 +32,7 @@ fn bash_offers_the_ids_of_the_store() {
         vec!["pn", "dep", "add", "pn-"],
         vec!["pn", "create", "--fixes", "pn-"],
         vec!["pn", "watch", "issue", "pn-"],
+        vec!["pn", "trace", "pn-"],
         vec!["pn", "events", "--subject", "pn-"],
     ] {
         let mut offered = offered(&pn, &words);

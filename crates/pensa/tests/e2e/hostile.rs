@@ -37,9 +37,10 @@ fn ids_that_name_nothing_are_refused(pn: &Sandbox) {
         ("pn-", "ambiguous_id"),
     ];
     for (id, code) in strange {
-        let commands: [&[&str]; 11] = [
+        let commands: [&[&str]; 12] = [
             &["show", "--", id],
             &["history", "--", id],
+            &["trace", "--", id],
             &["close", "--", id],
             &["release", "--", id],
             &["delete", "--force", "--", id],

@@ -22,7 +22,7 @@ mod select;
 mod write;
 
 use pensa_core::record::{self, Record};
-use pensa_core::{Code, Error, Result};
+use pensa_core::{Code, Error, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::db::{Param, Row, Tx, params};
@@ -180,6 +180,12 @@ pub(crate) fn put_index(tx: &Tx<'_>, index: &Declared) -> Result<()> {
     let insert = "INSERT INTO record_indexes (id, collection, field) VALUES (?1, ?2, ?3)";
     tx.send(insert, params![index.id, &index.collection, &index.field])?;
     fill(tx, &index.collection, &[index])
+}
+
+/// The ids of a collection's records that were last changed before a time.
+pub(crate) fn heads(tx: &Tx<'_>, collection: &str, until: Timestamp) -> Result<Vec<String>> {
+    let sql = "SELECT r.id FROM records r WHERE r.collection = ?1 AND r.updated_at < ?2 ORDER BY r.id";
+    tx.query(sql, params![collection, until], |row| row.text(0))
 }
 
 /// How many records are looked at at once.

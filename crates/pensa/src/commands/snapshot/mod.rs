@@ -6,6 +6,7 @@
 
 mod note;
 
+use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -17,8 +18,9 @@ use pensa_core::ops::snapshot::{Create, Delete, Deleted, List, Restore, Show};
 use pensa_core::ops::store::Info;
 use pensa_core::ops::{repo, run as runs};
 use pensa_core::repo::{Seen, Vcs};
+use pensa_core::retention::old_snapshots;
 use pensa_core::snapshot::{Provider, Snapshot as Record, SnapshotKind};
-use pensa_core::{Code, Error, Result, text};
+use pensa_core::{Code, Error, Result, Timestamp, text};
 use pensa_snapshot::{Place, Taken};
 use serde::Serialize;
 
@@ -77,9 +79,9 @@ fn damaged(verified: &Verified) -> Error {
 }
 
 /// What the work on contents needs.
-struct Desk {
+pub(super) struct Desk {
     output: Output,
-    client: Client,
+    pub(super) client: Client,
     /// Where contents and notes are kept
     data: PathBuf,
     here: String,
@@ -102,10 +104,40 @@ struct Order<'o> {
 impl Desk {
     fn open(options: &Options, output: Output) -> Result<Self> {
         let home = Home::of(options)?;
-        let client = home.client(options)?;
-        let desk = Self { output, client, data: home.private_dir("snapshots")?, here: host::name() };
+        let desk = Self::at(home.client(options)?, home.private_dir("snapshots")?, output);
         desk.settle();
         Ok(desk)
+    }
+
+    /// One for the contents in a directory.
+    pub(super) fn at(client: Client, data: PathBuf, output: Output) -> Self {
+        Self { output, client, data, here: host::name() }
+    }
+
+    /// Deletes what was taken automatically before `until` and is no longer needed, or counts it.
+    pub(super) fn collect(&self, until: Timestamp, dry_run: bool) -> Result<i64> {
+        let all = self.client.call(&List { host: Some(self.here.clone()), ..List::default() })?;
+        let mut over = HashSet::new();
+        for run in all.iter().filter_map(|snapshot| snapshot.run_id.as_ref()).collect::<HashSet<_>>() {
+            let is_over = match self.client.call(&runs::Show { id: run.as_str().parse()? }) {
+                Ok(run) => run.status.is_over(),
+                Err(e) if e.code == Code::NotFound => true,
+                Err(e) => return Err(e),
+            };
+            if is_over {
+                over.insert(run.clone());
+            }
+        }
+        let old = old_snapshots(&all, |run| over.contains(run), until);
+        let mut gone = 0;
+        for id in old {
+            if !dry_run && let Err(e) = self.delete(&SnapshotDelete { id: (&id).into(), record_only: false }) {
+                self.output.warning(&format!("{id} was not deleted: {}", e.message));
+                continue;
+            }
+            gone += 1;
+        }
+        Ok(gone)
     }
 
     /// Ends what was stopped on the way. What cannot be ended now waits for the next command.

@@ -1,0 +1,62 @@
+//! An event in a few words, for whoever reads a history line by line.
+
+use serde_json::{Map, Value};
+
+/// Longest word from data, in characters.
+const LONGEST: usize = 60;
+
+/// Fields that say nothing a line does not have already.
+const HIDDEN: [&str; 3] = ["id", "created_at", "closed_at"];
+
+/// The changes of an event in a few words; what was unset is not worth one.
+pub fn describe(detail: &Map<String, Value>) -> String {
+    let word = |value: &Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(shorten(text, LONGEST)),
+        Value::Object(fields) => fields.get("text").and_then(Value::as_str).map(|text| shorten(text, LONGEST)),
+        other => Some(shorten(&other.to_string(), LONGEST)),
+    };
+    let undoes = detail.get("undoes").and_then(Value::as_array).into_iter().flatten();
+    let undoes = undoes.map(|event| format!("undoes {event}"));
+    let each = detail.iter().filter(|(name, _)| !HIDDEN.contains(&name.as_str())).filter_map(|(name, change)| {
+        match (word(&change["old"]), word(&change["new"])) {
+            (Some(old), Some(new)) => Some(format!("{name} {old} → {new}")),
+            (None, Some(new)) => Some(format!("{name} {new}")),
+            (Some(old), None) => Some(format!("{name} {old} → none")),
+            (None, None) => change.as_str().map(|text| format!("{name} {}", shorten(text, LONGEST))),
+        }
+    });
+    undoes.chain(each).collect::<Vec<_>>().join(", ")
+}
+
+/// The beginning of a text, with a mark if there is more.
+pub fn shorten(text: &str, longest: usize) -> String {
+    let mut short: String = text.chars().take(longest).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn changes_are_told_in_a_few_words() {
+        let long = "x".repeat(100);
+        for (detail, told) in [
+            (json!({"priority": {"old": "p2", "new": "p0"}}), "priority p2 → p0".to_owned()),
+            (json!({"assignee": {"old": "ana", "new": null}, "id": {"new": "x"}}), "assignee ana → none".to_owned()),
+            (json!({"comment": {"old": null, "new": {"text": "said"}}}), "comment said".to_owned()),
+            (json!({"undoes": [3, 4]}), "undoes 3, undoes 4".to_owned()),
+            (json!({"via": "pn-1", "n": 5, "title": {"new": long}}), format!("via pn-1, title {}…", &long[..60])),
+            (json!({}), String::new()),
+        ] {
+            let Value::Object(detail) = detail else { panic!("an object") };
+            assert_eq!(describe(&detail), told);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The whole life of one issue: what happened, in the order of time, and what it cost altogether.
+//!
+//! Finding what belongs to an issue is left to the engine, commits to whoever has the repository.
+
+mod claims;
+mod markdown;
+mod words;
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::id::{AgentId, SessionId};
+use crate::issue::{Issue, words as word_list};
+use crate::session::usage::{Tokens, Usage};
+use crate::time::Timestamp;
+
+pub use claims::{Claim, claims};
+pub use markdown::markdown;
+pub use words::{issue_words, length, record_words, work_words};
+
+/// Longest text of an entry, in characters.
+pub const TEXT_CHARS: usize = 300;
+
+word_list! {
+    /// What an entry is about.
+    Kind "kind" {
+        Issue "issue",
+        Comment "comment",
+        Work "work",
+        Run "run",
+        Session "session",
+        Loop "loop",
+        Signal "signal",
+        Job "job",
+        Snapshot "snapshot",
+        Commit "commit",
+        Learning "learning",
+        Release "release",
+    }
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Moment {
+    pub at: Timestamp,
+    pub kind: Kind,
+    /// What happened to it: `created`, `claimed`, `started` and so on
+    pub event: String,
+    /// The id of what it is about, if that is not the issue
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// In a few words
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// How long it took, in milliseconds, if this is its end
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+    /// Whether it went wrong
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+}
+
+impl Moment {
+    pub fn new(at: Timestamp, kind: Kind, event: impl Into<String>) -> Self {
+        Self {
+            at,
+            kind,
+            event: event.into(),
+            id: None,
+            actor: None,
+            text: String::new(),
+            duration_ms: None,
+            failed: false,
+        }
+    }
+
+    #[must_use]
+    pub fn of(mut self, id: impl fmt::Display) -> Self {
+        self.id = Some(id.to_string());
+        self
+    }
+
+    #[must_use]
+    pub fn by(mut self, actor: impl Into<String>) -> Self {
+        self.actor = Some(actor.into());
+        self
+    }
+
+    #[must_use]
+    pub fn saying(mut self, text: &str) -> Self {
+        self.text = crate::event::shorten(text.trim(), TEXT_CHARS);
+        self
+    }
+
+    /// Says since when it went on.
+    #[must_use]
+    pub fn since(mut self, start: Timestamp) -> Self {
+        self.duration_ms = Some(self.at.as_millis().saturating_sub(start.as_millis()).max(0));
+        self
+    }
+
+    #[must_use]
+    pub fn failing(mut self, failed: bool) -> Self {
+        self.failed = failed;
+        self
+    }
+}
+
+/// What a session cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionCost {
+    pub id: SessionId,
+    pub agent_id: AgentId,
+    pub entries: i64,
+    pub tokens: Tokens,
+    /// In dollars, if its entries tell
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+/// Things of one kind: how many, how many went wrong, and how long they took together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Count {
+    pub count: i64,
+    pub failed: i64,
+    /// In milliseconds
+    pub duration_ms: i64,
+}
+
+impl Count {
+    /// One more of them.
+    pub fn add(&mut self, failed: bool, duration_ms: Option<i64>) {
+        self.count += 1;
+        self.failed += i64::from(failed);
+        self.duration_ms = self.duration_ms.saturating_add(duration_ms.unwrap_or_default());
+    }
+}
+
+/// What the life of an issue amounts to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Totals {
+    /// From its creation until it was closed, or until now, in milliseconds
+    pub age_ms: i64,
+    /// Who held it, and for how long
+    pub claims: Vec<Claim>,
+    /// How long it was held altogether, in milliseconds
+    pub claimed_ms: i64,
+    pub steps: i64,
+    pub steps_done: i64,
+    pub comments: i64,
+    pub runs: Count,
+    pub jobs: Count,
+    pub loops: Count,
+    pub signals: i64,
+    pub snapshots: i64,
+    pub sessions: Vec<SessionCost>,
+    pub tokens: Tokens,
+    /// In dollars, if any entry tells
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    pub commits: i64,
+    pub learnings: i64,
+    pub releases: i64,
+}
+
+impl Totals {
+    /// Takes in what a session cost.
+    pub fn add_session(&mut self, id: SessionId, agent_id: AgentId, entries: i64, usage: Usage) {
+        self.tokens.add(&usage.tokens);
+        let sum = usage.cost.map(|cost| self.cost_usd.unwrap_or_default() + cost);
+        self.cost_usd = sum.filter(|sum| sum.is_finite()).or(self.cost_usd);
+        self.sessions.push(SessionCost { id, agent_id, entries, tokens: usage.tokens, cost_usd: usage.cost });
+    }
+}
+
+/// The whole life of one issue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trace {
+    pub issue: Issue,
+    /// What happened, oldest first
+    pub entries: Vec<Moment>,
+    /// How many earlier entries there are that were not wanted
+    pub left_out: i64,
+    pub totals: Totals,
+    /// What could not be told
+    pub notes: Vec<String>,
+}
+
+impl Trace {
+    /// Puts all entries in the order of time and leaves the last ones.
+    pub fn settle(&mut self, most: usize) {
+        self.entries.sort_by_key(|entry| entry.at);
+        let early = self.entries.len().saturating_sub(most);
+        self.entries.drain(..early);
+        self.left_out = self.left_out.saturating_add(i64::try_from(early).unwrap_or(i64::MAX));
+    }
+
+    /// Adds commits that mention the issue.
+    pub fn add_commits(&mut self, commits: Vec<Moment>, most: usize) {
+        self.totals.commits = i64::try_from(commits.len()).unwrap_or(i64::MAX);
+        self.entries.extend(commits);
+        self.settle(most);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_millis(1_772_202_600_000 + second * 1000).expect("a time")
+    }
+
+    #[test]
+    fn every_kind_has_one_spelling() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.as_str().parse::<Kind>().expect("known"), *kind);
+        }
+        assert!("thing".parse::<Kind>().is_err());
+    }
+
+    #[test]
+    fn the_last_entries_are_kept_and_the_rest_is_counted() {
+        let issue = serde_json::json!({"id": "pn-1", "title": "t", "issue_type": "task", "status": "open",
+            "priority": "p2", "created_at": at(0), "updated_at": at(0)});
+        let mut trace = Trace {
+            issue: serde_json::from_value(issue).expect("an issue"),
+            entries: [5, 1, 3].map(|second| Moment::new(at(second), Kind::Issue, "updated")).to_vec(),
+            left_out: 0,
+            totals: Totals::default(),
+            notes: Vec::new(),
+        };
+        trace.settle(2);
+        assert_eq!((trace.entries.len(), trace.left_out, trace.entries[0].at), (2, 1, at(3)));
+        trace.add_commits(vec![Moment::new(at(4), Kind::Commit, "committed").of("abc")], 2);
+        let kinds: Vec<Kind> = trace.entries.iter().map(|entry| entry.kind).collect();
+        assert_eq!((kinds, trace.left_out, trace.totals.commits), (vec![Kind::Commit, Kind::Issue], 2, 1));
+    }
+
+    #[test]
+    fn texts_are_short_and_lengths_never_below_zero() {
+        let long = Moment::new(at(0), Kind::Comment, "said").saying(&"é".repeat(1000));
+        assert_eq!(long.text.chars().count(), TEXT_CHARS + 1);
+        assert_eq!(Moment::new(at(0), Kind::Run, "finished").since(at(9)).duration_ms, Some(0));
+    }
+}

@@ -1,0 +1,241 @@
+//! What is old and no longer needed goes, and nothing else; counting it first tells the same numbers.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, SystemTime};
+
+use pensa_core::ops::backup::Backup;
+use pensa_core::ops::gc::{Collected, Gc, Space};
+use pensa_core::ops::record;
+use pensa_core::ops::store::Doctor;
+use pensa_core::{Access, Code, Timestamp};
+use pensa_engine::{Caller, Engine, log_after};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::conformance;
+use crate::world::World;
+
+const DAY: i64 = 86_400;
+
+fn put(world: &World, collection: &str, id: &str, data: Value) {
+    world.json::<record::Put>("a", json!({"collection": collection, "id": id, "data": data})).expect("put");
+}
+
+fn ids(engine: &Engine, collection: &str) -> Vec<String> {
+    let query = json!({"collection": collection});
+    let page =
+        engine.call("a", &serde_json::from_value::<record::Query>(query).expect("an operation")).expect("records");
+    let all = json!(page)["records"].as_array().cloned().unwrap_or_default();
+    all.iter().map(|record| record["id"].as_str().expect("an id").to_owned()).collect()
+}
+
+fn gc(world: &World, fields: Value) -> Collected {
+    world.json::<Gc>("daemon", fields).expect("collected")
+}
+
+/// A time so many days before the world's.
+fn ago(days: i64) -> Timestamp {
+    Timestamp::from_millis(1_772_202_600_000 - days * DAY * 1000).expect("a time")
+}
+
+conformance! {
+    fn only_what_is_old_and_not_needed_is_removed(world: World) {
+        for (id, data) in [
+            ("old", json!({"status": "complete", "archived_at": ago(8)})),
+            ("young", json!({"status": "complete", "archived_at": ago(6)})),
+            ("not-archived", json!({"status": "complete", "created_at": ago(99)})),
+            ("parent", json!({"archived_at": ago(9)})),
+            ("child", json!({"archived_at": ago(8), "parent_id": "parent"})),
+            ("parent-of-young", json!({"archived_at": ago(9)})),
+            ("young-child", json!({"archived_at": ago(1), "parent_id": "parent-of-young"})),
+            ("worked-on", json!({"archived_at": ago(9)})),
+            ("waited-for", json!({"archived_at": ago(9)})),
+            ("nonsense", json!({"archived_at": "long ago"})),
+            ("in-milliseconds", json!({"archived_at": ago(30).as_millis()})),
+        ] {
+            put(&world, "loops", id, data);
+        }
+        put(&world, "tool_jobs", "job-going", json!({"status": "running", "loop_id": "worked-on"}));
+        put(&world, "tool_jobs", "job-old", json!({"status": "failed", "ended_at": ago(8)}));
+        put(&world, "tool_jobs", "job-young", json!({"status": "succeeded", "ended_at": ago(2)}));
+        for id in ["job-going", "job-old", "job-young", "job-unknown"] {
+            put(&world, "tool_job_outputs", id, json!({"output": "x".repeat(1000)}));
+        }
+        for (id, at) in [("sg-old", Some(ago(8))), ("sg-young", Some(ago(1))), ("sg-open", None), ("sg-half", Some(ago(9)))] {
+            put(&world, "signals", id, json!({"signal_type": "stop", "acknowledged_at": at}));
+            put(&world, "signal_receipts", &format!("{id}:a"), json!({"signal_id": id, "recipient": "lp", "acknowledged_at": at}));
+        }
+        put(&world, "signal_receipts", "sg-half:b", json!({"signal_id": "sg-half", "recipient": "waited-for"}));
+        // Outputs were written just now, so that they are young for another week.
+        let first = gc(&world, json!({}));
+        assert_eq!((first.removed.loops, first.removed.signals, first.removed.receipts, first.removed.job_outputs), (4, 1, 1, 0));
+        assert_eq!(ids(&world.engine, "loops"), ["nonsense", "not-archived", "parent-of-young", "waited-for", "worked-on", "young", "young-child"]);
+        assert_eq!(ids(&world.engine, "signals"), ["sg-half", "sg-open", "sg-young"]);
+        assert_eq!(ids(&world.engine, "signal_receipts"), ["sg-half:a", "sg-half:b", "sg-open:a", "sg-young:a"]);
+        world.pass(DAY);
+        let until = json!({"older_than": "1h"});
+        assert_eq!(gc(&world, until).removed.job_outputs, 3, "the job that goes on keeps its own");
+        assert_eq!(ids(&world.engine, "tool_job_outputs"), ["job-going"]);
+        assert_eq!(ids(&world.engine, "tool_jobs").len(), 3, "jobs stay");
+    }
+
+    fn a_dry_run_tells_the_same_numbers_and_removes_nothing(world: World) {
+        for at in 0..20 {
+            put(&world, "signals", &format!("sg-{at}"), json!({"acknowledged_at": ago(at)}));
+            put(&world, "loops", &format!("lp-{at}"), json!({"archived_at": ago(at), "parent_id": format!("lp-{}", at + 1)}));
+        }
+        let log = || world.engine.run(Access::Read, &Caller::local("a"), |_, tx| log_after(tx, 0, 1000)).expect("the log");
+        let (before, all) = (log().len(), ids(&world.engine, "loops"));
+        let told = gc(&world, json!({"dry_run": true}));
+        assert_eq!((log().len(), ids(&world.engine, "loops")), (before, all), "nothing has happened");
+        let done = gc(&world, json!({}));
+        assert_eq!((told.removed, told.until, told.dry_run), (done.removed, done.until, true));
+        assert_eq!(done.removed.signals, 12);
+        assert_eq!(gc(&world, json!({})).removed, gc(&world, json!({"dry_run": true})).removed);
+        let told: Vec<(String, Value)> = log().into_iter().filter(|line| line.event_type == "collected")
+            .map(|line| (line.actor, line.detail["count"].clone())).collect();
+        assert_eq!(told, [("daemon".to_owned(), json!({"old": 12, "new": 0}))], "one for each kind of which there was any");
+    }
+
+    fn many_are_removed_in_batches(world: World) {
+        let changes: Vec<Value> = (0..1201).map(|at| {
+            json!({"put": {"collection": "signals", "id": format!("sg-{at}"), "data": {"acknowledged_at": ago(30)}}})
+        }).collect();
+        world.json::<record::Apply>("a", json!({"changes": changes})).expect("put");
+        assert_eq!(gc(&world, json!({"dry_run": true})).removed.signals, 1201);
+        let rounds: Vec<(i64, bool)> = (0..4).map(|_| gc(&world, json!({}))).map(|it| (it.removed.signals, it.more)).collect();
+        assert_eq!(rounds, [(500, true), (500, true), (201, false), (0, false)]);
+    }
+
+    fn who_may_not_remove_may_not_collect(world: World) {
+        let caller = Caller { actor: "agent".into(), token: None, may: Access::Write };
+        let refused = |name: &str| {
+            let entry = pensa_engine::entry(name).expect("in the catalog");
+            world.engine.run(entry.access, &caller, |cx, tx| (entry.run)(cx, tx, &json!({}))).expect_err("refused").code
+        };
+        assert_eq!((refused("store.gc"), refused("store.space")), (Code::Forbidden, Code::Forbidden));
+    }
+}
+
+#[test]
+fn what_was_collected_stays_gone_when_the_database_is_rebuilt() {
+    let world = World::sqlite();
+    put(&world, "signals", "sg-old", json!({"acknowledged_at": ago(8)}));
+    put(&world, "signals", "sg-young", json!({"acknowledged_at": ago(1)}));
+    gc(&world, json!({}));
+    let root = world.store().root().to_owned();
+    for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+        let _ = fs::remove_file(root.join(file));
+    }
+    assert_eq!(ids(&world.engine.another().expect("rebuilt"), "signals"), ["sg-young"]);
+}
+
+#[test]
+fn segments_of_the_journal_go_only_behind_two_backups_and_when_they_are_old() {
+    let world = World::sqlite();
+    let journal = world.store().root().join("local/journal");
+    let segments = || -> Vec<String> {
+        let all = fs::read_dir(&journal).expect("a directory").map(|it| it.expect("one").file_name());
+        let mut all: Vec<String> = all.map(|name| name.to_string_lossy().into_owned()).collect();
+        all.sort();
+        all
+    };
+    let old = SystemTime::now() - Duration::from_secs(400 * 86_400);
+    let age = || {
+        for name in segments() {
+            fs::File::options().append(true).open(journal.join(name)).expect("a file").set_modified(old).expect("aged");
+        }
+    };
+    let behind = journal.join("000000000000000.jsonl");
+    fs::write(&behind, "").expect("a segment that came back");
+    fs::set_permissions(&behind, fs::Permissions::from_mode(0o600)).expect("private");
+    world.task("one");
+    world.ok(&Backup::default());
+    age();
+    assert_eq!(gc(&world, json!({})).removed.journal_segments, 0, "one backup may turn out to be unreadable");
+    let kept = journal.with_file_name("kept");
+    fs::rename(&behind, &kept).expect("out of the way of the backup");
+    world.task("two");
+    world.ok(&Backup::default());
+    fs::rename(&kept, &behind).expect("back");
+    fs::File::options().append(true).open(&behind).expect("a file").set_modified(SystemTime::now()).expect("young");
+    assert_eq!(gc(&world, json!({})).removed.journal_segments, 0, "it is young");
+    age();
+    assert_eq!(gc(&world, json!({"dry_run": true})).removed.journal_segments, 1);
+    assert!(behind.exists());
+    assert_eq!(gc(&world, json!({})).removed.journal_segments, 1);
+    assert_eq!((behind.exists(), segments().len()), (false, 1), "the one that is written to stays");
+    let report = world.ok(&Doctor { fix: false, deep: true });
+    assert!(report.findings.iter().all(|finding| finding.check != "journal"), "{report:?}");
+}
+
+#[test]
+fn directories_of_loops_go_after_their_records_and_links_are_left_alone() {
+    let world = World::sqlite();
+    let archive = world.store().local_dir("archive").expect("a directory");
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    for name in ["lp-gone", "lp-here", ".hidden"] {
+        fs::create_dir_all(archive.join(name).join("iterations/001")).expect("made");
+        fs::write(archive.join(name).join("iterations/001/prompt.md"), "x").expect("written");
+    }
+    std::os::unix::fs::symlink(elsewhere.path(), archive.join("lp-link")).expect("a link");
+    fs::write(elsewhere.path().join("mine"), "x").expect("written");
+    put(&world, "loops", "lp-here", json!({"archived_at": ago(1)}));
+    // The clock of the world is not that of its files.
+    let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+    assert_eq!(gc(&world, json!({})).removed.loop_directories, 0, "they are young");
+    for name in ["lp-gone", "lp-here", ".hidden"] {
+        fs::File::open(archive.join(name)).expect("a directory").set_modified(old).expect("aged");
+    }
+    assert_eq!(gc(&world, json!({"dry_run": true})).removed.loop_directories, 1);
+    assert_eq!(gc(&world, json!({})).removed.loop_directories, 1);
+    assert!(!archive.join("lp-gone").exists() && archive.join("lp-here").exists() && archive.join(".hidden").exists());
+    assert!(elsewhere.path().join("mine").exists());
+}
+
+#[test]
+fn space_is_told_where_there_are_files() {
+    let world = World::sqlite();
+    world.task("something");
+    let taken = world.ok(&Space {});
+    assert!(taken.database.is_some_and(|bytes| bytes > 0) && taken.journal.is_some_and(|bytes| bytes > 0), "{taken:?}");
+    assert!(taken.free.is_some() && taken.logs == Some(0), "{taken:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Loops in a forest and signals, each archived or acknowledged some days ago or not at all, against a model.
+    #[test]
+    fn nothing_young_or_needed_is_ever_removed(
+        loops in proptest::collection::vec((proptest::option::of(0i64..20), proptest::option::of(0usize..12)), 1..12),
+        signals in proptest::collection::vec(proptest::option::of(0i64..20), 0..8),
+        days in 1i64..20,
+    ) {
+        let world = World::sqlite();
+        let name = |at: usize| format!("lp-{at:02}");
+        let mut expected: BTreeMap<String, (bool, Option<String>)> = BTreeMap::new();
+        for (at, (archived, parent)) in loops.iter().enumerate() {
+            // Only earlier ones are parents, so that there are no circles.
+            let parent = parent.filter(|parent| *parent < at).map(name);
+            put(&world, "loops", &name(at), json!({"archived_at": archived.map(ago), "parent_id": parent}));
+            expected.insert(name(at), (archived.is_some_and(|age| age > days), parent));
+        }
+        for (at, acknowledged) in signals.iter().enumerate() {
+            put(&world, "signals", &format!("sg-{at}"), json!({"acknowledged_at": acknowledged.map(ago)}));
+        }
+        // A loop stays if it is young, or if any below it stays; later ones are below earlier ones.
+        let mut stays: BTreeMap<String, bool> = BTreeMap::new();
+        for (id, (is_old, _)) in expected.iter().rev() {
+            let below = expected.iter().any(|(child, (_, parent))| parent.as_ref() == Some(id) && stays[child]);
+            stays.insert(id.clone(), !is_old || below);
+        }
+        gc(&world, json!({"older_than": format!("{days}d")}));
+        let left: Vec<String> = stays.into_iter().filter(|(_, stays)| *stays).map(|(id, _)| id).collect();
+        prop_assert_eq!(ids(&world.engine, "loops"), left);
+        let young = signals.iter().filter(|age| age.is_none_or(|age| age <= days)).count();
+        prop_assert_eq!(ids(&world.engine, "signals").len(), young);
+    }
+}

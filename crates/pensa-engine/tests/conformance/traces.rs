@@ -1,0 +1,180 @@
+//! The life of an issue: everything that belongs to it, in the order of time, with what it cost.
+
+use pensa_core::ops::{agent, comment, dep, issue, learning, record, release, run, session, snapshot, trace, work};
+use pensa_core::trace::{Kind, Moment, Trace};
+use pensa_core::{Access, Code};
+use pensa_engine::{Caller, log_after};
+use serde_json::{Value, json};
+
+use crate::conformance;
+use crate::world::World;
+
+fn traced(world: &World, fields: Value) -> Trace {
+    world.json::<trace::Trace>("reader", fields).expect("a trace")
+}
+
+/// Kind, event, who and what is said, oldest first.
+fn lines(trace: &Trace) -> Vec<String> {
+    let shown = |entry: &Moment| {
+        let actor = entry.actor.as_deref().unwrap_or("-");
+        let failed = if entry.failed { " !" } else { "" };
+        format!("{} {} {actor}{failed} | {}", entry.kind, entry.event, entry.text)
+    };
+    trace.entries.iter().map(shown).collect()
+}
+
+/// A life with everything in it.
+fn lived(world: &World) -> String {
+    let made = world.json::<issue::Create>("ana", json!({"title": "log in", "issue_type": "bug", "priority": "p0"}));
+    let id = made.expect("created").issue.id.to_string();
+    let first = world.task("first").id;
+    world.json::<dep::Add>("ana", json!({"issue_id": first, "depends_on_id": id})).expect("linked");
+    world.pass(10);
+    world.json::<issue::Update>("ana", json!({"id": id, "claim": true, "ttl": "1m"})).expect("claimed");
+    world.pass(100);
+    world.json::<comment::Add>("zoe", json!({"id": id, "text": "it still\ncrashes"})).expect("said");
+    world.pass(10);
+    let begin = json!({"what": id, "branch": "fix", "steps": ["find", "mend"]});
+    world.json::<work::Start>("ben", begin).expect("started");
+    world.pass(10);
+    let started =
+        json!({"seen": {"vcs": "git", "root_path": "/r"}, "issue": id, "prompt": "mend it", "harness": "h@1"});
+    let failing = world.json::<run::Start>("ben", started).expect("a run").id;
+    world.pass(10);
+    let talker = world.json::<agent::Create>("ben", json!({"type": "user", "run_id": failing})).expect("an agent").id;
+    let entries = json!([
+        {"type": "user_message", "text": "mend it"},
+        {"type": "assistant_message", "text": "on it", "tokens": {"provider": "p", "model": "m",
+            "size": {"input": 100, "output": 20, "cacheRead": 5, "cacheWrite": 1, "total": 126}}},
+        {"type": "assistant_message", "text": "done", "usage": {"input_tokens": 10, "output_tokens": 4, "cost": 0.25}},
+    ]);
+    world.json::<session::Append>("ben", json!({"id": talker, "entries": entries})).expect("appended");
+    world.pass(10);
+    let taken = json!({"provider": "copy", "host": "box", "root": "/r", "seen": {"vcs": "git", "root_path": "/r"},
+        "run": failing, "label": "before"});
+    world.json::<snapshot::Create>("ben", taken).expect("a snapshot");
+    world.pass(10);
+    let end = json!({"id": failing, "status": "failed", "exit_code": 3, "reason": "no luck"});
+    world.json::<run::Finish>("ben", end).expect("over");
+    for (collection, key, data) in [
+        (
+            "loops",
+            "lp-1",
+            json!({"loop_type": "code", "status": "failed", "progress": "half", "issue_id": id,
+            "created_at": "2026-02-27T14:40:00.000Z"}),
+        ),
+        ("loops", "lp-2", json!({"loop_type": "plan", "status": "running", "issue_id": "pn-other"})),
+        (
+            "tool_jobs",
+            "job-1",
+            json!({"tool_name": "sh", "command": "make", "status": "timeout", "loop_id": "lp-1",
+            "actor": "ben", "started_at": "2026-02-27T14:41:00.000Z", "ended_at": "2026-02-27T14:41:30.000Z"}),
+        ),
+        ("tool_jobs", "job-2", json!({"status": 5, "issue_id": id, "started_at": "later", "ended_at": []})),
+        (
+            "signals",
+            "sg-1",
+            json!({"signal_type": "stop", "target_loop": "lp-1", "reason": "enough", "actor": "ana",
+            "created_at": "2026-02-27T14:42:00.000Z", "acknowledged_at": "2026-02-27T14:42:05.000Z"}),
+        ),
+        ("signals", "sg-2", json!({"signal_type": "info", "target_selector": "type:code"})),
+        ("signal_receipts", "sg-2:run", json!({"signal_id": "sg-2", "recipient": failing})),
+    ] {
+        world.json::<record::Put>("ben", json!({"collection": collection, "id": key, "data": data})).expect("put");
+    }
+    world.pass(1000);
+    world.json::<work::FinishStep>("ben", json!({})).expect("ticked");
+    world.json::<learning::Remember>("ben", json!({"text": "empty passwords crash", "issue": id})).expect("learned");
+    world.pass(10);
+    world.json::<work::Done>("ben", json!({"reason": "mended"})).expect("done");
+    world.pass(10);
+    let shipped = json!({"name": "log in again", "version": "1.0.1", "issues": [id]});
+    world.json::<release::Ship>("ana", shipped).expect("shipped");
+    id
+}
+
+conformance! {
+    fn a_trace_has_the_whole_life_of_an_issue_in_order(world: World) {
+        let id = lived(&world);
+        let told = traced(&world, json!({"id": id}));
+        assert_eq!(told.issue.id.as_str(), id);
+        assert!(told.entries.is_sorted_by_key(|entry| entry.at), "{told:?}");
+        assert_eq!(lines(&told), [
+            "issue created ana | p0 bug: log in",
+            "issue claimed ana | until 2026-02-27T14:31:10.000Z",
+            // Whoever looks first after its end notes that a lease has run out.
+            "issue lease_expired pensa ! | was held by ana",
+            "comment said zoe | it still\ncrashes",
+            "issue claimed ben | ",
+            "work task.created ben | on branch fix, steps: find; mend",
+            "work task.started ben | ",
+            "run started ben | h@1 mend it",
+            "session opened - | agent {AGENT}, 3 entries, 140 tokens",
+            "snapshot created ben | copy before",
+            "run failed ben ! | exit code 3, no luck",
+            "job started - | ",
+            "signal info - | to type:code",
+            "loop created - ! | code failed half",
+            "job started ben | sh: make",
+            "job timeout - ! | ",
+            "signal stop ana | to lp-1: enough",
+            "signal acknowledged - | stop",
+            "work subtask.completed ben | 1. find",
+            "learning learned ben | pattern: empty passwords crash",
+            "issue closed ben | mended",
+            "work task.completed ben | ",
+            "release shipped ana | 1.0.1 log in again",
+        ].map(|line| line.replace("{AGENT}", told.totals.sessions[0].agent_id.as_str())));
+        assert!(told.left_out == 0 && told.notes.is_empty(), "{told:?}");
+    }
+
+    fn totals_tell_who_held_it_how_long_and_what_it_cost(world: World) {
+        let id = lived(&world);
+        let totals = traced(&world, json!({"id": id})).totals;
+        let held: Vec<(&str, i64, Option<&str>)> = totals.claims.iter()
+            .map(|claim| (claim.actor.as_str(), claim.duration_ms / 1000, claim.ended_by.as_deref())).collect();
+        assert_eq!(held, [("ana", 60, Some("lease_expired")), ("ben", 1050, Some("closed"))]);
+        assert_eq!((totals.claimed_ms, totals.age_ms), (1_110_000, 1_170_000));
+        assert_eq!((totals.steps, totals.steps_done, totals.comments, totals.signals), (2, 1, 1, 2));
+        let counts = |count: &pensa_core::trace::Count| (count.count, count.failed, count.duration_ms);
+        assert_eq!((counts(&totals.runs), counts(&totals.jobs)), ((1, 1, 30_000), (2, 1, 30_000)));
+        assert_eq!((totals.loops.count, totals.loops.failed), (1, 1));
+        assert_eq!((totals.snapshots, totals.commits, totals.learnings, totals.releases), (1, 0, 1, 1));
+        let tokens = json!({"input": 110, "output": 24, "cache_read": 5, "cache_write": 1, "total": 140});
+        assert_eq!((json!(totals.tokens), totals.cost_usd), (tokens.clone(), Some(0.25)));
+        assert_eq!((json!(totals.sessions[0].tokens), totals.sessions[0].entries), (tokens, 3));
+    }
+
+    fn the_last_entries_are_told_and_the_rest_is_counted(world: World) {
+        let id = lived(&world);
+        let (all, some) = (traced(&world, json!({"id": id})), traced(&world, json!({"id": id, "n": 3})));
+        assert_eq!((some.entries.len(), some.left_out), (3, 20));
+        assert_eq!((&some.entries[..], &some.totals), (&all.entries[20..], &all.totals));
+        assert_eq!(traced(&world, json!({"id": id, "limit": 0})).left_out, 23);
+        assert_eq!(traced(&world, json!({"id": id, "limit": u32::MAX})).entries.len(), 23);
+    }
+
+    fn a_trace_changes_nothing_and_is_of_one_issue_only(world: World) {
+        let other = world.task("another");
+        let id = lived(&world);
+        world.json::<comment::Add>("zoe", json!({"id": other.id, "text": "of the other"})).expect("said");
+        let log = || world.engine.run(Access::Read, &Caller::local("a"), |_, tx| log_after(tx, 0, 1000)).expect("the log").len();
+        let before = log();
+        let told = traced(&world, json!({"id": other.id}));
+        assert_eq!(lines(&told), ["issue created alice | p2 task: another", "comment said zoe | of the other"]);
+        assert!(!lines(&traced(&world, json!({"id": id}))).iter().any(|line| line.contains("of the other")));
+        assert_eq!(log(), before);
+        assert_eq!(world.refused::<trace::Trace>("a", json!({"id": "pn-none"})), Code::NotFound);
+        assert_eq!(world.refused::<trace::Trace>("a", json!({"id": "a b"})), Code::InvalidInput);
+    }
+
+    fn what_came_from_files_without_events_has_a_beginning_and_an_end(world: World) {
+        let issue = world.task("carried by git");
+        world.json::<issue::Close>("ana", json!({"id": issue.id, "reason": "done"})).expect("closed");
+        world.ok(&pensa_core::ops::store::Export::default());
+        let fresh = world.fresh_from_files();
+        let told = fresh.call("a", &trace::Trace { id: (&issue.id).into(), limit: None }).expect("a trace");
+        let events: Vec<(Kind, &str)> = told.entries.iter().map(|entry| (entry.kind, entry.event.as_str())).collect();
+        assert_eq!(events, [(Kind::Issue, "created"), (Kind::Issue, "closed")]);
+    }
+}

@@ -1,0 +1,112 @@
+//! `pn trace`: the life of an issue as a person, a report and a program read it.
+
+use pensa_testkit::{Run, Sandbox};
+
+use crate::steps::{create, elements, keys, task, text};
+
+crate::in_both_modes! {
+    the_life_of_an_issue_is_told_to_people_reports_and_programs,
+    commits_that_mention_an_issue_are_a_part_of_its_life,
+    text_of_records_neither_harms_a_terminal_nor_forges_a_report,
+}
+
+/// In the repository of the project, also through a daemon.
+fn here(pn: &Sandbox, args: &[&str]) -> Run {
+    pn.pn(args).dir(pn.project())
+}
+
+fn events(trace: &serde_json::Value) -> Vec<String> {
+    elements(&trace["entries"])
+        .iter()
+        .map(|entry| format!("{} {}", text(&entry["kind"]), text(&entry["event"])))
+        .collect()
+}
+
+fn the_life_of_an_issue_is_told_to_people_reports_and_programs(pn: &Sandbox) {
+    pn.git_init();
+    let id = create(pn, &["login crash", "-t", "bug", "-p", "p0"]);
+    pn.pn(["work", "start", &id, "--step", "find it", "--branch", "fix"]).actor("ben").ok();
+    here(pn, &["run", "exec", "--issue", &id, "--", "sh", "-c", "exit 3"]).actor("ben").answer();
+    pn.pn(["comment", "add", &id, "it is the empty password"]).actor("zoe").ok();
+    pn.pn(["work", "step", "done", "--issue", &id]).actor("ben").ok();
+    pn.pn(["close", &id, "--reason", "mended"]).actor("ben").ok();
+    let told = pn.pn(["trace", &id]).ok_json();
+    assert_eq!(keys(&told), ["issue", "entries", "left_out", "totals", "notes"]);
+    let entries = events(&told);
+    for event in [
+        "issue created",
+        "issue claimed",
+        "work task.created",
+        "run started",
+        "run failed",
+        "comment said",
+        "work subtask.completed",
+        "issue closed",
+    ] {
+        assert!(entries.iter().any(|entry| entry == event), "{event} in {entries:?}");
+    }
+    assert_eq!((&told["totals"]["runs"]["failed"], &told["totals"]["steps_done"]), (&1.into(), &1.into()));
+    assert_eq!(told["totals"]["claims"][0]["actor"], "ben");
+    let seen = pn.pn(["trace", &id]).ok();
+    for part in [
+        "login crash",
+        "p0 bug closed",
+        "closed after",
+        "reason  mended",
+        "@ben",
+        "exit code 3",
+        "1, 1 failed",
+        "1 of 1 done",
+        "claimed   ",
+    ] {
+        assert!(seen.contains(part), "{part:?} in {seen}");
+    }
+    let page = pn.pn(["trace", &id, "--format", "md"]).ok();
+    assert!(page.starts_with(&format!("# {id}: login crash\n\n- Status: closed (p0 bug)\n")), "{page}");
+    assert!(
+        page.contains("\n## Timeline\n\n### 20") && page.contains("(**failed**)") && page.contains("\n## Totals\n"),
+        "{page}"
+    );
+    assert_eq!(pn.pn(["trace", &id, "--format", "json"]).ok_json()["issue"]["id"], id);
+    let last = pn.pn(["trace", &id[..7], "-n", "1"]).ok_json();
+    let left = i64::try_from(entries.len()).expect("few") - 1;
+    assert_eq!((elements(&last["entries"]).len(), &last["left_out"]), (1, &left.into()));
+    assert!(pn.pn(["trace", &id, "-n", "1"]).ok().contains("earlier entries are left out"));
+    assert!(pn.pn(["trace", &id, "-q"]).ok().lines().any(|line| line.starts_with("run-")));
+    pn.pn(["trace", "pn-0badf00d"]).fails("not_found");
+}
+
+fn commits_that_mention_an_issue_are_a_part_of_its_life(pn: &Sandbox) {
+    let (id, other) = (task(pn, "one"), task(pn, "two"));
+    assert_eq!(here(pn, &["trace", &id]).ok_json()["totals"]["commits"], 0, "there is no repository");
+    pn.git_init();
+    assert_eq!(here(pn, &["trace", &id]).ok_json()["totals"]["commits"], 0, "there is no commit");
+    let commit = |message: &str| pn.git(["commit", "-q", "--allow-empty", "-m", message]);
+    commit(&format!("start {id}: one"));
+    pn.git(["checkout", "-q", "-b", "side"]);
+    commit(&format!("elsewhere\n\nmore of ({id})."));
+    pn.git(["checkout", "-q", "--detach"]);
+    commit(&format!("on no branch, {id}"));
+    commit(&format!("of {other} and {id}0"));
+    let told = here(pn, &["trace", &id]).ok_json();
+    let commits: Vec<_> = elements(&told["entries"]).into_iter().filter(|entry| entry["kind"] == "commit").collect();
+    let said: Vec<String> = commits.iter().map(|entry| text(&entry["text"])).collect();
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(said.contains(&format!("start {id}: one")) && said.contains(&"elsewhere".to_owned()), "{said:?}");
+    assert_eq!((&told["totals"]["commits"], text(&commits[0]["id"]).len()), (&3.into(), 40));
+    assert_eq!(here(pn, &["trace", &id, "--no-commits"]).ok_json()["totals"]["commits"], 0);
+    assert_eq!(here(pn, &["trace", &id, "-n", "2"]).ok_json()["totals"]["commits"], 3);
+}
+
+fn text_of_records_neither_harms_a_terminal_nor_forges_a_report(pn: &Sandbox) {
+    let id = create(pn, &["a\u{202e}b **bold** <b>", "-t", "task"]);
+    let forged = r##"{"issue_id":"ID","loop_type":"\u001b[2J\n# Totals","status":"<script>","progress":"[x](y)"}"##;
+    pn.pn(["record", "put", "loops", "--id", "lp-1", &forged.replace("ID", &id)]).ok();
+    for args in [&["trace", &id][..], &["trace", &id, "--format", "md"], &["trace", &id, "-q"]] {
+        let seen = pn.pn(args).ok();
+        assert!(!seen.contains(['\u{1b}', '\u{202e}']), "{seen:?}");
+    }
+    let page = pn.pn(["trace", &id, "--format", "md"]).ok();
+    assert!(!page.contains("<script>") && !page.contains("**bold**") && !page.contains("[x](y)"), "{page}");
+    assert_eq!(page.lines().filter(|line| line.starts_with('#')).count(), 4, "{page}");
+}
