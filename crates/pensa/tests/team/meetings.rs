@@ -21,7 +21,7 @@ use crate::setting::{Server, Team, Token, elements, text};
 const STORES: usize = 3;
 /// Histories of each test in CI.
 const IN_CI: u64 = 2;
-const STEPS: std::ops::Range<usize> = 25..45;
+const STEPS: std::ops::Range<usize> = 20..36;
 
 struct Dice(u64);
 
@@ -73,7 +73,7 @@ impl<'t> History<'t> {
 
     fn step(&mut self) {
         let at = self.dice.below(STORES);
-        match self.dice.below(24) {
+        match self.dice.below(26) {
             0..4 => self.create(at),
             4..9 => self.set(at),
             9 | 10 => self.comment(at),
@@ -81,9 +81,9 @@ impl<'t> History<'t> {
             13 => self.delete(at),
             14 => self.remember(at),
             15 => self.forget(at),
-            16..20 => drop(self.sync(at)),
-            20 | 21 => self.cut_sync(at),
-            22 => self.killed_sync(at),
+            16..19 => drop(self.sync(at)),
+            19..23 => self.cut_sync(at),
+            23 | 24 => self.killed_sync(at),
             _ => self.restart(),
         }
     }
@@ -199,18 +199,25 @@ impl<'t> History<'t> {
         serde_json::from_str(&answer.stdout).expect("JSON")
     }
 
-    /// A sync whose connection ends somewhere.
+    /// A sync with something to send, whose connection ends somewhere.
     fn cut_sync(&mut self, at: usize) {
-        let bytes = [200, 1500, 6000, 20_000][self.dice.below(4)];
+        self.create(at);
+        self.set(at);
+        let bytes = [1500, 3000, 6000][self.dice.below(3)];
         let bytes = i64::try_from(self.dice.below(bytes)).expect("small");
-        self.proxy.cut_after(bytes);
+        let is_once = self.dice.below(3) == 0;
+        self.proxy.cut_after(bytes, is_once);
         let answer = self.try_sync(at);
         self.proxy.let_pass();
-        self.note(at, format!("sync cut after {bytes} bytes: {:?} {}", answer.code, answer.stderr.trim()));
+        self.note(
+            at,
+            format!("sync cut after {bytes} bytes, once: {is_once}: {:?} {}", answer.code, answer.stderr.trim()),
+        );
     }
 
     /// A sync that is killed, or whose server is.
     fn killed_sync(&mut self, at: usize) {
+        self.create(at);
         let wait = Duration::from_millis(u64::try_from(self.dice.below(60)).expect("small"));
         let mut child = self.stores[at].pn(["sync"]).spawn();
         thread::sleep(wait);
