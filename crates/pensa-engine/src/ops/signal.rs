@@ -3,7 +3,7 @@
 use pensa_core::id::LoopId;
 use pensa_core::loops::{Loop, LoopStatus};
 use pensa_core::ops::signal::{Ack, Acked, List, Prune, Pruned, Send, Sent, Show, Shown, Take};
-use pensa_core::record::Filter;
+use pensa_core::record::{Filter, Order};
 use pensa_core::session::object;
 use pensa_core::signal::{self as rules, PAYLOAD_BYTES, RecipientKind, Signal, Target};
 use pensa_core::{Code, Error, Result, Span, text};
@@ -42,7 +42,7 @@ fn one(tx: &Tx<'_>, wanted: &str) -> Result<Recipient> {
 fn selected(tx: &Tx<'_>, kept: &Collection, target: &Target) -> Result<Vec<Loop>> {
     let with = |field: &str, value: &str| {
         let filters = vec![Filter::eq(field, value), Filter::is_null("archived_at")];
-        loops::select(tx, kept, &Query { filters, ..Query::default() })
+        loops::select(tx, kept, &Query { filters, order: Order::by("created_at"), ..Query::default() })
     };
     let goes_on = |some: Vec<Loop>| some.into_iter().filter(|one| !one.status.is_over()).collect();
     match target {

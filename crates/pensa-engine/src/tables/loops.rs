@@ -2,6 +2,8 @@
 //!
 //! How a loop may move is for `pensa_core::loops` to say.
 
+use std::collections::HashMap;
+
 use pensa_core::event::EventType;
 use pensa_core::id::{LoopId, LoopRef};
 use pensa_core::loops::{COLLECTION, Loop, LoopStatus, LoopType};
@@ -83,13 +85,14 @@ pub(crate) fn next_runnable(tx: &Tx<'_>, loops: &Collection, of: Option<LoopType
     Ok(select(tx, loops, &query)?.pop())
 }
 
-/// The loops just below any of these, those of one parent together.
+/// The loops just below any of these, oldest first.
 fn below(tx: &Tx<'_>, loops: &Collection, parents: &[LoopId]) -> Result<Vec<Loop>> {
     let mut all = Vec::new();
     for some in parents.chunks(ASKED_AT_ONCE) {
         let filters = vec![Filter::one_of("parent_id", some.iter().map(LoopId::as_str))];
         all.extend(select(tx, loops, &Query { filters, order: Order::by("parent_id"), ..Query::default() })?);
     }
+    all.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     Ok(all)
 }
 
@@ -166,4 +169,32 @@ pub(crate) fn release_children(cx: &Context<'_>, tx: &Tx<'_>, loops: &Collection
         }
     }
     Ok(())
+}
+
+/// Loops that can be claimed and should not be, or the other way round, each with its right place.
+pub(crate) fn misplaced(tx: &Tx<'_>, loops: &Collection) -> Result<Vec<(Loop, Option<i64>)>> {
+    let with = |filter: Filter| select(tx, loops, &Query { filters: vec![filter], ..Query::default() });
+    let mut wrong = Vec::new();
+    let mut known: HashMap<LoopId, bool> = HashMap::new();
+    for one in with(Filter::eq("status", LoopStatus::Pending.as_str()))? {
+        let may_run = match &one.parent_id {
+            None => true,
+            Some(parent) => match known.get(parent) {
+                Some(is_complete) => *is_complete,
+                None => {
+                    let found = loops.get(tx, parent.as_str())?.map(read).transpose()?;
+                    let is_complete = found.is_some_and(|parent| parent.status == LoopStatus::Complete);
+                    known.insert(parent.clone(), is_complete);
+                    is_complete
+                }
+            },
+        };
+        if one.runnable.is_some() != may_run {
+            let right = if may_run { Some(events::last(tx)? + 1) } else { None };
+            wrong.push((one, right));
+        }
+    }
+    let begun = with(Filter::is_not_null("runnable"))?.into_iter().filter(|one| one.status != LoopStatus::Pending);
+    wrong.extend(begun.map(|one| (one, None)));
+    Ok(wrong)
 }

@@ -399,6 +399,26 @@ fn loops_signals_and_locks_outlive_their_database() {
 }
 
 #[test]
+fn doctor_finds_and_mends_what_can_be_claimed_wrongly() {
+    let world = World::sqlite();
+    let root = create(&world, json!({}));
+    let child = create(&world, json!({"parent": root.id}));
+    let raw = rusqlite::Connection::open(world.store().database()).expect("opens");
+    let set = "UPDATE records SET data = json_set(data, '$.runnable', 1) WHERE id = ?1";
+    raw.execute(set, [child.id.as_str()]).expect("changed");
+    raw.execute("UPDATE records SET data = json_remove(data, '$.runnable') WHERE id = ?1", [root.id.as_str()])
+        .expect("changed");
+    world.json::<record::Index>("a", json!({"collection": "loops", "rebuild": true})).expect("indexed anew");
+    let wrong = |fix: bool| {
+        let report = world.ok(&Doctor { fix, deep: false });
+        report.findings.into_iter().filter(|finding| finding.check == "runnable").count()
+    };
+    assert_eq!((wrong(false), wrong(true), wrong(false)), (2, 2, 0));
+    assert_eq!(claim(&world, "ana").map(|one| one.id), Some(root.id));
+    assert_eq!(claim(&world, "ana"), None);
+}
+
+#[test]
 fn iterations_have_directories_and_current_is_the_last() {
     let world = World::sqlite();
     let made = create(&world, json!({}));

@@ -42,7 +42,10 @@ impl Transcript {
     fn normal(mut self, pn: &Sandbox) -> Vec<String> {
         let home = pn.path("").to_string_lossy().trim_end_matches('/').to_owned();
         let lines = std::mem::take(&mut self.lines);
-        lines.iter().map(|line| self.normal_line(&line.replace(&home, "HOME"))).collect()
+        lines
+            .iter()
+            .map(|line| self.normal_line(&line.replace(&home, "HOME").replace("descendants:", "descendants ")))
+            .collect()
     }
 
     fn normal_line(&mut self, line: &str) -> String {

@@ -7,6 +7,7 @@ mod journal;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::issue::{self, Issue, Move};
+use pensa_core::loops::Loop;
 use pensa_core::ops::store::{Doctor, Finding, Report, Severity};
 use pensa_core::{Access, Code, Error, Result, Span, graph};
 use serde_json::{Map, Value};
@@ -18,7 +19,7 @@ use crate::execute::Execute;
 use crate::git;
 use crate::recover;
 use crate::sync::{self, Place};
-use crate::tables::{deps, events, issues};
+use crate::tables::{deps, events, issues, loops};
 
 /// A claim without a sign of life for this long is called stale.
 const STALE: Span = Span::from_millis(24 * 3_600_000);
@@ -36,6 +37,7 @@ impl Execute for Doctor {
         orphans(cx, tx, self.fix, &mut report)?;
         blockers(cx, tx, self.fix, &mut report)?;
         cycles(tx, &mut report)?;
+        runnable(cx, tx, self.fix, &mut report)?;
         clock::clock(cx, tx, &mut report)?;
         drift(cx, tx, &mut report)?;
         git::check_up(cx.store, self.fix, &mut report);
@@ -151,6 +153,23 @@ fn blockers(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Re
         let mended = deps::recount(tx)?;
         if mended > 0 {
             log_fix(cx, tx, None, &format!("recounted the blockers of {mended} issues"), report)?;
+        }
+    }
+    Ok(())
+}
+
+/// Loops that could be claimed and should not be, or the other way round.
+fn runnable(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {
+    let kept = loops::open(tx)?;
+    for (wrong, place) in loops::misplaced(tx, &kept)? {
+        let what =
+            if place.is_some() { "cannot be claimed though it should" } else { "can be claimed though it should not" };
+        found(report, "runnable", Severity::Error, format!("{} {what}", wrong.id), None, true);
+        if fix {
+            let what = format!("put {} where it belongs", wrong.id);
+            let mended = Loop { runnable: place, ..wrong.clone() };
+            loops::save(cx, tx, &kept, Some(&wrong), mended, EventType::LoopUpdated)?;
+            log_fix(cx, tx, None, &what, report)?;
         }
     }
     Ok(())
