@@ -74,11 +74,10 @@ impl Config {
             super::Kind::Number(_) => limits.slots.to_string(),
             _ => limits.timeout.to_string(),
         });
-        let said = self.named(key, name, usual.as_deref())?;
-        let Some(strongest) = said.filter(|said| said.layer == Layer::Project) else {
-            return self.named(key, name, usual.as_deref());
-        };
-        let mut narrowest = strongest;
+        let Some(mut narrowest) = self.named(key, name, usual.as_deref())? else { return Ok(None) };
+        if narrowest.layer != Layer::Project {
+            return Ok(Some(narrowest));
+        }
         for other in self.in_files(key, name)?.into_iter().filter(|other| other.layer > Layer::Project) {
             if !other.value.is_empty() && weight(&other)? < weight(&narrowest)? {
                 narrowest = other;
