@@ -57,9 +57,6 @@ const OWNED: [Owned; 3] = [
 /// A line that cannot be taken in, and why.
 type Odd = (u64, String);
 
-/// The number of a line that cannot be taken in, and why.
-type Odd = (u64, String);
-
 impl Owned {
     /// What is to be taken in, and the lines that can not be.
     fn sort(
