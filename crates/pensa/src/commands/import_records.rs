@@ -49,6 +49,9 @@ const OWNED: [Owned; 2] = [
     },
 ];
 
+/// The number of a line that is not taken in, and why.
+type Odd = (u64, String);
+
 impl Owned {
     /// What is to be taken in, and the lines that can not be.
     fn sort(
@@ -56,7 +59,7 @@ impl Owned {
         lines: Vec<(u64, Line)>,
         known: &HashMap<String, Timestamp>,
         report: &mut Report,
-    ) -> Result<(Vec<Object>, Vec<(u64, String)>)> {
+    ) -> Result<(Vec<Object>, Vec<Odd>)> {
         let (mut new, mut odd) = (Vec::new(), Vec::new());
         for (number, Line { id, data, .. }) in lines {
             let Some(data) = data else { continue };
