@@ -64,10 +64,6 @@ impl Things {
         http.post("/skills", &json!({"name": word, "skills": [word]})).ok();
         let known = json!({"text": format!("{word} {issue}"), "tags": [word], "files": [word], "issue": issue});
         let learning = http.post("/learnings", &known).ok();
-        let plan = json!({"type": "plan", "prompt_path": word, "validation_command": word, "context": {"is": word}});
-        let a_loop = http.post("/loops", &plan).ok();
-        let stop = json!({"type": "stop", "to": a_loop["id"], "reason": word, "payload": word});
-        let signal = http.post("/signals", &stop).ok();
         Self {
             issue,
             other,
@@ -78,11 +74,20 @@ impl Things {
             repo: text(&run["repo_id"]),
             snapshot: text(&snapshot["id"]),
             learning: text(&learning["id"]),
-            a_loop: text(&a_loop["id"]),
-            signal: text(&signal["id"]),
+            a_loop: "lp-00000000".into(),
+            signal: "sg-00000000".into(),
             token: "tok-00000000".into(),
             project: OURS.into(),
         }
+    }
+
+    /// The same with a loop and a signal to it, which few operations are about.
+    fn with_loop(self, http: &mut Http, word: &str) -> Self {
+        let plan = json!({"type": "plan", "prompt_path": word, "validation_command": word, "context": {"is": word}});
+        let a_loop = http.post("/loops", &plan).ok();
+        let stop = json!({"type": "stop", "to": a_loop["id"], "reason": word, "payload": word});
+        let signal = http.post("/signals", &stop).ok();
+        Self { a_loop: text(&a_loop["id"]), signal: text(&signal["id"]), ..self }
     }
 
     /// The ids of nothing.
@@ -107,6 +112,7 @@ impl Two {
         let theirs = team.token(THEIRS, "admin");
         let server = team.serve();
         let made = Things::made(&mut server.client(&theirs), SECRET);
+        let made = made.with_loop(&mut server.client(&theirs), SECRET);
         let comment = json!({"text": format!("said of the {SECRET}")});
         server.client(&theirs).post(&format!("/issues/{}/comments", made.issue), &comment).ok();
         let their_things = Things { token: theirs.id.clone(), project: THEIRS.into(), ..made };
@@ -283,6 +289,9 @@ fn plain(value: &Value) -> String {
 /// What there is in the state in which the operation can be done.
 fn prepared(admin: &mut Http, entry: &Entry) -> Things {
     let mut things = Things::made(admin, "made");
+    if ["loop.", "signal."].iter().any(|noun| entry.name.starts_with(noun)) {
+        things = things.with_loop(admin, "made");
+    }
     if entry.name == "repo.remove" {
         let elsewhere = json!({"vcs": "git", "remote_url": format!("https://example.test/{}", things.issue)});
         things.repo = text(&admin.post("/repos", &elsewhere).ok()["id"]);
