@@ -48,13 +48,6 @@ impl Things {
         let tree = json!({"provider": "copy", "host": word, "root": format!("/{word}"), "repo": run["repo_id"],
             "run": run["id"], "label": word});
         let snapshot = http.post("/snapshots", &tree).ok();
-        // A lane of its own, so that nobody waits for another.
-        let job = http
-            .post(
-                "/jobs",
-                &json!({"lane": issue, "tool": word, "slots": 1, "timeout": "60s", "host": word, "run": run["id"]}),
-            )
-            .ok();
         http.post("/kv", &json!({"scope": "user", "key": "known", "value": word})).ok();
         http.post("/records/known", &json!({"id": issue, "data": {"is": word}})).ok();
         http.post("/work/start", &json!({"what": other, "steps": [word, "next"]})).ok();
@@ -68,13 +61,20 @@ impl Things {
             agent: id,
             session,
             run: text(&run["id"]),
-            job: text(&job["id"]),
+            job: "job-00000000".into(),
             repo: text(&run["repo_id"]),
             snapshot: text(&snapshot["id"]),
             learning: text(&learning["id"]),
             token: "tok-00000000".into(),
             project: OURS.into(),
         }
+    }
+
+    /// The same with a job, in a lane of its own, so that nobody waits for another.
+    fn with_job(self, http: &mut Http, word: &str) -> Self {
+        let job =
+            json!({"lane": self.issue, "tool": word, "slots": 1, "timeout": "60s", "host": word, "run": self.run});
+        Self { job: text(&http.post("/jobs", &job).ok()["id"]), ..self }
     }
 
     /// The ids of nothing.
@@ -97,7 +97,8 @@ impl Two {
         let ours = ROLES.iter().map(|role| team.token(OURS, role)).collect();
         let theirs = team.token(THEIRS, "admin");
         let server = team.serve();
-        let made = Things::made(&mut server.client(&theirs), SECRET);
+        let mut http = server.client(&theirs);
+        let made = Things::made(&mut http, SECRET).with_job(&mut http, SECRET);
         let comment = json!({"text": format!("said of the {SECRET}")});
         server.client(&theirs).post(&format!("/issues/{}/comments", made.issue), &comment).ok();
         let their_things = Things { token: theirs.id.clone(), project: THEIRS.into(), ..made };
@@ -246,6 +247,9 @@ fn plain(value: &Value) -> String {
 /// What there is in the state in which the operation can be done.
 fn prepared(admin: &mut Http, entry: &Entry) -> Things {
     let mut things = Things::made(admin, "made");
+    if entry.name.starts_with("job.") {
+        things = things.with_job(admin, "made");
+    }
     if entry.name == "repo.remove" {
         let elsewhere = json!({"vcs": "git", "remote_url": format!("https://example.test/{}", things.issue)});
         things.repo = text(&admin.post("/repos", &elsewhere).ok()["id"]);
@@ -286,19 +290,27 @@ fn looks(reply: &Reply, name: &str) -> (u16, Vec<(String, String)>, String) {
 fn roles_decide(two: &Two) {
     let mut admin = two.server.client(&two.ours[3]);
     for entry in catalog() {
+        let mut spare = None;
         for (role, token) in ROLES.iter().zip(&two.ours) {
             let told = format!("{role}: {entry:?}");
-            let mut things = prepared(&mut admin, entry);
-            things.token = two.team.token(OURS, "viewer").id;
-            if entry.name == "project.archive" {
-                things.project = format!("old-{}", things.issue);
-                two.team.project(&things.project);
-            }
+            let things = spare.take().unwrap_or_else(|| {
+                let mut things = prepared(&mut admin, entry);
+                things.token = two.team.token(OURS, "viewer").id;
+                if entry.name == "project.archive" {
+                    things.project = format!("old-{}", things.issue);
+                    two.team.project(&things.project);
+                }
+                things
+            });
             if entry.name == "undo" && may(role) >= entry.access {
                 create(&mut two.server.client(token), "a mistake of one's own");
             }
             let asked = Asked::of(entry, &things);
             let reply = asked.send(&mut two.server.client(token), entry);
+            // Whoever was refused or only looked has changed nothing.
+            if may(role) < entry.access || entry.access == Access::Read {
+                spare = Some(things);
+            }
             if may(role) < entry.access {
                 reply.refused(403, "forbidden");
                 continue;
