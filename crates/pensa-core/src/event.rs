@@ -69,6 +69,28 @@ pub enum EventType {
     SubtaskCompleted,
     #[serde(rename = "feature.shipped")]
     FeatureShipped,
+    #[serde(rename = "loop.created")]
+    LoopCreated,
+    #[serde(rename = "loop.status_change")]
+    LoopStatusChange,
+    #[serde(rename = "loop.iterated")]
+    LoopIterated,
+    #[serde(rename = "loop.updated")]
+    LoopUpdated,
+    #[serde(rename = "loop.archived")]
+    LoopArchived,
+    #[serde(rename = "signal.sent")]
+    SignalSent,
+    #[serde(rename = "signal.acknowledged")]
+    SignalAcknowledged,
+    #[serde(rename = "signal.pruned")]
+    SignalPruned,
+    #[serde(rename = "lock.acquired")]
+    LockAcquired,
+    #[serde(rename = "lock.renewed")]
+    LockRenewed,
+    #[serde(rename = "lock.released")]
+    LockReleased,
     #[serde(rename = "record.put")]
     RecordPut,
     #[serde(rename = "record.deleted")]
@@ -78,7 +100,7 @@ pub enum EventType {
 }
 
 impl EventType {
-    pub const ALL: [EventType; 38] = [
+    pub const ALL: [EventType; 49] = [
         EventType::Created,
         EventType::Updated,
         EventType::Claimed,
@@ -114,6 +136,17 @@ impl EventType {
         EventType::TaskCompleted,
         EventType::SubtaskCompleted,
         EventType::FeatureShipped,
+        EventType::LoopCreated,
+        EventType::LoopStatusChange,
+        EventType::LoopIterated,
+        EventType::LoopUpdated,
+        EventType::LoopArchived,
+        EventType::SignalSent,
+        EventType::SignalAcknowledged,
+        EventType::SignalPruned,
+        EventType::LockAcquired,
+        EventType::LockRenewed,
+        EventType::LockReleased,
         EventType::RecordPut,
         EventType::RecordDeleted,
         EventType::RecordIndexed,
@@ -156,6 +189,17 @@ impl EventType {
             EventType::TaskCompleted => "task.completed",
             EventType::SubtaskCompleted => "subtask.completed",
             EventType::FeatureShipped => "feature.shipped",
+            EventType::LoopCreated => "loop.created",
+            EventType::LoopStatusChange => "loop.status_change",
+            EventType::LoopIterated => "loop.iterated",
+            EventType::LoopUpdated => "loop.updated",
+            EventType::LoopArchived => "loop.archived",
+            EventType::SignalSent => "signal.sent",
+            EventType::SignalAcknowledged => "signal.acknowledged",
+            EventType::SignalPruned => "signal.pruned",
+            EventType::LockAcquired => "lock.acquired",
+            EventType::LockRenewed => "lock.renewed",
+            EventType::LockReleased => "lock.released",
             EventType::RecordPut => "record.put",
             EventType::RecordDeleted => "record.deleted",
             EventType::RecordIndexed => "record.indexed",

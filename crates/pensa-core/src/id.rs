@@ -81,6 +81,8 @@ ids! {
     SessionId "se-";
     /// The id of a run, such as `run-a1b2c3d4`.
     RunId "run-";
+    /// The id of a job, such as `job-a1b2c3d4`.
+    JobId "job-";
     /// The id of a repository, such as `repo-a1b2c3d4`.
     RepoId "repo-";
     /// The id of a workspace of a server.
@@ -95,6 +97,10 @@ ids! {
     ReleaseId "rel-";
     /// The id of a learning, such as `ln-a1b2c3d4`.
     LearningId "ln-";
+    /// The id of a loop, such as `lp-a1b2c3d4`.
+    LoopId "lp-";
+    /// The id of a signal, such as `sg-a1b2c3d4`.
+    SignalId "sg-";
     /// The id of a record that came without one, such as `rec-a1b2c3d4`.
     RecordId "rec-";
 }
@@ -190,12 +196,18 @@ refs! {
     SessionRef;
     /// How a caller names a run: its id, or any unique prefix of it.
     RunRef;
+    /// How a caller names a job: its id, or any unique prefix of it.
+    JobRef;
     /// How a caller names a repository: its id, any unique prefix of it, or its root.
     RepoRef;
     /// How a caller names a snapshot: its id, or any unique prefix of it.
     SnapshotRef;
     /// How a caller names a learning: its id, or any unique prefix of it.
     LearningRef;
+    /// How a caller names a loop: its id, or any unique prefix of it.
+    LoopRef;
+    /// How a caller names a signal: its id, or any unique prefix of it.
+    SignalRef;
     /// How a caller names whose entries are meant: a session, or an agent as in [`AgentRef`].
     EntriesRef;
 }
@@ -218,6 +230,12 @@ impl From<&RunId> for RunRef {
     }
 }
 
+impl From<&JobId> for JobRef {
+    fn from(id: &JobId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
 impl From<&RepoId> for RepoRef {
     fn from(id: &RepoId) -> Self {
         Self(id.0.clone())
@@ -232,6 +250,18 @@ impl From<&SnapshotId> for SnapshotRef {
 
 impl From<&LearningId> for LearningRef {
     fn from(id: &LearningId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&LoopId> for LoopRef {
+    fn from(id: &LoopId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+impl From<&SignalId> for SignalRef {
+    fn from(id: &SignalId) -> Self {
         Self(id.0.clone())
     }
 }

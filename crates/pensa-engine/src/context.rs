@@ -11,6 +11,7 @@ use pensa_core::{Access, Code, Error, Result, Timestamp, text};
 use uuid::Uuid;
 
 use crate::home::Home;
+use crate::store::StoreDir;
 
 /// The actor of what happens by itself: leases that run out, a fresh clone that imports.
 pub const SYSTEM: &str = "pensa";
@@ -133,6 +134,11 @@ impl<'a> Context<'a> {
         }
         Err(Error::new(Code::Unsupported, "workspaces are a matter of servers, and this is a store of its own")
             .hint("leave out --workspace, or name a server with --remote-server"))
+    }
+
+    /// The directory of a store of its own, for files that lie beside it. Servers keep none for those who have tokens.
+    pub(crate) fn own_files(&self) -> Option<&StoreDir> {
+        if self.part == Part::Alone { self.store.dir().ok() } else { None }
     }
 
     /// The place of the store as its users may know it. Where a server keeps things is not for all who have a token.

@@ -12,6 +12,7 @@ pub mod git;
 mod group;
 mod home;
 mod journal;
+mod loop_dirs;
 mod meter;
 mod ops;
 mod projects;

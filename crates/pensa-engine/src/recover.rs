@@ -16,7 +16,7 @@ use crate::db::{Db, Tx, params, replaced};
 use crate::journal::{self, Journal, Line};
 use crate::replay::Replay;
 use crate::store::StoreDir;
-use crate::tables::{comments, deps, events, issues};
+use crate::tables::{comments, deps, events, issues, records};
 use crate::{error, sync, taskstore, ticket};
 
 /// How often a store is looked at, and rebuilt, before its opener gives up.
@@ -128,6 +128,9 @@ fn examine(db: &Db) -> Result<()> {
     issues::for_each(&tx, |_| Ok(()))?;
     deps::for_each(&tx, |_| Ok(()))?;
     comments::for_each(&tx, |_| Ok(()))?;
+    for (collection, _, _) in records::sizes(&tx)? {
+        records::for_each_page(&tx, &collection, |_| Ok(()))?;
+    }
     events::for_each(&tx, |_| Ok(()))
 }
 

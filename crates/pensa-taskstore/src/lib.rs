@@ -19,7 +19,7 @@
 //!
 //! impl Record for Loop {
 //!     fn collection_name() -> &'static str {
-//!         "loops"
+//!         "items"
 //!     }
 //!     fn id(&self) -> &str {
 //!         &self.id

@@ -11,14 +11,14 @@ use crate::{Record, Result, TaskStore, to_put};
 /// # #[derive(serde::Serialize, serde::Deserialize)]
 /// # struct Loop { id: String }
 /// # impl Record for Loop {
-/// #     fn collection_name() -> &'static str { "loops" }
+/// #     fn collection_name() -> &'static str { "items" }
 /// #     fn id(&self) -> &str { &self.id }
 /// #     fn updated_at(&self) -> i64 { 0 }
 /// # }
 /// # #[derive(serde::Serialize, serde::Deserialize)]
 /// # struct Signal { id: String }
 /// # impl Record for Signal {
-/// #     fn collection_name() -> &'static str { "signals" }
+/// #     fn collection_name() -> &'static str { "slips" }
 /// #     fn id(&self) -> &str { &self.id }
 /// #     fn updated_at(&self) -> i64 { 0 }
 /// # }

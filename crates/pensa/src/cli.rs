@@ -2,7 +2,9 @@
 
 mod config;
 mod events;
+mod jobs;
 mod learnings;
+mod loops;
 mod records;
 mod runs;
 mod snapshots;
@@ -28,7 +30,9 @@ use pensa_engine::git::Hook;
 
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
 pub(crate) use events::{Events, UntilIssue, UntilReady, Watch, WatchIssue, WatchReady};
+pub(crate) use jobs::{Job, JobCancel, JobExec, JobFinish, JobShow, JobStart};
 pub(crate) use learnings::Learning;
+pub(crate) use loops::{Lock, LockAcquire, Loop, LoopApprove, LoopCreate, LoopIterate, Signal, SignalSend, SignalWait};
 pub(crate) use records::{Record, RecordPut};
 pub(crate) use runs::{
     Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunTerminal, RunWindow,
@@ -114,6 +118,9 @@ pub(crate) enum Command {
     /// Run agents, and keep a record of every run
     #[command(subcommand)]
     Run(Run),
+    /// Run commands of tools in lanes with a limited number of slots, and keep a record of each
+    #[command(subcommand)]
+    Job(Job),
     /// Keep snapshots of a work tree, and go back to them
     #[command(subcommand)]
     Snapshot(Snapshot),
@@ -149,6 +156,15 @@ pub(crate) enum Command {
     /// Look after what was found out
     #[command(subcommand)]
     Learning(Learning),
+    /// Work in iterations: plans, and the specs, phases and code that follow from them
+    #[command(subcommand)]
+    Loop(Loop),
+    /// Tell loops, agents and runs to stop, pause, rebase and so on, and know that they heard it
+    #[command(subcommand)]
+    Signal(Signal),
+    /// Have one at a time do something, such as merge
+    #[command(subcommand)]
+    Lock(Lock),
     Context(ContextArgs),
     Batch(Batch),
     Daemon(Daemon),
@@ -178,6 +194,8 @@ pub(crate) enum Command {
     Hooks(Hooks),
     Doctor(store::Doctor),
     Gc(gc::Gc),
+    /// Give up jobs and runs of this machine whose processes are gone, and give back loops whose runners are
+    Recover,
     Backup(BackupArgs),
     Restore(backup::Restore),
     Where(store::Where),

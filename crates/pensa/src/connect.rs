@@ -177,7 +177,10 @@ pub(crate) fn config(options: &Options) -> Result<Arc<Config>> {
     let flags = [("actor", "--actor", &options.actor), ("remote-server", "--remote-server", &options.remote_server)];
     let given = |(key, flag, given): (_, _, &Option<String>)| given.clone().map(|given| (key, flag, given));
     let told = Told { flags: flags.into_iter().filter_map(given).collect(), ..Told::default() };
-    let config = Config::read(told.by_variables(|name| std::env::var_os(name)), &files(options)?)?;
+    let mut told = told.by_variables(|name| std::env::var_os(name));
+    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    told.variables.extend(variables.filter(|(name, _)| name.starts_with(config::LANE_VARIABLES)));
+    let config = Config::read(told, &files(options)?)?;
     let output = Output::new(options.json, options.quiet);
     config.unknown().iter().for_each(|unknown| output.warning(&unknown.to_string()));
     Ok(options.config.get_or_init(|| Arc::new(config)).clone())

@@ -18,6 +18,7 @@ pub(super) struct Lab {
     bare_transfer: PathBuf,
     bare_append: PathBuf,
     embedded_session: PathBuf,
+    records: PathBuf,
 }
 
 /// A project with a store of known size.
@@ -49,10 +50,11 @@ impl Lab {
         let bare_transfer = executable(&["--package", "pensa-engine", "--example", "bare_transfer"])?;
         let bare_append = executable(&["--package", "pensa-engine", "--example", "bare_append"])?;
         let embedded_session = executable(&["--package", "pensa-engine", "--example", "embedded_session"])?;
+        let records = executable(&["--package", "pensa-taskstore", "--example", "records"])?;
         let target = pn.ancestors().nth(2).ok_or("pn was built in no directory")?;
         let dir = target.join(format!("bench-{}", std::process::id()));
         fs::create_dir_all(&dir)?;
-        Ok(Self { dir, pn, bare, bare_stream, bare_transfer, bare_append, embedded_session })
+        Ok(Self { dir, pn, bare, bare_stream, bare_transfer, bare_append, embedded_session, records })
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -100,6 +102,12 @@ impl Lab {
 
     pub(super) fn embedded_session(&self, args: &[&std::ffi::OsStr]) -> Command {
         let mut command = self.program(&self.embedded_session);
+        command.args(args);
+        command
+    }
+
+    pub(super) fn records(&self, args: &[&std::ffi::OsStr]) -> Command {
+        let mut command = self.program(&self.records);
         command.args(args);
         command
     }

@@ -15,6 +15,7 @@ mod learnings;
 mod load;
 mod machine;
 mod processes;
+mod records;
 mod report;
 mod runs;
 mod samples;
@@ -66,10 +67,11 @@ enum Group {
     Runs,
     Learnings,
     Stream,
+    Records,
 }
 
 impl Group {
-    const ALL: [(&'static str, Group); 9] = [
+    const ALL: [(&'static str, Group); 10] = [
         ("local", Group::Local),
         ("server", Group::Server),
         ("chain", Group::Chain),
@@ -79,6 +81,7 @@ impl Group {
         ("runs", Group::Runs),
         ("learnings", Group::Learnings),
         ("stream", Group::Stream),
+        ("records", Group::Records),
     ];
 
     fn named(wanted: &str) -> Result<Self> {
@@ -177,6 +180,9 @@ fn measure(lab: &Lab, wanted: &Wanted, plan: &Plan) -> Result<Vec<Row>> {
     }
     if wanted.has(Group::Stream) {
         rows.extend(stream::rows(lab, plan)?);
+    }
+    if wanted.has(Group::Records) {
+        rows.extend(records::rows(lab, plan)?);
     }
     Ok(rows)
 }

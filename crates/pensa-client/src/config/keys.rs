@@ -2,10 +2,12 @@
 //!
 //! Where their values come from is left to [`Config`](super::Config).
 
+use pensa_core::job::Limits;
 use pensa_core::run::{HarnessName, RuntimeName};
 use pensa_core::snapshot::Provider;
 use pensa_core::{Error, Result, Span, text};
 
+use super::lanes;
 use crate::http;
 use crate::remotes::RemoteName;
 
@@ -30,6 +32,8 @@ pub enum Kind {
     Flag,
     /// A text that this function has nothing against
     Text(fn(&str) -> Result<()>),
+    /// A whole number that this function has nothing against
+    Number(fn(i64) -> Result<()>),
 }
 
 pub const REMOTE_SERVER: Key = Key {
@@ -128,7 +132,23 @@ pub const SYNC_REMOTE: Key = Key {
     alias: None,
 };
 
-/// All of them, by name.
+pub(super) const LANE_SLOTS: Key = Key {
+    name: "lanes.NAME.slots",
+    about: "how many jobs of this lane may run at once on a machine",
+    kind: Kind::Number(|slots| Limits { slots, ..Limits::USUAL }.check()),
+    default: None,
+    alias: None,
+};
+
+pub(super) const LANE_TIMEOUT: Key = Key {
+    name: "lanes.NAME.timeout",
+    about: "how long a job of this lane may take",
+    kind: Kind::Text(|text| Limits { timeout: text.parse()?, ..Limits::USUAL }.check()),
+    default: None,
+    alias: None,
+};
+
+/// All of them, by name, but for those of lanes, of which there may be any.
 pub const KEYS: [Key; 12] = [
     ACTOR,
     DISK_MAX_PART,
@@ -146,18 +166,23 @@ pub const KEYS: [Key; 12] = [
 
 impl Key {
     pub fn find(name: &str) -> Option<&'static Key> {
-        KEYS.iter().find(|key| key.name == name)
+        KEYS.iter().find(|key| key.name == name).or_else(|| lanes::key_of(name).map(|(key, _)| key))
     }
 
     /// The one that somebody may have meant.
     pub fn nearest(name: &str) -> &'static Key {
         let distance = |key: &&Key| strsim::damerau_levenshtein(key.name, name);
-        KEYS.iter().min_by_key(distance).unwrap_or(&REMOTE_SERVER)
+        KEYS.iter().chain([&LANE_SLOTS, &LANE_TIMEOUT]).min_by_key(distance).unwrap_or(&REMOTE_SERVER)
     }
 
     /// The variables that can say it, the stronger one first.
     pub fn variables(&self) -> impl Iterator<Item = String> {
-        let own = self.name.to_ascii_uppercase().replace(['.', '-'], "_");
+        self.variables_as(self.name)
+    }
+
+    /// The same for one of several settings of this kind.
+    pub(super) fn variables_as(&self, name: &str) -> impl Iterator<Item = String> + use<> {
+        let own = name.to_ascii_uppercase().replace(['.', '-'], "_");
         [Some(format!("PN_{own}")), self.alias.map(str::to_owned)].into_iter().flatten()
     }
 
@@ -169,6 +194,14 @@ impl Key {
                 "false" => Ok(Value::Flag(false)),
                 _ => Err(Error::invalid(format!("{} is {given:?}, not true or false", self.name))),
             },
+            Kind::Number(check) => {
+                let number = given.parse().map_err(|_| {
+                    let shown: String = given.chars().take(40).collect();
+                    Error::invalid(format!("{} is {shown:?}, not a whole number", self.name))
+                })?;
+                check(number).map_err(|e| e.within(self.name))?;
+                Ok(Value::Number(number))
+            }
             Kind::Text(check) => {
                 if !given.is_empty() {
                     check(given).map_err(|e| e.within(self.name))?;

@@ -4,6 +4,7 @@
 
 mod edit;
 mod keys;
+mod lanes;
 mod trust;
 
 use std::ffi::OsString;
@@ -21,6 +22,7 @@ pub use keys::{
     ACTOR, DISK_MAX_PART, DISK_MIN_FREE, EXPORT_EVENTS, GC_AFTER, GC_AUTO, GC_OLDER_THAN, KEYS, Key, Kind,
     REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, SYNC_REMOTE, Value,
 };
+pub use lanes::LANE_VARIABLES;
 pub use trust::{Trusted, Trusts};
 
 /// Who can say what a setting is, the strongest first.
@@ -213,16 +215,30 @@ impl Config {
 
     /// What a setting is, if it is anything.
     pub fn get(&self, key: &Key) -> Result<Option<Setting>> {
-        let said = match self.flag(key)? {
+        self.named(key, key.name, key.default)
+    }
+
+    /// What the setting of this name is, known or not.
+    pub fn find(&self, name: &str) -> Result<Option<Setting>> {
+        match Key::find(name) {
+            Some(key) if key.name == name => self.get(key),
+            Some(_) => self.lane(name),
+            None => self.get_unknown(name),
+        }
+    }
+
+    /// What a setting of a kind is that goes by this name.
+    fn named(&self, key: &Key, name: &str, default: Option<&str>) -> Result<Option<Setting>> {
+        let said = match self.flag(key, name)? {
             Some(setting) => Some(setting),
-            None => match self.variable(key)? {
+            None => match self.variable(key, name)? {
                 Some(setting) => Some(setting),
-                None => self.in_files(key)?,
+                None => self.in_files(key, name)?.into_iter().next(),
             },
         };
         match said {
             Some(setting) if !setting.value.is_empty() => Ok(Some(setting)),
-            _ => key.default.map(|default| setting(key, key.parse(default)?, Layer::Default, "default")).transpose(),
+            _ => default.map(|default| setting(name, key.parse(default)?, Layer::Default, "default")).transpose(),
         }
     }
 
@@ -257,6 +273,7 @@ impl Config {
         for key in &KEYS {
             all.extend(self.get(key)?.filter(|setting| setting.layer != Layer::Default));
         }
+        all.extend(self.of_lanes()?.into_iter().filter(|setting| setting.layer != Layer::Default));
         let unknown: Vec<Setting> = self.unknown_leaves().filter_map(|leaf| leaf.setting()).collect();
         for setting in unknown {
             if !all.iter().any(|stronger| stronger.key == setting.key) {
@@ -275,35 +292,44 @@ impl Config {
             .collect()
     }
 
-    fn flag(&self, key: &Key) -> Result<Option<Setting>> {
-        let given = self.told.flags.iter().find(|(name, _, _)| *name == key.name);
+    fn flag(&self, key: &Key, name: &str) -> Result<Option<Setting>> {
+        let given = self.told.flags.iter().find(|(flag, _, _)| *flag == name);
         let Some((_, flag, given)) = given else { return Ok(None) };
-        setting(key, key.parse(given)?, Layer::Flag, flag).map(Some)
+        setting(name, key.parse(given)?, Layer::Flag, flag).map(Some)
     }
 
-    fn variable(&self, key: &Key) -> Result<Option<Setting>> {
-        let said = key.variables().find_map(|name| self.told.variables.iter().find(|(told, _)| *told == name));
-        let Some((name, value)) = said else { return Ok(None) };
-        let value = value.to_str().ok_or_else(|| Error::invalid(format!("{name} is not UTF-8")))?.trim();
+    fn variable(&self, key: &Key, name: &str) -> Result<Option<Setting>> {
+        let mut variables = key.variables_as(name);
+        let said = variables.find_map(|name| self.told.variables.iter().find(|(told, _)| *told == name));
+        let Some((variable, value)) = said else { return Ok(None) };
+        let value = value.to_str().ok_or_else(|| Error::invalid(format!("{variable} is not UTF-8")))?.trim();
         if value.is_empty() {
-            return setting(key, Value::Text(String::new()), Layer::Environment, name).map(Some);
+            return setting(name, Value::Text(String::new()), Layer::Environment, variable).map(Some);
         }
-        setting(key, key.parse(value).map_err(|e| e.within(name))?, Layer::Environment, name).map(Some)
+        setting(name, key.parse(value).map_err(|e| e.within(variable))?, Layer::Environment, variable).map(Some)
     }
 
-    fn in_files(&self, key: &Key) -> Result<Option<Setting>> {
-        let path = path_of(key.name)?;
+    /// What files say, the strongest first. Only the first is read of settings that are not compared.
+    fn in_files(&self, key: &Key, name: &str) -> Result<Vec<Setting>> {
+        let path = path_of(name)?;
+        let mut said = Vec::new();
         for (layer, file, doc) in &self.files {
             let Some(item) = find(doc.as_table(), &path) else { continue };
             let origin = origin(file, doc, item);
-            let value = match (key.kind, item.as_bool(), item.as_str()) {
-                (Kind::Flag, Some(flag), _) => Value::Flag(flag),
-                (Kind::Text(_), _, Some(text)) => key.parse(text.trim()).map_err(|e| e.within(&origin))?,
-                (kind, _, _) => return Err(wrong_type(key, kind, item, &origin)),
+            let value = match (key.kind, item.as_bool(), item.as_integer(), item.as_str()) {
+                (Kind::Flag, Some(flag), ..) => Value::Flag(flag),
+                (Kind::Number(_), _, Some(number), _) => {
+                    key.parse(&number.to_string()).map_err(|e| e.within(&origin))?
+                }
+                (Kind::Text(_), _, _, Some(text)) => key.parse(text.trim()).map_err(|e| e.within(&origin))?,
+                (kind, ..) => return Err(wrong_type(name, kind, item, &origin)),
             };
-            return setting(key, value, *layer, &origin).map(Some);
+            said.push(setting(name, value, *layer, &origin)?);
+            if key.name == name {
+                break;
+            }
         }
-        Ok(None)
+        Ok(said)
     }
 
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
@@ -327,8 +353,8 @@ impl Config {
 /// Most unknown keys that are told.
 const MAX_UNKNOWN: usize = 10;
 
-fn setting(key: &Key, value: Value, layer: Layer, origin: &str) -> Result<Setting> {
-    Ok(Setting { key: key.name.to_owned(), value, layer, origin: origin.to_owned() })
+fn setting(key: &str, value: Value, layer: Layer, origin: &str) -> Result<Setting> {
+    Ok(Setting { key: key.to_owned(), value, layer, origin: origin.to_owned() })
 }
 
 fn origin(file: &TomlFile, doc: &Document<String>, item: &Item) -> String {
@@ -336,12 +362,13 @@ fn origin(file: &TomlFile, doc: &Document<String>, item: &Item) -> String {
     format!("{} line {line}", file.path().display())
 }
 
-fn wrong_type(key: &Key, kind: Kind, item: &Item, origin: &str) -> Error {
+fn wrong_type(name: &str, kind: Kind, item: &Item, origin: &str) -> Error {
     let wanted = match kind {
         Kind::Flag => "true or false",
         Kind::Text(_) => "a string",
+        Kind::Number(_) => "a whole number",
     };
-    Error::invalid(format!("{origin}: {} is of the type {}, not {wanted}", key.name, item.type_name()))
+    Error::invalid(format!("{origin}: {name} is of the type {}, not {wanted}", item.type_name()))
 }
 
 /// A value in a file, whether its key is known or not.

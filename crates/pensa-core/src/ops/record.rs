@@ -13,14 +13,14 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Put {
-    /// The collection, such as loops; it is made with its first record
+    /// The collection, such as jobs; it is made with its first record
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
     /// The document
     #[arg(skip)]
     pub data: Object,
     /// Its id [default: the one in the document, or a new one]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "RECORD")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Only if the record has this revision; 0 means that there is none yet
@@ -52,7 +52,7 @@ pub struct Get {
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
     /// Its id
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "RECORD")]
     pub id: String,
 }
 
@@ -146,7 +146,7 @@ pub struct Delete {
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
     /// The record
-    #[arg(value_name = "ID", required_unless_present = "filters", conflicts_with = "filters")]
+    #[arg(value_name = "RECORD", required_unless_present = "filters", conflicts_with = "filters")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// All that pass this test; may be given again

@@ -55,21 +55,23 @@ impl Line {
 
 /// The line of a record, with its line end.
 pub fn of_record(record: &Record) -> Result<Vec<u8>> {
+    of_written(record, &json::to_line(&record.data)?)
+}
+
+/// The same of a record whose document is written already.
+pub fn of_written(record: &Record, written: &str) -> Result<Vec<u8>> {
     let bare = !record.data.contains_key("id");
     let notes = Notes { rev: record.rev, updated_at: Some(record.updated_at), deleted: false, bare };
-    let mut line = Vec::with_capacity(256);
+    let mut line = Vec::with_capacity(written.len() + 128);
     line.push(b'{');
     if bare {
         line.extend_from_slice(b"\"id\":");
         json::write_line(&mut line, &record.id)?;
         line.push(b',');
     }
-    let start = line.len();
-    json::write_line(&mut line, &record.data)?;
-    // The document without its braces.
-    line.remove(start);
-    line.pop();
-    if line.len() > start {
+    let members = written.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+    line.extend_from_slice(members.as_bytes());
+    if !members.is_empty() {
         line.push(b',');
     }
     line.extend_from_slice(format!("\"{RESERVED}\":").as_bytes());

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::session::object::{self, Object};
 use crate::time::Timestamp;
 
@@ -85,6 +85,25 @@ pub fn check_collection(name: &str) -> Result<()> {
         .hint(format!("a word of a-z, 0-9, - and _ that begins with a letter, of at most {COLLECTION_BYTES}")))
 }
 
+/// Collections that nouns keep their things in, and the command that changes them.
+const OWNED: [(&str, &str); 6] = [
+    (crate::loops::COLLECTION, "pn loop"),
+    (crate::signal::COLLECTION, "pn signal"),
+    (crate::signal::RECEIPTS, "pn signal"),
+    (crate::lock::COLLECTION, "pn lock"),
+    (crate::job::COLLECTION, "pn job"),
+    (crate::job::OUTPUTS, "pn job"),
+];
+
+/// Refuses to have a collection changed record by record that has rules of its own.
+pub fn refuse_owned(name: &str) -> Result<()> {
+    match OWNED.iter().find(|(owned, _)| *owned == name) {
+        None => Ok(()),
+        Some((_, command)) => Err(Error::new(Code::Forbidden, format!("collection {name} has rules of its own"))
+            .hint(format!("{command} changes it; pn record query {name} only looks"))),
+    }
+}
+
 /// Refuses what is no id of a record.
 pub fn check_id(id: &str) -> Result<()> {
     if !id.is_empty() && id.len() <= ID_BYTES && !id.chars().any(char::is_control) {
@@ -107,6 +126,18 @@ pub fn check_field(field: &str) -> Result<()> {
 /// Refuses a document that is too large or too deep, and one that says it is another record than `id`.
 pub fn check_data(id: &str, data: &Object) -> Result<()> {
     object::check("the record", data, DATA_BYTES)?;
+    check_members(id, data)
+}
+
+/// The same of a document whose JSON is there already, so that nobody has to write it to see how long it is.
+pub fn check_written(id: &str, data: &Object, written: &str) -> Result<()> {
+    if written.len() > DATA_BYTES {
+        return check_data(id, data);
+    }
+    check_members(id, data)
+}
+
+fn check_members(id: &str, data: &Object) -> Result<()> {
     if data.contains_key(RESERVED) {
         return Err(Error::invalid(format!("no document has a member called {RESERVED}"))
             .hint("give it another name; this one is kept for Pensa's own notes"));
@@ -184,7 +215,7 @@ mod tests {
         assert!(check(json!({"id": "b"})).is_err() && check(json!({"id": 1})).is_err());
         assert!(check(json!({"_pensa": {}})).is_err());
         let large = json!({"text": "x".repeat(DATA_BYTES)});
-        assert_eq!(check(large).expect_err("large").code, crate::Code::TooLarge);
+        assert_eq!(check(large).expect_err("large").code, Code::TooLarge);
         let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
         assert!(check(json!({"deep": deep})).is_err());
     }

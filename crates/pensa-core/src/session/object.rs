@@ -65,7 +65,7 @@ pub fn check(what: &str, object: &Object, limit: usize) -> Result<()> {
 }
 
 /// Checks that an object is not too deep to be read again.
-pub(super) fn check_depth(what: &str, object: &Object) -> Result<()> {
+pub fn check_depth(what: &str, object: &Object) -> Result<()> {
     if object.values().all(|value| is_within(value, MAX_DEPTH - 1)) {
         return Ok(());
     }

@@ -8,21 +8,27 @@ use pensa_core::learning::Learning;
 use pensa_core::learning::recall::{self, Near};
 use pensa_core::ops::briefing::Brief;
 use pensa_core::ops::issue::Filter;
+use pensa_core::record::{self, Order};
 use pensa_core::release::Release;
+use pensa_core::run::RunStatus;
+use pensa_core::signal::{Receipt, Signal};
 use pensa_core::work::{StepStatus, Work, WorkStatus};
-use pensa_core::{Result, Span, text};
+use pensa_core::{Result, Span, id, text};
 
 use super::learning;
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
 use crate::tables::issues::{self, Listing};
-use crate::tables::{learnings, releases, work};
+use crate::tables::records::Query;
+use crate::tables::{agents, learnings, loops, releases, runs, signals, work};
 
 /// Most lines of a section; a briefing is no listing.
 const MOST: u32 = 20;
 /// Most releases that are told of.
 const SHIPPED: u32 = 5;
+/// Most loops, and most runs, of one actor that signals are looked for.
+const ADDRESSES: usize = 200;
 /// How long before its end a claim is worth a word.
 const SOON: Span = Span::from_millis(3_600_000);
 
@@ -43,7 +49,8 @@ struct Part {
 }
 
 /// Every section, the most important first.
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
+    Part { name: "signals", title: "Unread signals", first: 5, lines: unread },
     Part { name: "work", title: "Doing now", first: 3, lines: doing },
     Part { name: "paused", title: "Paused", first: 3, lines: paused },
     Part { name: "claims", title: "Claimed by me", first: 3, lines: claims },
@@ -103,6 +110,38 @@ fn doing(view: &View<'_, '_>) -> Result<Vec<Line>> {
     }
     lines.truncate(usize::try_from(MOST).unwrap_or(usize::MAX));
     Ok(lines)
+}
+
+/// What was sent to my loops, my runs and the agent that I am, and is not acknowledged.
+fn unread(view: &View<'_, '_>) -> Result<Vec<Line>> {
+    let Some(who) = &view.who else { return Ok(Vec::new()) };
+    let mut sent = signals::sent_to(view.tx, &addresses(view.tx, who)?, true)?;
+    sent.truncate(usize::try_from(MOST).unwrap_or(usize::MAX));
+    let told = |(receipt, signal): &(Receipt, Signal)| {
+        let reason = if signal.reason.is_empty() { String::new() } else { format!(": {}", signal.reason) };
+        Line::new(&signal.id, &format!("{} to {} from {}{reason}", signal.signal_type, receipt.recipient, signal.actor))
+    };
+    Ok(sent.iter().map(told).collect())
+}
+
+/// Under which ids somebody is sent signals: what they run, and agents of their name.
+fn addresses(tx: &Tx<'_>, who: &str) -> Result<Vec<String>> {
+    let filters = vec![record::Filter::eq("holder", who), record::Filter::is_null("archived_at")];
+    let order = Order::by("created_at").descending();
+    let mine = loops::select(tx, &loops::open(tx)?, &Query { filters, order, limit: Some(ADDRESSES), after: None })?;
+    let mut all: Vec<String> = mine.into_iter().map(|one| one.id.to_string()).collect();
+    let most = u32::try_from(ADDRESSES).ok();
+    let running = vec![("actor", who.to_owned()), ("status", RunStatus::Running.to_string())];
+    all.extend(runs::list(tx, running, most)?.into_iter().map(|run| run.id.to_string()));
+    if id::check(who).is_ok() {
+        let named = agents::candidates(tx, who)?.into_iter();
+        all.extend(
+            named
+                .filter(|agent| agent.name.as_deref() == Some(who) || agent.id.as_str() == who)
+                .map(|agent| agent.id.to_string()),
+        );
+    }
+    Ok(all)
 }
 
 fn paused(view: &View<'_, '_>) -> Result<Vec<Line>> {

@@ -83,6 +83,7 @@ fn draft(cx: &Context<'_>, tx: &Tx<'_>, collection: &Collection, put: Put) -> Re
 
 impl Execute for Put {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Record> {
+        rules::refuse_owned(&self.collection)?;
         let collection = Collection::open(tx, &self.collection)?;
         let (draft, expect) = draft(cx, tx, &collection, self.clone())?;
         let put = collection.put(tx, draft, expect)?;
@@ -121,6 +122,7 @@ impl Execute for Count {
 
 impl Execute for Delete {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Deleted> {
+        rules::refuse_owned(&self.collection)?;
         let collection = Collection::open(tx, &self.collection)?;
         let gone = match (&self.id, self.filters.as_slice()) {
             (Some(id), []) => {
@@ -174,6 +176,9 @@ impl Execute for Index {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Indexed> {
         let collection = Collection::open(tx, &self.collection)?;
         let known = collection.indexes.len();
+        if !self.fields.is_empty() {
+            rules::refuse_owned(&self.collection)?;
+        }
         let fields: Vec<&str> = self.fields.iter().map(String::as_str).collect();
         let collection = collection.declaring(tx, &fields)?;
         let new: Vec<&str> = collection.indexes.iter().skip(known).map(|index| index.field.as_str()).collect();
@@ -233,6 +238,7 @@ struct Work<'w, 'c, 't> {
 impl Work<'_, '_, '_> {
     fn open(&mut self, name: &str) -> Result<&Collection> {
         if !self.open.contains_key(name) {
+            rules::refuse_owned(name)?;
             self.open.insert(name.to_owned(), Collection::open(self.tx, name)?);
         }
         self.open.get(name).ok_or_else(|| Error::internal("a collection that is not open"))

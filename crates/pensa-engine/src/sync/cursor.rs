@@ -37,8 +37,9 @@ impl Place {
 
 /// What tells a line from another that has its number in another log. Its issue may get another id later.
 fn mark(tx: &Tx<'_>, event: i64) -> Result<Option<u64>> {
-    tx.query_one("SELECT event_type, actor, created_at FROM events WHERE id = ?1", params![event], |row| {
-        Ok(hash64(format!("{} {} {}", row.text(0)?, row.text(1)?, row.text(2)?).as_bytes()))
+    tx.query_one("SELECT event_type, actor, created_at, detail FROM events WHERE id = ?1", params![event], |row| {
+        let parts = [row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?];
+        Ok(hash64(parts.join(" ").as_bytes()))
     })
 }
 

@@ -55,6 +55,8 @@ pub(super) fn move_row(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn Table, old: &s
         return ops::learning::store(cx, tx, None, &learning);
     }
     let id: IssueId = new.parse()?;
+    // For a moment others refer to an issue that is not there.
+    tx.expect_many_rows()?;
     issues::rename(tx, &old.parse()?, &id)?;
     events::log(cx, tx, &id, EventType::Updated, moved(old, new))
 }

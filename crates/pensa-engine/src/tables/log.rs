@@ -16,6 +16,9 @@ const COLUMNS: &str =
 /// Bytes of details after which a page ends, whatever its number of events.
 const MAX_BYTES: usize = 1 << 20;
 
+/// Longest subject that can be asked for, in bytes.
+const MAX_SUBJECT: usize = 2000;
+
 /// What may be in a store without a line of its own in the log, because it came from files.
 const FROM_FILES: [Kind; 2] = [
     Kind { name: "issue", table: "issues", prefix: "pn-", hint: "" },
@@ -36,7 +39,10 @@ fn subject(tx: &Tx<'_>, text: &str) -> Result<Subject> {
     if KINDS.contains(&text) {
         return Ok(Subject::Kind(text.to_owned()));
     }
-    id::check(text)?;
+    // A small value is named by scope and key, with a blank between.
+    if text.is_empty() || text.len() > MAX_SUBJECT || text.chars().any(char::is_control) {
+        return Err(Error::invalid("a subject is an id, the beginning of one, or a kind"));
+    }
     let mut ids = Vec::new();
     for (from, to) in [(text.to_owned(), text.to_owned()), (text.to_owned(), format!("{text}\u{10FFFF}"))] {
         if ids.is_empty() {
@@ -44,7 +50,7 @@ fn subject(tx: &Tx<'_>, text: &str) -> Result<Subject> {
         }
     }
     for kind in FROM_FILES {
-        if !ids.iter().any(|id| id == text) {
+        if !ids.iter().any(|id| id == text) && id::check(text).is_ok() {
             ids.extend(kind.candidates(tx, text)?);
         }
     }

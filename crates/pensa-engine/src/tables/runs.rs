@@ -84,6 +84,11 @@ pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<RunId> {
     RUNS.new_id(tx, || RunId::from_uuid(cx.uuid()))
 }
 
+/// The ids that a text may mean.
+pub(crate) fn candidates(tx: &Tx<'_>, text: &str) -> Result<Vec<String>> {
+    RUNS.candidates(tx, text)
+}
+
 /// The run that a caller means.
 pub(crate) fn find(tx: &Tx<'_>, wanted: &RunRef) -> Result<Run> {
     let id = RUNS.find(tx, wanted.as_str())?;

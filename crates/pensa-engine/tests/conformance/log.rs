@@ -88,7 +88,10 @@ conformance! {
         assert_eq!(of(first.id.as_str()), of(&first.id.as_str()[3..]), "as everywhere without what all have");
         assert_eq!(world.refused::<List>("bob", json!({"subject": "pn-"})), Code::AmbiguousId);
         assert_eq!(world.refused::<List>("bob", json!({"subject": "pn-zzz"})), Code::NotFound);
-        assert_eq!(world.refused::<List>("bob", json!({"subject": ""})), Code::NotFound);
+        assert_eq!(world.refused::<List>("bob", json!({"subject": ""})), Code::InvalidInput);
+        for bad in ["a\0b", &"x".repeat(1 << 20)] {
+            assert_eq!(world.refused::<List>("bob", json!({"subject": bad})), Code::InvalidInput);
+        }
         assert_eq!(world.refused::<List>("bob", json!({"after": -1})), Code::InvalidInput);
         assert_eq!(world.refused::<List>("bob", json!({"type": ["crated"]})), Code::InvalidInput);
         world.ok(&pensa_core::ops::store::Export::default());

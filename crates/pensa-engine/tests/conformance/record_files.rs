@@ -58,25 +58,25 @@ impl Site {
     fn lived_in() -> Self {
         let site = Self::new();
         let engine = site.open();
-        run::<Index>(&engine, json!({"collection": "loops", "fields": ["status", "n"]}));
+        run::<Index>(&engine, json!({"collection": "items", "fields": ["status", "n"]}));
         for n in 0..20 {
             let data = json!({"status": if n % 3 == 0 { "running" } else { "done" }, "n": n, "x": "é\u{9b}\u{0}"});
-            run::<Put>(&engine, json!({"collection": "loops", "id": format!("lp-{n:02}"), "data": data}));
+            run::<Put>(&engine, json!({"collection": "items", "id": format!("lp-{n:02}"), "data": data}));
         }
         run::<Put>(
             &engine,
-            json!({"collection": "loops", "id": "lp-03", "data": {"status": "failed", "deleted": true}}),
+            json!({"collection": "items", "id": "lp-03", "data": {"status": "failed", "deleted": true}}),
         );
-        run::<Delete>(&engine, json!({"collection": "loops", "id": "lp-06"}));
-        run::<Delete>(&engine, json!({"collection": "loops", "where": ["n>=18"]}));
+        run::<Delete>(&engine, json!({"collection": "items", "id": "lp-06"}));
+        run::<Delete>(&engine, json!({"collection": "items", "where": ["n>=18"]}));
         run::<Put>(
             &engine,
-            json!({"collection": "loops", "id": "lp-19", "data": {"status": "running", "again": true}}),
+            json!({"collection": "items", "id": "lp-19", "data": {"status": "running", "again": true}}),
         );
         run::<Apply>(
             &engine,
             json!({"changes": [
-                {"put": {"collection": "signals", "id": "sg-1", "data": {"id": "sg-1", "updated_at": 5}}},
+                {"put": {"collection": "slips", "id": "sg-1", "data": {"id": "sg-1", "updated_at": 5}}},
                 {"put": {"collection": "gone", "id": "a", "data": {}}},
             ]}),
         );
@@ -95,7 +95,7 @@ fn everything(engine: &Engine) -> (Vec<record::Collection>, Vec<Vec<Record>>) {
 }
 
 fn running(engine: &Engine) -> Vec<String> {
-    let page = run::<Query>(engine, json!({"collection": "loops", "where": ["status=running"], "order": "n"}));
+    let page = run::<Query>(engine, json!({"collection": "items", "where": ["status=running"], "order": "n"}));
     page.records.into_iter().map(|record| record.id).collect()
 }
 
@@ -116,7 +116,7 @@ fn records_outlive_their_database_and_their_indexes_work_at_once() {
     let engine = site.open();
     assert_eq!((everything(&engine), running(&engine)), (before.clone(), found.clone()));
     assert_eq!(worse(&engine), Vec::<String>::new());
-    assert!(!run::<Index>(&engine, json!({"collection": "loops", "check": true})).rebuilt);
+    assert!(!run::<Index>(&engine, json!({"collection": "items", "check": true})).rebuilt);
     drop(engine);
     let path = site.path("db.sqlite");
     let length = fs::metadata(&path).expect("a database").len();
@@ -140,25 +140,25 @@ fn records_are_had_back_from_their_files_when_database_and_journal_are_gone() {
     let engine = site.open();
     assert_eq!((everything(&engine), running(&engine)), (before, found));
     let last = everything(&engine).1.iter().flatten().map(|record| record.rev).max().expect("records");
-    let next = run::<Put>(&engine, json!({"collection": "loops", "id": "lp-06", "data": {}}));
+    let next = run::<Put>(&engine, json!({"collection": "items", "id": "lp-06", "data": {}}));
     assert!(next.rev > last, "no revision comes back");
     drop(engine);
     site.lose_database();
     let engine = site.open();
-    assert_eq!(run::<Get>(&engine, json!({"collection": "loops", "id": "lp-06"})), next, "the journal goes on");
+    assert_eq!(run::<Get>(&engine, json!({"collection": "items", "id": "lp-06"})), next, "the journal goes on");
 }
 
 #[test]
 fn files_have_a_line_for_every_change_and_are_compacted() {
     let site = Site::lived_in();
-    let loops = site.lines("loops");
-    assert_eq!(loops.len(), 20 + 1 + 1 + 2 + 1);
-    assert_eq!((&loops[0]["id"], &loops[0]["status"]), (&json!("lp-00"), &json!("running")));
-    let tombs = loops.iter().filter(|line| line["deleted"] == json!(true) && line["_pensa"]["deleted"] == json!(true));
+    let items = site.lines("items");
+    assert_eq!(items.len(), 20 + 1 + 1 + 2 + 1);
+    assert_eq!((&items[0]["id"], &items[0]["status"]), (&json!("lp-00"), &json!("running")));
+    let tombs = items.iter().filter(|line| line["deleted"] == json!(true) && line["_pensa"]["deleted"] == json!(true));
     assert_eq!(tombs.count(), 3);
     let indexes: Vec<Value> = site.lines("_indexes");
     assert_eq!(indexes.iter().map(|line| line["field"].clone()).collect::<Vec<_>>(), [json!("status"), json!("n")]);
-    for name in ["loops.jsonl", "_indexes.jsonl"] {
+    for name in ["items.jsonl", "_indexes.jsonl"] {
         let mode = fs::metadata(site.path(&format!("local/taskstore/{name}"))).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
@@ -166,7 +166,7 @@ fn files_have_a_line_for_every_change_and_are_compacted() {
     let before = everything(&engine);
     let told = run::<Compact>(&engine, json!({}));
     assert!(told.collections == 2 && told.bytes < told.bytes_before, "{told:?}");
-    assert_eq!((site.lines("loops").len(), site.lines("gone").len()), (18, 0));
+    assert_eq!((site.lines("items").len(), site.lines("gone").len()), (18, 0));
     drop(engine);
     site.lose_database();
     site.lose_journal();
@@ -179,16 +179,16 @@ fn files_that_lag_or_are_gone_are_written_anew() {
     let before = everything(&site.open());
     fs::remove_dir_all(site.path("local/taskstore")).expect("gone");
     drop(site.open());
-    assert_eq!(site.lines("loops").len(), 18);
+    assert_eq!(site.lines("items").len(), 18);
     // As if a process was killed after its commit.
     let journal =
         fs::read_dir(site.path("local/journal")).expect("a journal").flatten().next().expect("a segment").path();
     let whole = fs::read(&journal).expect("a journal");
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
     fs::write(&journal, lines[..lines.len() - 3].concat()).expect("cut");
-    fs::write(site.path("local/taskstore/loops.jsonl"), b"{\"id\":\"torn").expect("cut");
+    fs::write(site.path("local/taskstore/items.jsonl"), b"{\"id\":\"torn").expect("cut");
     drop(site.open());
-    assert_eq!(site.lines("loops").len(), 18);
+    assert_eq!(site.lines("items").len(), 18);
     site.lose_database();
     site.lose_journal();
     assert_eq!(everything(&site.open()), before);
@@ -198,16 +198,16 @@ fn files_that_lag_or_are_gone_are_written_anew() {
 fn a_torn_or_foreign_line_costs_itself_only() {
     let site = Site::lived_in();
     let before = everything(&site.open());
-    let path = site.path("local/taskstore/loops.jsonl");
+    let path = site.path("local/taskstore/items.jsonl");
     let mut file = OpenOptions::new().append(true).open(&path).expect("opens");
     file.write_all(b"\x00\xff\n[1]\n{\"id\":\"torn").expect("written");
     let engine = site.open();
-    let late = run::<Put>(&engine, json!({"collection": "loops", "id": "late", "data": {"n": 99}}));
+    let late = run::<Put>(&engine, json!({"collection": "items", "id": "late", "data": {"n": 99}}));
     drop(engine);
     site.lose_database();
     site.lose_journal();
     let engine = site.open();
-    assert_eq!(run::<Get>(&engine, json!({"collection": "loops", "id": "late"})), late);
+    assert_eq!(run::<Get>(&engine, json!({"collection": "items", "id": "late"})), late);
     assert_eq!(everything(&engine).1[0].len(), before.1[0].len() + 1);
 }
 

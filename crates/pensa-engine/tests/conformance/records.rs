@@ -35,25 +35,25 @@ fn log(world: &World) -> Vec<(String, String, Value)> {
 
 conformance! {
     fn a_record_is_put_read_changed_by_its_revision_and_deleted(world: World) {
-        let first = put(&world, "loops", "lp-1", json!({"status": "pending", "n": 1.5, "x": "\u{0}\u{9b}"}));
-        assert_eq!(world.ok(&Get { collection: "loops".into(), id: "lp-1".into() }), first);
+        let first = put(&world, "items", "lp-1", json!({"status": "pending", "n": 1.5, "x": "\u{0}\u{9b}"}));
+        assert_eq!(world.ok(&Get { collection: "items".into(), id: "lp-1".into() }), first);
         world.pass(1);
-        let same = put(&world, "loops", "lp-1", json!({"status": "pending", "n": 1.5, "x": "\u{0}\u{9b}"}));
+        let same = put(&world, "items", "lp-1", json!({"status": "pending", "n": 1.5, "x": "\u{0}\u{9b}"}));
         assert_eq!(same, first, "nothing has changed");
-        let fields = |if_rev: i64| json!({"collection": "loops", "id": "lp-1", "data": {"status": "running"}, "if_rev": if_rev});
+        let fields = |if_rev: i64| json!({"collection": "items", "id": "lp-1", "data": {"status": "running"}, "if_rev": if_rev});
         let second = world.json::<Put>("alice", fields(first.rev)).expect("the revision is right");
         assert!(second.rev > first.rev && second.updated_at > first.updated_at);
         assert_eq!(world.refused::<Put>("alice", fields(first.rev)), Code::Conflict);
         assert_eq!(world.refused::<Put>("alice", fields(0)), Code::Conflict, "it is there");
-        let elsewhere = json!({"collection": "signals", "id": "lp-1", "data": {}, "if_rev": 0});
+        let elsewhere = json!({"collection": "slips", "id": "lp-1", "data": {}, "if_rev": 0});
         world.json::<Put>("alice", elsewhere).expect("another collection is another matter");
-        assert_eq!(world.refused::<Delete>("a", json!({"collection": "loops", "id": "lp-1", "if_rev": 1})), Code::Conflict);
-        world.json::<Delete>("a", json!({"collection": "loops", "id": "lp-1", "if_rev": second.rev})).expect("deleted");
-        assert_eq!(world.refused::<Get>("a", json!({"collection": "loops", "id": "lp-1"})), Code::NotFound);
+        assert_eq!(world.refused::<Delete>("a", json!({"collection": "items", "id": "lp-1", "if_rev": 1})), Code::Conflict);
+        world.json::<Delete>("a", json!({"collection": "items", "id": "lp-1", "if_rev": second.rev})).expect("deleted");
+        assert_eq!(world.refused::<Get>("a", json!({"collection": "items", "id": "lp-1"})), Code::NotFound);
         assert_eq!(world.refused::<Put>("a", fields(second.rev)), Code::Conflict, "it is gone");
-        let again = put(&world, "loops", "lp-1", json!({"status": "pending"}));
+        let again = put(&world, "items", "lp-1", json!({"status": "pending"}));
         assert!(again.rev > second.rev, "no revision comes back");
-        let absent = json!({"collection": "loops", "id": "no", "data": {}, "if_present": true});
+        let absent = json!({"collection": "items", "id": "no", "data": {}, "if_present": true});
         assert_eq!(world.refused::<Put>("a", absent), Code::NotFound);
     }
 
@@ -77,13 +77,13 @@ conformance! {
     }
 
     fn changes_across_collections_happen_together_or_not_at_all(world: World) {
-        let known = put(&world, "loops", "known", json!({"n": 1}));
+        let known = put(&world, "items", "known", json!({"n": 1}));
         let change = |rev: i64| json!({"changes": [
-            {"put": {"collection": "loops", "id": "a", "data": {"n": 1}}},
-            {"put": {"collection": "loops", "id": "a", "data": {"n": 2}}},
-            {"put": {"collection": "signals", "id": "s", "data": {}, "if_rev": 0}},
-            {"delete": {"collection": "loops", "id": "never"}},
-            {"delete": {"collection": "loops", "id": "known", "if_rev": rev}},
+            {"put": {"collection": "items", "id": "a", "data": {"n": 1}}},
+            {"put": {"collection": "items", "id": "a", "data": {"n": 2}}},
+            {"put": {"collection": "slips", "id": "s", "data": {}, "if_rev": 0}},
+            {"delete": {"collection": "items", "id": "never"}},
+            {"delete": {"collection": "items", "id": "known", "if_rev": rev}},
         ]});
         let refused = world.json::<Apply>("a", change(known.rev + 1)).expect_err("another revision");
         assert_eq!((refused.code, refused.message.starts_with("change 5: ")), (Code::Conflict, true), "{refused}");
@@ -92,13 +92,13 @@ conformance! {
         let revs: Vec<bool> = done.iter().map(|applied| applied.rev.is_some()).collect();
         assert_eq!(revs, [true, true, true, false, false]);
         assert!(done[1].rev > done[0].rev);
-        assert_eq!(ids(&query(&world, json!({"collection": "loops"}))), ["a"]);
+        assert_eq!(ids(&query(&world, json!({"collection": "items"}))), ["a"]);
         let refused = world.json::<Apply>("a", json!({"changes": [
-            {"put": {"collection": "loops", "id": "b", "data": {}}},
-            {"put": {"collection": "loops", "id": "a", "data": {"n": 3}, "if_rev": 0}},
+            {"put": {"collection": "items", "id": "b", "data": {}}},
+            {"put": {"collection": "items", "id": "a", "data": {"n": 3}, "if_rev": 0}},
         ]}));
         assert!(refused.expect_err("it is there").message.starts_with("change 2: "));
-        assert_eq!(ids(&query(&world, json!({"collection": "loops"}))), ["a"]);
+        assert_eq!(ids(&query(&world, json!({"collection": "items"}))), ["a"]);
     }
 
     fn pages_follow_each_other_in_any_order_with_and_without_an_index(world: World) {
@@ -166,29 +166,29 @@ conformance! {
 
     fn deletion_by_tests_takes_those_and_no_others(world: World) {
         for n in 0..400 {
-            put(&world, "signals", &format!("s{n:03}"), json!({"acknowledged_at": if n % 2 == 0 { json!(n) } else { Value::Null }}));
+            put(&world, "slips", &format!("s{n:03}"), json!({"acknowledged_at": if n % 2 == 0 { json!(n) } else { Value::Null }}));
         }
-        world.json::<Index>("a", json!({"collection": "signals", "fields": ["acknowledged_at"]})).expect("indexed");
+        world.json::<Index>("a", json!({"collection": "slips", "fields": ["acknowledged_at"]})).expect("indexed");
         let tests = json!(["acknowledged_at is not null", "acknowledged_at<300"]);
-        let gone = world.json::<Delete>("a", json!({"collection": "signals", "where": tests})).expect("deleted");
+        let gone = world.json::<Delete>("a", json!({"collection": "slips", "where": tests})).expect("deleted");
         assert_eq!(gone.ids.len(), 150);
         let count = |tests: Value| {
-            world.json::<Count>("a", json!({"collection": "signals", "where": tests})).expect("counted").count
+            world.json::<Count>("a", json!({"collection": "slips", "where": tests})).expect("counted").count
         };
         assert_eq!((count(json!([])), count(json!(["acknowledged_at is null"]))), (250, 200));
         assert_eq!(count(json!(["acknowledged_at>=0", "acknowledged_at!=300"])), 49);
-        assert_eq!(world.refused::<Delete>("a", json!({"collection": "signals"})), Code::InvalidInput);
-        let both = json!({"collection": "signals", "id": "s001", "where": ["id=s001"]});
+        assert_eq!(world.refused::<Delete>("a", json!({"collection": "slips"})), Code::InvalidInput);
+        let both = json!({"collection": "slips", "id": "s001", "where": ["id=s001"]});
         assert_eq!(world.refused::<Delete>("a", both), Code::InvalidInput);
     }
 
     fn the_log_tells_what_changed_and_large_values_by_their_size(world: World) {
-        put(&world, "loops", "lp-1", json!({"status": "pending", "log": "x".repeat(5000)}));
-        put(&world, "loops", "lp-1", json!({"status": "running", "log": "x".repeat(5000)}));
-        world.json::<Delete>("a", json!({"collection": "loops", "id": "lp-1"})).expect("deleted");
+        put(&world, "items", "lp-1", json!({"status": "pending", "log": "x".repeat(5000)}));
+        put(&world, "items", "lp-1", json!({"status": "running", "log": "x".repeat(5000)}));
+        world.json::<Delete>("a", json!({"collection": "items", "id": "lp-1"})).expect("deleted");
         let told = log(&world);
         assert_eq!(told.iter().map(|(kind, _, _)| kind.as_str()).collect::<Vec<_>>(), ["record.put", "record.put", "record.deleted"]);
-        assert!(told.iter().all(|(_, subject, _)| subject == "loops/lp-1"));
+        assert!(told.iter().all(|(_, subject, _)| subject == "items/lp-1"));
         assert_eq!(told[0].2["data"]["log"], json!({"old": null, "new": {"bytes": 5002}}));
         assert_eq!(told[1].2["data"], json!({"status": {"old": "pending", "new": "running"}}));
         assert_eq!(told[2].2["rev"]["new"], Value::Null);

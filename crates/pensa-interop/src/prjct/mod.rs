@@ -96,6 +96,9 @@ pub struct Project {
     pub left_out: Vec<Problem>,
 }
 
+/// One of a list, with what to call it.
+type Entry = (String, Value);
+
 /// A project that is being read.
 #[derive(Debug)]
 struct Reading {
@@ -178,7 +181,7 @@ impl Reading {
             Role::Events => self.events(name, path),
             Role::Lines => self.lines(name, path),
             Role::Database => {
-                let reason = "a SQLite database, which is not read: save what SELECT key, data FROM kv_store tells as \
+                let reason = "a SQLite database, which is not read: save what its table kv_store has as data, under the name \
                               storage/KEY.json in a directory of its own, and import that";
                 self.left_out.push(Problem::of(name, reason));
             }
@@ -239,7 +242,7 @@ impl Reading {
         document: Value,
         names: &[&str],
         written_at: Option<Timestamp>,
-    ) -> Option<(Vec<(String, Value)>, Option<Timestamp>)> {
+    ) -> Option<(Vec<Entry>, Option<Timestamp>)> {
         let named = |list: Vec<Value>| {
             list.into_iter().enumerate().map(|(at, entry)| (format!("entry {}", at + 1), entry)).collect()
         };

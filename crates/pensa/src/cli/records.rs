@@ -19,14 +19,14 @@ pub(crate) enum Record {
 /// Keep a document in a collection, in place of the one with the same id
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  pn record put loops '{\"status\":\"running\",\"iteration\":1}' --id lp-1
-  pn record put loops - --id lp-1 --if-rev 12 <loop.json")]
+  pn record put jobs '{\"status\":\"running\",\"iteration\":1}' --id job-1
+  pn record put jobs - --id job-1 --if-rev 12 <job.json")]
 pub(crate) struct RecordPut {
     #[command(flatten)]
     pub(crate) op: record::Put,
     /// The document, an object of JSON; - reads it from standard input
     #[arg(value_name = "JSON")]
-    pub(crate) json: String,
+    pub(crate) document: String,
 }
 
 /// Make many changes in one transaction: all of them happen, or none
@@ -35,5 +35,5 @@ pub(crate) struct RecordPut {
 /// updated_at, or {"delete":{"collection":…,"id":…}} with if_rev.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  printf '%s\\n' '{\"put\":{\"collection\":\"loops\",\"id\":\"lp-1\",\"data\":{}}}' | pn record apply")]
+  printf '%s\\n' '{\"put\":{\"collection\":\"jobs\",\"id\":\"job-1\",\"data\":{}}}' | pn record apply")]
 pub(crate) struct RecordApply {}

@@ -6,7 +6,7 @@ use clap::{Arg, Command, Parser};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use pensa_client::Client;
-use pensa_core::ops::{agent, issue, learning, session, snapshot};
+use pensa_core::ops::{agent, issue, job, learning, loops, record, session, signal, snapshot};
 use pensa_core::{Error, Result, text};
 
 use crate::cli::{Cli, Completions, Options};
@@ -30,7 +30,8 @@ pub(super) fn run(args: &Completions) -> Result<()> {
     }
 }
 
-/// The command line with ids offered wherever an issue, an agent, a session, a snapshot or a learning is expected.
+/// The command line with ids offered wherever an issue, an agent, a session, a snapshot, a loop, a signal, a job, a
+/// learning, a lane or a collection is expected.
 pub(crate) fn with_live_ids(command: Command) -> Command {
     let command = command.mut_args(|arg| match completer(&arg) {
         Some(completer) => arg.add(completer),
@@ -50,7 +51,12 @@ fn completer(arg: &Arg) -> Option<ArgValueCompleter> {
         "AGENT" | "AGENT|SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, agents))),
         "SESSION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, sessions))),
         "SNAPSHOT" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, snapshots))),
+        "LOOP" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, loops))),
+        "SIGNAL" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, signals))),
+        "JOB" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, jobs))),
+        "LANE" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, lanes))),
         "LEARNING" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, learnings))),
+        "COLLECTION" => Some(ArgValueCompleter::new(|typed: &OsStr| offer(typed, collections))),
         _ => None,
     }
 }
@@ -68,6 +74,15 @@ fn offer(typed: &OsStr, all: fn(&Options) -> Result<Offers>) -> Vec<CompletionCa
     let candidate =
         |(id, help): (String, String)| CompletionCandidate::new(id).help(Some(text::printable_line(&help).into()));
     found.take(MAX_OFFERED).map(candidate).collect()
+}
+
+fn jobs(options: &Options) -> Result<Offers> {
+    let jobs = without_making(options)?.call(&job::List::default())?;
+    Ok(jobs.into_iter().map(|job| (job.id.to_string(), job.command)).collect())
+}
+
+fn lanes(options: &Options) -> Result<Offers> {
+    Ok(connect::config(options)?.lanes().into_iter().map(|lane| (lane, String::new())).collect())
 }
 
 fn issues(options: &Options) -> Result<Offers> {
@@ -93,6 +108,21 @@ fn snapshots(options: &Options) -> Result<Offers> {
 fn learnings(options: &Options) -> Result<Offers> {
     let learnings = connect::client(options)?.call(&learning::List::default())?;
     Ok(learnings.into_iter().map(|shown| (shown.learning.id.to_string(), shown.learning.text)).collect())
+}
+
+fn loops(options: &Options) -> Result<Offers> {
+    let loops = connect::client(options)?.call(&loops::List::default())?;
+    Ok(loops.into_iter().map(|one| (one.id.to_string(), one.prompt_path)).collect())
+}
+
+fn signals(options: &Options) -> Result<Offers> {
+    let signals = connect::client(options)?.call(&signal::List::default())?;
+    Ok(signals.into_iter().map(|signal| (signal.id.to_string(), signal.reason)).collect())
+}
+
+fn collections(options: &Options) -> Result<Offers> {
+    let collections = without_making(options)?.call(&record::Collections {})?;
+    Ok(collections.into_iter().map(|of| (of.collection, format!("{} records", of.records))).collect())
 }
 
 /// The store of agents, if there is one: whoever only types makes none.

@@ -54,11 +54,7 @@ pub(super) fn run(options: &Options, output: Output, command: &ConfigCommand) ->
 
 fn get(options: &Options, output: Output, args: &ConfigGet) -> Result<()> {
     let config = connect::config(options)?;
-    let found = match Key::find(&args.key) {
-        Some(key) => config.get(key)?,
-        None => config.get_unknown(&args.key)?,
-    };
-    let setting = found.ok_or_else(|| not_set(&args.key))?;
+    let setting = config.find(&args.key)?.ok_or_else(|| not_set(&args.key))?;
     output.answer(&One(told(setting, args.show_origin)))
 }
 
@@ -123,6 +119,13 @@ fn list(options: &Options, output: Output, args: &ConfigList) -> Result<()> {
                     let layer = args.show_origin.then_some(Layer::Default);
                     all.push(Told { key: key.name.into(), value, layer, origin: None, about: Some(key.about) });
                 }
+            }
+        }
+        for setting in config.of_lanes()? {
+            let about = Key::find(&setting.key).map(|key| key.about);
+            match all.iter_mut().find(|told| told.key == setting.key) {
+                Some(told) => told.about = about,
+                None => all.push(Told { about, origin: None, ..told(setting, args.show_origin) }),
             }
         }
         all.sort_by(|a, b| a.key.cmp(&b.key));

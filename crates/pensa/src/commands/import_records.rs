@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 
 use pensa_client::Client;
+use pensa_core::ops::job;
 use pensa_core::ops::record::{Apply, Change, Index, Put, Query};
+use pensa_core::ops::{loops, signal};
 use pensa_core::record::check_data;
 use pensa_core::record::line::Line;
+use pensa_core::session::Object;
 use pensa_core::{Result, Timestamp};
 use pensa_interop::taskstore;
 use serde::Serialize;
@@ -22,12 +25,59 @@ const AT_ONCE: usize = 5_000;
 const TOLD: usize = 20;
 
 /// The fields by which records of the known collections are looked for.
-const INDEXES: [(&str, &[&str]); 4] = [
-    ("loops", &["loop_type", "status", "parent_id"]),
-    ("signals", &["signal_type", "target_loop", "acknowledged_at"]),
-    ("tool_jobs", &["loop_id", "tool_name", "status", "lane"]),
-    ("events", &["event_type", "loop_id"]),
+const INDEXES: [(&str, &[&str]); 1] = [("events", &["event_type", "loop_id"])];
+
+/// A collection whose records are things of ours, with rules of their own.
+struct Owned {
+    collection: &'static str,
+    /// Whether it can be one.
+    check: fn(&Object, Timestamp) -> Result<()>,
+    /// Takes them in; says how many.
+    take: fn(&Client, Vec<Object>) -> Result<usize>,
+}
+
+const OWNED: [Owned; 3] = [
+    Owned {
+        collection: pensa_core::loops::COLLECTION,
+        check: |record, now| pensa_core::loops::taken(record, now).map(drop),
+        take: |client, records| Ok(client.call(&loops::Take { records })?.len()),
+    },
+    Owned {
+        collection: pensa_core::signal::COLLECTION,
+        check: |record, now| pensa_core::signal::taken(record, now).map(drop),
+        take: |client, records| Ok(client.call(&signal::Take { records })?.len()),
+    },
+    Owned {
+        collection: pensa_core::job::COLLECTION,
+        check: |record, now| pensa_core::job::taken(record, "", now).map(drop),
+        take: |client, records| Ok(client.call(&job::Import { records })?.len()),
+    },
 ];
+
+impl Owned {
+    /// What is to be taken in, and the lines that can not be.
+    fn sort(
+        &self,
+        lines: Vec<(u64, Line)>,
+        known: &HashMap<String, Timestamp>,
+        report: &mut Report,
+    ) -> Result<(Vec<Object>, Vec<(u64, String)>)> {
+        let (mut new, mut odd) = (Vec::new(), Vec::new());
+        for (number, Line { id, data, .. }) in lines {
+            let Some(data) = data else { continue };
+            if known.contains_key(&id) {
+                report.records_skipped += 1;
+                continue;
+            }
+            match (self.check)(&data, Timestamp::from_millis(0)?) {
+                Ok(()) => new.push(data),
+                Err(e) => odd.push((number, e.message)),
+            }
+        }
+        report.lines_skipped += odd.len();
+        Ok((new, odd))
+    }
+}
 
 /// What came of it.
 #[derive(Debug, Default, Serialize)]
@@ -63,6 +113,14 @@ fn import(client: &Client, args: &FromTaskstore, notes: &mut Vec<String>) -> Res
             client.call(&Index { collection: collection.clone(), fields, ..Index::default() })?;
         }
         let known = known(client, &collection)?;
+        if let Some(owned) = OWNED.iter().find(|owned| owned.collection == collection) {
+            let (new, odd) = owned.sort(listing.records, &known, &mut report)?;
+            notes.extend(odd.iter().map(|(line, why)| tell(*line, why)));
+            for some in new.chunks(AT_ONCE) {
+                report.records += (owned.take)(client, some.to_vec())?;
+            }
+            continue;
+        }
         let mut changes = Vec::new();
         for (number, line) in listing.records {
             let Line { id, updated_at, data: Some(data), .. } = line else { continue };

@@ -15,12 +15,15 @@ mod import_from;
 mod import_prjct;
 mod import_records;
 mod init;
+pub(crate) mod job;
 mod kv;
 mod learning;
+mod loops;
 mod man;
 mod mcp;
 mod overview;
 mod record;
+mod recover;
 mod remote;
 mod repo;
 mod run;
@@ -95,6 +98,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Agent(command) => agent::run(options, *output, command),
         Command::Session(command) => session::run(options, *output, command),
         Command::Run(command) => run::run(options, *output, command),
+        Command::Job(command) => job::run(options, *output, command),
         Command::Snapshot(command) => snapshot::run(options, *output, command),
         Command::Repo(command) => repo::run(options, *output, command),
         Command::Workspace(Workspace::Create(op)) => agent::pass_on(options, *output, &op),
@@ -113,6 +117,9 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Remember(op) => learning::remember(options, *output, op),
         Command::Recall(op) => pass_on(options, *output, &op),
         Command::Learning(command) => learning::run(options, *output, command),
+        Command::Loop(command) => loops::run(options, *output, command),
+        Command::Signal(command) => loops::signal(options, *output, command),
+        Command::Lock(command) => loops::lock(options, *output, command),
         Command::Context(args) if args.write => context::write(options, *output),
         Command::Context(args) => context::brief(options, *output, args.op),
         Command::Batch(args) => batch::run(options, *output, &args),
@@ -144,6 +151,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::ImportFrom(command) => import_from::run(options, *output, &command),
         Command::Hooks(command) => hooks::run(options, *output, &command),
         Command::Doctor(op) => gc::doctor(options, *output, &op),
+        Command::Recover => recover::run(options, *output),
         Command::Gc(op) => gc::run(options, *output, op),
         Command::Backup(args) if args.list => pass_on(options, *output, &Backups {}),
         Command::Backup(args) => pass_on(options, *output, &args.op),

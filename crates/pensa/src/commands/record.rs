@@ -27,11 +27,11 @@ pub(super) fn run(options: &Options, output: Output, command: Command) -> Result
 }
 
 fn put(args: RecordPut) -> Result<Put> {
-    let RecordPut { op, mut json } = args;
-    if json == "-" {
-        json = stdin::read_within(2 * DATA_BYTES)?;
+    let RecordPut { op, mut document } = args;
+    if document == "-" {
+        document = stdin::read_within(2 * DATA_BYTES)?;
     }
-    Ok(Put { data: object::parse_within("the record", &json, DATA_BYTES)?, ..op })
+    Ok(Put { data: object::parse_within("the record", &document, DATA_BYTES)?, ..op })
 }
 
 fn query(options: &Options, output: Output, mut op: Query) -> Result<()> {

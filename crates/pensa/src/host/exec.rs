@@ -1,18 +1,19 @@
-//! A command that runs under our eyes: its output passes through and into a file, signals reach it, its end is told
-//! as it was.
+//! A command that runs under our eyes: its output passes through and is kept, signals reach it, its end is told as it
+//! was.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio, exit};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use pensa_core::job::Collected;
 use pensa_core::run::Process;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
@@ -55,6 +56,35 @@ impl Ended {
     }
 }
 
+/// Where a command's output is kept, besides being passed on.
+pub(crate) trait Keep: Send + Sync + 'static {
+    fn keep(&self, bytes: &[u8]) -> io::Result<()>;
+}
+
+impl Keep for File {
+    fn keep(&self, bytes: &[u8]) -> io::Result<()> {
+        { self }.write_all(bytes)
+    }
+}
+
+impl Keep for Mutex<Collected> {
+    fn keep(&self, bytes: &[u8]) -> io::Result<()> {
+        self.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+        Ok(())
+    }
+}
+
+/// What a command has to itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A terminal, if we have one that it may have
+    Terminal,
+    /// Nothing, as one of several
+    Shared,
+    /// A process group, which is ended as a whole. Nobody types for it.
+    Group,
+}
+
 /// A command that runs.
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -75,13 +105,21 @@ struct Traffic {
 }
 
 impl Job {
-    /// Starts a command whose output goes to ours and to `log`. On a terminal it gets one of its own, if it may.
-    pub(crate) fn start(command: &mut Command, log: File, may_have_terminal: bool) -> io::Result<Self> {
-        let (terminal, mut child) = if may_have_terminal && terminal::is_ours() {
+    /// Starts a command whose output goes to ours and to `log`.
+    pub(crate) fn start(command: &mut Command, log: Arc<dyn Keep>, place: Place) -> io::Result<Self> {
+        let (terminal, mut child) = if place == Place::Terminal && terminal::is_ours() {
             let (terminal, child) = Terminal::start(command)?;
             (Some(terminal), child)
         } else {
-            (None, command.stdin(Stdio::inherit()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+            command.stdin(Stdio::inherit());
+            if place == Place::Group {
+                command.process_group(0);
+                // Whoever reads from a terminal in a group of its own is stopped.
+                if io::stdin().is_terminal() {
+                    command.stdin(Stdio::null());
+                }
+            }
+            (None, command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
         };
         let (traffic, (done, readers)) = (Arc::new(Traffic::default()), mpsc::channel());
         if let Err(e) = listen(&mut child, terminal.as_ref(), log, &traffic, done) {
@@ -90,7 +128,7 @@ impl Job {
         }
         let process = super::process(child.id());
         let size = terminal.as_ref().map(Terminal::size);
-        let leash = Leash { child: Arc::new(Mutex::new(Some(child))), size };
+        let leash = Leash { child: Arc::new(Mutex::new(Some(child))), size, is_group: place == Place::Group };
         Ok(Self { process, leash, terminal, readers, traffic })
     }
 
@@ -139,6 +177,7 @@ impl Job {
 pub(crate) struct Leash {
     child: Arc<Mutex<Option<Child>>>,
     size: Option<Size>,
+    is_group: bool,
 }
 
 impl Leash {
@@ -146,7 +185,7 @@ impl Leash {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         let pid = child.as_ref().and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
         if let Some(pid) = pid {
-            let _ = kill_process(pid, signal);
+            let _ = if self.is_group { kill_process_group(pid, signal) } else { kill_process(pid, signal) };
         }
     }
 }
@@ -159,6 +198,21 @@ impl Signals {
     /// Catches them from now on: before a command starts, so that none ends us and leaves the command behind.
     pub(crate) fn caught() -> io::Result<Self> {
         SignalsInfo::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH]).map(Self)
+    }
+
+    /// Those that came since the last look.
+    pub(crate) fn pending(&mut self) -> Vec<Signal> {
+        self.0.pending().filter_map(|origin| Signal::from_named_raw(origin.signal)).collect()
+    }
+
+    /// Hands over each that comes, on a thread of its own.
+    pub(crate) fn each(mut self, mut each: impl FnMut(Signal) + Send + 'static) -> io::Result<()> {
+        let passing = thread::Builder::new().spawn(move || {
+            for origin in &mut self.0 {
+                Signal::from_named_raw(origin.signal).into_iter().for_each(&mut each);
+            }
+        });
+        passing.map(drop)
     }
 
     /// Has them reach these commands. Keys of a terminal reach all of its programs anyway.
@@ -184,26 +238,25 @@ impl Signals {
 fn listen(
     child: &mut Child,
     terminal: Option<&Terminal>,
-    log: File,
+    log: Arc<dyn Keep>,
     traffic: &Arc<Traffic>,
     done: mpsc::Sender<()>,
 ) -> io::Result<()> {
-    let log = Arc::new(log);
     let out = terminal.map(Terminal::output).transpose()?;
     let out = out.or_else(|| child.stdout.take().map(|pipe| File::from(OwnedFd::from(pipe))));
     if let Some(pipe) = out {
         let (log, traffic, done) = (log.clone(), traffic.clone(), done.clone());
-        thread::Builder::new().spawn(move || pass(pipe, io::stdout(), &log, &traffic, &done))?;
+        thread::Builder::new().spawn(move || pass(pipe, io::stdout(), &*log, &traffic, &done))?;
     }
     if let Some(pipe) = child.stderr.take() {
         let traffic = traffic.clone();
-        thread::Builder::new().spawn(move || pass(pipe, io::stderr(), &log, &traffic, &done))?;
+        thread::Builder::new().spawn(move || pass(pipe, io::stderr(), &*log, &traffic, &done))?;
     }
     Ok(())
 }
 
 /// Moves bytes from a pipe to where they would have gone, and into the log.
-fn pass(mut from: impl Read, mut to: impl Write, log: &File, traffic: &Traffic, done: &mpsc::Sender<()>) {
+fn pass(mut from: impl Read, mut to: impl Write, log: &dyn Keep, traffic: &Traffic, done: &mpsc::Sender<()>) {
     let mut buffer = vec![0; CHUNK];
     let mut keeps_log = true;
     loop {
@@ -215,7 +268,7 @@ fn pass(mut from: impl Read, mut to: impl Write, log: &File, traffic: &Traffic, 
         };
         traffic.held_up.fetch_add(1, Ordering::AcqRel);
         traffic.moved.fetch_add(1, Ordering::AcqRel);
-        if keeps_log && let Err(e) = { log }.write_all(&buffer[..count]) {
+        if keeps_log && let Err(e) = log.keep(&buffer[..count]) {
             keeps_log = false;
             let _ = writeln!(io::stderr(), "pensa: the output is no longer kept: {e}");
         }

@@ -6,8 +6,8 @@ mod process;
 mod repo;
 mod terminal;
 
-pub(crate) use exec::{Ended, Job, Leash, Signals};
-pub(crate) use process::{is_alive, is_gone, process, variable_of};
+pub(crate) use exec::{Ended, Job, Leash, Place, Signals};
+pub(crate) use process::{end_group, group_with, has_members, is_alive, is_gone, process, variable_of};
 pub(crate) use repo::{Tree, detect, detect_tree};
 pub(crate) use terminal::enter as enter_terminal;
 

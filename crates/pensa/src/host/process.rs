@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
 use pensa_core::run::Process;
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 
 /// A process as it can be found again.
 pub(crate) fn process(pid: u32) -> Process {
@@ -53,6 +53,45 @@ fn born(pid: i64) -> Option<String> {
     }
     let namespace = namespace().map(|namespace| format!(" {namespace}")).unwrap_or_default();
     Some(format!("{} {ticks}{namespace}", boot.trim()))
+}
+
+/// What the machine tells of a process that has not ended: its group and its session.
+fn group_and_session(pid: i64) -> Option<(i64, i64)> {
+    let told = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = told.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?;
+    let (group, session) = (fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?);
+    (!matches!(state, "Z" | "X" | "x")).then_some((group, session))
+}
+
+fn all() -> impl Iterator<Item = i64> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// Whether anybody of a process group in our own session is still there.
+pub(crate) fn has_members(group: i64) -> bool {
+    let ours = group_and_session(i64::from(std::process::id())).map(|(_, session)| session);
+    all().filter_map(group_and_session).any(|(of, session)| of == group && Some(session) == ours)
+}
+
+/// A process group, but no session of its own, with somebody in it who began with this variable in the environment.
+pub(crate) fn group_with(name: &str, value: &str) -> Option<Process> {
+    let wanted = format!("{name}={value}");
+    all().find_map(|pid| {
+        let (group, session) = group_and_session(pid)?;
+        let bytes = (group != session).then(|| fs::read(format!("/proc/{pid}/environ")).ok()).flatten()?;
+        let has_it = bytes.split(|byte| *byte == 0).any(|pair| pair == wanted.as_bytes());
+        has_it.then_some(Process { pid: group, born: None })
+    })
+}
+
+/// Sends a signal to the process group that a process leads.
+pub(crate) fn end_group(leader: &Process, signal: Signal) {
+    if let Some(pid) = i32::try_from(leader.pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(pid, signal);
+    }
 }
 
 /// A variable of the environment in which a process of this user began.

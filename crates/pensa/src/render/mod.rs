@@ -3,8 +3,10 @@
 pub(crate) mod agents;
 mod answers;
 mod gc;
+mod jobs;
 mod learnings;
 pub(crate) mod log;
+mod loops;
 mod records;
 mod runs;
 mod screen;

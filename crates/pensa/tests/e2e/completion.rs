@@ -60,6 +60,13 @@ fn bash_offers_agents_sessions_and_snapshots_where_they_are_meant() {
     for words in [&["pn", "snapshot", "restore", "snap-"][..], &["pn", "snapshot", "create", "--parent", "snap-"]] {
         assert_eq!(offered(&pn, words), std::slice::from_ref(&snapshot), "{words:?}");
     }
+    let job = crate::steps::text(&pn.pn(["job", "start", "--lane", "net", "--tool", "t"]).ok_json()["id"]);
+    for words in [&["pn", "job", "show", "job-"][..], &["pn", "job", "cancel", "job-"]] {
+        assert_eq!(offered(&pn, words), std::slice::from_ref(&job), "{words:?}");
+    }
+    assert_eq!(offered(&pn, &["pn", "job", "exec", "--lane", "n"]), ["net", "no-net"]);
+    pn.pn(["record", "put", "items", "{}"]).ok();
+    assert_eq!(offered(&pn, &["pn", "record", "query", "it"]), ["items"]);
     let bare = Sandbox::bare(crate::PN);
     assert!(!offered(&bare, &["pn", "agent", "show", "ag-"]).iter().any(|word| word.starts_with("ag-")));
     assert!(!bare.path("xdg/state").exists(), "whoever only types makes no store");

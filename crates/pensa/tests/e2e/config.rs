@@ -85,7 +85,10 @@ fn the_strongest_layer_counts_and_its_origin_is_told() {
     let list = pn.pn(["config", "list"]).without_env("PN_ACTOR").ok_json();
     assert_eq!(list, json!([{"key": "actor", "value": "local"}]));
     let all = pn.pn(["config", "list", "--all", "-q"]).ok();
-    assert_eq!(all, "actor\nexport.events\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\n");
+    assert_eq!(
+        all,
+        "actor\ndisk.max-part\ndisk.min-free\nexport.events\ngc.after\ngc.auto\ngc.older-than\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\nsync.remote\n"
+    );
 }
 
 #[test]
@@ -128,7 +131,7 @@ fn unknown_keys_are_told_by_every_command_and_wrong_types_by_those_that_use_them
 }
 
 /// A command of every noun, and whether it can make a store of the user's own.
-const COMMANDS: [&[&str]; 28] = [
+const COMMANDS: [&[&str]; 32] = [
     &[],
     &["create", "x", "-t", "task"],
     &["list"],
@@ -156,6 +159,10 @@ const COMMANDS: [&[&str]; 28] = [
     &["remember", "x"],
     &["recall", "x"],
     &["learning", "list"],
+    &["loop", "list"],
+    &["loop", "claim"],
+    &["signal", "list"],
+    &["lock", "acquire", "merge"],
     &["context"],
 ];
 

@@ -24,7 +24,9 @@ impl Transcript {
                 )
                 || matches!(args, ["work"] | ["work", "list", ..] | ["work", "step", "list", ..] | ["skill", "list"])
                 || matches!(args, ["next" | "shipped" | "changelog", ..])
+                || matches!(args, ["job", "list" | "show" | "stats", ..])
                 || matches!(args, ["recall" | "context", ..] | ["learning", "list" | "show", ..])
+                || matches!(args, ["loop" | "signal", "list" | "show" | "tree", ..] | ["lock", "status", ..])
                 || matches!(
                     args,
                     ["agent" | "session", "list" | "show" | "history" | "context" | "export" | "search", ..]
@@ -47,7 +49,7 @@ impl Transcript {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let prefixes = ["pn-", "ag-", "se-", "rel-", "ln-"];
+            let prefixes = ["pn-", "ag-", "se-", "rel-", "ln-", "lp-", "sg-", "job-"];
             let hex = prefixes.into_iter().find_map(|prefix| kept.strip_prefix(prefix));
             let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
@@ -249,6 +251,84 @@ fn every_command_on_work_says_the_same_embedded_and_through_the_daemon() {
     compare(work_script);
 }
 
+/// Every command on loops, signals and locks.
+fn loop_script(pn: &Sandbox) -> Vec<String> {
+    let mut said = Transcript::default();
+    let make = ["loop", "create", "--prompt-path", "p é.md", "--validation-command", "true && :", "-t"];
+    let create = |more: &[&str]| text(&pn.pn([&make[..], more].concat()).ok_json()["id"]);
+    let plan = create(&["plan", "--context", r#"{"a":[0.1,"é"]}"#]);
+    let other = create(&["spec", "--worktree", "/w x"]);
+    let children = "{\"type\":\"code\",\"prompt_path\":\"c\",\"validation_command\":\"true\"}\n";
+    let (to, status) = (format!("descendants:{plan}"), "status:pending");
+    let signal = text(&pn.pn(["signal", "send", "-t", "info", "--to", &plan]).ok_json()["id"]);
+    let commands: Vec<(&str, Vec<&str>, &str)> = vec![
+        ("ana", [&make[..], &["wish"]].concat(), ""),
+        ("ana", [&make[..], &["code", "--parent", "lp-none"]].concat(), ""),
+        ("ana", [&make[..], &["code", "--context", "-"]].concat(), "{"),
+        ("ana", [&make[..], &["code", "--parent", &plan, "--context", "-"]].concat(), "[1]"),
+        ("ana", vec!["loop", "claim", "-t", "phase"], ""),
+        ("ana", vec!["loop", "claim"], ""),
+        ("ben", vec!["loop", "start", &plan], ""),
+        ("ana", vec!["loop", "iterate", &plan, "--prompt", "-", "--progress", "Zoë & co"], "do\nit"),
+        ("ana", vec!["loop", "iterate", &other], ""),
+        ("ana", vec!["loop", "pause", &plan, "--reason", "a/b?c"], ""),
+        ("ana", vec!["loop", "pause", &plan], ""),
+        ("ben", vec!["loop", "resume", &plan], ""),
+        ("ben", vec!["loop", "rebase", &plan], ""),
+        ("ben", vec!["loop", "resume", &plan], ""),
+        ("ben", vec!["loop", "submit", &plan, "--output", "a", "--output", "b"], ""),
+        ("ana", vec!["loop", "complete", &plan], ""),
+        ("ana", vec!["loop", "reject", &plan], ""),
+        ("ana", vec!["loop", "submit", &plan], ""),
+        ("ana", vec!["loop", "approve", &plan, "--children", "-"], "{"),
+        ("ana", vec!["loop", "approve", &plan, "--children", "-"], children),
+        ("ana", vec!["loop", "list"], ""),
+        ("ana", vec!["loop", "list", "--runnable", "-n", "1"], ""),
+        ("ana", vec!["loop", "show", &plan], ""),
+        ("ana", vec!["loop", "show", "claim"], ""),
+        ("ana", vec!["loop", "tree", &plan], ""),
+        ("ana", vec!["loop", "archive", &other], ""),
+        ("ana", vec!["loop", "fail", &other, "--reason", "no"], ""),
+        ("ana", vec!["loop", "archive", &other], ""),
+        ("ana", vec!["context"], ""),
+        ("ben", vec!["context"], ""),
+        ("ana", vec!["signal", "send", "-t", "rebase", "--to", &to, "--payload", "[1]", "--from", &plan], ""),
+        ("ana", vec!["signal", "send", "-t", "stop", "--to", status], ""),
+        ("ana", vec!["signal", "send", "-t", "stop", "--to", "nobody"], ""),
+        ("ana", vec!["signal", "send", "-t", "stop", "--to", "type:x"], ""),
+        ("ana", vec!["signal", "list", "--unacked"], ""),
+        ("ana", vec!["signal", "list", "--for", &plan], ""),
+        ("ana", vec!["signal", "show", &signal], ""),
+        ("ana", vec!["signal", "wait", &signal, "--timeout", "1s"], ""),
+        ("ana", vec!["signal", "ack", &signal, "--as", &other], ""),
+        ("ana", vec!["signal", "ack", &signal, "--as", &plan], ""),
+        ("ana", vec!["signal", "wait", &signal, "--all-acked", "--timeout", "1s"], ""),
+        ("ana", vec!["signal", "show", "take"], ""),
+        ("ana", vec!["signal", "prune", "--older-than", "1d"], ""),
+        ("ana", vec!["loop", "invalidate", &plan, "--reason", "void"], ""),
+        ("ana", vec!["loop", "list", "--all"], ""),
+        ("ana", vec!["lock", "status", "a b/c?é"], ""),
+        ("ana", vec!["lock", "acquire", "a b/c?é", "--token", "t", "--ttl", "1h"], ""),
+        ("ben", vec!["lock", "acquire", "a b/c?é", "--token", "u"], ""),
+        ("ben", vec!["lock", "acquire", "a b/c?é", "--token", "u", "--wait", "1s"], ""),
+        ("ben", vec!["lock", "release", "a b/c?é"], ""),
+        ("ben", vec!["lock", "release", "a b/c?é", "--force"], ""),
+        ("ana", vec!["lock", "acquire", "", "--token", "t"], ""),
+        ("ana", vec!["lock", "status", "a b/c?é"], ""),
+        ("ana", vec!["undo"], ""),
+        ("ana", vec!["doctor"], ""),
+    ];
+    for (actor, args, stdin) in commands {
+        said.record(pn, actor, &args, stdin);
+    }
+    said.normal(pn)
+}
+
+#[test]
+fn every_command_on_loops_says_the_same_embedded_and_through_the_daemon() {
+    compare(loop_script);
+}
+
 /// Every command on agents and sessions.
 fn agent_script(pn: &Sandbox) -> Vec<String> {
     let mut said = Transcript::default();
@@ -328,6 +408,47 @@ fn agent_script(pn: &Sandbox) -> Vec<String> {
         said.record(pn, "ana", &args, stdin);
     }
     said.normal(pn)
+}
+
+/// Every command on jobs, but for how long they took and their processes.
+fn job_script(pn: &Sandbox) -> Vec<String> {
+    let mut said = Transcript::default();
+    let started = pn.pn(["job", "start", "--lane", "heavy", "--tool", "Zoë & co", "--loop", "lp-1"]).ok_json();
+    let id = text(&started["id"]);
+    let commands: Vec<(Vec<&str>, &str)> = vec![
+        (vec!["job", "exec", "--lane", "net", "--", "sh", "-c", "cat; exit 3"], "é\n"),
+        (vec!["job", "exec", "--lane", "net", "--", "no-such-program"], ""),
+        (vec!["job", "exec", "--lane", "none", "--", "true"], ""),
+        (vec!["job", "exec", "--lane", "A b", "--", "true"], ""),
+        (vec!["job", "exec", "--lane", "net", "--run", "run-none", "--", "true"], ""),
+        (vec!["job", "exec", "--lane", "heavy", "--no-wait", "--", "true"], ""),
+        (vec!["job", "exec", "--lane", "net", "--timeout", "8d", "--", "true"], ""),
+        (vec!["job", "exec", "--lane", "net", "--max-output", "9m", "--", "true"], ""),
+        (vec!["job", "start", "--lane", "heavy", "--tool", "x"], ""),
+        (vec!["job", "start", "--lane", "net"], ""),
+        (vec!["job", "list", "--status", "pending"], ""),
+        (vec!["job", "list", "--status", "odd"], ""),
+        (vec!["job", "list", "--issue", "pn-none"], ""),
+        (vec!["job", "list", "--lane", "heavy", "--tool", "Zoë & co", "--loop", "lp-1", "-n", "0"], ""),
+        (vec!["job", "stats", "--tool", "none", "--since", "1h"], ""),
+        (vec!["job", "show", "stats"], ""),
+        (vec!["job", "show", "a/b?c=d#e"], ""),
+        (vec!["job", "cancel", "job-none"], ""),
+        (vec!["job", "finish", &id], ""),
+        (vec!["job", "finish", &id, "--status", "running"], ""),
+        (vec!["job", "finish", "settle", "--exit-code", "0"], ""),
+        (vec!["undo"], ""),
+        (vec!["doctor"], ""),
+    ];
+    for (args, stdin) in commands {
+        said.record(pn, "ana", &args, stdin);
+    }
+    said.normal(pn)
+}
+
+#[test]
+fn every_command_on_jobs_says_the_same_embedded_and_through_the_daemon() {
+    compare(job_script);
 }
 
 #[test]

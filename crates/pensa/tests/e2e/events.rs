@@ -20,7 +20,7 @@ use crate::steps::{create, task, text};
 crate::in_both_modes! {
     events_are_told_in_order_and_by_what_is_asked_for,
     what_other_processes_do_is_told_at_once_and_each_event_once,
-    a_follower_goes_on_where_it_is_told_and_through_a_restart,
+    a_follower_goes_on_where_it_is_told_and_ends_when_nobody_reads,
     a_log_that_was_replaced_ends_a_follower_with_an_error,
     a_restored_store_is_followed_further,
     an_issue_is_watched_until_it_is_closed_or_gone,
@@ -149,7 +149,7 @@ fn what_other_processes_do_is_told_at_once_and_each_event_once(pn: &Sandbox) {
     assert_eq!(reap(&mut all.child).signal(), Some(2), "as any command that is interrupted");
 }
 
-fn a_follower_goes_on_where_it_is_told_and_through_a_restart(pn: &Sandbox) {
+fn a_follower_goes_on_where_it_is_told_and_ends_when_nobody_reads(pn: &Sandbox) {
     for at in 0..3 {
         task(pn, &format!("issue {at}"));
     }

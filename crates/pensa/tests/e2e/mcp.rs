@@ -359,6 +359,18 @@ fn answers_keep_to_their_budget_and_say_what_they_leave_out() {
 }
 
 #[test]
+fn filters_are_for_all_that_has_a_text_and_not_for_the_first_of_it() {
+    let pn = crate::sandbox();
+    let line = |n: u32, priority: &str| json!({"op": "issue.create", "title": format!("needle {n}"), "issue_type": "task", "priority": priority});
+    let lines: String = (0..600).map(|n| format!("{}\n", line(n, "p1"))).collect();
+    pn.pn(["batch"]).stdin(format!("{lines}{}\n", line(600, "p3"))).ok();
+    let mut sdk = Sdk::on_stdio(&pn, "auto", &[]);
+    let told = sdk.call("find", json!({"query": "NEEDLE", "priority": "p3"}));
+    assert!(told.starts_with("1 issues (all)") && told.contains("needle 600"), "{told}");
+    sdk.finish();
+}
+
+#[test]
 fn without_a_project_every_tool_says_how_to_make_one_and_finds_it_then() {
     let pn = Sandbox::bare(crate::PN);
     let mut sdk = Sdk::on_stdio(&pn, "legacy", &[]);

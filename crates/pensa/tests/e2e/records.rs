@@ -29,25 +29,25 @@ fn ids(found: &Value) -> Vec<String> {
 }
 
 fn a_record_has_the_documented_form_and_is_changed_by_its_revision(pn: &Sandbox) {
-    let made = put(pn, "loops", "lp-1", json!({"status": "running", "n": 1.0}));
+    let made = put(pn, "items", "lp-1", json!({"status": "running", "n": 1.0}));
     assert_eq!(keys(&made), ["collection", "id", "rev", "updated_at", "data"]);
-    assert_eq!(pn.pn(["record", "get", "loops", "lp-1"]).ok_json(), made);
+    assert_eq!(pn.pn(["record", "get", "items", "lp-1"]).ok_json(), made);
     let rev = made["rev"].to_string();
     let piped =
-        pn.pn(["record", "put", "loops", "-", "--id", "lp-1", "--if-rev", &rev]).stdin("{\"status\":\"done\"}\n");
+        pn.pn(["record", "put", "items", "-", "--id", "lp-1", "--if-rev", &rev]).stdin("{\"status\":\"done\"}\n");
     let next = piped.ok_json();
     assert!(next["rev"].as_i64() > made["rev"].as_i64());
-    pn.pn(["record", "put", "loops", "{}", "--id", "lp-1", "--if-rev", &rev]).fails("conflict");
-    pn.pn(["record", "put", "loops", "{}", "--id", "lp-1", "--if-rev", "0"]).fails("conflict");
-    let odd = put(pn, "loops", "../a b?c#d%2f", json!({"x": "\u{202e}"}));
-    assert_eq!(pn.pn(["record", "get", "loops", "../a b?c#d%2f"]).ok_json(), odd);
-    assert_eq!(pn.pn(["-q", "record", "put", "loops", "{\"id\":\"own\"}"]).ok().trim(), "own");
+    pn.pn(["record", "put", "items", "{}", "--id", "lp-1", "--if-rev", &rev]).fails("conflict");
+    pn.pn(["record", "put", "items", "{}", "--id", "lp-1", "--if-rev", "0"]).fails("conflict");
+    let odd = put(pn, "items", "../a b?c#d%2f", json!({"x": "\u{202e}"}));
+    assert_eq!(pn.pn(["record", "get", "items", "../a b?c#d%2f"]).ok_json(), odd);
+    assert_eq!(pn.pn(["-q", "record", "put", "items", "{\"id\":\"own\"}"]).ok().trim(), "own");
     let told = pn.pn(["record", "collections"]).ok_json();
-    assert_eq!((&told[0]["collection"], &told[0]["records"]), (&json!("loops"), &json!(3)));
-    let gone = pn.pn(["record", "delete", "loops", "own"]).ok_json();
-    assert_eq!(gone, json!({"status": "deleted", "collection": "loops", "ids": ["own"]}));
-    pn.pn(["record", "delete", "loops", "own"]).fails("not_found");
-    let shown = pn.pn(["record", "query", "loops"]).ok();
+    assert_eq!((&told[0]["collection"], &told[0]["records"]), (&json!("items"), &json!(3)));
+    let gone = pn.pn(["record", "delete", "items", "own"]).ok_json();
+    assert_eq!(gone, json!({"status": "deleted", "collection": "items", "ids": ["own"]}));
+    pn.pn(["record", "delete", "items", "own"]).fails("not_found");
+    let shown = pn.pn(["record", "query", "items"]).ok();
     assert!(shown.contains("lp-1 ") && !shown.contains('\u{202e}'), "{shown}");
     let compacted = pn.pn(["record", "compact"]).ok_json();
     assert_eq!(compacted["collections"], json!(1));
@@ -59,7 +59,7 @@ fn queries_know_every_operator_and_order(pn: &Sandbox) {
         ("b", json!({"status": "done", "n": 7, "parent": "a"})),
         ("c", json!({"status": "Running late", "n": "5"})),
     ] {
-        put(pn, "loops", id, data);
+        put(pn, "items", id, data);
     }
     let table: [(&[&str], &str); 14] = [
         (&["status=running"], "a"),
@@ -80,59 +80,59 @@ fn queries_know_every_operator_and_order(pn: &Sandbox) {
     for round in 0..2 {
         for (tests, expected) in table {
             let flags = tests.iter().flat_map(|test| ["--where", test]);
-            let found = pn.pn(["record", "query", "loops"].into_iter().chain(flags.clone())).ok_json();
+            let found = pn.pn(["record", "query", "items"].into_iter().chain(flags.clone())).ok_json();
             assert_eq!(ids(&found).join(" "), expected, "{tests:?} in round {round}");
-            let count = pn.pn(["record", "count", "loops"].into_iter().chain(flags)).ok_json();
+            let count = pn.pn(["record", "count", "items"].into_iter().chain(flags)).ok_json();
             assert_eq!(count["count"], json!(elements(&found).len()), "{tests:?}");
         }
-        let found = |args: &[&str]| ids(&pn.pn([&["record", "query", "loops"], args].concat()).ok_json()).join(" ");
+        let found = |args: &[&str]| ids(&pn.pn([&["record", "query", "items"], args].concat()).ok_json()).join(" ");
         assert_eq!((found(&["--order", "n"]), found(&["--order", "n desc"])), ("a b c".into(), "c b a".into()));
         assert_eq!((found(&["-n", "2"]), found(&["-n", "1", "--order", "status desc"])), ("a b".into(), "a".into()));
-        let indexed = pn.pn(["record", "index", "loops", "status", "n", "parent"]).ok_json();
+        let indexed = pn.pn(["record", "index", "items", "status", "n", "parent"]).ok_json();
         assert_eq!(indexed["indexes"], json!(["status", "n", "parent"]));
     }
-    let gone = pn.pn(["record", "delete", "loops", "--where", "n is not null", "--where", "status~run"]).ok_json();
+    let gone = pn.pn(["record", "delete", "items", "--where", "n is not null", "--where", "status~run"]).ok_json();
     assert_eq!(gone["ids"], json!(["a", "c"]));
 }
 
 fn changes_of_many_collections_are_one(pn: &Sandbox) {
     let lines = concat!(
-        "{\"put\":{\"collection\":\"loops\",\"id\":\"a\",\"data\":{\"n\":1}}}\n",
-        "{\"put\":{\"collection\":\"signals\",\"id\":\"s\",\"data\":{},\"if_rev\":0}}\n",
-        "{\"delete\":{\"collection\":\"loops\",\"id\":\"none\"}}\n",
+        "{\"put\":{\"collection\":\"items\",\"id\":\"a\",\"data\":{\"n\":1}}}\n",
+        "{\"put\":{\"collection\":\"slips\",\"id\":\"s\",\"data\":{},\"if_rev\":0}}\n",
+        "{\"delete\":{\"collection\":\"items\",\"id\":\"none\"}}\n",
     );
     let done = pn.pn(["record", "apply"]).stdin(lines).ok_json();
     assert_eq!(elements(&done).iter().map(|one| one.get("rev").is_some()).collect::<Vec<_>>(), [true, true, false]);
     let again = lines.replace("\"n\":1", "\"n\":2");
     let refused = pn.pn(["record", "apply"]).stdin(again).fails("conflict");
     assert!(text(&refused["error"]).starts_with("change 2: "), "{refused}");
-    assert_eq!(pn.pn(["record", "get", "loops", "a"]).ok_json()["data"], json!({"n": 1}), "nothing has happened");
+    assert_eq!(pn.pn(["record", "get", "items", "a"]).ok_json()["data"], json!({"n": 1}), "nothing has happened");
 }
 
 fn bad_input_is_told_by_its_code_and_changes_nothing(pn: &Sandbox) {
     for bad in [
         ["Loops", "{}"],
         ["../x", "{}"],
-        ["loops", "[]"],
-        ["loops", "{"],
-        ["loops", "null"],
-        ["loops", "{\"_pensa\":1}"],
+        ["items", "[]"],
+        ["items", "{"],
+        ["items", "null"],
+        ["items", "{\"_pensa\":1}"],
     ] {
         pn.pn(["record", "put", bad[0], bad[1]]).fails("invalid_input");
     }
     let large = format!("{{\"x\":\"{}\"}}", "x".repeat(1 << 20));
-    pn.pn(["record", "put", "loops", "-"]).stdin(large).fails("too_large");
-    pn.pn(["record", "put", "loops", "{}", "--id", "a\nb"]).fails("invalid_input");
-    pn.pn(["record", "get", "loops", "none"]).fails("not_found");
-    pn.pn(["record", "query", "loops", "--where", "status"]).misused();
-    pn.pn(["record", "delete", "loops"]).misused();
-    pn.pn(["record", "query", "loops", "--after", "zz"]).misused();
+    pn.pn(["record", "put", "items", "-"]).stdin(large).fails("too_large");
+    pn.pn(["record", "put", "items", "{}", "--id", "a\nb"]).fails("invalid_input");
+    pn.pn(["record", "get", "items", "none"]).fails("not_found");
+    pn.pn(["record", "query", "items", "--where", "status"]).misused();
+    pn.pn(["record", "delete", "items"]).misused();
+    pn.pn(["record", "query", "items", "--after", "zz"]).misused();
     pn.pn(["record", "apply"]).stdin("{\"drop\":{}}").fails("invalid_input");
     assert_eq!(pn.pn(["record", "collections"]).ok_json(), json!([]));
 }
 
 fn everything_acknowledged_outlives_the_loss_of_the_database_in_the_midst_of_it(pn: &Sandbox) {
-    pn.pn(["record", "index", "loops", "worker"]).ok();
+    pn.pn(["record", "index", "items", "worker"]).ok();
     let files = ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"].map(|name| pn.store().join(name));
     let acknowledged: Vec<String> = thread::scope(|scope| {
         let worker = |name: usize| {
@@ -140,7 +140,7 @@ fn everything_acknowledged_outlives_the_loss_of_the_database_in_the_midst_of_it(
             for n in 0..15 {
                 let id = format!("{name}-{n:02}");
                 let data = json!({"worker": name, "n": n}).to_string();
-                let put = pn.pn(["record", "put", "loops", &data, "--id", &id]).answer();
+                let put = pn.pn(["record", "put", "items", &data, "--id", &id]).answer();
                 if put.code == Some(0) {
                     kept.push(id);
                 }
@@ -160,12 +160,12 @@ fn everything_acknowledged_outlives_the_loss_of_the_database_in_the_midst_of_it(
         workers.into_iter().flat_map(|worker| worker.join().expect("a worker")).collect()
     });
     assert!(acknowledged.len() > 20, "{} of 45 were kept", acknowledged.len());
-    let found = ids(&pn.pn(["record", "query", "loops"]).ok_json());
+    let found = ids(&pn.pn(["record", "query", "items"]).ok_json());
     let missing: Vec<&String> = acknowledged.iter().filter(|id| !found.contains(id)).collect();
     assert!(missing.is_empty(), "{missing:?}");
     let by_index: usize = (0..3)
         .map(|name| {
-            elements(&pn.pn(["record", "query", "loops", "--where", &format!("worker={name}")]).ok_json()).len()
+            elements(&pn.pn(["record", "query", "items", "--where", &format!("worker={name}")]).ok_json()).len()
         })
         .sum();
     assert_eq!(by_index, found.len(), "the index works at once");
@@ -189,13 +189,53 @@ fn records_of_other_tools_are_taken_in_once(pn: &Sandbox) {
     assert_eq!((&told["records"], &told["lines_skipped"]), (&json!(2), &json!(1)), "{told}");
     let kept = pn.pn(["record", "query", "loops", "--where", "status=running"]).ok_json();
     assert_eq!((&kept[0]["id"], &kept[0]["updated_at"]), (&json!("lp-1"), &json!("2026-02-27T14:30:01.000Z")));
+    assert_eq!(pn.pn(["loop", "show", "lp-1"]).ok_json()["status"], "running");
     let known = pn.pn(["record", "collections"]).ok_json();
-    assert_eq!(known[0]["indexes"], json!(["loop_type", "status", "parent_id"]));
+    assert_eq!(elements(&known[0]["indexes"])[..3], [json!("loop_type"), json!("status"), json!("parent_id")]);
     let again = import().ok_json();
     assert_eq!((&again["records"], &again["records_skipped"]), (&json!(0), &json!(2)), "{again}");
-    put(pn, "loops", "lp-1", json!({"status": "changed here"}));
+    pn.pn(["loop", "pause", "lp-1"]).ok_json();
     import().ok();
-    assert_eq!(pn.pn(["record", "get", "loops", "lp-1"]).ok_json()["data"]["status"], json!("changed here"));
+    assert_eq!(pn.pn(["record", "get", "loops", "lp-1"]).ok_json()["data"]["status"], json!("paused"));
+    let refused = pn.pn(["record", "put", "loops", "{}", "--id", "lp-1"]).fails("forbidden");
+    assert!(text(&refused["hint"]).contains("pn loop"), "{refused}");
+    pn.pn(["record", "delete", "loops", "lp-1"]).fails("forbidden");
+    pn.pn(["record", "delete", "signals", "--where", "id is not null"]).fails("forbidden");
+}
+
+/// What a noun keeps as records has the noun's rules.
+#[test]
+fn jobs_are_not_changed_record_by_record_and_those_of_other_tools_are_taken_in_as_jobs() {
+    let pn = crate::sandbox();
+    for name in ["tool_jobs", "tool_job_outputs"] {
+        pn.pn(["record", "put", name, "{}", "--id", "job-1"]).fails("forbidden");
+        pn.pn(["record", "delete", name, "job-1"]).fails("forbidden");
+        pn.pn(["record", "delete", name, "--where", "status=running"]).fails("forbidden");
+        pn.pn(["record", "index", name, "odd"]).fails("forbidden");
+        assert_eq!(pn.pn(["record", "query", name]).ok_json(), json!([]), "to look is not to change");
+    }
+    let dir = pn.path("loopr/.taskstore");
+    fs::create_dir_all(&dir).expect("a directory");
+    let jobs = concat!(
+        "{\"id\":\"019\",\"loop_id\":\"lp-1\",\"tool_name\":\"grep\",\"lane\":\"no-net\",\"command\":\"grep x\",",
+        "\"cwd\":\"/w\",\"status\":\"Success\",\"exit_code\":0,\"output_bytes\":7,\"was_timeout\":false,",
+        "\"was_cancelled\":false,\"started_at\":1772202600000,\"ended_at\":1772202601000,\"duration_ms\":1000}\n",
+        "{\"id\":\"020\",\"tool_name\":\"no lane\"}\n",
+    );
+    fs::write(dir.join("tool_jobs.jsonl"), jobs).expect("written");
+    let dir = dir.to_str().expect("UTF-8");
+    for (records, skipped) in [(1, 0), (0, 1)] {
+        let told = pn.pn(["import-from", "taskstore", dir]).ok_json();
+        assert_eq!((&told["records"], &told["records_skipped"]), (&json!(records), &json!(skipped)), "{told}");
+        assert_eq!(told["lines_skipped"], 1, "{told}");
+    }
+    let job = pn.pn(["job", "show", "019"]).ok_json();
+    assert_eq!(
+        (&job["status"], &job["started_at"]),
+        (&json!("succeeded"), &json!("2026-02-27T14:30:00.000Z")),
+        "{job}"
+    );
+    assert_eq!(elements(&pn.pn(["job", "list", "--loop", "lp-1"]).ok_json()).len(), 1);
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -208,7 +248,7 @@ struct Job {
 
 impl Record for Job {
     fn collection_name() -> &'static str {
-        "tool_jobs"
+        "tool_calls"
     }
 
     fn id(&self) -> &str {
@@ -256,7 +296,7 @@ fn library(store: &TaskStore) {
     assert_eq!(both.expect("done").iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
     assert!(store.ensure_valid::<Job>().expect("checked"));
     store.rebuild_index::<Job>().expect("rebuilt");
-    assert_eq!(store.collections().expect("listed"), [("tool_jobs".to_owned(), 224)]);
+    assert_eq!(store.collections().expect("listed"), [("tool_calls".to_owned(), 224)]);
     store.compact().expect("compacted");
 }
 
@@ -265,7 +305,7 @@ fn the_library_works_on_files_and_tells_lines_that_cannot_be_read() {
     let pn = crate::sandbox();
     let store = TaskStore::open(&pn.project(), "me").expect("opens");
     library(&store);
-    let file = pn.store().join("local/taskstore/tool_jobs.jsonl");
+    let file = pn.store().join("local/taskstore/tool_calls.jsonl");
     let mut text = fs::read_to_string(&file).expect("a file");
     text.push_str("{\"id\":\"odd\",\"status\":5}\nnot JSON\n{\"id\":\"torn");
     fs::write(&file, text).expect("written");

@@ -56,6 +56,14 @@ fn import_evil(pn: &Sandbox) {
         fs::write(pn.store().join(format!("{name}.jsonl")), text).expect("written");
     }
     pn.pn(["import"]).ok_json();
+    let dir = pn.path("evil-records");
+    fs::create_dir_all(&dir).expect("a directory");
+    let a_loop = json!({"id": "lp-evil", "loop_type": "code", "status": "running", "progress": EVIL, "reason": EVIL,
+        "holder": EVIL, "context": {EVIL: EVIL}});
+    let signal = json!({"id": "sg-evil", "signal_type": "info", "target_loop": "lp-evil", "reason": EVIL, "actor": EVIL, "payload": EVIL});
+    fs::write(dir.join("loops.jsonl"), lines(&[a_loop])).expect("written");
+    fs::write(dir.join("signals.jsonl"), lines(&[signal])).expect("written");
+    pn.pn(["import-from", "taskstore", &dir.display().to_string()]).ok_json();
 }
 
 fn no_command_prints_what_could_harm_a_terminal(pn: &Sandbox) {
@@ -91,6 +99,17 @@ fn no_command_prints_what_could_harm_a_terminal(pn: &Sandbox) {
         vec!["learning", "list"],
         vec!["learning", "show", "ln-evil"],
         vec!["learning", "show", "\u{202e}nowhere"],
+        vec!["loop", "list"],
+        vec!["loop", "show", "lp-evil"],
+        vec!["loop", "tree", "lp-evil"],
+        vec!["loop", "show", "\u{202e}nowhere"],
+        vec!["loop", "iterate", "lp-evil"],
+        vec!["loop", "start", "lp-evil"],
+        vec!["signal", "list"],
+        vec!["signal", "show", "sg-evil"],
+        vec!["signal", "wait", "sg-evil", "--timeout", "1s"],
+        vec!["lock", "acquire", "\u{1b}[31mred"],
+        vec!["lock", "status", "\u{202e}nowhere"],
         vec!["context"],
         vec!["create", "login crash on empty password", "-t", "task"],
         vec!["show", "pn-evil"],

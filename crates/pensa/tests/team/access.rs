@@ -27,9 +27,12 @@ struct Things {
     agent: String,
     session: String,
     run: String,
+    job: String,
     repo: String,
     snapshot: String,
     learning: String,
+    a_loop: String,
+    signal: String,
     token: String,
     project: String,
 }
@@ -47,23 +50,36 @@ impl Things {
         let tree = json!({"provider": "copy", "host": word, "root": format!("/{word}"), "repo": run["repo_id"],
             "run": run["id"], "label": word});
         let snapshot = http.post("/snapshots", &tree).ok();
+        // A lane of its own, so that nobody waits for another.
+        let job = http
+            .post(
+                "/jobs",
+                &json!({"lane": issue, "tool": word, "slots": 1, "timeout": "60s", "host": word, "run": run["id"]}),
+            )
+            .ok();
         http.post("/kv", &json!({"scope": "user", "key": "known", "value": word})).ok();
-        http.post("/records/known/indexes", &json!({"fields": ["is"]})).ok();
         http.post("/records/known", &json!({"id": issue, "data": {"is": word}})).ok();
         http.post("/work/start", &json!({"what": other, "steps": [word, "next"]})).ok();
         http.post("/releases", &json!({"name": word, "version": word, "issues": [other]})).ok();
         http.post("/skills", &json!({"name": word, "skills": [word]})).ok();
         let known = json!({"text": format!("{word} {issue}"), "tags": [word], "files": [word], "issue": issue});
         let learning = http.post("/learnings", &known).ok();
+        let plan = json!({"type": "plan", "prompt_path": word, "validation_command": word, "context": {"is": word}});
+        let a_loop = http.post("/loops", &plan).ok();
+        let stop = json!({"type": "stop", "to": a_loop["id"], "reason": word, "payload": word});
+        let signal = http.post("/signals", &stop).ok();
         Self {
             issue,
             other,
             agent: id,
             session,
             run: text(&run["id"]),
+            job: text(&job["id"]),
             repo: text(&run["repo_id"]),
             snapshot: text(&snapshot["id"]),
             learning: text(&learning["id"]),
+            a_loop: text(&a_loop["id"]),
+            signal: text(&signal["id"]),
             token: "tok-00000000".into(),
             project: OURS.into(),
         }
@@ -71,10 +87,11 @@ impl Things {
 
     /// The ids of nothing.
     fn none() -> Self {
-        let [issue, agent, session, run, repo, snapshot, learning, token] =
-            ["pn", "ag", "se", "run", "repo", "snap", "ln", "tok"].map(|kind| format!("{kind}-00000000"));
+        let [issue, agent, session, run, job, repo, snapshot, learning, a_loop, signal, token] =
+            ["pn", "ag", "se", "run", "job", "repo", "snap", "ln", "lp", "sg", "tok"]
+                .map(|kind| format!("{kind}-00000000"));
         let (other, project) = (issue.clone(), OURS.into());
-        Self { issue, other, agent, session, run, repo, snapshot, learning, token, project }
+        Self { issue, other, agent, session, run, job, repo, snapshot, learning, a_loop, signal, token, project }
     }
 }
 
@@ -113,6 +130,8 @@ impl Two {
             &entries,
             "/runs",
             "/repos",
+            "/jobs",
+            "/jobs/stats?tool=none",
             "/snapshots",
             "/kv",
             "/records",
@@ -122,6 +141,8 @@ impl Two {
             "/changelog",
             "/skills",
             "/learnings?all=true",
+            "/loops?all=true",
+            "/signals",
             "/context",
             "/sync/changes",
             "/sync/peers",
@@ -144,7 +165,8 @@ struct Asked {
 
 impl Asked {
     fn of(entry: &Entry, about: &Things) -> Self {
-        let Things { issue, other, agent, session, run, repo, snapshot, learning, token, project } = about;
+        let Things { issue, other, agent, session, run, job, repo, snapshot, learning, a_loop, signal, token, project } =
+            about;
         let fields = match entry.name {
             "issue.create" => json!({"title": "made", "issue_type": "task"}),
             "issue.update" => json!({"priority": "p0"}),
@@ -171,6 +193,13 @@ impl Asked {
             "run.update" => json!({"mux_window": 1}),
             "run.finish" => json!({"status": "succeeded"}),
             "run.list" => json!({"repo": repo}),
+            "job.start" => json!({"lane": "net", "tool": "made", "slots": 1000, "timeout": "60s", "run": run}),
+            "job.take" => json!({"slots": 1}),
+            "job.update" => json!({"process": {"pid": 1}}),
+            "job.finish" => json!({"exit_code": 0, "output": "made"}),
+            "job.settle" => json!({"host": "made", "lost": [job]}),
+            "job.import" => json!({"records": [{"id": issue, "tool_name": "made", "lane": "net", "started_at": 1}]}),
+            "job.list" => json!({"run": run}),
             "snapshot.create" => json!({"provider": "git", "host": "box", "root": "/r", "repo": repo, "run": run}),
             "snapshot.list" => json!({"repo": repo}),
             "snapshot.restore" => json!({"safety": snapshot}),
@@ -201,6 +230,19 @@ impl Asked {
             "sync.peers" => json!({"peer": issue, "limit": 1}),
             "import.records" => json!({"from": "prjct", "records": [{"kind": "issue", "id": issue, "title": "made",
                 "issue_type": "task", "priority": "p2", "origin": {"file": "f", "hash": "h"}}]}),
+            "loop.create" => {
+                json!({"type": "code", "prompt_path": "p", "validation_command": "true", "parent": a_loop, "issue": issue})
+            }
+            "loop.take" => {
+                json!({"records": [{"id": format!("from-{issue}"), "loop_type": "code", "status": "failed"}]})
+            }
+            "loop.list" => json!({"parent": a_loop}),
+            "loop.claim" => json!({"type": "plan"}),
+            "signal.send" => json!({"type": "info", "to": a_loop}),
+            "signal.take" => json!({"records": [{"id": format!("from-{issue}"), "signal_type": "info"}]}),
+            "signal.list" => json!({"for": a_loop}),
+            "signal.ack" => json!({"as": a_loop}),
+            "lock.acquire" | "lock.release" | "lock.status" => json!({"name": issue}),
             "workspace.create" => json!({"name": format!("for {issue}")}),
             _ => json!({}),
         };
@@ -210,9 +252,12 @@ impl Asked {
             Some("agents") => agent,
             Some("sessions") => session,
             Some("runs") => run,
+            Some("jobs") => job,
             Some("repos") => repo,
             Some("snapshots") => snapshot,
             Some("learnings") => learning,
+            Some("loops") => a_loop,
+            Some("signals") => signal,
             _ => issue,
         };
         let path = entry.route.path.replace("{id}", id).replace("{name}", project).replace("{collection}", "known");
@@ -242,8 +287,16 @@ fn prepared(admin: &mut Http, entry: &Entry) -> Things {
         let elsewhere = json!({"vcs": "git", "remote_url": format!("https://example.test/{}", things.issue)});
         things.repo = text(&admin.post("/repos", &elsewhere).ok()["id"]);
     }
-    let Things { issue, other, .. } = &things;
+    let Things { issue, other, a_loop, .. } = &things;
+    let mut moved = |moves: &[&str]| {
+        moves.iter().for_each(|step| drop(admin.post(&format!("/loops/{a_loop}/{step}"), &json!({})).ok()));
+    };
     match entry.name {
+        "loop.pause" | "loop.resume" | "loop.rebase" | "loop.iterate" | "loop.submit" | "loop.complete" => {
+            moved(&["start"]);
+        }
+        "loop.approve" | "loop.reject" => moved(&["start", "submit"]),
+        "loop.archive" => moved(&["fail"]),
         "issue.reopen" => drop(admin.post(&format!("/issues/{issue}/close"), &json!({})).ok()),
         "issue.heartbeat" | "issue.release" => {
             let claim = json!({"claim": true, "ttl": "1h"});

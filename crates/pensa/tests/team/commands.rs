@@ -179,7 +179,7 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
         let mut normal = String::new();
         for word in line.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c))) {
             let kept = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let prefixes = ["pn-", "ag-", "se-", "run-", "repo-", "har-", "rt-", "snap-", "rel-", "ln-"];
+            let prefixes = ["pn-", "ag-", "se-", "run-", "repo-", "har-", "rt-", "snap-", "rel-", "ln-", "lp-", "sg-"];
             let hex = prefixes.into_iter().find_map(|prefix| kept.strip_prefix(prefix));
             let is_id = hex.is_some_and(|hex| hex.len() == 8 && u32::from_str_radix(hex, 16).is_ok());
             let is_time = kept.len() == 24 && kept.ends_with('Z') && kept.starts_with("20");
@@ -233,6 +233,16 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
             ("ana", vec!["run", "show", "run-none"], ""),
             ("ana", vec!["run", "start", "--repo", "nowhere"], ""),
             ("ana", vec!["run", "start", "--repo", &repo, "--harness", "a b"], ""),
+            ("ana", vec!["job", "exec", "--lane", "net", "--", "echo", "Zoë"], ""),
+            ("ana", vec!["job", "exec", "--lane", "nowhere", "--", "true"], ""),
+            ("ana", vec!["job", "exec", "--lane", "net", "--run", "run-none", "--", "true"], ""),
+            ("ana", vec!["job", "start", "--lane", "net"], ""),
+            ("ana", vec!["job", "list", "--status", "running"], ""),
+            ("ana", vec!["job", "list", "--run", "run-none"], ""),
+            ("ana", vec!["job", "stats", "--lane", "heavy"], ""),
+            ("ana", vec!["job", "show", "job-none"], ""),
+            ("ana", vec!["job", "cancel", "job-none"], ""),
+            ("ana", vec!["job", "finish", "job-none", "--exit-code", "0"], ""),
             ("ana", vec!["snapshot", "list"], ""),
             ("ana", vec!["snapshot", "list", "--run", &run, "--repo", &repo, "-n", "1"], ""),
             ("ana", vec!["snapshot", "list", "--run", "run-none"], ""),
@@ -310,6 +320,20 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
             ("ana", vec!["learning", "show", "ln-none"], ""),
             ("ana", vec!["learning", "forget", "ln-none"], ""),
             ("ana", vec!["learning", "verify", "ln-none"], ""),
+            ("ana", vec!["loop", "claim"], ""),
+            ("ana", vec!["loop", "list", "--issue", &issue], ""),
+            ("ana", vec!["loop", "show", "lp-none"], ""),
+            ("ana", vec!["loop", "create", "-t", "wish", "--prompt-path", "p", "--validation-command", "true"], ""),
+            ("ana", vec!["loop", "create", "-t", "code", "--prompt-path", "", "--validation-command", "true"], ""),
+            ("ana", vec!["signal", "send", "-t", "info", "--to", "type:code", "--reason", "Ä & b"], ""),
+            ("ana", vec!["signal", "send", "-t", "info", "--to", "nobody"], ""),
+            ("ana", vec!["signal", "ack", "sg-none", "--as", "lp-none"], ""),
+            ("ana", vec!["signal", "list", "--unacked"], ""),
+            ("ana", vec!["lock", "acquire", "Ä b/c", "--token", "t", "--ttl", "1h"], ""),
+            ("ben", vec!["lock", "acquire", "Ä b/c", "--token", "u"], ""),
+            ("ben", vec!["lock", "release", "Ä b/c"], ""),
+            ("ana", vec!["lock", "release", "Ä b/c"], ""),
+            ("ana", vec!["lock", "status", "Ä b/c"], ""),
             ("ana", vec!["context"], ""),
             ("ana", vec!["context", "--max-tokens", "60", "--format", "json"], ""),
             ("ana", vec!["context", "--max-tokens", "1"], ""),

@@ -18,6 +18,7 @@ mod proxy;
 mod rate;
 mod rows;
 mod setting;
+mod sync;
 mod tls;
 mod tokens;
 

@@ -32,6 +32,7 @@ impl Two {
             let seen = json!({"vcs": "git", "root_path": "/r"});
             http.post("/workspaces", &json!({"name": "w"})).ok();
             http.post("/runs", &json!({"seen": seen, "workspace": "w"})).ok();
+            http.post("/jobs", &json!({"lane": "net", "tool": "t", "slots": 1, "timeout": "1m"})).ok();
             http.post("/snapshots", &json!({"seen": seen, "provider": "copy", "host": "box", "root": "/r"})).ok();
             http.post("/work/start", &json!({"what": one})).ok();
             http.post("/releases", &json!({"name": "n", "version": "1"})).ok();

@@ -14,6 +14,8 @@ use crate::db::{Param, Tx};
 const MAX_RECORDS: usize = 10_000;
 /// An answer with documents of so many bytes is enough.
 const MAX_BYTES: usize = 8 << 20;
+/// What a record is besides its document, in bytes.
+const ENVELOPE: usize = 100;
 /// How many rows are asked for at once where not all of them may be wanted.
 const ROWS_AT_ONCE: usize = 128;
 /// So few records are read and sorted here rather than sought in the order that is wanted.
@@ -33,6 +35,15 @@ pub(crate) struct Query {
 pub(crate) struct Found {
     pub(crate) records: Vec<Record>,
     pub(crate) next: Option<Cursor>,
+}
+
+/// A record that may be meant.
+struct Candidate {
+    /// In the index that it was read off.
+    key: String,
+    /// About how much of an answer it is.
+    bytes: usize,
+    record: Record,
 }
 
 /// Rows that are read, in their order.
@@ -62,9 +73,9 @@ impl Collection {
             let rows = if plan.is_sorted && plan.is_exact { picked.missing() + 1 } else { ROWS_AT_ONCE };
             let page = plan.page(self, tx, place.as_ref(), rows.min(ROWS_AT_ONCE))?;
             let is_last = page.len() < rows.min(ROWS_AT_ONCE);
-            place = page.last().map(|(key, record)| (key.clone(), record.id.clone()));
-            for (_, record) in page {
-                if filter::all_match(&query.filters, &record) && !picked.take(record, plan.is_sorted) {
+            place = page.last().map(|row| (row.key.clone(), row.record.id.clone()));
+            for row in page {
+                if filter::all_match(&query.filters, &row.record) && !picked.take(row, plan.is_sorted) {
                     return Ok(picked.finish(true));
                 }
             }
@@ -86,8 +97,8 @@ impl Collection {
         loop {
             let page = plan.page(self, tx, place.as_ref(), ROWS_AT_ONCE)?;
             let is_last = page.len() < ROWS_AT_ONCE;
-            place = page.last().map(|(key, record)| (key.clone(), record.id.clone()));
-            count += page.iter().filter(|(_, record)| filter::all_match(filters, record)).count();
+            place = page.last().map(|row| (row.key.clone(), row.record.id.clone()));
+            count += page.iter().filter(|row| filter::all_match(filters, &row.record)).count();
             if is_last {
                 return Ok(i64::try_from(count).unwrap_or(i64::MAX));
             }
@@ -215,7 +226,7 @@ impl Plan<'_> {
         tx: &Tx<'_>,
         after: Option<&(String, String)>,
         rows: usize,
-    ) -> Result<Vec<(String, Record)>> {
+    ) -> Result<Vec<Candidate>> {
         let mut conditions = Conditions::default();
         let name = conditions.place(collection.name.clone());
         let (way, past) = if self.descending && self.is_sorted { ("DESC", "<") } else { ("ASC", ">") };
@@ -267,7 +278,9 @@ impl Plan<'_> {
             "SELECT {COLUMNS}, {key} FROM {from} WHERE {} ORDER BY {order} LIMIT CAST({limit} AS BIGINT)",
             conditions.texts.join(" AND ")
         );
-        tx.query(&sql, &conditions.values, |row| Ok((row.text(5)?, read(row)?)))
+        tx.query(&sql, &conditions.values, |row| {
+            Ok(Candidate { key: row.text(5)?, bytes: row.str(4)?.len() + ENVELOPE, record: read(row)? })
+        })
     }
 
     /// How many rows there are, as far as `most`.
@@ -301,7 +314,7 @@ struct Picked<'q> {
     limit: usize,
     bytes: usize,
     /// With their places in the order that is wanted, if they do not come in that order.
-    some: Vec<((String, String), Record)>,
+    some: Vec<((String, String), usize, Record)>,
     /// Whether some were left out that come later.
     has_more: bool,
 }
@@ -317,13 +330,14 @@ impl<'q> Picked<'q> {
     }
 
     /// Takes a record in; says whether another may be wanted.
-    fn take(&mut self, record: Record, is_sorted: bool) -> bool {
+    fn take(&mut self, candidate: Candidate, is_sorted: bool) -> bool {
+        let Candidate { bytes, record, .. } = candidate;
         if is_sorted {
             if self.some.len() >= self.limit || self.bytes >= MAX_BYTES {
                 return false;
             }
-            self.bytes += size(&record);
-            self.some.push(((String::new(), String::new()), record));
+            self.bytes += bytes;
+            self.some.push(((String::new(), String::new()), bytes, record));
             return true;
         }
         let place = self.query.order.place(&record);
@@ -335,8 +349,8 @@ impl<'q> Picked<'q> {
         {
             return true;
         }
-        self.bytes += size(&record);
-        self.some.push((place, record));
+        self.bytes += bytes;
+        self.some.push((place, bytes, record));
         if self.some.len() >= 2 * self.limit + ROWS_AT_ONCE || self.bytes > 4 * MAX_BYTES {
             self.cut();
         }
@@ -349,14 +363,14 @@ impl<'q> Picked<'q> {
 
     /// Leaves the first ones only.
     fn cut(&mut self) {
-        self.some.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        self.some.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
         if self.query.order.descending {
             self.some.reverse();
         }
         self.bytes = 0;
         let mut kept = 0;
         while kept < self.some.len().min(self.limit) && self.bytes < MAX_BYTES {
-            self.bytes += size(&self.some[kept].1);
+            self.bytes += self.some[kept].1;
             kept += 1;
         }
         self.has_more |= kept < self.some.len();
@@ -365,10 +379,10 @@ impl<'q> Picked<'q> {
 
     fn finish(mut self, has_more: bool) -> Found {
         // Those that came in order have no places, and stay as they came.
-        if self.some.first().is_some_and(|((_, id), _)| !id.is_empty()) {
+        if self.some.first().is_some_and(|((_, id), ..)| !id.is_empty()) {
             self.cut();
         }
-        let records: Vec<Record> = self.some.into_iter().map(|(_, record)| record).collect();
+        let records: Vec<Record> = self.some.into_iter().map(|(_, _, record)| record).collect();
         let last = records.last().filter(|_| has_more || self.has_more);
         let next = last.map(|last| {
             let (key, id) = self.query.order.place(last);
@@ -376,9 +390,4 @@ impl<'q> Picked<'q> {
         });
         Found { records, next }
     }
-}
-
-/// About how much of an answer a record is.
-fn size(record: &Record) -> usize {
-    pensa_core::json::to_line(&record.data).map_or(0, |line| line.len()) + 100
 }

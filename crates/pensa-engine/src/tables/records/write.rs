@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use pensa_core::record::{self, Record, line};
-use pensa_core::session::object::Object;
+use pensa_core::session::object::{self, Object};
 use pensa_core::{Code, Error, Result, Timestamp, event, json};
 use serde_json::{Map, Value};
 
@@ -147,25 +147,28 @@ impl Collection {
     fn put_over(&self, tx: &Tx<'_>, old: Option<Record>, draft: Draft, expect: Expect) -> Result<Put> {
         let Draft { id, data, updated_at } = draft;
         record::check_id(&id)?;
-        record::check_data(&id, &data)?;
+        // Depth first: to write a bottomless document would itself be the accident.
+        object::check_depth("the record", &data)?;
         expect.check(&self.name, &id, old.as_ref())?;
         if let Some(old) = &old
             && old.data == data
         {
             return Ok(Put { new: old.clone(), old: Some(old.clone()) });
         }
+        let written = json::to_line(&data)?;
+        record::check_written(&id, &data, &written)?;
         // Numbers of events are never given out twice, so no record ever has a revision that it, or another of the same
         // id, had before.
         let rev = old.as_ref().map_or(0, |old| old.rev + 1).max(tx.next_event()?);
         let new = Record { collection: self.name.clone(), id, rev, updated_at, data };
         tx.journal("record", &new)?;
-        tx.write_through(&self.name, || line::of_record(&new))?;
-        self.write(tx, old.as_ref(), &new)?;
+        tx.write_through(&self.name, || line::of_written(&new, &written))?;
+        self.write(tx, old.as_ref(), &new, &written)?;
         Ok(Put { old, new })
     }
 
-    fn write(&self, tx: &Tx<'_>, old: Option<&Record>, new: &Record) -> Result<()> {
-        let values = params![&new.collection, &new.id, new.rev, new.updated_at, json::to_line(&new.data)?];
+    fn write(&self, tx: &Tx<'_>, old: Option<&Record>, new: &Record, written: &str) -> Result<()> {
+        let values = params![&new.collection, &new.id, new.rev, new.updated_at, written];
         let Some(old) = old else {
             let insert = "INSERT INTO records (collection, id, rev, updated_at, data) VALUES (?1, ?2, ?3, ?4, ?5)";
             tx.add_rows(insert, values)?;
@@ -223,7 +226,7 @@ pub(crate) fn restore(tx: &Tx<'_>, record: &Record) -> Result<()> {
     let collection = Collection::open(tx, &record.collection)?;
     match collection.get(tx, &record.id)? {
         Some(later) if later.rev > record.rev => Ok(()),
-        old => collection.write(tx, old.as_ref(), record),
+        old => collection.write(tx, old.as_ref(), record, &json::to_line(&record.data)?),
     }
 }
 

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ use super::{as_set, labels, settle, window};
 use crate::cli::{Options, RunExec};
 use crate::commands::stdin;
 use crate::connect::{self, Home};
-use crate::host::{self, Ended, Job, Leash, Signals};
+use crate::host::{self, Ended, Job, Leash, Place, Signals};
 use crate::output::Output;
 
 /// A command that has ended before needs no line of its own about the number of its process.
@@ -76,7 +76,7 @@ pub(super) fn run(options: &Options, output: Output, args: RunExec) -> Result<()
 }
 
 /// Ends this process as the command did.
-pub(super) fn end_as(output: Output, ended: Result<Ended>) -> Result<()> {
+pub(in crate::commands) fn end_as(output: Output, ended: Result<Ended>) -> Result<()> {
     match ended {
         Ok(ended) => ended.repeat(),
         Err(error) if error.code == Code::NotFound => {
@@ -196,7 +196,8 @@ pub(super) fn begin(watch: &Watch<'_>, run: Run, command: &[OsString], instance:
         child.args(&command[1..]).env("PN_RUN", run.id.as_str()).env("PN_ACTOR", watch.client.actor());
         child.env("PN_INSTANCE", instance.to_string());
         watch.home.tell(&mut child);
-        Job::start(&mut child, log, watch.is_alone).map_err(|e| {
+        let place = if watch.is_alone { Place::Terminal } else { Place::Shared };
+        Job::start(&mut child, Arc::new(log), place).map_err(|e| {
             let code = if e.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::InvalidInput };
             Error::new(code, format!("cannot run {}: {e}", command[0].to_string_lossy()))
         })

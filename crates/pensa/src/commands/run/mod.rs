@@ -5,6 +5,8 @@ mod exec;
 mod logs;
 mod window;
 
+pub(super) use exec::end_as;
+
 use pensa_client::Client;
 use pensa_client::config::{RUN_HARNESS, RUN_RUNTIME};
 use pensa_core::ops::run::{Launch, List, Show};

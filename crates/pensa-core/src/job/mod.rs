@@ -1,0 +1,215 @@
+//! The job: one command of a tool, run within a lane that has a limited number of slots and a time limit.
+//!
+//! Running commands and looking for their processes is left to whoever may; what is kept of output to `output`.
+
+mod lane;
+mod output;
+mod stats;
+mod taken;
+mod transition;
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::id::{IssueId, JobId, RunId, SessionId};
+use crate::run::Process;
+use crate::time::{Span, Timestamp};
+
+pub use lane::{BUILT_IN, Lane, Limits, MAX_SLOTS, MAX_TIMEOUT, has_slot};
+pub use output::{Collected, Size, fit};
+pub use stats::{JobStats, Percentiles, Tally, summarise};
+pub use taken::taken;
+pub use transition::{End, Move, apply};
+
+/// The collection that jobs are kept in.
+pub const COLLECTION: &str = "tool_jobs";
+/// The collection of what they wrote, by the same ids.
+pub const OUTPUTS: &str = "tool_job_outputs";
+
+/// Where a job stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum JobStatus {
+    /// It waits for a slot of its lane
+    Pending,
+    Running,
+    Succeeded,
+    Failed,
+    /// It was ended because it took too long
+    Timeout,
+    /// It was ended because somebody asked for it
+    Cancelled,
+}
+
+impl JobStatus {
+    pub const ALL: [JobStatus; 6] = [
+        JobStatus::Pending,
+        JobStatus::Running,
+        JobStatus::Succeeded,
+        JobStatus::Failed,
+        JobStatus::Timeout,
+        JobStatus::Cancelled,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            JobStatus::Pending => "pending",
+            JobStatus::Running => "running",
+            JobStatus::Succeeded => "succeeded",
+            JobStatus::Failed => "failed",
+            JobStatus::Timeout => "timeout",
+            JobStatus::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether nothing can happen to it any more.
+    pub fn is_over(self) -> bool {
+        !matches!(self, JobStatus::Pending | JobStatus::Running)
+    }
+}
+
+impl fmt::Display for JobStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for JobStatus {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
+        known.ok_or_else(|| {
+            Error::invalid(format!("invalid status of a job: {text:?}"))
+                .hint("one of pending, running, succeeded, failed, timeout, cancelled")
+        })
+    }
+}
+
+/// One command of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Job {
+    pub id: JobId,
+    pub status: JobStatus,
+    pub tool_name: String,
+    pub lane: Lane,
+    /// The program and its arguments, as a shell would read them
+    pub command: String,
+    /// The directory that it runs in
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The loop that it is a part of
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loop_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<IssueId>,
+    pub actor: String,
+    /// The machine that it runs on
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The number of the command's process
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i64>,
+    /// When that process began, in the words of its machine
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub born: Option<String>,
+    /// The process that looks after it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<Process>,
+    #[serde(flatten)]
+    pub end: End,
+    /// Bytes that it wrote, kept or not
+    pub output_bytes: i64,
+    /// Whether some of what it wrote was not kept
+    pub truncated: bool,
+    pub was_timeout: bool,
+    /// Whether somebody asked for its end
+    pub was_cancelled: bool,
+    /// How long it may take, in milliseconds
+    pub timeout_ms: i64,
+    /// Where it stands in the queue of its lane: those with smaller numbers come before
+    pub number: i64,
+    pub queued_at: Timestamp,
+    /// How long it waits for a slot
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_until: Option<Timestamp>,
+    /// When its command began; before that, when it was queued
+    pub started_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+    pub updated_at: Timestamp,
+    /// What it wrote, as far as it was kept; only where one job is shown
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+impl Job {
+    /// The command's process, if it is known.
+    pub fn process(&self) -> Option<Process> {
+        self.pid.map(|pid| Process { pid, born: self.born.clone() })
+    }
+
+    pub fn timeout(&self) -> Span {
+        Span::from_millis(self.timeout_ms)
+    }
+
+    /// Whether it waits for a slot, and not for longer than it said.
+    pub fn waits(&self, now: Timestamp) -> bool {
+        self.status == JobStatus::Pending && self.waits_until.is_none_or(|until| now <= until)
+    }
+}
+
+/// A program and its arguments in one line, as a shell would read them.
+pub fn spell(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    let spelled = words.iter().map(|word| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    spelled.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_has_one_spelling() {
+        for status in JobStatus::ALL {
+            assert_eq!(serde_json::json!(status), status.as_str());
+            assert_eq!(status.as_str().parse::<JobStatus>().expect("known"), status);
+            assert_eq!(status.to_possible_value().expect("shown").get_name(), status.as_str());
+        }
+        assert!("done".parse::<JobStatus>().is_err());
+    }
+
+    #[test]
+    fn a_command_is_spelled_as_a_shell_reads_it() {
+        for (words, spelled) in [
+            (&["ls", "-l", "a/b.c"][..], "ls -l a/b.c"),
+            (&["sh", "-c", "echo a; exit 3"], "sh -c 'echo a; exit 3'"),
+            (&["echo", ""], "echo ''"),
+            (&["echo", "it's"], r"echo 'it'\''s'"),
+            (&["é", "$x", "a\nb"], "'é' '$x' 'a\nb'"),
+            (&[], ""),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(spell(&words), spelled);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The one function through which a job changes its status.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Job, JobStatus};
+use crate::error::{Code, Error, Result};
+use crate::time::Timestamp;
+
+/// How a job ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct End {
+    /// What the command returned
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// The signal that ended the command
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i64>,
+    /// Why, in words
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A step of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Move {
+    /// It has a slot.
+    Start,
+    /// Somebody asked for its end. What waits ends at once; what runs keeps its slot until it is gone.
+    Cancel,
+    /// It came to this end, which must be one.
+    Finish(JobStatus, End),
+}
+
+/// Applies `step` to `job` and tells whether anything changed, or says why it can't be.
+///
+/// A step that has been taken already changes nothing and succeeds, so that it can be tried again.
+pub fn apply(job: &mut Job, step: Move, now: Timestamp) -> Result<bool> {
+    use JobStatus::{Cancelled, Pending, Running, Timeout};
+    match step {
+        Move::Start if job.status == Running => Ok(false),
+        Move::Start if job.status == Pending => {
+            (job.status, job.started_at) = (Running, now.max(job.queued_at));
+            Ok(true)
+        }
+        Move::Cancel if job.status == Running => {
+            let is_news = !job.was_cancelled;
+            job.was_cancelled = true;
+            Ok(is_news)
+        }
+        Move::Cancel if job.status == Pending => Ok(finish(job, Cancelled, End::default(), now)),
+        Move::Cancel if job.status == Cancelled => Ok(false),
+        Move::Finish(to, _) if !to.is_over() => {
+            Err(Error::invalid(format!("{to} is not an end")).hint("one of succeeded, failed, timeout, cancelled"))
+        }
+        // However it ended, it was because of that.
+        Move::Finish(to, end) if !job.status.is_over() => {
+            let to = if job.was_cancelled && to != Timeout { Cancelled } else { to };
+            Ok(finish(job, to, end, now))
+        }
+        Move::Finish(to, _) if to == job.status || job.was_cancelled && job.status == Cancelled => Ok(false),
+        Move::Start => Err(refused(job, Running)),
+        Move::Cancel => Err(refused(job, Cancelled)),
+        Move::Finish(to, _) => Err(refused(job, to)),
+    }
+}
+
+fn finish(job: &mut Job, to: JobStatus, end: End, now: Timestamp) -> bool {
+    let ended = now.max(job.started_at);
+    // What never began took no time.
+    let took = ended.as_millis() - job.started_at.as_millis();
+    job.duration_ms = (job.status == JobStatus::Running).then_some(took);
+    job.ended_at = Some(ended);
+    job.was_timeout |= to == JobStatus::Timeout;
+    job.was_cancelled |= to == JobStatus::Cancelled;
+    (job.status, job.end) = (to, end);
+    true
+}
+
+fn refused(job: &Job, to: JobStatus) -> Error {
+    let message = format!("cannot go from {} to {to}: {}", job.status, job.id);
+    Error::new(Code::InvalidStatusTransition, message).hint("what has ended stays as it is")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn job(status: JobStatus) -> Job {
+        let at = "2026-02-27T14:30:00.000Z";
+        serde_json::from_value(
+            json!({"id": "job-1", "status": status, "tool_name": "sh", "lane": "net", "command": "ls",
+            "actor": "a", "output_bytes": 0, "truncated": false, "was_timeout": status == JobStatus::Timeout,
+            "was_cancelled": status == JobStatus::Cancelled, "timeout_ms": 1000, "number": 1, "queued_at": at,
+            "started_at": at, "updated_at": at}),
+        )
+        .expect("a job")
+    }
+
+    /// Every status against every step: where it leads and whether that is a change; or that it is refused.
+    #[test]
+    fn the_whole_table_of_steps() {
+        use JobStatus::{Cancelled, Failed, Pending, Running, Succeeded, Timeout};
+        let now: Timestamp = "2026-02-27T14:31:00.000Z".parse().expect("a time");
+        let end = End { exit_code: Some(3), signal: None, reason: Some("so".into()) };
+        let done = |to: JobStatus| Move::Finish(to, end.clone());
+        let steps = [Move::Start, Move::Cancel, done(Succeeded), done(Failed), done(Timeout), done(Cancelled)];
+        let change = |to: JobStatus| Some((to, true));
+        let same = |to: JobStatus| Some((to, false));
+        let table = [
+            (
+                Pending,
+                [
+                    change(Running),
+                    change(Cancelled),
+                    change(Succeeded),
+                    change(Failed),
+                    change(Timeout),
+                    change(Cancelled),
+                ],
+            ),
+            (
+                Running,
+                [same(Running), change(Running), change(Succeeded), change(Failed), change(Timeout), change(Cancelled)],
+            ),
+            (Succeeded, [None, None, same(Succeeded), None, None, None]),
+            (Failed, [None, None, None, same(Failed), None, None]),
+            (Timeout, [None, None, None, None, same(Timeout), None]),
+            (Cancelled, [None, same(Cancelled), same(Cancelled), same(Cancelled), same(Cancelled), same(Cancelled)]),
+        ];
+        for (from, expected) in table {
+            for (step, expected) in steps.iter().zip(expected) {
+                let mut subject = job(from);
+                let got = apply(&mut subject, step.clone(), now);
+                if let Err(error) = &got {
+                    assert_eq!(error.code, Code::InvalidStatusTransition);
+                    assert!(error.message.contains("job-1") && error.hint.is_some());
+                }
+                assert_eq!(got.ok().map(|changed| (subject.status, changed)), expected, "{from} {step:?}");
+                if expected.is_none_or(|(_, changed)| !changed) {
+                    assert_eq!(subject, job(from), "nothing else changes it");
+                }
+                assert_eq!(subject.ended_at.is_some(), subject.status.is_over() && !from.is_over());
+            }
+        }
+        for no_end in [Pending, Running] {
+            assert!(apply(&mut job(Running), Move::Finish(no_end, End::default()), now).is_err());
+        }
+    }
+
+    #[test]
+    fn what_somebody_asked_to_end_was_cancelled_however_it_ended() {
+        let now: Timestamp = "2026-02-27T14:30:05.000Z".parse().expect("a time");
+        for (to, status) in [
+            (JobStatus::Succeeded, JobStatus::Cancelled),
+            (JobStatus::Failed, JobStatus::Cancelled),
+            (JobStatus::Timeout, JobStatus::Timeout),
+        ] {
+            let mut subject = job(JobStatus::Running);
+            assert!(apply(&mut subject, Move::Cancel, now).expect("asked"));
+            assert!(!apply(&mut subject, Move::Cancel, now).expect("asked again"));
+            assert!(apply(&mut subject, Move::Finish(to, End::default()), now).expect("an end"));
+            assert_eq!((subject.status, subject.was_cancelled), (status, true));
+            assert_eq!((subject.duration_ms, subject.ended_at), (Some(5000), Some(now)));
+        }
+    }
+
+    #[test]
+    fn a_clock_that_went_back_ends_no_job_before_it_began() {
+        let before: Timestamp = "2026-02-27T14:00:00.000Z".parse().expect("a time");
+        for from in [JobStatus::Pending, JobStatus::Running] {
+            let mut subject = job(from);
+            apply(&mut subject, Move::Finish(JobStatus::Failed, End::default()), before).expect("an end");
+            assert_eq!(subject.ended_at, Some(subject.started_at));
+            assert_eq!(subject.duration_ms, (from == JobStatus::Running).then_some(0));
+        }
+    }
+}

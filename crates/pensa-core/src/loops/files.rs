@@ -1,0 +1,159 @@
+//! What an iteration leaves behind: its prompt, the conversation, the log of the validation, and artifacts.
+//!
+//! Where they are kept is left to the engine.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+
+pub const PROMPT: &str = "prompt.md";
+pub const CONVERSATION: &str = "conversation.jsonl";
+pub const VALIDATION: &str = "validation.log";
+/// The directory of artifacts.
+pub const ARTIFACTS: &str = "artifacts";
+
+/// Most files of one iteration.
+pub const MAX_FILES: usize = 1000;
+/// Longest name of an artifact, in bytes.
+const NAME_BYTES: usize = 200;
+
+/// A file of an iteration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IterationFile {
+    /// `prompt.md`, `conversation.jsonl`, `validation.log`, or `artifacts/NAME`
+    pub path: String,
+    /// What it holds
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// What it holds, two hexadecimal digits a byte, if that is no text
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hex: Option<String>,
+}
+
+impl IterationFile {
+    /// A file from its content.
+    pub fn new(path: String, bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self { path, text: Some(text), hex: None },
+            Err(e) => {
+                let hex = e.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+                Self { path, text: None, hex: Some(hex) }
+            }
+        }
+    }
+
+    /// What it holds.
+    pub fn bytes(&self) -> Result<Vec<u8>> {
+        match (&self.text, &self.hex) {
+            (Some(text), None) => Ok(text.clone().into_bytes()),
+            (None, Some(hex)) => {
+                unhex(hex).ok_or_else(|| Error::invalid(format!("the content of {:?} is not hexadecimal", self.path)))
+            }
+            _ => Err(Error::invalid(format!("{:?} has either a text or hex", self.path))),
+        }
+    }
+
+    /// The name of the artifact, or nothing for one of the three other files.
+    pub fn artifact(&self) -> Result<Option<&str>> {
+        match self.path.split_once('/') {
+            None if [PROMPT, CONVERSATION, VALIDATION].contains(&self.path.as_str()) => Ok(None),
+            Some((ARTIFACTS, name)) => check_name(name).map(|()| Some(name)),
+            _ => Err(Error::invalid(format!("an iteration has no file {:?}", self.path))
+                .hint("prompt.md, conversation.jsonl, validation.log, or artifacts/NAME")),
+        }
+    }
+}
+
+/// Refuses what could be anything but the name of a file in its directory.
+fn check_name(name: &str) -> Result<()> {
+    let is_plain = !name.is_empty()
+        && !name.starts_with('.')
+        && !name.contains(['/', '\\'])
+        && !name.chars().any(crate::text::is_unsafe_to_print);
+    if is_plain && name.len() <= NAME_BYTES {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(40).collect();
+    Err(Error::invalid(format!("not a name of an artifact: {shown:?}"))
+        .hint(format!("a name of a file of at most {NAME_BYTES} bytes that does not begin with a dot")))
+}
+
+/// Checks the files of one iteration together.
+pub fn check(files: &[IterationFile]) -> Result<()> {
+    if files.len() > MAX_FILES {
+        let message = format!("{} files of an iteration are too many: at most {MAX_FILES}", files.len());
+        return Err(Error::new(Code::TooLarge, message));
+    }
+    for (at, file) in files.iter().enumerate() {
+        file.artifact()?;
+        if files[..at].iter().any(|other| other.path == file.path) {
+            return Err(
+                Error::invalid(format!("{:?} is given twice", file.path)).hint("artifacts need names of their own")
+            );
+        }
+    }
+    Ok(())
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let pair = |pair: &[u8]| match pair {
+        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+        _ => None,
+    };
+    text.as_bytes().chunks(2).map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_comes_back_whether_it_is_text_or_not() {
+        for bytes in [b"".to_vec(), "é\n".as_bytes().to_vec(), vec![0, 255, 10, 128]] {
+            let file = IterationFile::new(VALIDATION.into(), bytes.clone());
+            assert_eq!(file.bytes().expect("content"), bytes);
+        }
+        let file = |text: Option<&str>, hex: Option<&str>| IterationFile {
+            path: PROMPT.into(),
+            text: text.map(str::to_owned),
+            hex: hex.map(str::to_owned),
+        };
+        for bad in [file(None, None), file(Some("a"), Some("61")), file(None, Some("6")), file(None, Some("zz"))] {
+            assert!(bad.bytes().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn no_file_lies_anywhere_but_in_its_iteration() {
+        let file = |path: &str| IterationFile::new(path.to_owned(), Vec::new());
+        for good in [PROMPT, CONVERSATION, VALIDATION, "artifacts/plan.md", "artifacts/a b.é"] {
+            assert!(file(good).artifact().is_ok(), "{good}");
+        }
+        let long = format!("artifacts/{}", "x".repeat(201));
+        for bad in [
+            "",
+            "x",
+            "..",
+            "../prompt.md",
+            "/prompt.md",
+            "artifacts",
+            "artifacts/",
+            "artifacts/..",
+            "artifacts/.x",
+            "artifacts/a/b",
+            "artifacts/../x",
+            "artifacts/a\\b",
+            "artifacts/a\nb",
+            "artifacts/\u{0}",
+            "prompt.md/x",
+            &long,
+        ] {
+            assert!(file(bad).artifact().is_err(), "{bad:?}");
+        }
+        assert!(check(&[file(PROMPT), file("artifacts/a")]).is_ok());
+        assert!(check(&[file("artifacts/a"), file("artifacts/a")]).is_err());
+    }
+}

@@ -1,0 +1,300 @@
+//! The loop: work that an agent does in iterations, from a plan to specs, phases and code, each checked by a command.
+//!
+//! How it moves from status to status is left to `transition`, what an iteration leaves behind to `files`.
+
+pub mod files;
+mod transition;
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{Code, Error, Result};
+use crate::id::{IssueId, LoopId};
+use crate::issue::words;
+use crate::session::Object;
+use crate::text;
+use crate::time::Timestamp;
+
+pub use transition::{Move, apply};
+
+/// The collection that loops are kept in.
+pub const COLLECTION: &str = "loops";
+/// How many iterations a loop may have, if nobody says another number.
+pub const DEFAULT_ITERATIONS: u32 = 100;
+/// Most iterations of one loop.
+pub const MAX_ITERATIONS: u32 = 1_000_000;
+/// Longest path, in bytes.
+const PATH_BYTES: usize = 4096;
+/// Most artifacts that one loop names.
+const MAX_ARTIFACTS: usize = 1000;
+/// Longest command, in bytes.
+const COMMAND_BYTES: usize = 64 << 10;
+/// Largest context, in bytes of JSON text.
+pub const CONTEXT_BYTES: usize = 512 << 10;
+
+words! {
+    /// What a loop makes.
+    LoopType "type of a loop" {
+        Plan "plan",
+        Spec "spec",
+        Phase "phase",
+        Code "code",
+    }
+}
+
+words! {
+    /// Where a loop stands.
+    LoopStatus "status of a loop" {
+        /// Nobody runs it yet
+        Pending "pending",
+        Running "running",
+        Paused "paused",
+        /// Its work is brought onto what others have merged
+        Rebasing "rebasing",
+        /// Somebody is to say whether it is good
+        AwaitingApproval "awaiting_approval" | "awaiting-approval",
+        Complete "complete",
+        Failed "failed",
+        /// What it rests on no longer holds
+        Invalidated "invalidated",
+    }
+}
+
+impl LoopStatus {
+    /// Whether nobody runs it any more.
+    pub fn is_over(self) -> bool {
+        matches!(self, LoopStatus::Complete | LoopStatus::Failed | LoopStatus::Invalidated)
+    }
+
+    /// Whether somebody has begun it, and it is not over.
+    pub fn is_under_way(self) -> bool {
+        !self.is_over() && self != LoopStatus::Pending
+    }
+}
+
+/// Work in iterations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Loop {
+    pub id: LoopId,
+    pub loop_type: LoopType,
+    /// The loop that must be complete before this one can run
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<LoopId>,
+    /// The issue that it works on
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<IssueId>,
+    /// What it begins with
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_artifact: Option<String>,
+    /// What came of it
+    #[serde(default)]
+    pub output_artifacts: Vec<String>,
+    pub prompt_path: String,
+    /// Says with its exit code whether an iteration was good
+    pub validation_command: String,
+    pub max_iterations: u32,
+    pub worktree: String,
+    /// How many iterations were begun
+    pub iteration: u32,
+    pub status: LoopStatus,
+    /// How far it is, in words
+    #[serde(default)]
+    pub progress: String,
+    /// Whatever its prompts need, typed by whoever made it
+    #[serde(default)]
+    pub context: Value,
+    /// Why it is where it stands, if somebody said so
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Who runs it, or ran it last
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
+    /// The machine that it runs on
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The process that runs it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i64>,
+    /// Its place among those that can be claimed; absent if it can not be
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runnable: Option<i64>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
+}
+
+/// A loop in a tree: below the one before it that has a smaller depth.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Branch {
+    pub depth: usize,
+    #[serde(flatten)]
+    pub node: Loop,
+}
+
+/// Checks a path that a loop names, which is for its runner to use.
+pub fn path(what: &str, given: &str) -> Result<String> {
+    let given = given.trim();
+    if given.is_empty() {
+        return Err(Error::invalid(format!("{what} is empty")));
+    }
+    if given.len() > PATH_BYTES {
+        return Err(Error::new(Code::TooLarge, format!("{what} has more than {PATH_BYTES} bytes")));
+    }
+    if given.chars().any(text::is_unsafe_to_print) {
+        return Err(Error::invalid(format!("{what} contains line ends or control characters")));
+    }
+    Ok(given.to_owned())
+}
+
+/// Checks the command that says whether an iteration was good.
+pub fn command(given: &str) -> Result<String> {
+    let command = text::block("validation_command", given)?;
+    if command.trim().is_empty() {
+        return Err(Error::invalid("validation_command is empty").hint("true accepts every iteration"));
+    }
+    if command.len() > COMMAND_BYTES {
+        return Err(Error::new(Code::TooLarge, format!("validation_command has more than {COMMAND_BYTES} bytes")));
+    }
+    Ok(command)
+}
+
+/// Checks how many iterations there may be.
+pub fn iterations(given: Option<u32>) -> Result<u32> {
+    match given.unwrap_or(DEFAULT_ITERATIONS) {
+        good @ 1..=MAX_ITERATIONS => Ok(good),
+        bad => Err(Error::invalid(format!("max_iterations is {bad}, not 1 to {MAX_ITERATIONS}"))),
+    }
+}
+
+/// Checks whatever its prompts need.
+pub fn context(given: Option<&Value>) -> Result<Value> {
+    let given = given.filter(|given| !given.is_null());
+    let context = given.cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    let wrapped = serde_json::Map::from_iter([("context".to_owned(), context)]);
+    crate::session::object::check("the context of a loop", &wrapped, CONTEXT_BYTES)?;
+    Ok(wrapped.into_iter().next().map(|(_, context)| context).unwrap_or_default())
+}
+
+impl Loop {
+    /// Adds what came of it; the same path is named once.
+    pub fn add_outputs(&mut self, paths: &[String]) -> Result<()> {
+        for given in paths {
+            let path = path("output_artifacts", given)?;
+            if !self.output_artifacts.contains(&path) {
+                self.output_artifacts.push(path);
+            }
+        }
+        if self.output_artifacts.len() > MAX_ARTIFACTS {
+            let message = format!("{} would name more than {MAX_ARTIFACTS} artifacts", self.id);
+            return Err(Error::new(Code::TooLarge, message).hint("name a directory of them"));
+        }
+        Ok(())
+    }
+}
+
+/// A loop that another tool wrote down. What it lacks is made up; what could not be kept is refused.
+pub fn taken(record: &Object, now: Timestamp) -> Result<Loop> {
+    let mut whole = Object::new();
+    let made_up = [
+        ("prompt_path", Value::from("")),
+        ("validation_command", Value::from("")),
+        ("max_iterations", Value::from(DEFAULT_ITERATIONS)),
+        ("worktree", Value::from("")),
+        ("iteration", Value::from(0)),
+        ("updated_at", Value::from(now.to_string())),
+    ];
+    whole.extend(made_up.map(|(name, value)| (name.to_owned(), value)));
+    // What is null is not there.
+    whole
+        .extend(record.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())));
+    if !whole.contains_key("created_at") {
+        whole.insert("created_at".into(), whole["updated_at"].clone());
+    }
+    let shown = record.get("id").and_then(Value::as_str).unwrap_or("a loop").to_owned();
+    let told = |e: &dyn fmt::Display| Error::invalid(format!("{shown} is no loop: {e}"));
+    let mut taken: Loop = serde_json::from_value(Value::Object(whole)).map_err(|e| told(&e))?;
+    if taken.id.as_str().starts_with('.') {
+        return Err(told(&"its id begins with a dot"));
+    }
+    let input = taken.input_artifact.iter().chain(&taken.output_artifacts);
+    let paths = input.chain([&taken.prompt_path, &taken.worktree]).filter(|path| !path.is_empty());
+    paths.map(String::as_str).try_for_each(|given| path("a path", given).map(drop)).map_err(|e| told(&e.message))?;
+    if !taken.validation_command.is_empty() {
+        command(&taken.validation_command).map_err(|e| told(&e.message))?;
+    }
+    iterations(Some(taken.max_iterations)).map_err(|e| told(&e.message))?;
+    text::fits_block("progress", &taken.progress).map_err(|e| told(&e.message))?;
+    taken.context = context(Some(&taken.context)).map_err(|e| told(&e.message))?;
+    taken.runnable = None;
+    Ok(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_word_has_one_spelling() {
+        for status in LoopStatus::ALL {
+            assert_eq!(json!(status), status.as_str());
+            assert_eq!(status.as_str().parse::<LoopStatus>().expect("known"), *status);
+        }
+        for kind in LoopType::ALL {
+            assert_eq!(kind.as_str().parse::<LoopType>().expect("known"), *kind);
+        }
+        assert!("done".parse::<LoopStatus>().is_err() && "loop".parse::<LoopType>().is_err());
+        let over = LoopStatus::ALL.iter().filter(|status| status.is_over()).count();
+        assert_eq!((over, LoopStatus::ALL.iter().filter(|status| status.is_under_way()).count()), (3, 4));
+    }
+
+    #[test]
+    fn what_could_not_be_kept_is_refused() {
+        for bad in ["", " ", "a\nb", "\u{1b}[2J", "\u{202E}", &"x".repeat(5000)] {
+            assert!(path("p", bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(path("p", " a/b c.md ").expect("a path"), "a/b c.md");
+        assert!(command(" ").is_err() && command(&"x".repeat(COMMAND_BYTES + 1)).is_err());
+        assert_eq!(command("cargo test &&\n cargo doc").expect("a command"), "cargo test &&\n cargo doc");
+        assert!(iterations(Some(0)).is_err() && iterations(Some(MAX_ITERATIONS + 1)).is_err());
+        assert_eq!(iterations(None).expect("a number"), DEFAULT_ITERATIONS);
+        assert_eq!(context(None).expect("nothing"), json!({}));
+        assert_eq!(context(Some(&json!([1, "é"]))).expect("anything"), json!([1, "é"]));
+        let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
+        assert!(context(Some(&deep)).is_err());
+        assert_eq!(context(Some(&json!("x".repeat(CONTEXT_BYTES)))).expect_err("large").code, Code::TooLarge);
+    }
+
+    #[test]
+    fn loops_of_other_tools_are_taken_with_what_they_lack_made_up() {
+        let now: Timestamp = "2026-02-27T14:30:00.000Z".parse().expect("a time");
+        let take = |record: Value| match record {
+            Value::Object(record) => taken(&record, now),
+            _ => panic!("an object"),
+        };
+        let whole = take(json!({"id": "lp-1", "loop_type": "plan", "parent_id": null, "input_artifact": null,
+            "output_artifacts": ["plan.md"], "prompt_path": "p.md", "validation_command": "true", "max_iterations": 3,
+            "worktree": "/w", "iteration": 2, "status": "awaiting_approval", "progress": "half", "context": {"x": [1]},
+            "created_at": 1_772_202_600_000_i64, "updated_at": 1_772_202_600_001_i64, "runnable": 7}))
+        .expect("a loop");
+        assert_eq!((whole.created_at, whole.iteration, whole.runnable), (now, 2, None));
+        let bare = take(json!({"id": "lp-2", "loop_type": "code", "status": "running"})).expect("a loop");
+        assert_eq!((bare.created_at, bare.max_iterations, bare.context), (now, DEFAULT_ITERATIONS, json!({})));
+        for bad in [
+            json!({}),
+            json!({"id": "lp-1", "loop_type": "code", "status": "done"}),
+            json!({"id": "../x", "loop_type": "code", "status": "failed"}),
+            json!({"id": "..", "loop_type": "code", "status": "failed"}),
+            json!({"id": "lp-1", "loop_type": "code", "status": "failed", "worktree": "a\nb"}),
+            json!({"id": "lp-1", "loop_type": "code", "status": "failed", "max_iterations": -1}),
+        ] {
+            assert_eq!(take(bad.clone()).expect_err("refused").code, Code::InvalidInput, "{bad}");
+        }
+    }
+}

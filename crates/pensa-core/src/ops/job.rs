@@ -1,0 +1,319 @@
+//! Operations on jobs: a slot of a lane, what became of the command in it, and what all of them come to.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{IssueRef, JobRef, RunRef, SessionRef};
+use crate::job::{End, Job, JobStats, JobStatus, Lane};
+use crate::op::{Access, Op, Route};
+use crate::run::Process;
+use crate::session::object::Object;
+use crate::time::{Since, Span};
+
+/// What a job is about, whoever looks after it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+pub struct About {
+    /// The lane whose slot it takes: no-net, net, heavy, or one that is set
+    #[arg(long, value_name = "LANE")]
+    pub lane: Lane,
+    /// The tool that it is a command of [default: the name of the program]
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The loop that it is a part of
+    #[arg(long = "loop", value_name = "LOOP")]
+    #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub loop_id: Option<String>,
+    /// The run that it is a part of [default: PN_RUN, as pn run exec sets it]
+    #[arg(long, value_name = "RUN")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunRef>,
+    /// The session that asked for it [default: that of the run]
+    #[arg(long, value_name = "SESSION")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionRef>,
+    /// The issue that it is about [default: that of the run]
+    #[arg(long, value_name = "ISSUE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+    /// The program and its arguments
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// The directory that it runs in
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+}
+
+/// Take a slot of a lane for a command that somebody else looks after
+///
+/// Without a free slot the answer is busy, and tells who has them. Slots are those of a machine: jobs on other machines
+/// take none of them.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    #[serde(flatten)]
+    pub about: About,
+    /// How many commands of the lane may run at once on its machine
+    pub slots: i64,
+    /// How long it may take
+    pub timeout: Span,
+    /// How long it waits in the queue if there is no slot; without that it is refused
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Span>,
+    /// The machine that it runs on
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The command's process
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// The process that looks after it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<Process>,
+}
+
+impl Op for Start {
+    type Output = Job;
+    const NAME: &'static str = "job.start";
+    const ROUTE: Route = Route::post("/jobs").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// Take the slot that a job waits for, if it is its turn; else it goes on waiting
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Take {
+    /// Which job: its id, or the beginning of it
+    pub id: JobRef,
+    /// How many commands of the lane may run at once on its machine
+    pub slots: i64,
+}
+
+impl Op for Take {
+    type Output = Job;
+    const NAME: &'static str = "job.take";
+    const ROUTE: Route = Route::post("/jobs/{id}/take");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Tell the process of a job that is not over
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Update {
+    /// Which job: its id, or the beginning of it
+    pub id: JobRef,
+    /// The command's process
+    pub process: Process,
+}
+
+impl Op for Update {
+    type Output = Job;
+    const NAME: &'static str = "job.update";
+    const ROUTE: Route = Route::patch("/jobs/{id}");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Record how a job ended, and give back its slot
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Finish {
+    /// Which job: its id, or the beginning of it
+    #[arg(value_name = "JOB")]
+    pub id: JobRef,
+    /// succeeded, failed, timeout or cancelled [default: what the exit code says]
+    #[arg(long, value_name = "STATUS", required_unless_present_any = ["exit_code", "signal"])]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<JobStatus>,
+    /// What the command returned
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// The signal that ended the command
+    #[arg(long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i64>,
+    /// Why, in words
+    #[arg(long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What it wrote, as far as that is to be kept
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// Bytes that it wrote, kept or not
+    #[arg(long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<i64>,
+    /// Some of what it wrote was not kept
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// The command's process, if nobody has told it before
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+}
+
+impl Finish {
+    pub fn end(&self) -> End {
+        End { exit_code: self.exit_code, signal: self.signal, reason: self.reason.clone() }
+    }
+}
+
+impl Op for Finish {
+    type Output = Job;
+    const NAME: &'static str = "job.finish";
+    const ROUTE: Route = Route::post("/jobs/{id}/finish");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Ask for the end of a job: one that waits ends at once, one that runs when its command is gone
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Cancel {
+    /// Which job: its id, or the beginning of it
+    #[arg(value_name = "JOB")]
+    pub id: JobRef,
+}
+
+impl Op for Cancel {
+    type Output = Job;
+    const NAME: &'static str = "job.cancel";
+    const ROUTE: Route = Route::post("/jobs/{id}/cancel");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Give up jobs whose processes are gone from their machine; those that are over by now stay as they are
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Settle {
+    /// The machine that was looked at
+    pub host: String,
+    /// The jobs of it that nobody looks after any more
+    #[serde(default)]
+    pub lost: Vec<JobRef>,
+    /// Those of it that took longer than they may, and whose processes nobody knows
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overdue: Vec<JobRef>,
+}
+
+/// Most jobs that are given up at once.
+pub const MAX_SETTLED: usize = 2000;
+
+impl Op for Settle {
+    type Output = Vec<Job>;
+    const NAME: &'static str = "job.settle";
+    const ROUTE: Route = Route::post("/jobs/settle");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Take in jobs that another tool kept as records; those that are here already stay as they are
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Import {
+    pub records: Vec<Object>,
+}
+
+/// Most jobs that are taken in at once.
+pub const MAX_IMPORTED: usize = 10_000;
+
+impl Op for Import {
+    type Output = Vec<Job>;
+    const NAME: &'static str = "job.import";
+    const ROUTE: Route = Route::post("/jobs/import");
+    const ACCESS: Access = Access::Write;
+    /// Room for many records.
+    const MAX_BODY: usize = 256 << 20;
+}
+
+/// List jobs, newest first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only those that stand there
+    #[arg(short, long, value_name = "STATUS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<JobStatus>,
+    /// Only those of this lane
+    #[arg(long, value_name = "LANE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane: Option<Lane>,
+    /// Only those of this tool
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Only those of this loop
+    #[arg(long = "loop", value_name = "LOOP")]
+    #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub loop_id: Option<String>,
+    /// Only those of this run
+    #[arg(long, value_name = "RUN")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunRef>,
+    /// Only those of this session
+    #[arg(long, value_name = "SESSION")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionRef>,
+    /// Only those about this issue
+    #[arg(long, value_name = "ISSUE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+    /// Only those on this machine
+    #[arg(long, value_name = "HOST")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Job>;
+    const NAME: &'static str = "job.list";
+    const ROUTE: Route = Route::get("/jobs");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Show a job and what was kept of its output
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Show {
+    /// Which job: its id, or the beginning of it
+    #[arg(value_name = "JOB")]
+    pub id: JobRef,
+}
+
+impl Op for Show {
+    type Output = Job;
+    const NAME: &'static str = "job.show";
+    const ROUTE: Route = Route::get("/jobs/{id}");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Tell how many jobs there were, how they ended and how long they took, by tool and lane
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Stats {
+    /// Only those that began since then: a duration such as 24h, or a time
+    #[arg(long, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Since>,
+    /// Only those of this lane
+    #[arg(long, value_name = "LANE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane: Option<Lane>,
+    /// Only those of this tool
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+}
+
+impl Op for Stats {
+    type Output = Vec<JobStats>;
+    const NAME: &'static str = "job.stats";
+    const ROUTE: Route = Route::get("/jobs/stats");
+    const ACCESS: Access = Access::Read;
+}

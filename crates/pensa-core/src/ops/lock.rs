@@ -1,0 +1,73 @@
+//! Operations on locks.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::lock::Lock;
+use crate::op::{Access, Op, Route};
+use crate::time::Span;
+
+/// Acquire a lock, or renew it with the token that acquiring it has told
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Acquire {
+    /// What the lock is called
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// For how long, unless it is renewed: 30s, 15m, 12h, 1d [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<Span>,
+    /// What shows that it is yours [default: a new one]
+    #[arg(long, value_name = "TOKEN")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+impl Op for Acquire {
+    type Output = Lock;
+    const NAME: &'static str = "lock.acquire";
+    const ROUTE: Route = Route::post("/locks");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Give a lock back
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// What the lock is called
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Only if it is still held with this token
+    #[arg(long, value_name = "TOKEN")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// Also if another holds it
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+}
+
+impl Op for Release {
+    type Output = Lock;
+    const NAME: &'static str = "lock.release";
+    const ROUTE: Route = Route::post("/locks/release");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Show who holds a lock, and its number
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Status {
+    /// What the lock is called
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
+
+impl Op for Status {
+    type Output = Lock;
+    const NAME: &'static str = "lock.status";
+    const ROUTE: Route = Route::get("/locks/status");
+    const ACCESS: Access = Access::Read;
+}

@@ -1,0 +1,363 @@
+//! Operations on loops.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::id::{IssueRef, LoopId, LoopRef};
+use crate::loops::files::IterationFile;
+use crate::loops::{Branch, Loop, LoopStatus, LoopType};
+use crate::op::{Access, Op, Route};
+use crate::session::Object;
+use crate::signal::Signal;
+
+/// Create a loop; it can be claimed once its parent is complete
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Create {
+    /// What it makes
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    #[serde(alias = "type")]
+    pub loop_type: LoopType,
+    /// The file with its prompt
+    #[arg(long, value_name = "FILE")]
+    pub prompt_path: String,
+    /// What says with its exit code whether an iteration was good
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub validation_command: String,
+    /// The loop that must be complete before
+    #[arg(long, value_name = "LOOP")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "parent_id")]
+    pub parent: Option<LoopRef>,
+    /// The issue that it works on
+    #[arg(long, value_name = "ISSUE")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "issue_id")]
+    pub issue: Option<IssueRef>,
+    /// Most iterations [default: 100]
+    #[arg(long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u32>,
+    /// Where its work is done [default: worktrees/ID]
+    #[arg(long, value_name = "DIR")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
+    /// What it begins with
+    #[arg(long, value_name = "FILE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_artifact: Option<String>,
+    /// Whatever its prompts need: any JSON
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Value>,
+}
+
+impl Op for Create {
+    type Output = Loop;
+    const NAME: &'static str = "loop.create";
+    const ROUTE: Route = Route::post("/loops").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// Keep loops that another tool wrote down, with their ids: all of them, or none; those that are here stay as they are
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Take {
+    /// Each a loop; what it lacks but its id, type and status is made up
+    pub records: Vec<Object>,
+}
+
+impl Op for Take {
+    type Output = Vec<Loop>;
+    const NAME: &'static str = "loop.take";
+    const ROUTE: Route = Route::post("/loops/take").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// List loops, newest first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only those of this type
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "type")]
+    pub loop_type: Option<LoopType>,
+    /// Only those that stand there
+    #[arg(short, long, value_name = "STATUS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<LoopStatus>,
+    /// Only those just below this one
+    #[arg(long, value_name = "LOOP")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<LoopRef>,
+    /// Only those that work on this issue
+    #[arg(long, value_name = "ISSUE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
+    /// Only those that this actor runs, or ran last
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
+    /// Only those that can be claimed, in the order in which they will be
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub runnable: bool,
+    /// Also those that are archived
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Loop>;
+    const NAME: &'static str = "loop.list";
+    const ROUTE: Route = Route::get("/loops");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Show a loop
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Show {
+    /// Which loop: its id, or the beginning of it
+    #[arg(value_name = "LOOP")]
+    pub id: LoopRef,
+}
+
+impl Op for Show {
+    type Output = Loop;
+    const NAME: &'static str = "loop.show";
+    const ROUTE: Route = Route::get("/loops/{id}");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Show a loop and all that are below it
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Tree {
+    /// Which loop: its id, or the beginning of it
+    #[arg(value_name = "LOOP")]
+    pub id: LoopRef,
+}
+
+impl Op for Tree {
+    type Output = Vec<Branch>;
+    const NAME: &'static str = "loop.tree";
+    const ROUTE: Route = Route::get("/loops/{id}/tree");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Take the next loop that can be run, and run it; null if there is none
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Claim {
+    /// Only one of this type
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "type")]
+    pub loop_type: Option<LoopType>,
+    /// The machine that it runs on
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The process that runs it [default: the one that called pn]
+    #[arg(long, value_name = "PID")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i64>,
+}
+
+impl Op for Claim {
+    type Output = Option<Loop>;
+    const NAME: &'static str = "loop.claim";
+    const ROUTE: Route = Route::post("/loops/claim");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Begin the next iteration of a loop that runs: count it, and make its directory
+///
+/// The answer tells the directory, local/loops/ID/iterations/NNN of the store, which `current` beside it points to. Files
+/// that are given are put there; others can be written there later.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Iterate {
+    /// Which loop: its id, or the beginning of it
+    #[arg(value_name = "LOOP")]
+    pub id: LoopRef,
+    /// How far it is, in words
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    /// What the iteration leaves behind
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<IterationFile>,
+}
+
+impl Op for Iterate {
+    type Output = Iterated;
+    const NAME: &'static str = "loop.iterate";
+    const ROUTE: Route = Route::post("/loops/{id}/iterate");
+    const ACCESS: Access = Access::Write;
+    const MAX_BODY: usize = 64 << 20;
+}
+
+/// A loop whose next iteration has begun.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Iterated {
+    #[serde(flatten)]
+    pub subject: Loop,
+    /// The directory of the iteration, where the store has files
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// Why there is none, and what was not kept
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_directory: Option<String>,
+}
+
+macro_rules! moves {
+    ($($(#[$doc:meta])* $name:ident $text:literal $route:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            /// Which loop: its id, or the beginning of it
+            #[arg(value_name = "LOOP")]
+            pub id: LoopRef,
+            /// Why
+            #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub reason: Option<String>,
+            /// How far it is, in words
+            #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub progress: Option<String>,
+            $($(#[$fdoc])* pub $field: $type,)*
+        }
+
+        impl Op for $name {
+            type Output = Loop;
+            const NAME: &'static str = $text;
+            const ROUTE: Route = Route::post($route);
+            const ACCESS: Access = Access::Write;
+        }
+    )*};
+}
+
+moves! {
+    /// Run a loop that is pending and whose parent is complete
+    Start "loop.start" "/loops/{id}/start" {
+        /// The machine that it runs on
+        #[arg(skip)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
+        /// The process that runs it [default: the one that called pn]
+        #[arg(long, value_name = "PID")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pid: Option<i64>,
+    }
+    /// Pause a loop that runs
+    Pause "loop.pause" "/loops/{id}/pause" {}
+    /// Go on with a loop that is paused or was rebased; whoever does so runs it
+    Resume "loop.resume" "/loops/{id}/resume" {
+        /// The machine that it runs on
+        #[arg(skip)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
+        /// The process that runs it [default: the one that called pn]
+        #[arg(long, value_name = "PID")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pid: Option<i64>,
+    }
+    /// Say that a loop's work is brought onto what others have merged
+    Rebase "loop.rebase" "/loops/{id}/rebase" {}
+    /// Ask for approval of what a loop has made
+    Submit "loop.submit" "/loops/{id}/submit" {
+        /// A file that came of it; may be given again
+        #[arg(long = "output", value_name = "FILE")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        outputs: Vec<String>,
+    }
+    /// Send a loop back to work that awaits approval
+    Reject "loop.reject" "/loops/{id}/reject" {}
+    /// Say that a loop has done what it was for; those below it can be claimed
+    Complete "loop.complete" "/loops/{id}/complete" {
+        /// A file that came of it; may be given again
+        #[arg(long = "output", value_name = "FILE")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        outputs: Vec<String>,
+    }
+    /// Give a loop up
+    Fail "loop.fail" "/loops/{id}/fail" {}
+    /// Put a loop that is over away; its directory goes to local/archive
+    Archive "loop.archive" "/loops/{id}/archive" {}
+}
+
+/// Most loops that one approval may create.
+pub const MAX_CHILDREN: usize = 10_000;
+
+/// Approve what a loop has made, and create the loops that follow from it: all of that, or nothing
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Approve {
+    /// Which loop: its id, or the beginning of it
+    #[arg(value_name = "LOOP")]
+    pub id: LoopRef,
+    /// Why
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Loops to create below it
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<Create>,
+}
+
+impl Op for Approve {
+    type Output = Approved;
+    const NAME: &'static str = "loop.approve";
+    const ROUTE: Route = Route::post("/loops/{id}/approve");
+    const ACCESS: Access = Access::Write;
+}
+
+/// A loop that is complete, and those that follow from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Approved {
+    #[serde(flatten)]
+    pub subject: Loop,
+    pub children: Vec<Loop>,
+}
+
+/// Say that a loop rests on what no longer holds: it and all below it end, are told so, and are archived
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Invalidate {
+    /// Which loop: its id, or the beginning of it
+    #[arg(value_name = "LOOP")]
+    pub id: LoopRef,
+    /// Why
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Op for Invalidate {
+    type Output = Invalidated;
+    const NAME: &'static str = "loop.invalidate";
+    const ROUTE: Route = Route::post("/loops/{id}/invalidate");
+    const ACCESS: Access = Access::Write;
+}
+
+/// A loop that no longer holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Invalidated {
+    #[serde(flatten)]
+    pub subject: Loop,
+    /// All that were invalidated with it, itself included
+    pub invalidated: Vec<LoopId>,
+    /// What was sent to those that were under way, if any were
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<Signal>,
+}

@@ -1,0 +1,176 @@
+//! Operations on signals.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::id::{LoopRef, SignalId, SignalRef};
+use crate::op::{Access, Op, Route};
+use crate::session::Object;
+use crate::signal::{Receipt, Signal, SignalType, Target};
+use crate::time::Span;
+
+/// Send a signal to a loop, an agent or a run, or to all loops that a selector means just now
+///
+/// descendants:LOOP, children:LOOP, type:TYPE and status:STATUS are selectors. Loops that are over or archived are only
+/// meant by a status that names them.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Send {
+    /// What it asks for
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    #[serde(alias = "type")]
+    pub signal_type: SignalType,
+    /// To whom
+    #[arg(long, value_name = "ID|SELECTOR")]
+    pub to: Target,
+    /// The loop that it comes from
+    #[arg(long, value_name = "LOOP")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "source_loop")]
+    pub from: Option<LoopRef>,
+    /// Why
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whatever else they need: any JSON
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Value>,
+}
+
+impl Op for Send {
+    type Output = Sent;
+    const NAME: &'static str = "signal.send";
+    const ROUTE: Route = Route::post("/signals").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// A signal that was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Sent {
+    #[serde(flatten)]
+    pub signal: Signal,
+    /// Who is to acknowledge it
+    pub recipients: Vec<String>,
+}
+
+/// Keep signals that another tool wrote down, with their ids: all of them, or none; those that are here stay as they are
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Take {
+    /// Each a signal; what it lacks but its id and type is made up
+    pub records: Vec<Object>,
+}
+
+impl Op for Take {
+    type Output = Vec<Signal>;
+    const NAME: &'static str = "signal.take";
+    const ROUTE: Route = Route::post("/signals/take").creates();
+    const ACCESS: Access = Access::Write;
+}
+
+/// Delete signals that all have acknowledged long ago, with their receipts
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Prune {
+    /// How long ago, such as 30d [default: 7d]
+    #[arg(long, value_name = "DURATION")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub older_than: Option<Span>,
+}
+
+impl Op for Prune {
+    type Output = Pruned;
+    const NAME: &'static str = "signal.prune";
+    const ROUTE: Route = Route::post("/signals/prune");
+    const ACCESS: Access = Access::Maintain;
+}
+
+/// Signals that are gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pruned {
+    pub ids: Vec<SignalId>,
+}
+
+/// List signals, newest first
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Only those to this loop, agent or run
+    #[arg(long = "for", value_name = "RECIPIENT")]
+    #[serde(skip_serializing_if = "Option::is_none", rename = "for")]
+    pub recipient: Option<String>,
+    /// Only those that it has not acknowledged; without --for, those that not all have
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unacked: bool,
+    /// Only those of this type
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "type")]
+    pub signal_type: Option<SignalType>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Signal>;
+    const NAME: &'static str = "signal.list";
+    const ROUTE: Route = Route::get("/signals");
+    const ACCESS: Access = Access::Read;
+}
+
+/// Show a signal, and who has not acknowledged it
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Show {
+    /// Which signal: its id, or the beginning of it
+    #[arg(value_name = "SIGNAL")]
+    pub id: SignalRef,
+}
+
+impl Op for Show {
+    type Output = Shown;
+    const NAME: &'static str = "signal.show";
+    const ROUTE: Route = Route::get("/signals/{id}");
+    const ACCESS: Access = Access::Read;
+}
+
+/// A signal, and who has not acknowledged it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Shown {
+    #[serde(flatten)]
+    pub signal: Signal,
+    pub missing: Vec<String>,
+}
+
+/// Acknowledge a signal as one of its recipients
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Ack {
+    /// Which signal: its id, or the beginning of it
+    #[arg(value_name = "SIGNAL")]
+    pub id: SignalRef,
+    /// The loop, agent or run that has heard it
+    #[arg(long = "as", value_name = "RECIPIENT")]
+    #[serde(rename = "as")]
+    pub recipient: String,
+}
+
+impl Op for Ack {
+    type Output = Acked;
+    const NAME: &'static str = "signal.ack";
+    const ROUTE: Route = Route::post("/signals/{id}/ack");
+    const ACCESS: Access = Access::Write;
+}
+
+/// What a recipient now has of a signal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Acked {
+    #[serde(flatten)]
+    pub receipt: Receipt,
+    /// How many have not acknowledged it
+    pub missing_count: i64,
+}

@@ -1,0 +1,224 @@
+//! The signal: a word to loops, agents or runs, which each of them acknowledges for itself.
+//!
+//! Who a selector means at the moment is left to the engine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::id::{AgentId, LoopId, LoopRef, RunId, SignalId};
+use crate::issue::words;
+use crate::loops::{LoopStatus, LoopType};
+use crate::session::object::{self, Object};
+use crate::time::Timestamp;
+
+/// The collection that signals are kept in.
+pub const COLLECTION: &str = "signals";
+/// The collection of who was sent which, and whether they acknowledged it.
+pub const RECEIPTS: &str = "signal_receipts";
+/// Largest payload, in bytes of JSON text.
+pub const PAYLOAD_BYTES: usize = 256 << 10;
+
+words! {
+    /// What a signal asks for.
+    SignalType "type of a signal" {
+        Stop "stop",
+        Pause "pause",
+        Resume "resume",
+        Rebase "rebase",
+        Error "error",
+        Info "info",
+        Invalidate "invalidate",
+    }
+}
+
+words! {
+    /// What can be sent a signal.
+    RecipientKind "kind of a recipient" {
+        Loop "loop",
+        Agent "agent",
+        Run "run",
+    }
+}
+
+/// A signal, and how far it was heard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Signal {
+    pub id: SignalId,
+    pub signal_type: SignalType,
+    /// The loop that it comes from
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_loop: Option<LoopId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_loop: Option<LoopId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_agent: Option<AgentId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_run: Option<RunId>,
+    /// What said to whom it was sent: `descendants:ID`, `children:ID`, `type:T` or `status:S`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_selector: Option<String>,
+    #[serde(default)]
+    pub reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Value>,
+    /// Who sent it
+    pub actor: String,
+    pub recipient_count: i64,
+    pub acknowledged_count: i64,
+    pub created_at: Timestamp,
+    /// When the last of them acknowledged it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged_at: Option<Timestamp>,
+}
+
+/// What one recipient has of a signal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Receipt {
+    pub signal_id: SignalId,
+    pub signal_type: SignalType,
+    pub recipient: String,
+    pub recipient_kind: RecipientKind,
+    pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged_at: Option<Timestamp>,
+    /// Who said so
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged_by: Option<String>,
+}
+
+impl Receipt {
+    /// The id of the record that it is kept as.
+    pub fn record_id(signal: &SignalId, recipient: &str) -> String {
+        format!("{signal}/{recipient}")
+    }
+}
+
+/// To whom a signal goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(inline, with = "String")]
+pub enum Target {
+    /// A loop, an agent or a run, by its id.
+    One(String),
+    /// Every loop below one.
+    Descendants(LoopRef),
+    /// Every loop just below one.
+    Children(LoopRef),
+    /// Every loop of a type.
+    Type(LoopType),
+    /// Every loop that stands there.
+    Status(LoopStatus),
+}
+
+impl FromStr for Target {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let text = text.trim();
+        let loop_of = |id: &str| {
+            crate::id::check(id)?;
+            id.parse()
+        };
+        match text.split_once(':') {
+            Some(("descendants", id)) => Ok(Target::Descendants(loop_of(id)?)),
+            Some(("children", id)) => Ok(Target::Children(loop_of(id)?)),
+            Some(("type", word)) => Ok(Target::Type(word.parse()?)),
+            Some(("status", word)) => Ok(Target::Status(word.parse()?)),
+            _ if crate::id::check(text).is_ok() => Ok(Target::One(text.to_owned())),
+            _ => {
+                let shown: String = text.chars().take(40).collect();
+                Err(Error::invalid(format!("a signal cannot go to {shown:?}")).hint(
+                    "the id of a loop, an agent or a run, or descendants:ID, children:ID, type:TYPE, status:STATUS",
+                ))
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for Target {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Target> for String {
+    fn from(target: Target) -> Self {
+        target.to_string()
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::One(id) => f.write_str(id),
+            Target::Descendants(id) => write!(f, "descendants:{id}"),
+            Target::Children(id) => write!(f, "children:{id}"),
+            Target::Type(kind) => write!(f, "type:{kind}"),
+            Target::Status(status) => write!(f, "status:{status}"),
+        }
+    }
+}
+
+/// A signal that another tool wrote down, and whether its target has acknowledged it.
+pub fn taken(record: &Object, now: Timestamp) -> Result<Signal> {
+    let mut whole = Object::new();
+    let made_up = [("actor", Value::from("unknown")), ("created_at", Value::from(now.to_string()))];
+    whole.extend(made_up.map(|(name, value)| (name.to_owned(), value)));
+    whole
+        .extend(record.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())));
+    whole.insert("recipient_count".into(), Value::from(0));
+    whole.insert("acknowledged_count".into(), Value::from(0));
+    let shown = record.get("id").and_then(Value::as_str).unwrap_or("a signal").to_owned();
+    let told = |e: &dyn fmt::Display| Error::invalid(format!("{shown} is no signal: {e}"));
+    let taken: Signal = serde_json::from_value(Value::Object(whole)).map_err(|e| told(&e))?;
+    crate::text::fits_block("reason", &taken.reason).map_err(|e| told(&e.message))?;
+    let payload = taken.payload.iter().map(|payload| ("payload".to_owned(), payload.clone()));
+    object::check("the payload of a signal", &payload.collect(), PAYLOAD_BYTES).map_err(|e| told(&e.message))?;
+    Ok(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_written_as_they_are_read() {
+        for text in
+            ["lp-1", "ag-1", "bd:42.1", "descendants:lp-1", "children:lp-1", "type:code", "status:awaiting_approval"]
+        {
+            let target: Target = text.parse().expect(text);
+            assert_eq!(target.to_string(), text);
+            let json = serde_json::to_value(&target).expect("JSON");
+            assert_eq!(
+                (json.as_str(), serde_json::from_value::<Target>(json.clone()).expect("again")),
+                (Some(text), target)
+            );
+        }
+        assert_eq!("type:plan".parse::<Target>().expect("a type"), Target::Type(LoopType::Plan));
+        assert!(matches!("bd:42".parse::<Target>().expect("an id"), Target::One(id) if id == "bd:42"));
+    }
+
+    #[test]
+    fn what_means_nobody_is_refused() {
+        let long = "x".repeat(300);
+        for bad in
+            ["", " ", "a b", "descendants:", "children: ", "type:", "type:loop", "status:done", "a\nb", "\u{1b}", &long]
+        {
+            assert!(bad.parse::<Target>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn every_word_has_one_spelling() {
+        for kind in SignalType::ALL {
+            assert_eq!(kind.as_str().parse::<SignalType>().expect("known"), *kind);
+        }
+        assert!("kill".parse::<SignalType>().is_err());
+    }
+}

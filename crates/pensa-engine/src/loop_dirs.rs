@@ -1,0 +1,138 @@
+//! The directories of loops below the store's `local/`: one for each iteration, `current`, and the archive.
+//!
+//! They hold what is too large for a record and belongs to this machine. The record has the say: a directory that is not
+//! where its loop would have it is what an operation has left that was not committed, and the next puts it right.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use pensa_core::id::LoopId;
+use pensa_core::loops::Loop;
+use pensa_core::loops::files::{ARTIFACTS, IterationFile};
+use pensa_core::{Error, Result};
+use uuid::Uuid;
+
+use crate::context::Context;
+use crate::error;
+use crate::store::{StoreDir, refuse_link};
+
+/// Most directories of one number that are put aside.
+const MAX_ASIDE: u32 = 1000;
+
+/// The directory of the iteration that a loop has begun, with these files in it; nothing where the store has no files.
+pub(crate) fn begin(cx: &Context<'_>, subject: &Loop, given: &[IterationFile]) -> Result<Option<PathBuf>> {
+    let Some(store) = cx.own_files() else { return Ok(None) };
+    let home = home(store, &subject.id)?;
+    let iterations = own_dir(home.join("iterations"))?;
+    let number = format!("{:03}", subject.iteration);
+    let draft = iterations.join(format!(".{number}-{}", Uuid::new_v4().simple()));
+    let place = iterations.join(&number);
+    let made = fill(&draft, given).and_then(|()| {
+        put_aside(&place)?;
+        fs::rename(&draft, &place).map_err(|e| error::io("create", &place, &e))
+    });
+    if made.is_err() {
+        // What remains of it is in nobody's way.
+        let _ = fs::remove_dir_all(&draft);
+    }
+    made?;
+    point(&home, &number)?;
+    sync(&iterations)?;
+    Ok(Some(place))
+}
+
+/// Where a loop keeps its directories. One that was archived by an operation that was not committed comes back.
+fn home(store: &StoreDir, id: &LoopId) -> Result<PathBuf> {
+    let place = store.local_dir("loops")?.join(name(id)?);
+    let archived = store.local_dir("archive")?.join(name(id)?);
+    if !exists(&place) && exists(&archived) {
+        refuse_link(&archived)?;
+        fs::rename(&archived, &place).map_err(|e| error::io("move", &archived, &e))?;
+    }
+    own_dir(place)
+}
+
+/// An id as the name of a directory. Ids that are made here are always one.
+fn name(id: &LoopId) -> Result<&str> {
+    match id.as_str() {
+        name if name.starts_with('.') => Err(Error::invalid(format!("{name} cannot be the name of a directory"))),
+        name => Ok(name),
+    }
+}
+
+/// A directory that is no link, made if it is not there.
+fn own_dir(path: PathBuf) -> Result<PathBuf> {
+    match DirBuilder::new().mode(0o700).create(&path) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => refuse_link(&path)?,
+        made => made.map_err(|e| error::io("create", &path, &e))?,
+    }
+    Ok(path)
+}
+
+fn exists(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+fn fill(dir: &Path, given: &[IterationFile]) -> Result<()> {
+    let dir = own_dir(dir.to_owned())?;
+    let artifacts = own_dir(dir.join(ARTIFACTS))?;
+    for file in given {
+        let path = match file.artifact()? {
+            Some(name) => artifacts.join(name),
+            None => dir.join(&file.path),
+        };
+        let bytes = file.bytes()?;
+        let write = || {
+            let mut to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+            to.write_all(&bytes)?;
+            to.sync_all()
+        };
+        write().map_err(|e| error::io("write", &path, &e))?;
+    }
+    sync(&artifacts)?;
+    sync(&dir)
+}
+
+fn sync(dir: &Path) -> Result<()> {
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|e| error::io("write", dir, &e))
+}
+
+/// Gives what has the name of a new iteration another one. It is from an attempt that was not committed, or from before
+/// an older state of the store was restored; either may hold what somebody wants.
+fn put_aside(place: &Path) -> Result<()> {
+    if !exists(place) {
+        return Ok(());
+    }
+    let aside = |at: u32| place.with_extension(format!("old{at}"));
+    let free = (1..=MAX_ASIDE).map(aside).find(|path| !exists(path));
+    let free = free.ok_or_else(|| Error::internal(format!("{} was begun too often", place.display())))?;
+    fs::rename(place, &free).map_err(|e| error::io("move", place, &e))
+}
+
+/// Moves `current` to an iteration; whoever looks sees the old one or the new one.
+fn point(home: &Path, number: &str) -> Result<()> {
+    let draft = home.join(format!(".current-{}", Uuid::new_v4().simple()));
+    let current = home.join("current");
+    symlink(Path::new("iterations").join(number), &draft).map_err(|e| error::io("create", &draft, &e))?;
+    fs::rename(&draft, &current).map_err(|e| {
+        let _ = fs::remove_file(&draft);
+        error::io("move", &current, &e)
+    })
+}
+
+/// Moves the directory of a loop to the archive, if it has one.
+pub(crate) fn archive(cx: &Context<'_>, id: &LoopId) -> Result<()> {
+    let Some(store) = cx.own_files() else { return Ok(()) };
+    // Most have none, and then none is made.
+    let place = store.root().join("local/loops").join(name(id)?);
+    if !exists(&place) {
+        return Ok(());
+    }
+    let place = store.local_dir("loops")?.join(name(id)?);
+    refuse_link(&place)?;
+    let archived = store.local_dir("archive")?.join(name(id)?);
+    put_aside(&archived)?;
+    fs::rename(&place, &archived).map_err(|e| error::io("move", &place, &e))
+}

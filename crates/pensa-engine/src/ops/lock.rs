@@ -1,0 +1,75 @@
+//! Operations on locks. A lock that nobody holds stays a record, so that its number goes on from there.
+
+use pensa_core::event::EventType;
+use pensa_core::lock::{self, Acquired, COLLECTION, Kept, Lock};
+use pensa_core::ops::lock::{Acquire, Release, Status};
+use pensa_core::{Access, Code, Error, Result};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::context::Context;
+use crate::db::Tx;
+use crate::execute::Execute;
+use crate::tables::records::{Collection, Draft, Expect};
+use crate::tables::{answers, events, loops};
+
+fn kept(tx: &Tx<'_>, name: &str) -> Result<Kept> {
+    let Some(record) = Collection::open(tx, COLLECTION)?.get(tx, name)? else { return Ok(Kept::new(name)) };
+    serde_json::from_value(Value::Object(record.data))
+        .map_err(|e| Error::new(Code::Corrupt, format!("lock {name} is unreadable: {e}")).hint("run pn doctor --deep"))
+}
+
+fn save(cx: &Context<'_>, tx: &Tx<'_>, lock: &Kept, event: EventType) -> Result<()> {
+    let Value::Object(data) = serde_json::to_value(lock).map_err(Error::internal)? else {
+        return Err(Error::internal("a lock is an object"));
+    };
+    let draft = Draft { id: lock.name.clone(), data, updated_at: cx.now };
+    let put = Collection::open(tx, COLLECTION)?.put(tx, draft, Expect::Any)?;
+    if put.is_change() {
+        events::append(cx, tx, ("lock", &lock.name), None, event, loops::changes(put.detail()))?;
+    }
+    Ok(())
+}
+
+fn hash(token: &str) -> String {
+    answers::hex(&Sha256::digest(token.as_bytes()))
+}
+
+impl Execute for Acquire {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Lock> {
+        let (name, ttl) = (lock::name(&self.name)?, lock::ttl(self.ttl)?);
+        let token = match &self.token {
+            Some(token) => lock::token(token)?.to_owned(),
+            // One alone has few random bits.
+            None => format!("{}{}", cx.uuid().simple(), cx.uuid().simple()),
+        };
+        let mut lock = kept(tx, name)?;
+        let event = match lock.acquire(&cx.actor, &hash(&token), ttl, cx.now)? {
+            Acquired::Anew => EventType::LockAcquired,
+            Acquired::Renewed => EventType::LockRenewed,
+        };
+        save(cx, tx, &lock, event)?;
+        Ok(Lock { token: Some(token), ..lock.seen(cx.now) })
+    }
+}
+
+impl Execute for Release {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Lock> {
+        let name = lock::name(&self.name)?;
+        if self.force {
+            cx.require(Access::Maintain, "lock.release with force")?;
+        }
+        let token = self.token.as_ref().map(|token| lock::token(token).map(hash)).transpose()?;
+        let mut lock = kept(tx, name)?;
+        if lock.release(&cx.actor, token.as_deref(), self.force, cx.now)? {
+            save(cx, tx, &lock, EventType::LockReleased)?;
+        }
+        Ok(lock.seen(cx.now))
+    }
+}
+
+impl Execute for Status {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Lock> {
+        Ok(kept(tx, lock::name(&self.name)?)?.seen(cx.now))
+    }
+}

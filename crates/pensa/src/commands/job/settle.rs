@@ -1,0 +1,80 @@
+//! Jobs of this machine that nobody looks after any more.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use pensa_client::Client;
+use pensa_core::id::JobRef;
+use pensa_core::job::{Job, JobStatus};
+use pensa_core::ops::job::{List, MAX_SETTLED, Settle};
+use pensa_core::run::Process;
+use pensa_core::{Result, Span, Timestamp};
+use rustix::process::Signal;
+
+use crate::host;
+
+/// How much later than it should a job may be told as over by those whose processes nobody knows.
+const LATE: Span = Span::from_millis(60_000);
+/// How long a process that was killed may take to be gone.
+const DYING: Duration = Duration::from_secs(2);
+
+/// Gives up the jobs of this machine whose processes are gone, and ends commands that were left behind by whoever looked
+/// after them: nobody else would end them in time. Tells which.
+pub(crate) fn settle(client: &Client) -> Result<Vec<Job>> {
+    let here = host::name();
+    let mut standing = Vec::new();
+    for status in [JobStatus::Running, JobStatus::Pending] {
+        let limit = u32::try_from(MAX_SETTLED / 2).ok();
+        let list = List { status: Some(status), host: Some(here.clone()), limit, ..List::default() };
+        standing.extend(client.call(&list)?);
+    }
+    settle_these(client, &here, &standing)
+}
+
+/// The same, for jobs of this machine that were just seen.
+pub(super) fn settle_these(client: &Client, here: &str, standing: &[Job]) -> Result<Vec<Job>> {
+    let lost: Vec<JobRef> = standing.iter().filter(|job| is_lost(job)).map(|job| (&job.id).into()).collect();
+    let overdue: Vec<JobRef> = standing.iter().filter(|job| is_overdue(job)).map(|job| (&job.id).into()).collect();
+    if lost.is_empty() && overdue.is_empty() {
+        return Ok(Vec::new());
+    }
+    client.call(&Settle { host: here.to_owned(), lost, overdue })
+}
+
+fn is_lost(job: &Job) -> bool {
+    match (&job.supervisor, job.process()) {
+        (Some(supervisor), process) => host::is_gone(supervisor) && is_ended(job, process.as_ref()),
+        (None, Some(process)) => host::is_gone(&process),
+        (None, None) => false,
+    }
+}
+
+/// Whether nobody is left of the command of a job that nobody looks after, if need be because it was killed.
+fn is_ended(job: &Job, process: Option<&Process>) -> bool {
+    let deadline = Instant::now() + DYING;
+    loop {
+        let known = process.filter(|process| host::is_alive(process)).cloned();
+        // Whoever started it may have been killed before its number was told, and who leads a group ends before others.
+        let Some(left) = known.or_else(|| host::group_with("PN_JOB", job.id.as_str())) else { return true };
+        host::end_group(&left, Signal::KILL);
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a job whose processes nobody knows has had its time, and more.
+fn is_overdue(job: &Job) -> bool {
+    let is_unknown = job.supervisor.is_none() && job.pid.is_none();
+    let deadline = match job.status {
+        JobStatus::Running if is_unknown => Some(job.started_at.plus(job.timeout())),
+        _ => None,
+    };
+    deadline.zip(now()).is_some_and(|(deadline, now)| deadline < now.minus(LATE))
+}
+
+/// The time by our clock.
+pub(super) fn now() -> Option<Timestamp> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    Timestamp::from_millis(i64::try_from(since.as_millis()).ok()?).ok()
+}

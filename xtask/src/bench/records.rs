@@ -1,0 +1,70 @@
+//! Records: many made at once and few found among many, by the library against hand-written SQL.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::Plan;
+use super::lab::{Lab, output};
+use super::report::{Row, Target, grouped, rates};
+use super::samples::median;
+use crate::Result;
+
+/// Records that are made at once.
+const MADE: usize = 100_000;
+/// Records of the store in which a hundred are looked for, and how often that is done.
+const RECORDS: usize = 1_000_000;
+const QUESTIONS: usize = 300;
+
+/// What both sides took, one of each for every round.
+#[derive(Default)]
+struct Side {
+    creates: Vec<f64>,
+    queries: Vec<f64>,
+}
+
+impl Side {
+    fn measure(&mut self, lab: &Lab, side: &str, records: usize) -> Result {
+        let dir = lab.dir().join(format!("records-{side}"));
+        fs::create_dir(&dir)?;
+        let (made, records, questions) = (MADE.to_string(), records.to_string(), QUESTIONS.to_string());
+        let args = [side.as_ref(), dir.as_os_str(), made.as_ref(), records.as_ref(), questions.as_ref()];
+        let told: Value = serde_json::from_str(&output(&mut lab.records(&args))?)?;
+        let number = |name: &str| told[name].as_f64().ok_or_else(|| format!("no {name} in {told}"));
+        self.creates.push(number("create")?);
+        self.queries.push(number("query")?);
+        Ok(fs::remove_dir_all(dir)?)
+    }
+}
+
+pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+    let [mut ours, mut bare] = [Side::default(), Side::default()];
+    for _ in 0..plan.rounds {
+        ours.measure(lab, "ours", MADE)?;
+        bare.measure(lab, "bare", MADE)?;
+    }
+    let [mut our_many, mut many] = [Side::default(), Side::default()];
+    our_many.measure(lab, "ours", RECORDS)?;
+    many.measure(lab, "bare", RECORDS)?;
+    let told = |seconds: f64| format!("{:.3} ms", seconds * 1000.0);
+    let (our_query, query) = (median(&our_many.queries), median(&many.queries));
+    Ok(vec![
+        rates(
+            format!("`create_many` of {} records", grouped(MADE)),
+            &ours.creates,
+            &bare.creates,
+            Target::AtLeast(0.5),
+            "`create_many` of `pensa-taskstore` (checked, logged, in the journal and in a file besides) against one \
+             SQLite transaction that inserts the same rows and index rows",
+        ),
+        Row::new(
+            format!("100 records of {}", grouped(RECORDS)),
+            told(our_query),
+            told(query),
+            our_query / query,
+            Target::AtMost(2.0),
+            "`query` of `pensa-taskstore` by a field with an index, which has 100 records of another value every time, \
+             against hand-written SQL on the same tables; both make values of a Rust type of them",
+        ),
+    ])
+}
