@@ -150,6 +150,7 @@ macro_rules! for_each_op {
             $crate::ops::loops::Fail,
             $crate::ops::loops::Invalidate,
             $crate::ops::loops::Archive,
+            $crate::ops::recover::Recover,
             $crate::ops::signal::Send,
             $crate::ops::signal::Take,
             $crate::ops::signal::List,

@@ -100,7 +100,7 @@ pub enum EventType {
 }
 
 impl EventType {
-    pub const ALL: [EventType; 38] = [
+    pub const ALL: [EventType; 49] = [
         EventType::Created,
         EventType::Updated,
         EventType::Claimed,
@@ -136,6 +136,17 @@ impl EventType {
         EventType::TaskCompleted,
         EventType::SubtaskCompleted,
         EventType::FeatureShipped,
+        EventType::LoopCreated,
+        EventType::LoopStatusChange,
+        EventType::LoopIterated,
+        EventType::LoopUpdated,
+        EventType::LoopArchived,
+        EventType::SignalSent,
+        EventType::SignalAcknowledged,
+        EventType::SignalPruned,
+        EventType::LockAcquired,
+        EventType::LockRenewed,
+        EventType::LockReleased,
         EventType::RecordPut,
         EventType::RecordDeleted,
         EventType::RecordIndexed,

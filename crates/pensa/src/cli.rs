@@ -194,6 +194,8 @@ pub(crate) enum Command {
     Hooks(Hooks),
     Doctor(store::Doctor),
     Gc(gc::Gc),
+    /// Give up jobs and runs of this machine whose processes are gone, and give back loops whose runners are
+    Recover,
     Backup(BackupArgs),
     Restore(backup::Restore),
     Where(store::Where),

@@ -9,7 +9,7 @@ use super::{EventType, LogEntry};
 use crate::error::{Error, Result};
 
 /// What events can be about.
-pub const KINDS: [&str; 22] = [
+pub const KINDS: [&str; 26] = [
     "issue",
     "agent",
     "session",
@@ -24,6 +24,10 @@ pub const KINDS: [&str; 22] = [
     "release",
     "skills",
     "learning",
+    "loop",
+    "signal",
+    "lock",
+    "job",
     "record",
     "collection",
     "comment",

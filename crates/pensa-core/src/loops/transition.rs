@@ -22,10 +22,12 @@ pub enum Move {
     Fail,
     Invalidate,
     Archive,
+    /// Its runner is gone, its work is there.
+    Recover,
 }
 
 impl Move {
-    pub const ALL: [Move; 12] = [
+    pub const ALL: [Move; 13] = [
         Move::Start,
         Move::Pause,
         Move::Resume,
@@ -38,6 +40,7 @@ impl Move {
         Move::Fail,
         Move::Invalidate,
         Move::Archive,
+        Move::Recover,
     ];
 
     fn verb(self) -> &'static str {
@@ -54,6 +57,7 @@ impl Move {
             Move::Fail => "fail",
             Move::Invalidate => "invalidate",
             Move::Archive => "archive",
+            Move::Recover => "recover",
         }
     }
 }
@@ -76,6 +80,7 @@ pub fn apply(subject: &mut Loop, step: Move, now: Timestamp) -> Result<Option<Ev
         (Move::Complete, Running) => Complete,
         (Move::Fail, Pending | Running | Paused | Rebasing | AwaitingApproval) => Failed,
         (Move::Invalidate, Pending | Running | Paused | Rebasing | AwaitingApproval | Complete | Failed) => Invalidated,
+        (Move::Recover, Running | Rebasing) => Pending,
         (Move::Archive, Complete | Failed | Invalidated) if subject.archived_at.is_none() => {
             subject.archived_at = Some(now);
             return Ok(Some(EventType::LoopArchived));
@@ -170,6 +175,7 @@ mod tests {
                     to(Failed),
                     to(Void),
                     Err(No),
+                    Err(No),
                 ],
             ),
             (
@@ -187,6 +193,7 @@ mod tests {
                     to(Failed),
                     to(Void),
                     Err(No),
+                    to(Pending),
                 ],
             ),
             (
@@ -203,6 +210,7 @@ mod tests {
                     Err(No),
                     to(Failed),
                     to(Void),
+                    Err(No),
                     Err(No),
                 ],
             ),
@@ -221,6 +229,7 @@ mod tests {
                     to(Failed),
                     to(Void),
                     Err(No),
+                    to(Pending),
                 ],
             ),
             (
@@ -237,6 +246,7 @@ mod tests {
                     Err(No),
                     to(Failed),
                     to(Void),
+                    Err(No),
                     Err(No),
                 ],
             ),
@@ -255,6 +265,7 @@ mod tests {
                     Err(No),
                     to(Void),
                     to(Done),
+                    Err(No),
                 ],
             ),
             (
@@ -272,6 +283,7 @@ mod tests {
                     Ok(None),
                     to(Void),
                     to(Failed),
+                    Err(No),
                 ],
             ),
             (
@@ -289,6 +301,7 @@ mod tests {
                     Err(No),
                     Ok(None),
                     to(Void),
+                    Err(No),
                 ],
             ),
         ];

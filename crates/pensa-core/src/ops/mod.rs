@@ -19,6 +19,7 @@ pub mod lock;
 pub mod loops;
 pub mod project;
 pub mod record;
+pub mod recover;
 pub mod release;
 pub mod repo;
 pub mod run;

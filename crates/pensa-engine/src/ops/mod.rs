@@ -21,6 +21,7 @@ mod lock;
 mod loops;
 pub(crate) mod project;
 mod record;
+mod recover;
 pub(crate) mod release;
 mod repo;
 mod run;

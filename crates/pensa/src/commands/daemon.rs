@@ -9,7 +9,7 @@ use pensa_engine::StoreDir;
 use pensa_server::{Options as ServerOptions, Server};
 use serde::Serialize;
 
-use super::{gc, job, run as runs};
+use super::{gc, job, recover, run as runs};
 use crate::cli::{Daemon, DaemonCommand, Options};
 use crate::connect;
 use crate::output::Output;
@@ -49,10 +49,12 @@ fn serve(options: &Options, output: Output, args: Daemon) -> Result<()> {
     let info = engine.call("daemon", &Info {})?;
     let settled = engine.another().and_then(|own| {
         let own = Client::embedded(own, Box::new(|| "daemon".to_owned()));
-        runs::settle(&own).and_then(|()| job::settle(&own).map(drop))
+        runs::settle(&own)?;
+        job::settle(&own)?;
+        recover::loops(&own, Some(store.root())).map(drop)
     });
     if let Err(e) = settled {
-        output.warning(&format!("runs and jobs whose processes are gone were left as they are: {}", e.message));
+        output.warning(&format!("runs, jobs and loops whose processes are gone were left as they are: {}", e.message));
     }
     gc::in_daemon(options, output, &engine, &store.local_dir("snapshots")?)?;
     let listen = SocketAddr::new(args.listen, args.port);

@@ -23,6 +23,7 @@ mod man;
 mod mcp;
 mod overview;
 mod record;
+mod recover;
 mod remote;
 mod repo;
 mod run;
@@ -150,6 +151,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::ImportFrom(command) => import_from::run(options, *output, &command),
         Command::Hooks(command) => hooks::run(options, *output, &command),
         Command::Doctor(op) => gc::doctor(options, *output, &op),
+        Command::Recover => recover::run(options, *output),
         Command::Gc(op) => gc::run(options, *output, op),
         Command::Backup(args) if args.list => pass_on(options, *output, &Backups {}),
         Command::Backup(args) => pass_on(options, *output, &args.op),

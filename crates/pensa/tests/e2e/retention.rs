@@ -11,14 +11,29 @@ crate::in_both_modes! {
     what_is_old_is_removed_and_told,
     snapshots_that_were_taken_automatically_go_with_their_contents,
     a_disk_that_is_nearly_full_is_told,
+    what_was_left_behind_is_given_back_once,
 }
 
 const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
 
 fn old_signals(pn: &Sandbox) {
-    for (id, at) in [("sg-1", json!(LONG_AGO)), ("sg-2", json!(null))] {
-        pn.pn(["record", "put", "signals", "--id", id, &json!({"acknowledged_at": at}).to_string()]).ok();
-    }
+    let dir = pn.path("elsewhere/.taskstore");
+    std::fs::create_dir_all(&dir).expect("a directory");
+    let lines = [
+        json!({"id": "sg-1", "signal_type": "info", "created_at": LONG_AGO, "acknowledged_at": LONG_AGO}),
+        json!({"id": "sg-2", "signal_type": "stop", "created_at": LONG_AGO, "target_loop": "lp-1"}),
+    ];
+    let lines: Vec<String> = lines
+        .iter()
+        .map(|line| {
+            format!(
+                "{line}
+"
+            )
+        })
+        .collect();
+    std::fs::write(dir.join("signals.jsonl"), lines.concat()).expect("written");
+    pn.pn(["import-from", "taskstore", dir.to_str().expect("UTF-8")]).ok();
 }
 
 fn signals(pn: &Sandbox) -> usize {
@@ -96,4 +111,50 @@ fn a_daemon_removes_what_is_old_by_itself() {
     }
     let events = pn.pn(["events", "--type", "collected"]).ok_json();
     assert_eq!(events["events"][0]["actor"], "daemon");
+}
+
+/// A loop that runs in a process that is gone, with its worktree or without.
+fn left_behind(pn: &Sandbox, worktree: Option<&str>, then: Option<&str>) -> String {
+    let make = ["loop", "create", "-t", "code", "--prompt-path", "p.md", "--validation-command", "true", "--worktree"];
+    let dir = pn.project().join(worktree.unwrap_or("nowhere"));
+    let made = pn.pn([&make[..], &[dir.to_str().expect("UTF-8")]].concat()).ok_json();
+    let id = text(&made["id"]);
+    // No process has this number: it is more than a machine has.
+    pn.pn(["loop", "start", &id, "--pid", "2147483000"]).ok();
+    if let Some(then) = then {
+        pn.pn(["loop", then, &id]).ok();
+    }
+    id
+}
+
+fn status(pn: &Sandbox, id: &str) -> String {
+    text(&pn.pn(["loop", "show", id]).ok_json()["status"])
+}
+
+fn what_was_left_behind_is_given_back_once(pn: &Sandbox) {
+    std::fs::create_dir(pn.project().join("work")).expect("a directory");
+    let there = left_behind(pn, Some("work"), None);
+    let rebased = left_behind(pn, Some("work"), Some("rebase"));
+    let lost = left_behind(pn, None, None);
+    let paused = left_behind(pn, None, Some("pause"));
+    let asks = left_behind(pn, None, Some("submit"));
+    let alive = left_behind(pn, Some("work"), Some("pause"));
+    pn.pn(["loop", "resume", &alive, "--pid", &std::process::id().to_string()]).ok();
+    let told = pn.pn(["recover"]).ok_json();
+    assert_eq!((keys(&told), elements(&told["loops"]).len()), (vec!["loops", "jobs"], 3), "{told}");
+    let stands: Vec<String> = [&there, &rebased, &lost, &paused, &asks, &alive].map(|id| status(pn, id)).to_vec();
+    assert_eq!(stands, ["pending", "pending", "failed", "paused", "awaiting_approval", "running"]);
+    let count = || elements(&pn.pn(["events", "--subject", &there, "--after", "0"]).ok_json()["events"]).len();
+    let before = count();
+    assert!(pn.pn(["recover"]).ok().contains("nothing was left behind"));
+    assert_eq!(count(), before);
+    assert_eq!(pn.pn(["loop", "claim"]).ok_json()["id"], there, "it can be claimed again");
+}
+
+#[test]
+fn a_daemon_that_starts_gives_back_loops_whose_runners_are_gone() {
+    let pn = crate::sandbox();
+    let lost = left_behind(&pn, None, None);
+    let _daemon = pn.daemon();
+    assert_eq!(status(&pn, &lost), "failed");
 }

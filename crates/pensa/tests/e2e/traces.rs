@@ -100,8 +100,10 @@ fn commits_that_mention_an_issue_are_a_part_of_its_life(pn: &Sandbox) {
 
 fn text_of_records_neither_harms_a_terminal_nor_forges_a_report(pn: &Sandbox) {
     let id = create(pn, &["a\u{202e}b **bold** <b>", "-t", "task"]);
-    let forged = r##"{"issue_id":"ID","loop_type":"\u001b[2J\n# Totals","status":"<script>","progress":"[x](y)"}"##;
-    pn.pn(["record", "put", "loops", "--id", "lp-1", &forged.replace("ID", &id)]).ok();
+    let make =
+        ["loop", "create", "-t", "code", "--prompt-path", "p.md", "--validation-command", "true", "--issue", &id];
+    let made = text(&pn.pn(make).ok_json()["id"]);
+    pn.pn(["loop", "fail", &made, "--reason", "<script>\n# Totals\n[x](y)"]).ok();
     for args in [&["trace", &id][..], &["trace", &id, "--format", "md"], &["trace", &id, "-q"]] {
         let seen = pn.pn(args).ok();
         assert!(!seen.contains(['\u{1b}', '\u{202e}']), "{seen:?}");

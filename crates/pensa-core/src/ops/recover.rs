@@ -1,0 +1,33 @@
+//! The operation that gives back a loop whose runner is gone.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::id::LoopRef;
+use crate::loops::Loop;
+use crate::op::{Access, Op, Route};
+
+/// Give back a loop that runs or is rebased and whose runner is gone: it can be claimed again, or has failed if its work is
+/// gone too. One that stands elsewhere by now stays as it is
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Recover {
+    /// Which loop: its id, or the beginning of it
+    pub id: LoopRef,
+    /// Whether the place of its work is gone
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub work_is_gone: bool,
+    /// Only if it runs on this machine
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_host: Option<String>,
+    /// Only if this process runs it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_pid: Option<i64>,
+}
+
+impl Op for Recover {
+    type Output = Loop;
+    const NAME: &'static str = "loop.recover";
+    const ROUTE: Route = Route::post("/loops/{id}/recover");
+    const ACCESS: Access = Access::Write;
+}
