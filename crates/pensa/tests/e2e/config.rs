@@ -87,7 +87,7 @@ fn the_strongest_layer_counts_and_its_origin_is_told() {
     let all = pn.pn(["config", "list", "--all", "-q"]).ok();
     assert_eq!(
         all,
-        "actor\ndisk.max-part\ndisk.min-free\nexport.events\ngc.after\ngc.auto\ngc.older-than\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\nsync.remote\n"
+        "actor\ndisk.max-part\ndisk.min-free\nexport.events\ngc.after\ngc.auto\ngc.older-than\nlanes.heavy.slots\nlanes.heavy.timeout\nlanes.net.slots\nlanes.net.timeout\nlanes.no-net.slots\nlanes.no-net.timeout\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\nsync.remote\n"
     );
 }
 
