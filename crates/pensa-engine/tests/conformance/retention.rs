@@ -79,7 +79,7 @@ conformance! {
         ] {
             put(&world, "loops", id, data);
         }
-        let (goes_on, over) = (job(&world, json!({"loop_id": "worked-on"})), job(&world, json!({})));
+        let (goes_on, over) = (job(&world, json!({"loop": "worked-on"})), job(&world, json!({})));
         finish(&world, &over);
         for (id, at) in [("sg-old", Some(ago(8))), ("sg-young", Some(ago(1))), ("sg-open", None)] {
             put(&world, "signals", id, json!({ "acknowledged_at": at }));
@@ -172,10 +172,10 @@ fn segments_of_the_journal_go_only_behind_two_backups_and_when_they_are_old() {
             fs::File::options().append(true).open(journal.join(name)).expect("a file").set_modified(old).expect("aged");
         }
     };
+    world.task("one");
     let behind = journal.join("000000000000000.jsonl");
     fs::write(&behind, "").expect("a segment that came back");
     fs::set_permissions(&behind, fs::Permissions::from_mode(0o600)).expect("private");
-    world.task("one");
     world.ok(&Backup::default());
     age();
     assert_eq!(gc(&world, json!({})).removed.journal_segments, 0, "one backup may turn out to be unreadable");

@@ -65,7 +65,7 @@ fn lived(world: &World) -> String {
     world.json::<signal::Take>("ana", json!({"records": [stop]})).expect("taken");
     world.json::<signal::Send>("ana", json!({"signal_type": "info", "to": failing})).expect("sent");
     let begun =
-        json!({"lane": "net", "command": ["make"], "slots": 5, "timeout": "60s", "host": "box", "loop_id": "lp-1"});
+        json!({"lane": "net", "command": ["make"], "slots": 5, "timeout": "60s", "host": "box", "loop": "lp-1"});
     let job = world.json::<job::Start>("ben", begun).expect("a job").id;
     world.pass(30);
     world.json::<job::Finish>("ben", json!({"id": job, "status": "timeout"})).expect("over");
