@@ -90,8 +90,8 @@ impl<'k> Before<'k> {
         let Some(told) = known.exported_at() else { return Ok(None) };
         let Some(moment) = Moment::found(tx, &told)? else { return Ok(None) };
         // One that got another id is told by what it was called: other lines may still call it that.
-        let sql = "SELECT subject_kind, subject_id, event_type, instr(detail, '\"id\":{\"old\":\"') FROM events
-                   WHERE id > ?1 ORDER BY id LIMIT ?2";
+        let sql = "SELECT subject_kind, subject_id, event_type, CAST(instr(detail, '\"id\":{\"old\":\"') AS BIGINT)
+                   FROM events WHERE id > ?1 ORDER BY id LIMIT ?2";
         let log = tx.query(sql, params![moment.line, LOG + 1], |row| {
             Ok((row.text(0)?, row.text(1)?, row.text(2)?, row.int(3)? > 0))
         })?;
