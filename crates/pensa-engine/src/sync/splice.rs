@@ -13,6 +13,8 @@ use pensa_core::{Error, Result};
 use super::agreed::Known;
 use super::shared::Table;
 use crate::db::{Tx, params};
+use crate::git;
+use crate::tables::seen_files;
 
 /// Most lines of the log that are looked at.
 const LOG: i64 = 5_000;
@@ -117,6 +119,11 @@ impl<'k> Before<'k> {
             return Ok(None);
         }
         let Some(old) = self.known.content(table.collection())? else { return Ok(None) };
+        // A copy that is no longer what was noted when it was made is not passed on.
+        let head = self.known.agreement.head.as_deref().unwrap_or_default();
+        if !seen_files::has(tx, &git::blob_id(&old, head))? {
+            return Ok(None);
+        }
         let edits = self.edits(tx, table, &old)?;
         if edits.is_empty() {
             return Ok(Some(Lines { bytes: old, is_same: true }));

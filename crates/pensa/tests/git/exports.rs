@@ -77,3 +77,23 @@ fn an_export_among_many_changes_and_none_is_what_a_whole_one_would_be() {
     clone.pn(&["update", &first, "--priority", "p0"]);
     export(&clone, &["update"]);
 }
+
+#[test]
+fn a_copy_that_was_damaged_is_not_passed_on() {
+    let machine = Machine::new(1);
+    let clone = machine.clone(0);
+    let ids = ["kept as it is", "changed"].map(|title| made(&clone, title));
+    export(&clone, &["create"]);
+    let agreed = clone.dir.join(".pensa/local/agreed");
+    let copies = fs::read_dir(agreed).expect("a directory").map(|copy| copy.expect("one").path().join("issues.jsonl"));
+    let mut damaged = 0;
+    for copy in copies.filter(|copy| copy.exists()) {
+        let text = fs::read_to_string(&copy).expect("text");
+        fs::write(&copy, text.replace("kept as it is", "kept as it iz")).expect("written");
+        damaged += 1;
+    }
+    assert!(damaged > 0);
+    clone.pn(&["update", &ids[1], "--priority", "p0"]);
+    export(&clone, &["update"]);
+    assert!(clone.read("issues.jsonl").contains("kept as it is"));
+}
