@@ -21,16 +21,22 @@ const LOG: i64 = 5_000;
 /// Most issues that are looked for in the lines.
 const ISSUES: usize = 256;
 /// Subjects whose events say nothing of issues, their dependencies and comments.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 20] = [
     "agent",
+    "collection",
     "harness",
+    "job",
     "kv",
     "learning",
+    "lock",
+    "loop",
+    "record",
     "release",
     "repo",
     "run",
     "runtime",
     "session",
+    "signal",
     "skill",
     "skills",
     "snapshot",

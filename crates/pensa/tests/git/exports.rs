@@ -48,6 +48,12 @@ fn an_export_after_any_change_is_what_a_whole_one_would_be() {
         &["remember", "exports are quick", "--issue", &ids[9]],
         &["ship", "first", "--version", "1.0.0", "--issue", &ids[9]],
         &["kv", "set", "--scope", "notes", "some", "thing"],
+        &["record", "put", "notes", "{\"of\":1}"],
+        &["loop", "create", "--type", "code", "--prompt-path", "p", "--validation-command", "true", "--issue", &ids[9]],
+        &["loop", "claim"],
+        &["signal", "send", "--type", "info", "--to", "type:code"],
+        &["lock", "acquire", "merge", "--ttl", "60s"],
+        &["job", "exec", "--lane", "no-net", "--issue", &ids[9], "--", "true"],
     ];
     let mut failed = Vec::new();
     for step in steps {
