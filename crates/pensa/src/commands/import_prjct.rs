@@ -14,7 +14,7 @@ use crate::cli::{FromPrjct, Options};
 use crate::connect;
 use crate::output::Output;
 use crate::progress::watched;
-use crate::render::{Render, Screen, agents};
+use crate::render::{Render, Screen, agents, counted};
 
 /// So much is sent at once, if it is made of many records: well within what a server takes in.
 const PART_BYTES: usize = 4 << 20;
@@ -145,7 +145,7 @@ impl Report {
 
 impl Render for Report {
     fn render(&self, screen: &mut Screen) {
-        let counts = self.imported.0.keys().map(|kind| format!("{} {}", self.imported.of(*kind), name(*kind)));
+        let counts = self.imported.0.keys().map(|kind| told(self.imported.of(*kind), *kind));
         screen.plain(&counts.collect::<Vec<_>>().join(", ")).end();
         let here = self.here_already.total();
         for (count, told) in [
@@ -186,15 +186,16 @@ fn place(screen: &mut Screen, file: &str, line: Option<usize>) {
     }
 }
 
-fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Tasks => "tasks",
-        Kind::Queue => "in the queue",
-        Kind::Ideas => "ideas",
-        Kind::Releases => "releases",
-        Kind::Learnings => "learnings",
-        Kind::Events => "events",
-        Kind::Skills => "skills",
-        Kind::Documents => "documents",
-    }
+fn told(count: usize, kind: Kind) -> String {
+    let (one, many) = match kind {
+        Kind::Tasks => ("task", "tasks"),
+        Kind::Queue => ("in the queue", "in the queue"),
+        Kind::Ideas => ("idea", "ideas"),
+        Kind::Releases => ("release", "releases"),
+        Kind::Learnings => ("learning", "learnings"),
+        Kind::Events => ("event", "events"),
+        Kind::Skills => ("skill", "skills"),
+        Kind::Documents => ("document", "documents"),
+    };
+    counted(count, one, many)
 }

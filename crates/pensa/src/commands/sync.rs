@@ -16,7 +16,7 @@ use signal_hook::iterator::Signals;
 use crate::cli::{Options, Sync, SyncArgs, SyncStatus};
 use crate::connect;
 use crate::output::Output;
-use crate::render::{Render, Screen};
+use crate::render::{Render, Screen, counted};
 
 /// How often a store of this machine is looked at for changes.
 const LOOK: Duration = Duration::from_millis(300);
@@ -275,10 +275,6 @@ fn stop_on_signals(wake: Sender<Wake>) -> Result<()> {
         }
     });
     Ok(())
-}
-
-fn counted(count: i64, one: &str, many: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 
 impl Render for Exchanged {

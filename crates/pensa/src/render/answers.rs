@@ -12,7 +12,7 @@ use pensa_core::ops::undo::Undone;
 use pensa_core::sync::Conflict;
 use serde_json::Value;
 
-use super::{Render, Screen};
+use super::{Render, Screen, counted};
 
 impl Render for Issue {
     fn render(&self, screen: &mut Screen) {
@@ -258,7 +258,6 @@ impl Render for Vec<Conflict> {
 
 impl Render for Transfer {
     fn render(&self, screen: &mut Screen) {
-        let counted = |count: i64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
         let mut parts = vec![
             counted(self.issues, "issue", "issues"),
             counted(self.deps, "dependency", "dependencies"),

@@ -16,7 +16,15 @@ mod trace;
 mod tree;
 mod work;
 
+use std::fmt::Display;
+
 pub(crate) use screen::Screen;
+
+/// A number of things, by the name of one or of many.
+pub(crate) fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
+    let name = if count == N::from(1) { one } else { many };
+    format!("{count} {name}")
+}
 
 /// What can be shown.
 pub(crate) trait Render {
