@@ -1,5 +1,6 @@
 //! The bench's own place: the built programs, and stores that go away with it.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -44,17 +45,22 @@ impl Lab {
     /// where a durable write costs nothing.
     pub(super) fn build() -> Result<Self> {
         println!("building pn and the bare programs");
-        let pn = executable(&["--package", "pensa", "--bin", "pn"])?;
-        let bare = executable(&["--package", "pensa-server", "--example", "bare"])?;
-        let bare_stream = executable(&["--package", "pensa-server", "--example", "bare_stream"])?;
-        let bare_transfer = executable(&["--package", "pensa-engine", "--example", "bare_transfer"])?;
-        let bare_append = executable(&["--package", "pensa-engine", "--example", "bare_append"])?;
-        let embedded_session = executable(&["--package", "pensa-engine", "--example", "embedded_session"])?;
-        let records = executable(&["--package", "pensa-taskstore", "--example", "records"])?;
+        let built = executables()?;
+        let program = |name: &str| built.get(name).cloned().ok_or_else(|| format!("cargo built no {name}"));
+        let pn = program("pn")?;
         let target = pn.ancestors().nth(2).ok_or("pn was built in no directory")?;
         let dir = target.join(format!("bench-{}", std::process::id()));
         fs::create_dir_all(&dir)?;
-        Ok(Self { dir, pn, bare, bare_stream, bare_transfer, bare_append, embedded_session, records })
+        Ok(Self {
+            dir,
+            pn,
+            bare: program("bare")?,
+            bare_stream: program("bare_stream")?,
+            bare_transfer: program("bare_transfer")?,
+            bare_append: program("bare_append")?,
+            embedded_session: program("embedded_session")?,
+            records: program("records")?,
+        })
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -175,13 +181,17 @@ impl Lab {
     }
 }
 
-/// Builds one program for release and tells where it is.
-fn executable(which: &[&str]) -> Result<PathBuf> {
-    let mut build = repo::cargo(&["build", "--release", "--message-format", "json"]);
-    let built = output(build.args(which).stderr(Stdio::inherit()))?;
+/// Builds all programs for release and tells where each is. In one go: built by themselves, each package would have
+/// the features that it alone asks of its dependencies, and the same crates be built again and again.
+fn executables() -> Result<HashMap<String, PathBuf>> {
+    let mut build = repo::cargo(&["build", "--release", "--workspace", "--bins", "--examples"]);
+    let built = output(build.args(["--message-format", "json"]).stderr(Stdio::inherit()))?;
     let messages = built.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let path = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
-    path.ok_or_else(|| format!("cargo built no program for {which:?}").into())
+    let programs = messages.filter_map(|message| {
+        let name = message["target"]["name"].as_str()?.to_owned();
+        Some((name, PathBuf::from(message["executable"].as_str()?)))
+    });
+    Ok(programs.collect())
 }
 
 /// What a command prints; an error if it fails.

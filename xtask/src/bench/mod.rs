@@ -84,6 +84,24 @@ impl Group {
         ("records", Group::Records),
     ];
 
+    fn rows(self, lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+        match self {
+            Group::Local => local(lab, plan),
+            Group::Server => team::rows(lab, plan),
+            Group::Chain => chain::rows(lab, plan),
+            Group::Transfer => transfer::rows(lab, plan),
+            Group::Agents => {
+                let rows = [agents::rows(lab, plan)?, sqlite_session::rows(lab, plan)?];
+                Ok(rows.into_iter().flatten().collect())
+            }
+            Group::Snapshots => snapshots::rows(lab, plan),
+            Group::Runs => runs::rows(lab, plan),
+            Group::Learnings => learnings::rows(lab, plan),
+            Group::Stream => stream::rows(lab, plan),
+            Group::Records => records::rows(lab, plan),
+        }
+    }
+
     fn named(wanted: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|(name, _)| *name == wanted);
         let names = Self::ALL.map(|(name, _)| name).join(", ");
@@ -122,9 +140,6 @@ impl Wanted {
                 }
             };
         }
-        if wanted.write && wanted.only.is_some() {
-            return Err("docs/benchmarks.md is written as a whole: leave out --only or --write".into());
-        }
         Ok(wanted)
     }
 
@@ -139,52 +154,27 @@ pub(crate) fn run(flags: &[&str]) -> Result {
     tools::install_missing()?;
     database::check_place()?;
     let lab = Lab::build()?;
-    let rows = measure(&lab, &wanted, if wanted.quick { &Plan::QUICK } else { &Plan::FULL })?;
-    println!("\n{}", report::table(&rows));
-    println!("{}\ntook {:.0} s", machine::describe(lab.dir()), start.elapsed().as_secs_f64());
-    if wanted.write {
-        let command = format!("cargo xtask bench{} --write", if wanted.quick { " --quick" } else { "" });
-        let path = crate::repo::root().join("docs/benchmarks.md");
-        std::fs::write(&path, report::document(&rows, &command, &machine::describe(lab.dir())))?;
-        println!("wrote docs/benchmarks.md");
+    let plan = if wanted.quick { &Plan::QUICK } else { &Plan::FULL };
+    let mut parts = Vec::new();
+    for (name, group) in Group::ALL.into_iter().filter(|(_, group)| wanted.has(*group)) {
+        let rows = group.rows(&lab, plan)?;
+        println!("\n{}", report::table(&rows));
+        let quick = if wanted.quick { " --quick" } else { "" };
+        let command = format!("cargo xtask bench --only {name}{quick}");
+        parts.push((name, report::part(name, &rows, &command, &machine::describe(lab.dir()))));
+        if wanted.write {
+            // Whatever comes later, this much is known.
+            write(&parts)?;
+        }
     }
+    println!("{}\ntook {:.0} s", machine::describe(lab.dir()), start.elapsed().as_secs_f64());
     Ok(())
 }
 
-fn measure(lab: &Lab, wanted: &Wanted, plan: &Plan) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    if wanted.has(Group::Local) {
-        rows.extend(local(lab, plan)?);
-    }
-    if wanted.has(Group::Server) {
-        rows.extend(team::rows(lab, plan)?);
-    }
-    if wanted.has(Group::Chain) {
-        rows.extend(chain::rows(lab, plan)?);
-    }
-    if wanted.has(Group::Transfer) {
-        rows.extend(transfer::rows(lab, plan)?);
-    }
-    if wanted.has(Group::Agents) {
-        rows.extend(agents::rows(lab, plan)?);
-        rows.extend(sqlite_session::rows(lab, plan)?);
-    }
-    if wanted.has(Group::Snapshots) {
-        rows.extend(snapshots::rows(lab, plan)?);
-    }
-    if wanted.has(Group::Runs) {
-        rows.extend(runs::rows(lab, plan)?);
-    }
-    if wanted.has(Group::Learnings) {
-        rows.extend(learnings::rows(lab, plan)?);
-    }
-    if wanted.has(Group::Stream) {
-        rows.extend(stream::rows(lab, plan)?);
-    }
-    if wanted.has(Group::Records) {
-        rows.extend(records::rows(lab, plan)?);
-    }
-    Ok(rows)
+fn write(parts: &[(&str, String)]) -> Result {
+    let path = crate::repo::root().join("docs/benchmarks.md");
+    let old = std::fs::read_to_string(&path).unwrap_or_default();
+    Ok(std::fs::write(&path, report::document(&old, parts, &Group::ALL.map(|(name, _)| name)))?)
 }
 
 fn local(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {

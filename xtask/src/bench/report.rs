@@ -109,21 +109,35 @@ pub(super) fn table(rows: &[Row]) -> String {
     text
 }
 
-pub(super) fn document(rows: &[Row], command: &str, machine: &str) -> String {
+const INTRODUCTION: &str = "# Benchmarks
+
+Each part is one run of the command that it names, which wrote it.
+
+Times are medians of whole processes, start to end, with the 10th and 90th percentile in brackets; rates are medians of
+rounds. Both sides of a row take turns, so that what else the machine does disturbs both alike: compare the ratios, not
+the times, with those of another machine. The issues have 2 dependencies each on average; half of them are closed.
+";
+/// What a part of the document begins with, before its name.
+const PART: &str = "\n## ";
+
+/// The part of the document about a group.
+pub(super) fn part(group: &str, rows: &[Row], command: &str, machine: &str) -> String {
     let about: String =
         topics(rows).iter().map(|(names, about)| format!("- {}: {about}.\n", names.join("; "))).collect();
-    format!(
-        "# Benchmarks\n\n\
-         One run of `{command}`, which wrote this file, on: {machine}.\n\n\
-         Times are medians of whole processes, start to end, with the 10th and 90th percentile in brackets; rates are \
-         medians of rounds. Both sides of a row take turns, so that what else the machine does disturbs both alike: \
-         compare the ratios, not the times, with those of another machine. The issues have 2 dependencies each on \
-         average; half of them are closed.\n\n\
-         {}\n\
-         What is compared:\n\n\
-         {about}",
-        table(rows)
-    )
+    format!("{PART}{group}\n\n`{command}` on: {machine}.\n\n{}\n{about}", table(rows))
+}
+
+/// A document with these parts in place of those of the same groups, in the order of `groups`.
+pub(super) fn document(old: &str, parts: &[(&str, String)], groups: &[&str]) -> String {
+    let old_part = |group: &str| {
+        let heading = format!("{PART}{group}\n");
+        let part = &old[old.find(&heading)?..];
+        let end = part[heading.len()..].find(PART).map_or(part.len(), |end| heading.len() + end);
+        Some(part[..end].to_owned())
+    };
+    let new_part = |group: &str| parts.iter().find(|(of, _)| *of == group).map(|(_, part)| part.clone());
+    let all = groups.iter().filter_map(|group| new_part(group).or_else(|| old_part(group)));
+    std::iter::once(INTRODUCTION.to_owned()).chain(all).collect()
 }
 
 /// What is compared, with the rows that compare just that.
@@ -154,6 +168,16 @@ pub(super) fn grouped(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_of_the_document_is_replaced_and_the_others_stay() {
+        let part = |group: &str, text: &str| format!("{PART}{group}\n\n{text}\n");
+        let groups = ["one", "two", "three"];
+        let first = document("", &[("three", part("three", "3")), ("one", part("one", "1"))], &groups);
+        assert_eq!(first, format!("{INTRODUCTION}{}{}", part("one", "1"), part("three", "3")));
+        let second = document(&first, &[("two", part("two", "2")), ("one", part("one", "new"))], &groups);
+        assert_eq!(second, format!("{INTRODUCTION}{}{}{}", part("one", "new"), part("two", "2"), part("three", "3")));
+    }
 
     #[test]
     fn numbers_are_grouped_by_thousands() {
