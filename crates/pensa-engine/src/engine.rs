@@ -8,12 +8,13 @@ use pensa_core::{Access, Code, Error, Result, Timestamp};
 use uuid::Uuid;
 
 use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SystemClock};
-use crate::db::{Db, Postgres, Tx, Uncommitted, replaced};
+use crate::db::{Db, Postgres, Question, Tx, Uncommitted, replaced};
 use crate::execute::Execute;
 use crate::group::Job;
 use crate::home::Home;
 use crate::ops::lease;
 use crate::store::StoreDir;
+use crate::tables::details::Ahead;
 use crate::tables::titles;
 use crate::{recover, sync, taskstore};
 
@@ -290,7 +291,7 @@ impl Engine {
 
     fn read<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {
         let cx = self.context(caller)?;
-        let tx = self.db.begin_read()?;
+        let tx = self.db.begin_read_asking(&[lease::due_question(&cx)])?;
         let is_due = lease::any_due(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
         if !is_due {
             return work(&cx, &tx).map_err(|e| Lost::with(&tx, e));
@@ -308,7 +309,7 @@ impl Engine {
 
     fn write<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {
         let cx = self.context(caller)?;
-        let tx = self.db.begin_write()?;
+        let tx = self.db.begin_write_asking(&[lease::due_question(&cx)])?;
         lease::expire(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
         tx.begin_operation();
         let output = work(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
@@ -319,19 +320,19 @@ impl Engine {
     }
 
     /// Begins to read: any number of questions, all answered as of one moment. `known` is what is known from an
-    /// earlier time, and saves asking again for what has not changed.
-    pub fn reading(&self, known: Option<(Mark, Option<Timestamp>)>) -> Result<Reading<'_>> {
-        let mut reading = self.begin_reading(known)?;
+    /// earlier time, and saves asking again for what has not changed; `sure` is what will be asked in any case.
+    pub fn reading(&self, known: Option<(Mark, Option<Timestamp>)>, sure: &Ahead) -> Result<Reading<'_>> {
+        let mut reading = self.begin_reading(known, &sure.questions())?;
         if reading.is_overdue()? {
             drop(reading);
             self.expire().map_err(|lost| lost.error)?;
-            reading = self.begin_reading(None)?;
+            reading = self.begin_reading(None, &sure.questions())?;
         }
         Ok(reading)
     }
 
-    fn begin_reading(&self, known: Option<(Mark, Option<Timestamp>)>) -> Result<Reading<'_>> {
-        let tx = self.db.begin_read()?;
+    fn begin_reading(&self, known: Option<(Mark, Option<Timestamp>)>, sure: &[Question]) -> Result<Reading<'_>> {
+        let tx = self.db.begin_read_asking(sure)?;
         let seen = tx.changes().map_or_else(|| self.db.changes_seen(), Ok)?;
         let mark = Mark { seen, writes: self.writes.get() };
         let right_until = match known {
@@ -381,12 +382,22 @@ impl Engine {
         more: &mut dyn FnMut(usize) -> Option<Job>,
         careful: bool,
     ) -> Result<Vec<Result<String>>, Lost> {
-        let tx = self.db.begin_write()?;
+        let system = self.context(&Caller::system())?;
+        let mut sure = vec![lease::due_question(&system)];
+        if !self.is_local() {
+            // Whoever waits already is known before the beginning, and so is what will be asked for them.
+            while let Some(job) = more(jobs.len()) {
+                jobs.push(job);
+            }
+            sure.extend(titles::question(&coming(jobs, 0)));
+        }
+        let tx = self.db.begin_write_asking(&sure)?;
         if careful {
             tx.be_careful();
         }
-        lease::expire(&self.context(&Caller::system())?, &tx).map_err(|e| Lost::with(&tx, e))?;
-        let (mut answers, mut foreseen) = (Vec::with_capacity(jobs.len()), 0);
+        lease::expire(&system, &tx).map_err(|e| Lost::with(&tx, e))?;
+        titles::foresee(&tx, coming(jobs, 0));
+        let (mut answers, mut foreseen) = (Vec::with_capacity(jobs.len()), jobs.len());
         loop {
             if answers.len() == foreseen {
                 take_in(&tx, jobs, foreseen, more);
@@ -421,9 +432,12 @@ fn take_in(tx: &Tx<'_>, jobs: &mut Vec<Job>, done: usize, more: &mut dyn FnMut(u
     {
         jobs.push(job);
     }
-    if far {
-        titles::foresee(tx, jobs[done..].iter().filter_map(|job| job.title().map(str::to_owned)).collect());
-    }
+    titles::foresee(tx, coming(jobs, done));
+}
+
+/// The titles of the issues that jobs will make, those of the first ones left out.
+fn coming(jobs: &[Job], done: usize) -> Vec<String> {
+    jobs[done..].iter().filter_map(|job| job.title().map(str::to_owned)).collect()
 }
 
 /// An attempt that failed, and whether another may succeed.
@@ -471,6 +485,11 @@ impl Reading<'_> {
     /// Answers one question.
     pub fn run<T>(&self, caller: &Caller, work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T> {
         work(&self.engine.context(caller)?, &self.tx)
+    }
+
+    /// Takes in what was read ahead for operations that are about to be answered.
+    pub fn foresee(&self, ahead: &Ahead) -> Result<()> {
+        ahead.read(&self.tx)
     }
 
     /// Whether no more can be asked: the database went away, or refused something and with it all that follows.

@@ -10,6 +10,7 @@ use crate::context::{Caller, Context};
 use crate::db::Tx;
 use crate::engine::Engine;
 use crate::tables::answers::{self, Once};
+use crate::tables::details::Ahead;
 
 /// An operation that the engine can run.
 pub trait Execute: Op {
@@ -18,6 +19,12 @@ pub trait Execute: Op {
     const ALONE: bool = false;
 
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Self::Output>;
+
+    /// Whether what several of it will ask for can be read ahead together.
+    const FORESEES: bool = false;
+
+    /// Notes what it will ask for in a transaction that reads only. What is not noted is asked for as always.
+    fn foresee(&self, _: &mut Ahead) {}
 
     /// What has to be committed before it begins. Only for those that run alone, as are the next two.
     fn prepare(&self, _: &Context<'_>, _: &Tx<'_>) -> Result<Option<Self::Output>> {
@@ -48,6 +55,9 @@ pub trait Execute: Op {
 /// Runs an operation in transactions of its own, or gives the answer that the same request had before.
 pub type Alone = fn(&Engine, &Caller, Option<&Once>, &Value) -> Result<String>;
 
+/// Notes what an operation with this input will ask for.
+pub type Foresee = fn(&Value, &mut Ahead);
+
 /// One operation of the catalog, its types erased: JSON in, JSON out.
 pub struct Entry {
     pub name: &'static str,
@@ -59,6 +69,8 @@ pub struct Entry {
     pub run: fn(&Context<'_>, &Tx<'_>, &Value) -> Result<String>,
     /// How it is run if its transactions are its own.
     pub alone: Option<Alone>,
+    /// How what several of it will ask for is noted, if it can be read ahead.
+    pub foresee: Option<Foresee>,
     pub input_schema: fn(&mut SchemaGenerator) -> Schema,
     pub output_schema: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -93,6 +105,12 @@ impl Entry {
                     cx.require(O::ACCESS, O::NAME)?;
                     answers::once(cx, tx, once, || json::to_line(&O::answer(before, op.execute(cx, tx)?)))
                 })
+            }),
+            foresee: O::FORESEES.then_some(|input, ahead| {
+                // What is wrong with an input is told when it runs.
+                if let Ok(op) = O::deserialize(input) {
+                    op.foresee(ahead);
+                }
             }),
             input_schema: |generator| generator.root_schema_for::<O>(),
             output_schema: |generator| generator.subschema_for::<O::Output>(),

@@ -20,7 +20,7 @@ const DIR: &str = "journal";
 /// A segment that has grown to this is finished, and another begun.
 const SEGMENT_BYTES: u64 = 4 << 20;
 /// Longest line that is written; a larger transaction is kept by a backup, which costs less.
-pub(crate) const MAX_ITEMS: usize = 8 << 20;
+pub(crate) const MAX_ITEMS: usize = 32 << 20;
 /// Longest line that is read.
 const MAX_LINE: u64 = 64 << 20;
 /// The end of a line, which says how far the log has come, fits into this.

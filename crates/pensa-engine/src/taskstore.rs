@@ -3,6 +3,7 @@
 //! Whoever holds the writer's ticket appends to them before the journal, so that they are in step with the database
 //! whenever the journal is. If in doubt, they are written anew. What stands in a line is for `pensa_core` to say.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -44,21 +45,24 @@ fn open(path: &Path, create: bool) -> io::Result<File> {
 
 /// Appends lines to the files that they are for; says whether one has grown so large that it is worth a look.
 pub(crate) fn append(store: &StoreDir, lines: &[(String, Vec<u8>)]) -> Result<bool> {
-    let mut by_file: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
-    for (name, line) in lines {
-        by_file.entry(name).or_default().extend_from_slice(line);
+    let mut by_file: BTreeMap<&str, Cow<'_, [u8]>> = BTreeMap::new();
+    for (name, piece) in lines {
+        match by_file.get_mut(name.as_str()) {
+            Some(pieces) => pieces.to_mut().extend_from_slice(piece),
+            None => drop(by_file.insert(name, Cow::Borrowed(piece))),
+        }
     }
     let dir = store.local_dir(DIR)?;
     let mut has_grown = false;
     for (name, bytes) in by_file {
         let path = dir.join(format!("{name}.jsonl"));
-        let appended = append_to(&path, bytes).map_err(|e| error::io("write", &path, &e));
+        let appended = append_to(&path, &bytes).map_err(|e| error::io("write", &path, &e));
         has_grown |= appended?;
     }
     Ok(has_grown)
 }
 
-fn append_to(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
+fn append_to(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     let mut file = open(path, true)?;
     let before = file.metadata()?.len();
     if before > 0 {
@@ -67,10 +71,10 @@ fn append_to(path: &Path, mut bytes: Vec<u8>) -> io::Result<bool> {
         file.read_exact(&mut last)?;
         // What somebody else tore off must not take our line with it.
         if last != *b"\n" {
-            bytes.insert(0, b'\n');
+            file.write_all(b"\n")?;
         }
     }
-    file.write_all(&bytes)?;
+    file.write_all(bytes)?;
     let steps = |bytes: u64| (bytes / WORTH_A_LOOK).checked_ilog2();
     Ok(steps(before + bytes.len() as u64) > steps(before))
 }
@@ -121,13 +125,21 @@ pub(crate) fn rewrite(tx: &Tx<'_>, store: &StoreDir) -> Result<usize> {
     let mut written = Vec::new();
     for (name, _, _) in records::sizes(tx)? {
         replace(&dir, &name, |to| {
-            records::for_each_page(tx, &name, |page| page.iter().try_for_each(|record| to(&line::of_record(record)?)))
+            records::for_each_page(tx, &name, |page| {
+                let mut lines = Vec::new();
+                page.iter().try_for_each(|record| line::of_record(record, &mut lines))?;
+                to(&lines)
+            })
         })?;
         written.push(name);
     }
     let indexes = records::indexes(tx)?;
     if !indexes.is_empty() {
-        replace(&dir, INDEXES, |to| indexes.iter().try_for_each(|index| to(&index_line(index)?)))?;
+        replace(&dir, INDEXES, |to| {
+            let mut lines = Vec::new();
+            indexes.iter().try_for_each(|index| index_line(index, &mut lines))?;
+            to(&lines)
+        })?;
         written.push(INDEXES.to_owned());
     }
     for (name, path) in files(store) {
@@ -142,11 +154,10 @@ pub(crate) fn rewrite(tx: &Tx<'_>, store: &StoreDir) -> Result<usize> {
     }
 }
 
-pub(crate) fn index_line(index: &Declared) -> Result<Vec<u8>> {
-    let mut line = Vec::new();
-    json::write_line(&mut line, index)?;
-    line.push(b'\n');
-    Ok(line)
+pub(crate) fn index_line(index: &Declared, to: &mut Vec<u8>) -> Result<()> {
+    json::write_line(to, index)?;
+    to.push(b'\n');
+    Ok(())
 }
 
 /// Puts a file in place of one that may be there; nobody sees half of it.

@@ -138,7 +138,6 @@ impl Dispatch {
         question: Option<&str>,
         once: Option<Once>,
     ) -> Result<Bytes> {
-        let run = operation.entry.run;
         if let Some(alone) = operation.entry.alone {
             let (reply, answer) = oneshot::channel();
             self.writer.submit_alone(caller, once, alone, input, move |result| drop(reply.send(result)));
@@ -152,7 +151,7 @@ impl Dispatch {
         }
         match &self.reads {
             Reads::Near(near) => near.run(operation, caller, input, question).await,
-            Reads::Far(far) => far_answer(far, caller, question, Box::new(move |cx, tx| run(cx, tx, &input))).await,
+            Reads::Far(far) => far_answer(far, caller, question, Work::Operation(operation.entry, input)).await,
         }
     }
 
@@ -183,7 +182,7 @@ impl Dispatch {
                 let ask = move |engine: &Engine| engine.run(Access::Read, &caller, |cx, tx| work(cx, tx));
                 near.elsewhere(ask).await.map(Bytes::from)
             }
-            Reads::Far(far) => far_answer(far, caller, None, Box::new(work)).await,
+            Reads::Far(far) => far_answer(far, caller, None, Work::Other(Box::new(work))).await,
         }
     }
 }
@@ -320,6 +319,7 @@ mod tests {
             tells_secret: false,
             max_body: 0,
             alone: None,
+            foresee: None,
             run: |_, _, _| panic!("on purpose"),
             input_schema: |_| Schema::default(),
             output_schema: |_| Schema::default(),

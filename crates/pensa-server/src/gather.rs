@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use pensa_core::{Code, Error, Result, Timestamp};
-use pensa_engine::{Caller, Context, Engine, Mark, Reading, Tx};
+use pensa_engine::{Ahead, Caller, Context, Engine, Entry, Mark, Reading, Tx};
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task;
 
@@ -38,7 +39,21 @@ const MAX_KEPT: usize = 4 << 20;
 /// Largest answer worth keeping.
 const MAX_ANSWER: usize = 64 << 10;
 
-pub(crate) type Work = Box<dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send>;
+/// What is asked.
+pub(crate) enum Work {
+    /// An operation of the catalog, with its input.
+    Operation(&'static Entry, Value),
+    Other(Box<dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send>),
+}
+
+impl Work {
+    fn run(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<String> {
+        match self {
+            Work::Operation(entry, input) => (entry.run)(cx, tx, input),
+            Work::Other(work) => work(cx, tx),
+        }
+    }
+}
 
 /// A question and who waits for its answer.
 struct Asked {
@@ -143,9 +158,16 @@ impl Gathered {
     }
 
     fn answer_all(&self, engine: &Engine, mut group: Vec<Asked>) {
+        let mut looks_ahead = true;
         while !group.is_empty() {
-            let reading = match self.begin(engine) {
+            let ahead = if looks_ahead { self.ahead(&group) } else { Ahead::default() };
+            let reading = match self.begin(engine, &ahead) {
                 Ok(reading) => reading,
+                Err(error) if !ahead.is_little() && !matches!(error.code, Code::Busy | Code::Unreachable) => {
+                    // What was read ahead may be why: each is asked for by itself then.
+                    looks_ahead = false;
+                    continue;
+                }
                 Err(error) => {
                     refuse(group, &error);
                     // Whoever waited meanwhile has waited for the same database, and long enough.
@@ -154,11 +176,17 @@ impl Gathered {
                 }
             };
             self.answer_known(&reading, &mut group);
+            let foresee = || reading.foresee(&ahead);
+            // Unwinding leaves the transaction as it was: it only reads.
+            if !matches!(panic::catch_unwind(AssertUnwindSafe(foresee)), Ok(Ok(()))) {
+                looks_ahead = false;
+                continue;
+            }
             let mut left = group.into_iter();
             for asked in left.by_ref() {
                 let answer = self.answer(&reading, &asked);
                 if answer.is_err() && reading.is_worth_another_try() {
-                    let again = self.begin(engine).and_then(|reading| self.answer(&reading, &asked));
+                    let again = self.begin(engine, &Ahead::default()).and_then(|reading| self.answer(&reading, &asked));
                     let _ = asked.reply.send(again);
                     break;
                 }
@@ -170,6 +198,20 @@ impl Gathered {
             }
             group = left.collect();
         }
+    }
+
+    /// What will be asked for a group, unless the answers that are known turn out to be right.
+    fn ahead(&self, group: &[Asked]) -> Ahead {
+        let (known, mut ahead) = (lock(&self.known), Ahead::default());
+        for asked in group {
+            let is_known = asked.words.as_ref().is_some_and(|words| known.answers.contains_key(words));
+            if let Work::Operation(entry, input) = &asked.work
+                && let Some(foresee) = entry.foresee.filter(|_| !is_known)
+            {
+                foresee(input, &mut ahead);
+            }
+        }
+        ahead
     }
 
     /// Answers what was answered before in the same state of the store; leaves the rest.
@@ -187,9 +229,9 @@ impl Gathered {
     }
 
     /// Begins to read, and forgets the answers that are no longer right.
-    fn begin<'e>(&self, engine: &'e Engine) -> Result<Reading<'e>> {
+    fn begin<'e>(&self, engine: &'e Engine, ahead: &Ahead) -> Result<Reading<'e>> {
         let mark = lock(&self.known).mark;
-        let reading = engine.reading(mark)?;
+        let reading = engine.reading(mark, ahead)?;
         let mut known = lock(&self.known);
         if known.mark.is_none_or(|(mark, _)| mark != reading.mark) {
             known.answers.clear();
@@ -200,7 +242,7 @@ impl Gathered {
     }
 
     fn answer(&self, reading: &Reading<'_>, asked: &Asked) -> Result<Bytes> {
-        let run = || reading.run(&asked.caller, |cx, tx| (asked.work)(cx, tx));
+        let run = || reading.run(&asked.caller, |cx, tx| asked.work.run(cx, tx));
         // Unwinding leaves the transaction as it was: it only reads.
         let answer = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(unexpected()))?;
         let answer = Bytes::from(answer);

@@ -258,7 +258,11 @@ impl TaskStore {
         loop {
             let found = self.page(wanted.clone())?;
             let got = u32::try_from(found.records.len()).unwrap_or(u32::MAX);
-            all.extend(found.records);
+            if all.is_empty() {
+                all = found.records;
+            } else {
+                all.extend(found.records);
+            }
             wanted.limit = wanted.limit.map(|limit| limit.saturating_sub(got));
             wanted.after = found.next;
             if wanted.after.is_none() || wanted.limit == Some(0) {

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{RESERVED, Record, check_id};
+use super::{RESERVED, Record, View, check_id};
 use crate::error::Result;
 use crate::json;
 use crate::session::object::Object;
@@ -53,35 +53,36 @@ impl Line {
     }
 }
 
-/// The line of a record, with its line end.
-pub fn of_record(record: &Record) -> Result<Vec<u8>> {
-    of_written(record, &json::to_line(&record.data)?)
+/// Adds the line of a record, with its line end.
+pub fn of_record(record: &Record, to: &mut Vec<u8>) -> Result<()> {
+    of_written(record.view(), &json::to_line(&record.data)?, to)
 }
 
 /// The same of a record whose document is written already.
-pub fn of_written(record: &Record, written: &str) -> Result<Vec<u8>> {
+pub fn of_written(record: View<'_>, written: &str, to: &mut Vec<u8>) -> Result<()> {
     let bare = !record.data.contains_key("id");
     let notes = Notes { rev: record.rev, updated_at: Some(record.updated_at), deleted: false, bare };
-    let mut line = Vec::with_capacity(written.len() + 128);
-    line.push(b'{');
+    to.push(b'{');
     if bare {
-        line.extend_from_slice(b"\"id\":");
-        json::write_line(&mut line, &record.id)?;
-        line.push(b',');
+        to.extend_from_slice(b"\"id\":");
+        json::write_line(to, record.id)?;
+        to.push(b',');
     }
     let members = written.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
-    line.extend_from_slice(members.as_bytes());
+    to.extend_from_slice(members.as_bytes());
     if !members.is_empty() {
-        line.push(b',');
+        to.push(b',');
     }
-    line.extend_from_slice(format!("\"{RESERVED}\":").as_bytes());
-    json::write_line(&mut line, &notes)?;
-    line.extend_from_slice(b"}\n");
-    Ok(line)
+    to.extend_from_slice(b"\"");
+    to.extend_from_slice(RESERVED.as_bytes());
+    to.extend_from_slice(b"\":");
+    json::write_line(to, &notes)?;
+    to.extend_from_slice(b"}\n");
+    Ok(())
 }
 
-/// The line of a record that is gone, with its line end.
-pub fn of_deleted(id: &str, rev: i64, at: Timestamp) -> Result<Vec<u8>> {
+/// Adds the line of a record that is gone, with its line end.
+pub fn of_deleted(id: &str, rev: i64, at: Timestamp, to: &mut Vec<u8>) -> Result<()> {
     #[derive(Serialize)]
     struct Gone<'a> {
         id: &'a str,
@@ -90,10 +91,9 @@ pub fn of_deleted(id: &str, rev: i64, at: Timestamp) -> Result<Vec<u8>> {
         _pensa: Notes,
     }
     let notes = Notes { rev, updated_at: None, deleted: true, bare: false };
-    let mut line = Vec::with_capacity(128);
-    json::write_line(&mut line, &Gone { id, deleted: true, updated_at: at.as_millis(), _pensa: notes })?;
-    line.push(b'\n');
-    Ok(line)
+    json::write_line(to, &Gone { id, deleted: true, updated_at: at.as_millis(), _pensa: notes })?;
+    to.push(b'\n');
+    Ok(())
 }
 
 /// Reads a line, ours or another tool's; or says why it cannot be read.
@@ -136,7 +136,8 @@ mod tests {
             let Value::Object(data) = data else { panic!("an object") };
             let updated_at = "2026-02-27T14:30:00.000Z".parse().expect("a time");
             let record = Record { collection: "c".into(), id: "a".into(), rev: 7, updated_at, data };
-            let line = of_record(&record).expect("a line");
+            let mut line = Vec::new();
+            of_record(&record, &mut line).expect("a line");
             assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
             let back = parse(&line).expect("readable");
             assert_eq!(
@@ -152,7 +153,8 @@ mod tests {
         assert_eq!((live.rev, live.data.is_some()), (None, true));
         let gone = parse(br#"{"id":"lp-1","deleted":true,"updated_at":1772202600001}"#).expect("a line");
         assert!(gone.data.is_none() && gone.supersedes(&live) && !live.supersedes(&gone));
-        let ours = of_deleted("lp-1", 9, gone.updated_at.expect("a time")).expect("a line");
+        let mut ours = Vec::new();
+        of_deleted("lp-1", 9, gone.updated_at.expect("a time"), &mut ours).expect("a line");
         let ours = parse(&ours).expect("a line");
         assert!(ours.data.is_none() && ours.supersedes(&gone) && !gone.supersedes(&ours));
     }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Code, Error, Result};
+use crate::json;
 use crate::session::object::{self, Object};
 use crate::time::Timestamp;
 
@@ -44,23 +45,68 @@ pub struct Record {
     pub data: Object,
 }
 
+/// A record whose parts are somebody else's.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    pub collection: &'a str,
+    pub id: &'a str,
+    pub rev: i64,
+    pub updated_at: Timestamp,
+    pub data: &'a Object,
+}
+
 impl Record {
+    pub fn view(&self) -> View<'_> {
+        let Record { collection, id, rev, updated_at, data } = self;
+        View { collection, id, rev: *rev, updated_at: *updated_at, data }
+    }
+
     /// The value of a field: a member of the document, or with dots in its name a member of a member. Every record has
     /// an `id` and an `updated_at`, also where the document has none.
     pub fn field(&self, name: &str) -> Option<Cow<'_, Value>> {
-        match name {
-            "id" => Some(Cow::Owned(Value::from(self.id.as_str()))),
-            "updated_at" => match self.data.get(name) {
-                Some(value) => Some(Cow::Borrowed(value)),
-                None => Some(Cow::Owned(Value::from(self.updated_at.to_string()))),
-            },
-            name => member(&self.data, name).map(Cow::Borrowed),
-        }
+        self.view().field(name)
     }
 
     /// The key by which it is sorted by a field.
     pub fn key(&self, field: &str) -> String {
+        self.view().key(field)
+    }
+}
+
+impl<'a> View<'a> {
+    fn field(self, name: &str) -> Option<Cow<'a, Value>> {
+        match name {
+            "id" => Some(Cow::Owned(Value::from(self.id))),
+            "updated_at" => match self.data.get(name) {
+                Some(value) => Some(Cow::Borrowed(value)),
+                None => Some(Cow::Owned(Value::from(self.updated_at.to_string()))),
+            },
+            name => member(self.data, name).map(Cow::Borrowed),
+        }
+    }
+
+    /// The key by which it is sorted by a field.
+    pub fn key(self, field: &str) -> String {
         value::key(self.field(field).as_deref())
+    }
+
+    /// Adds its JSON, of which that of its document is there already: the same that serializing the record gives.
+    pub fn write_json(self, written: &str, to: &mut Vec<u8>) -> Result<()> {
+        #[derive(Serialize)]
+        struct Head<'a> {
+            collection: &'a str,
+            id: &'a str,
+            rev: i64,
+            updated_at: Timestamp,
+        }
+        let View { collection, id, rev, updated_at, .. } = self;
+        json::write_line(to, &Head { collection, id, rev, updated_at })?;
+        // In place of its closing brace.
+        to.pop();
+        to.extend_from_slice(b",\"data\":");
+        to.extend_from_slice(written.as_bytes());
+        to.push(b'}');
+        Ok(())
     }
 }
 
@@ -182,6 +228,15 @@ mod tests {
         }
         assert_eq!(record.field("id").as_deref(), Some(&json!("lp-1")));
         assert_eq!(record.field("updated_at").as_deref(), Some(&json!("2026-02-27T14:30:00.000Z")));
+    }
+
+    #[test]
+    fn a_record_whose_document_is_written_is_written_as_others_are() {
+        for data in [json!({}), json!({"id": "lp-1", "text": "\u{9b}\n\"", "n": [1.5, null]})] {
+            let (record, mut written) = (record(data), Vec::new());
+            record.view().write_json(&json::to_line(&record.data).expect("JSON"), &mut written).expect("JSON");
+            assert_eq!(String::from_utf8(written).expect("UTF-8"), json::to_line(&record).expect("JSON"));
+        }
     }
 
     #[test]

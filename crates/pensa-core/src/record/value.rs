@@ -100,6 +100,12 @@ fn number_key(number: &Number) -> String {
 
 /// A text without NUL, which not every database takes, in the same order.
 fn text_key(text: &str) -> String {
+    if text.len() < KEY_CHARS && !text.bytes().any(|byte| byte <= 1) {
+        let mut key = String::with_capacity(text.len() + 1);
+        key.push(TEXT);
+        key.push_str(text);
+        return key;
+    }
     let escaped = |c: char| match c {
         '\0' => ['\u{1}', '\u{1}'].into_iter().take(2),
         '\u{1}' => ['\u{1}', '\u{2}'].into_iter().take(2),

@@ -21,12 +21,14 @@ use serde_json::{Map, Value};
 use self::snapshot::Difference;
 use crate::replay;
 use crate::store::StoreDir;
+use crate::tables::details::Foreseen;
 use crate::tables::records;
 use crate::tables::titles::Ahead;
 use crate::{taskstore, ticket};
+pub(crate) use postgres::of_each;
 pub use postgres::{PoolState, Postgres, Wakeups};
 pub(crate) use sqlite::replaced;
-pub(crate) use value::{Param, Row, params};
+pub(crate) use value::{Param, Question, Row, params};
 
 /// An open database.
 #[derive(Debug)]
@@ -146,23 +148,34 @@ impl Db {
     pub(crate) fn changes_seen(&self) -> Result<i64> {
         match self {
             Db::Sqlite(database) => database.changes_seen(),
-            Db::Postgres(database) => Ok(database.begin_read()?.changes()),
+            Db::Postgres(database) => Ok(database.begin_read(&[])?.changes()),
         }
     }
 
     pub(crate) fn begin_read(&self) -> Result<Tx<'_>> {
+        self.begin_read_asking(&[])
+    }
+
+    /// The same with what is sure to be asked: over a network the answers come from the same journey. They are handed
+    /// out when the same is asked in the same words, before anything is changed.
+    pub(crate) fn begin_read_asking(&self, sure: &[Question]) -> Result<Tx<'_>> {
         let driver = match self {
             Db::Sqlite(database) => Driver::Sqlite(database.begin_read()?),
-            Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_read()?)),
+            Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_read(sure)?)),
         };
         Ok(Tx::new(driver))
     }
 
     /// Begins as the store's only writer, waiting for the others.
     pub(crate) fn begin_write(&self) -> Result<Tx<'_>> {
+        self.begin_write_asking(&[])
+    }
+
+    /// The same with what is sure to be asked, as for reading.
+    pub(crate) fn begin_write_asking(&self, sure: &[Question]) -> Result<Tx<'_>> {
         let driver = match self {
             Db::Sqlite(database) => Driver::Sqlite(database.begin_write()?),
-            Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_write()?)),
+            Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_write(sure)?)),
         };
         let tx = Tx::new(driver);
         replay::catch_up(&tx)?;
@@ -178,6 +191,8 @@ pub struct Tx<'c> {
     op: Cell<Option<i64>>,
     /// What is known of titles beside what the database tells.
     pub(crate) ahead: RefCell<Ahead>,
+    /// Issues that were read before anybody asked for them.
+    pub(crate) foreseen: RefCell<Foreseen>,
 }
 
 #[derive(Debug)]
@@ -223,7 +238,7 @@ pub(crate) struct NewEvent<'a> {
 
 impl<'c> Tx<'c> {
     fn new(driver: Driver<'c>) -> Self {
-        Self { driver, op: Cell::new(None), ahead: RefCell::default() }
+        Self { driver, op: Cell::new(None), ahead: RefCell::default(), foreseen: RefCell::default() }
     }
 }
 
@@ -250,8 +265,7 @@ impl Tx<'_> {
     pub(crate) fn add_rows(&self, insert_one: &str, values: &[Param<'_>]) -> Result<()> {
         let (insert, width) = columns_of(insert_one);
         match &self.driver {
-            Driver::Sqlite(tx) if values.len() == width => tx.execute(insert_one, values).map(drop),
-            Driver::Sqlite(tx) => tx.execute(&with_places(insert, width, values.len()), values).map(drop),
+            Driver::Sqlite(tx) => tx.execute_each(insert_one, values.chunks(width)),
             Driver::Postgres(tx) => tx.add_rows(insert, width, values),
         }
     }
@@ -385,8 +399,16 @@ impl Tx<'_> {
         }
     }
 
+    /// The same of what writes its own JSON.
+    pub(crate) fn journal_written(&self, kind: &str, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.journal_written(kind, write),
+            Driver::Postgres(_) => Ok(()),
+        }
+    }
+
     /// Has a line appended to a file of records, for stores that have such files, once the transaction is committed.
-    pub(crate) fn write_through(&self, file: &str, line: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
+    pub(crate) fn write_through(&self, file: &str, line: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.write_through(file, line),
             Driver::Postgres(_) => Ok(()),
@@ -527,13 +549,6 @@ impl Tx<'_> {
 fn columns_of(insert_one: &str) -> (&str, usize) {
     let (insert, places) = insert_one.rsplit_once("VALUES").unwrap_or((insert_one, ""));
     (insert.trim_end(), places.matches('?').count().max(1))
-}
-
-/// `insert` with places for so many values, in rows of `width`.
-fn with_places(insert: &str, width: usize, values: usize) -> String {
-    let row = |first: usize| (first..first + width).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
-    let rows: Vec<String> = (1..=values).step_by(width).map(|first| format!("({})", row(first))).collect();
-    format!("{insert} VALUES {}", rows.join(", "))
 }
 
 /// A commit that failed, and whether the same may be tried again because nothing of it was stored.

@@ -33,7 +33,8 @@ pub(super) struct Recording<'c> {
     before: Cell<i64>,
     /// JSON, with commas between the items.
     items: RefCell<Vec<u8>>,
-    /// Lines for the files of records, with the names of the files.
+    /// Lines for the files of records, with the names of the files: those that follow each other in one file are one
+    /// piece.
     lines: RefCell<Vec<(String, Vec<u8>)>>,
     /// How many bytes of lines there have been.
     line_bytes: Cell<usize>,
@@ -84,6 +85,11 @@ impl<'c> Recording<'c> {
     }
 
     pub(super) fn add(&self, kind: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        self.add_written(kind, |to| json::write_line(to, value))
+    }
+
+    /// The same for what writes its own JSON.
+    pub(super) fn add_written(&self, kind: &str, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         if kind == "restored" {
             self.files_stale.set(true);
         }
@@ -98,34 +104,49 @@ impl<'c> Recording<'c> {
         if !items.is_empty() {
             items.push(b',');
         }
-        json::write_line(items, &(kind, value))
+        items.push(b'[');
+        json::write_line(items, kind)?;
+        items.push(b',');
+        write(items)?;
+        items.push(b']');
+        Ok(())
     }
 
     /// Notes a line for a file of records.
-    pub(super) fn write_through(&self, file: &str, line: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
+    pub(super) fn write_through(&self, file: &str, line: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         if self.paused.get() || self.files_stale.get() {
             return Ok(());
         }
-        let line = line()?;
-        let bytes = self.line_bytes.get() + line.len();
-        if bytes > MAX_LINES {
+        if self.line_bytes.get() > MAX_LINES {
             // What a part of the transaction took back is then written anew as well, which does no harm.
             self.files_stale.set(true);
             return Ok(());
         }
-        self.line_bytes.set(bytes);
-        self.lines.borrow_mut().push((file.to_owned(), line));
+        let mut pieces = self.lines.borrow_mut();
+        if pieces.last().is_none_or(|(last, _)| last != file) {
+            pieces.push((file.to_owned(), Vec::new()));
+        }
+        let Some((_, piece)) = pieces.last_mut() else { return Ok(()) };
+        let before = piece.len();
+        line(piece)?;
+        self.line_bytes.set(self.line_bytes.get() + piece.len() - before);
         Ok(())
     }
 
     /// How much there is; what comes later can be taken back to here.
-    pub(super) fn mark(&self) -> (usize, usize) {
-        (self.items.borrow().len(), self.lines.borrow().len())
+    pub(super) fn mark(&self) -> Noted {
+        let lines = self.lines.borrow();
+        let in_last = lines.last().map_or(0, |(_, piece)| piece.len());
+        Noted { items: self.items.borrow().len(), pieces: lines.len(), in_last }
     }
 
-    pub(super) fn take_back(&self, (items, lines): (usize, usize)) {
-        self.items.borrow_mut().truncate(items);
-        self.lines.borrow_mut().truncate(lines);
+    pub(super) fn take_back(&self, noted: Noted) {
+        self.items.borrow_mut().truncate(noted.items);
+        let mut lines = self.lines.borrow_mut();
+        lines.truncate(noted.pieces);
+        if let Some((_, piece)) = lines.last_mut() {
+            piece.truncate(noted.in_last);
+        }
     }
 
     /// Brings the files of records up to date; says whether they are, or are known not to be.
@@ -183,6 +204,14 @@ impl<'c> Recording<'c> {
         }
         let _ = backup::begin_journal(self.store, self.journal, last);
     }
+}
+
+/// How much was noted at some time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Noted {
+    items: usize,
+    pieces: usize,
+    in_last: usize,
 }
 
 /// A row by its columns; those that are NULL are left out.

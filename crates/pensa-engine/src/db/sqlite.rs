@@ -438,8 +438,13 @@ impl Transaction<'_> {
         self.recording.as_ref().map_or(Ok(()), |recording| recording.add(kind, value))
     }
 
+    /// The same of what writes its own JSON.
+    pub(crate) fn journal_written(&self, kind: &str, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        self.recording.as_ref().map_or(Ok(()), |recording| recording.add_written(kind, write))
+    }
+
     /// Has a line appended to a file of records after the commit.
-    pub(crate) fn write_through(&self, file: &str, line: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
+    pub(crate) fn write_through(&self, file: &str, line: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         self.recording.as_ref().map_or(Ok(()), |recording| recording.write_through(file, line))
     }
 
@@ -496,6 +501,15 @@ impl Transaction<'_> {
 
     pub(crate) fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<usize> {
         let run = || self.connection.prepare_cached(sql)?.execute(rusqlite::params_from_iter(params));
+        run().map_err(|e| self.failed(e))
+    }
+
+    /// Runs a statement once for each of these rows of values.
+    pub(crate) fn execute_each<'p>(&self, sql: &str, rows: impl Iterator<Item = &'p [Param<'p>]>) -> Result<()> {
+        let run = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            { rows }.try_for_each(|row| statement.execute(rusqlite::params_from_iter(row)).map(drop))
+        };
         run().map_err(|e| self.failed(e))
     }
 

@@ -8,11 +8,24 @@ use pensa_core::issue::{Extra, IssueType, Priority, Status};
 use pensa_core::{Code, Error, Result, Span, Timestamp};
 
 /// A value for a placeholder.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Param<'a> {
     Null,
     Int(i64),
     Text(Cow<'a, str>),
+}
+
+/// Something that is sure to be asked. Over a network it travels with the beginning of the transaction.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub(crate) sql: String,
+    pub(crate) params: Vec<Param<'static>>,
+}
+
+impl Question {
+    pub(crate) fn is(&self, sql: &str, params: &[Param<'_>]) -> bool {
+        self.sql == sql && self.params == params
+    }
 }
 
 /// `params![a, b]`: values for `?1, ?2`.

@@ -14,8 +14,9 @@ use super::{dep, lease};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
+use crate::tables::details::Ahead;
 use crate::tables::issues::Listing;
-use crate::tables::{comments, deps, events, issues, titles, tombstones};
+use crate::tables::{comments, deps, details, events, issues, titles, tombstones};
 
 impl Execute for Create {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Created> {
@@ -199,7 +200,16 @@ fn refuse_if_missed(issue: &Issue, dependents: usize, fixers: usize, comments: u
 }
 
 impl Execute for Show {
+    const FORESEES: bool = true;
+
+    fn foresee(&self, ahead: &mut Ahead) {
+        ahead.show(&self.id);
+    }
+
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<IssueDetail> {
+        if let Some(detail) = details::foreseen(tx, &self.id) {
+            return Ok(detail);
+        }
         let issue = issues::find(cx, tx, &self.id)?;
         let deps = deps::parents(tx, &issue.id)?;
         let comments = comments::of_issue(tx, &issue.id)?;

@@ -7,21 +7,25 @@ use pensa_core::issue::{self, Issue, Move, Status};
 use pensa_core::{Code, Error, Result, Timestamp};
 
 use crate::context::{Context, SYSTEM};
-use crate::db::{Tx, params};
+use crate::db::{Question, Tx, params};
 use crate::tables::{events, issues};
 
+const ANY_DUE: &str = "SELECT 1 FROM issues WHERE lease_expires_at <= ?1 LIMIT 1";
+const NEXT: &str =
+    "SELECT lease_expires_at FROM issues WHERE lease_expires_at IS NOT NULL ORDER BY lease_expires_at LIMIT 1";
+
 pub(crate) fn any_due(cx: &Context<'_>, tx: &Tx<'_>) -> Result<bool> {
-    let due = tx.query_one("SELECT 1 FROM issues WHERE lease_expires_at <= ?1 LIMIT 1", params![cx.now], |_| Ok(()))?;
-    Ok(due.is_some())
+    Ok(tx.query_one(ANY_DUE, params![cx.now], |_| Ok(()))?.is_some())
+}
+
+/// What [`any_due`] and [`expire`] ask first.
+pub(crate) fn due_question(cx: &Context<'_>) -> Question {
+    Question { sql: ANY_DUE.to_owned(), params: vec![cx.now.into()] }
 }
 
 /// When the next lease runs out.
 pub(crate) fn next_expiry(tx: &Tx<'_>) -> Result<Option<Timestamp>> {
-    tx.query_one(
-        "SELECT lease_expires_at FROM issues WHERE lease_expires_at IS NOT NULL ORDER BY lease_expires_at LIMIT 1",
-        params![],
-        |row| row.parse(0),
-    )
+    tx.query_one(NEXT, params![], |row| row.parse(0))
 }
 
 /// Gives back every claim whose lease has run out.

@@ -1,5 +1,7 @@
 //! Operations on locks. A lock that nobody holds stays a record, so that its number goes on from there.
 
+use std::borrow::Cow;
+
 use pensa_core::event::EventType;
 use pensa_core::lock::{self, Acquired, COLLECTION, Kept, Lock};
 use pensa_core::ops::lock::{Acquire, Release, Status};
@@ -23,7 +25,7 @@ fn save(cx: &Context<'_>, tx: &Tx<'_>, lock: &Kept, event: EventType) -> Result<
     let Value::Object(data) = serde_json::to_value(lock).map_err(Error::internal)? else {
         return Err(Error::internal("a lock is an object"));
     };
-    let draft = Draft { id: lock.name.clone(), data, updated_at: cx.now };
+    let draft = Draft { id: lock.name.clone(), data: Cow::Owned(data), updated_at: cx.now };
     let put = Collection::open(tx, COLLECTION)?.put(tx, draft, Expect::Any)?;
     if put.is_change() {
         events::append(cx, tx, ("lock", &lock.name), None, event, loops::changes(put.detail()))?;

@@ -2,7 +2,9 @@
 //!
 //! How rows are found and changed is left to the tables.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use pensa_core::event::EventType;
 use pensa_core::id::RecordId;
@@ -62,11 +64,11 @@ fn expect(if_rev: Option<i64>) -> Expect {
 }
 
 /// What a request wants a record to be, with an id of its own if it has none.
-fn draft(cx: &Context<'_>, tx: &Tx<'_>, collection: &Collection, put: Put) -> Result<(Draft, Expect)> {
+fn draft<'p>(cx: &Context<'_>, tx: &Tx<'_>, collection: &Collection, put: &'p Put) -> Result<(Draft<'p>, Expect)> {
     let Put { id, data, if_rev, if_present, updated_at, .. } = put;
     let given = match id {
-        Some(id) => Some(id),
-        None => rules::own_id(&data)?,
+        Some(id) => Some(id.clone()),
+        None => rules::own_id(data)?,
     };
     let id = match given {
         Some(id) => id,
@@ -77,15 +79,15 @@ fn draft(cx: &Context<'_>, tx: &Tx<'_>, collection: &Collection, put: Put) -> Re
             }
         },
     };
-    let expect = if if_present && if_rev.is_none() { Expect::Present } else { expect(if_rev) };
-    Ok((Draft { id, data, updated_at: updated_at.unwrap_or(cx.now) }, expect))
+    let expect = if *if_present && if_rev.is_none() { Expect::Present } else { expect(*if_rev) };
+    Ok((Draft { id, data: Cow::Borrowed(data), updated_at: updated_at.unwrap_or(cx.now) }, expect))
 }
 
 impl Execute for Put {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Record> {
         rules::refuse_owned(&self.collection)?;
         let collection = Collection::open(tx, &self.collection)?;
-        let (draft, expect) = draft(cx, tx, &collection, self.clone())?;
+        let (draft, expect) = draft(cx, tx, &collection, self)?;
         let put = collection.put(tx, draft, expect)?;
         if put.is_change() {
             log_put(cx, tx, &put)?;
@@ -204,6 +206,9 @@ impl Execute for Apply {
             let message = format!("{} changes are too many: at most {MAX_CHANGES}", self.changes.len());
             return Err(Error::new(Code::TooLarge, message).hint("make them in several transactions"));
         }
+        if self.changes.len() > TOLD_EACH {
+            tx.expect_many_rows()?;
+        }
         let mut work = Work { cx, tx, each: self.changes.len() <= TOLD_EACH, open: BTreeMap::new(), done: Vec::new() };
         let mut changes = self.changes.iter().enumerate().peekable();
         while let Some((at, change)) = changes.next() {
@@ -232,7 +237,7 @@ struct Work<'w, 'c, 't> {
     /// Whether each change has an event of its own.
     each: bool,
     open: BTreeMap<String, Collection>,
-    done: Vec<(String, Applied, bool)>,
+    done: Vec<(Rc<str>, Applied, bool)>,
 }
 
 impl Work<'_, '_, '_> {
@@ -248,20 +253,25 @@ impl Work<'_, '_, '_> {
     fn put(&mut self, puts: &[&Put], at: usize) -> Result<()> {
         let (cx, tx, each) = (self.cx, self.tx, self.each);
         let Some(first) = puts.first() else { return Ok(()) };
-        let name = first.collection.clone();
+        let name: Rc<str> = first.collection.as_str().into();
         let collection = self.open(&name).map_err(|e| e.within(format!("change {}", at + 1)))?;
-        let drafts = puts.iter().enumerate().map(|(n, put)| {
-            draft(cx, tx, collection, (*put).clone()).map_err(|e| e.within(format!("change {}", at + n + 1)))
-        });
-        let drafts = drafts.collect::<Result<Vec<_>>>()?;
-        let done = collection.put_many(tx, drafts, |n, e| e.within(format!("change {}", at + n + 1)))?;
-        for put in done {
-            let is_change = put.is_change();
-            if each && is_change {
-                log_put(cx, tx, &put)?;
+        let (mut putting, mut done) = (collection.putting(tx)?, Vec::with_capacity(puts.len()));
+        // Some at a time: nothing of those before is needed any more.
+        for some in puts.chunks(TOLD_EACH) {
+            let at = at + done.len();
+            let told = |n: usize, e: Error| e.within(format!("change {}", at + n + 1));
+            let drafts = some.iter().enumerate();
+            let drafts = drafts.map(|(n, put)| draft(cx, tx, collection, put).map_err(|e| told(n, e)));
+            for put in putting.put(drafts.collect::<Result<_>>()?, told)? {
+                let applied = Applied { id: put.draft.id.clone(), rev: Some(put.rev) };
+                done.push((Rc::clone(&name), applied, put.is_change));
+                if each && put.is_change {
+                    log_put(cx, tx, &put.into_put(&name))?;
+                }
             }
-            self.done.push((name.clone(), Applied { id: put.new.id, rev: Some(put.new.rev) }, is_change));
         }
+        putting.finish()?;
+        self.done.extend(done);
         Ok(())
     }
 
@@ -276,7 +286,7 @@ impl Work<'_, '_, '_> {
                 log_deleted(cx, tx, &gone)?;
             }
         }
-        self.done.push((removal.collection.clone(), Applied { id: removal.id.clone(), rev: None }, is_there));
+        self.done.push((removal.collection.as_str().into(), Applied { id: removal.id.clone(), rev: None }, is_there));
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::tables::extra;
 
 const COLUMNS: &str = "id, issue_id, actor, text, created_at, extra";
 
-fn read(row: &Row<'_>) -> Result<Comment> {
+pub(crate) fn read(row: &Row<'_>) -> Result<Comment> {
     Ok(Comment {
         id: row.parse(0)?,
         issue_id: row.parse(1)?,
@@ -74,6 +74,11 @@ pub(crate) fn get(tx: &Tx<'_>, id: &str) -> Result<Option<Comment>> {
 
 pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Comment>> {
     tx.query(&format!("SELECT {COLUMNS} FROM comments WHERE issue_id = ?1 ORDER BY created_at, id"), params![id], read)
+}
+
+/// Asks for those of the issue with this id, in any order.
+pub(crate) fn question(issue_id: &str) -> String {
+    format!("SELECT {COLUMNS} FROM comments WHERE issue_id = {issue_id}")
 }
 
 pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&Comment) -> Result<()>) -> Result<()> {

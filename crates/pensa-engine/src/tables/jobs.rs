@@ -1,5 +1,7 @@
 //! Jobs, kept as records of their collection, and what they wrote, kept as records of another.
 
+use std::borrow::Cow;
+
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{JobId, JobRef};
 use pensa_core::job::{self, COLLECTION, Job, JobStatus, Lane, OUTPUTS};
@@ -54,7 +56,7 @@ pub(crate) fn output(tx: &Tx<'_>, id: &JobId) -> Result<Option<String>> {
 /// Keeps what a job wrote.
 pub(crate) fn keep_output(cx: &Context<'_>, tx: &Tx<'_>, id: &JobId, output: &str) -> Result<()> {
     let data = Object::from_iter([("output".to_owned(), Value::from(output))]);
-    let draft = Draft { id: id.to_string(), data, updated_at: cx.now };
+    let draft = Draft { id: id.to_string(), data: Cow::Owned(data), updated_at: cx.now };
     Collection::open(tx, OUTPUTS)?.put(tx, draft, Expect::Any).map(drop)
 }
 
@@ -127,7 +129,7 @@ pub(crate) fn save(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Job>, mut new: Jo
     let Value::Object(data) = serde_json::to_value(&new).map_err(Error::internal)? else {
         return Err(Error::internal("a job is an object"));
     };
-    let draft = Draft { id: new.id.to_string(), data, updated_at: cx.now };
+    let draft = Draft { id: new.id.to_string(), data: Cow::Owned(data), updated_at: cx.now };
     let expect = if old.is_some() { Expect::Present } else { Expect::Absent };
     Collection::open(tx, COLLECTION)?.declaring(tx, &INDEXES)?.put(tx, draft, expect)?;
     events::append(cx, tx, ("job", new.id.as_str()), None, event, detail)?;

@@ -2,6 +2,7 @@
 //!
 //! How a loop may move is for `pensa_core::loops` to say.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use pensa_core::event::EventType;
@@ -139,7 +140,8 @@ pub(crate) fn save(
         return Err(Error::internal("a loop is an object"));
     };
     let expect = if old.is_some() { Expect::Present } else { Expect::Absent };
-    let put = loops.put(tx, Draft { id: new.id.to_string(), data, updated_at: new.updated_at }, expect)?;
+    let put =
+        loops.put(tx, Draft { id: new.id.to_string(), data: Cow::Owned(data), updated_at: new.updated_at }, expect)?;
     let mut detail = changes(put.detail());
     // Whoever follows an issue finds what became of its loops.
     if let (Some(issue), Some(_)) = (&new.issue_id, old) {

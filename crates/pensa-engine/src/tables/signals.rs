@@ -1,5 +1,7 @@
 //! Signals and their receipts as records: one receipt for each recipient, which a signal counts.
 
+use std::borrow::Cow;
+
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{SignalId, SignalRef};
 use pensa_core::record::{Filter, Order};
@@ -61,15 +63,15 @@ impl Kept {
         }
     }
 
-    fn draft(self, at: Timestamp) -> Result<Draft> {
+    fn draft(self, at: Timestamp) -> Result<Draft<'static>> {
         let id = Receipt::record_id(&self.receipt.signal_id, &self.receipt.recipient);
         draft(id, &self, at)
     }
 }
 
-fn draft(id: String, value: &impl Serialize, updated_at: Timestamp) -> Result<Draft> {
+fn draft(id: String, value: &impl Serialize, updated_at: Timestamp) -> Result<Draft<'static>> {
     match serde_json::to_value(value).map_err(Error::internal)? {
-        Value::Object(data) => Ok(Draft { id, data, updated_at }),
+        Value::Object(data) => Ok(Draft { id, data: Cow::Owned(data), updated_at }),
         _ => Err(Error::internal("what is kept as a record is an object")),
     }
 }

@@ -10,7 +10,7 @@ use pensa_core::issue::{Issue, Similar, Status};
 use pensa_core::similar;
 
 use crate::context::Context;
-use crate::db::{Param, Tx};
+use crate::db::{Param, Question, Tx, of_each};
 
 /// Only issues that are not closed are ever looked for.
 pub(crate) fn add(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
@@ -166,13 +166,19 @@ fn foreseen(tx: &Tx<'_>, keys: &[i64]) -> Result<Option<Vec<Found>>> {
     if wanted.is_empty() || keys.iter().any(|key| !wanted.contains(key)) {
         return Ok(None);
     }
-    let under = look_ahead(tx, wanted)?;
+    let under = look_ahead(tx, &wanted)?;
     let mut ahead = tx.ahead.borrow_mut();
     ahead.seen = under.map(|under| Seen { sending, under });
     Ok(seen(&ahead))
 }
 
-/// The keys of the titles that come next, unless that is only one.
+/// What will be asked first for issues with these titles.
+pub(crate) fn question(titles: &[String]) -> Option<Question> {
+    let keys = next_keys(&mut titles.to_vec());
+    (!keys.is_empty()).then(|| under_keys(&keys))
+}
+
+/// The keys of the titles that come next.
 fn next_keys(coming: &mut Vec<String>) -> Vec<i64> {
     let (mut keys, mut titles) = (Vec::new(), 0);
     for of_title in coming.iter().map(|title| similar::keys(title)) {
@@ -183,19 +189,15 @@ fn next_keys(coming: &mut Vec<String>) -> Vec<i64> {
         titles += 1;
     }
     coming.drain(..titles);
-    if titles > 1 { keys } else { Vec::new() }
+    keys
 }
 
 /// What the database has under any of these keys; nothing if that is too much.
-fn look_ahead(tx: &Tx<'_>, mut keys: Vec<i64>) -> Result<Option<HashMap<i64, Vec<Found>>>> {
+fn look_ahead(tx: &Tx<'_>, keys: &[i64]) -> Result<Option<HashMap<i64, Vec<Found>>>> {
     let mut under: HashMap<i64, Vec<Found>> = keys.iter().map(|key| (*key, Vec::new())).collect();
-    if let Some(last) = keys.last().copied() {
-        keys.resize(keys.len().next_multiple_of(STEP), last);
-    }
-    let (places, limit) = (list(1, &keys, |at| format!("?{at}")), MAX_PER_KEY * keys.len());
-    let sql = format!("SELECT k.title_key, {OF_KEY} IN ({places}) LIMIT {limit}");
-    let mut rows = 0;
-    tx.for_each_beside(&sql, &keys.iter().map(|key| Param::from(*key)).collect::<Vec<_>>(), |row| {
+    let Question { sql, params } = under_keys(keys);
+    let (mut rows, limit) = (0, MAX_PER_KEY * params.len());
+    tx.for_each_beside(&sql, &params, |row| {
         rows += 1;
         if let (Some(title), Some(at)) = (row.text_or_null(2)?, row.text_or_null(3)?) {
             let found = Found { similar: Similar { id: row.parse(1)?, title }, at };
@@ -206,14 +208,28 @@ fn look_ahead(tx: &Tx<'_>, mut keys: Vec<i64>) -> Result<Option<HashMap<i64, Vec
     Ok((rows < limit).then_some(under))
 }
 
+/// Asks what there is under any of these keys.
+fn under_keys(keys: &[i64]) -> Question {
+    let mut keys = keys.to_vec();
+    keys.sort_unstable();
+    keys.dedup();
+    let padding = keys.len().next_multiple_of(STEP) - keys.len();
+    let params: Vec<Param<'static>> =
+        keys.into_iter().map(Param::from).chain((0..padding).map(|_| Param::Null)).collect();
+    let under_one = format!("SELECT k.title_key, {OF_ISSUE} FROM title_keys k WHERE k.title_key = wanted.column1");
+    let all = of_each("BIGINT", params.len(), &under_one);
+    Question { sql: format!("{all} LIMIT {}", MAX_PER_KEY * params.len()), params }
+}
+
 /// What is known of an issue that has a key. No join: an issue is looked up by its id for each of a few keys, whatever
 /// a planner thinks of the tables.
-const OF_KEY: &str = "k.issue_id, (SELECT i.title FROM issues i WHERE i.id = k.issue_id),
-        (SELECT i.created_at FROM issues i WHERE i.id = k.issue_id)
-     FROM title_keys k WHERE k.title_key";
+const OF_ISSUE: &str = "k.issue_id, (SELECT i.title FROM issues i WHERE i.id = k.issue_id),
+        (SELECT i.created_at FROM issues i WHERE i.id = k.issue_id)";
 
 fn of_keys(condition: &str, limit: usize) -> String {
-    format!(" UNION ALL SELECT * FROM (SELECT {OF_KEY} {condition} LIMIT {limit}) AS found")
+    format!(
+        " UNION ALL SELECT * FROM (SELECT {OF_ISSUE} FROM title_keys k WHERE k.title_key {condition} LIMIT {limit}) AS found"
+    )
 }
 
 const IS_TAKEN: &str = "SELECT id, NULL, NULL FROM issues WHERE id = ?1";

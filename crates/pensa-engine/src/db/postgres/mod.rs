@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use pensa_core::{Code, Error, Result, json};
 use uuid::Uuid;
 
-use super::value::{Param, Row};
+use super::value::{Param, Question, Row};
 use super::{NewEvent, Uncommitted, params};
 use connection::{ANSWER, Place, Rows};
 use failure::{Failure, Kind};
@@ -99,21 +99,21 @@ impl Database {
         self.pool.away()
     }
 
-    pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
-        self.begin(Mode::Read)
+    pub(crate) fn begin_read(&self, sure: &[Question]) -> Result<Transaction<'_>> {
+        self.begin(Mode::Read, sure)
     }
 
-    pub(crate) fn begin_write(&self) -> Result<Transaction<'_>> {
-        self.begin(Mode::Write)
+    pub(crate) fn begin_write(&self, sure: &[Question]) -> Result<Transaction<'_>> {
+        self.begin(Mode::Write, sure)
     }
 
     /// Begins a transaction. Nothing has happened yet if that fails, so a connection that turns out to be dead, or a
     /// database that wants it done again, costs another try as long as there is time.
-    fn begin(&self, mode: Mode) -> Result<Transaction<'_>> {
+    fn begin(&self, mode: Mode, sure: &[Question]) -> Result<Transaction<'_>> {
         let deadline = Instant::now() + BEGIN;
         loop {
             let loan = self.pool.take(deadline).map_err(|failure| failure.error)?;
-            match Transaction::begin(self, loan, mode, deadline) {
+            match Transaction::begin(self, loan, mode, sure, deadline) {
                 Ok(tx) => return Ok(tx),
                 Err(failure) => {
                     match failure.kind {
@@ -147,6 +147,8 @@ pub(crate) struct Transaction<'c> {
     given: Cell<u64>,
     /// Whether each operation has a savepoint to go back to.
     careful: Cell<bool>,
+    /// What was sure to be asked, and the answers.
+    sure: RefCell<Vec<(Question, Vec<tokio_postgres::Row>)>>,
 }
 
 /// Where a transaction was before it tried something.
@@ -163,25 +165,35 @@ const HEAD: &str = "SELECT last_event, changes FROM stores";
 const HEAD_LOCKED: &str = "SELECT last_event, changes FROM stores FOR NO KEY UPDATE";
 
 impl<'c> Transaction<'c> {
-    fn begin(database: &'c Database, mut loan: Loan, mode: Mode, deadline: Instant) -> Result<Self, Failure> {
+    /// Begins, and has the answers to what is `sure` to be asked from the same journey.
+    fn begin(
+        database: &'c Database,
+        mut loan: Loan,
+        mode: Mode,
+        sure: &[Question],
+        deadline: Instant,
+    ) -> Result<Self, Failure> {
         let (begin, head) = match mode {
             Mode::Read => ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", HEAD),
             Mode::Write => ("BEGIN", HEAD_LOCKED),
         };
         let store = database.store.to_string();
-        let mut found = None;
+        let sure_texts = sure.iter().map(|question| (question.sql.as_str(), question.params.as_slice()));
+        let questions: Vec<(&str, &[Param<'_>])> = std::iter::once((head, &[][..])).chain(sure_texts).collect();
+        let (mut found, mut answers) = (None, Vec::new());
         for _ in 0..2 {
             loan.forget_queue();
             loan.queue(begin, params![], deadline)?;
             loan.queue("SELECT set_config('pensa.store_id', ?1, true)", params![&store], deadline)?;
-            let (rows, _) = match loan.query(head, params![], deadline) {
-                Ok(answer) => answer,
+            let mut told = match loan.query_all(&questions, deadline) {
+                Ok(told) => told.into_iter(),
                 Err(failure) => {
                     loan.leave("ROLLBACK");
                     return Err(failure);
                 }
             };
-            found = rows.first().map(|row| (row.get(0), row.get(1)));
+            found = told.next().unwrap_or_default().first().map(|row| (row.get(0), row.get(1)));
+            answers = told.collect();
             if found.is_some() || mode == Mode::Read {
                 break;
             }
@@ -201,7 +213,18 @@ impl<'c> Transaction<'c> {
             dirty: Cell::new(false),
             given: Cell::new(0),
             careful: Cell::new(false),
+            sure: RefCell::new(sure.iter().cloned().zip(answers).collect()),
         })
+    }
+
+    /// The answer to a question that came with the beginning, as long as nothing can have changed it.
+    fn known(&self, sql: &str, params: &[Param<'_>]) -> Option<Vec<tokio_postgres::Row>> {
+        let mut sure = self.sure.borrow_mut();
+        if sure.is_empty() || self.given.get() > 0 {
+            return None;
+        }
+        let at = sure.iter().position(|(question, _)| question.is(sql, params))?;
+        Some(sure.swap_remove(at).1)
     }
 
     /// How often the store had been changed when the transaction began.
@@ -272,7 +295,10 @@ impl<'c> Transaction<'c> {
         params: &[Param<'_>],
         each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let answer = self.loan.borrow_mut().query(sql, params, soon());
+        let answer = match self.known(sql, params) {
+            Some(rows) => Ok((rows, None)),
+            None => self.loan.borrow_mut().query(sql, params, soon()),
+        };
         self.hand_out(answer, each)
     }
 
@@ -283,7 +309,9 @@ impl<'c> Transaction<'c> {
         params: &[Param<'_>],
         each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let answer = {
+        let answer = if let Some(rows) = self.known(sql, params) {
+            Ok((rows, None))
+        } else {
             let mut loan = self.loan.borrow_mut();
             if loan.has_only_rows_queued() {
                 loan.query_beside(sql, params, soon())
@@ -472,6 +500,19 @@ impl<'c> Transaction<'c> {
         }
         failure.error
     }
+}
+
+/// Asks the same of so many placeholders: the rows of `one`, a question about `wanted.column1`, for each of them.
+///
+/// Each is looked up by itself, which a join or an `IN` does not promise: of many values, and a store whose size it does
+/// not know, the planner thinks that to read everything and leave out the rest costs less.
+pub(crate) fn of_each(of_type: &str, count: usize, one: &str) -> String {
+    let rest: String = (2..=count).map(|at| format!(", (?{at})")).collect();
+    // OFFSET keeps it from being made a join.
+    format!(
+        "SELECT found.* FROM (VALUES (CAST(?1 AS {of_type})){rest}) AS wanted
+         CROSS JOIN LATERAL ({one} OFFSET 0) AS found"
+    )
 }
 
 fn unknown(why: &str) -> Error {

@@ -88,7 +88,7 @@ impl Collection {
         let id = last.flatten().unwrap_or_default() + 1;
         let index = Declared { id, collection: self.name.clone(), field: field.to_owned() };
         put_index(tx, &index)?;
-        tx.write_through(taskstore::INDEXES, || taskstore::index_line(&index))?;
+        tx.write_through(taskstore::INDEXES, |to| taskstore::index_line(&index, to))?;
         self.indexes.push(index);
         Ok(())
     }
@@ -196,7 +196,12 @@ fn fill(tx: &Tx<'_>, collection: &str, indexes: &[&Declared]) -> Result<()> {
     if indexes.is_empty() {
         return Ok(());
     }
-    for_each_page(tx, collection, |page| page.iter().try_for_each(|record| write::add_keys(tx, indexes, record)))
+    for_each_page(tx, collection, |page| {
+        write::add_keys(
+            tx,
+            &mut page.iter().flat_map(|record| write::Key::of(indexes.to_vec(), record.view())).collect(),
+        )
+    })
 }
 
 /// Hands every record of a collection to `each`, some at a time, by their ids.
@@ -220,6 +225,8 @@ pub(crate) fn for_each_page(
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use pensa_core::Access;
     use pensa_core::record::{Filter, Order};
     use serde_json::{Value, json};
@@ -236,14 +243,18 @@ mod tests {
         let ids = engine.run(Access::Write, &Caller::local("a"), |cx, tx| {
             let loops = Collection::open(tx, "loops")?.declaring(tx, &["status"])?;
             for (id, status, n) in [("b", "running", 1), ("a", "running", 2), ("c", "done", 3)] {
-                let draft =
-                    Draft { id: id.into(), data: object(json!({"status": status, "n": n})), updated_at: cx.now };
+                let draft = Draft {
+                    id: id.into(),
+                    data: Cow::Owned(object(json!({"status": status, "n": n}))),
+                    updated_at: cx.now,
+                };
                 assert!(loops.put(tx, draft, Expect::Absent)?.is_change());
             }
             let running = Query { filters: vec![Filter::eq("status", "running")], ..Query::default() };
             let by_n = Query { order: Order::by("n").descending(), ..running.clone() };
             let ids = |found: select::Found| found.records.into_iter().map(|record| record.id).collect::<Vec<_>>();
-            let stale = Draft { id: "a".into(), data: object(json!({"status": "done"})), updated_at: cx.now };
+            let stale =
+                Draft { id: "a".into(), data: Cow::Owned(object(json!({"status": "done"}))), updated_at: cx.now };
             assert_eq!(loops.put(tx, stale, Expect::Rev(0)).expect_err("stale").code, Code::Conflict);
             Ok((ids(loops.select(tx, &running)?), ids(loops.select(tx, &by_n)?)))
         });

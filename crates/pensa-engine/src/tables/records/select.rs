@@ -37,10 +37,11 @@ pub(crate) struct Found {
     pub(crate) next: Option<Cursor>,
 }
 
+/// The key of a row in the index that it was read off, and the id of its record.
+type Place = (String, String);
+
 /// A record that may be meant.
 struct Candidate {
-    /// In the index that it was read off.
-    key: String,
     /// About how much of an answer it is.
     bytes: usize,
     record: Record,
@@ -71,15 +72,15 @@ impl Collection {
         let mut place = query.after.as_ref().filter(|_| plan.is_sorted).map(|at| (at.key.clone(), at.id.clone()));
         loop {
             let rows = if plan.is_sorted && plan.is_exact { picked.missing() + 1 } else { ROWS_AT_ONCE };
-            let page = plan.page(self, tx, place.as_ref(), rows.min(ROWS_AT_ONCE))?;
-            let is_last = page.len() < rows.min(ROWS_AT_ONCE);
-            place = page.last().map(|row| (row.key.clone(), row.record.id.clone()));
+            let (page, next) = plan.page(self, tx, place.as_ref(), rows.min(ROWS_AT_ONCE))?;
+            place = next;
+            picked.expect(page.len());
             for row in page {
                 if filter::all_match(&query.filters, &row.record) && !picked.take(row, plan.is_sorted) {
                     return Ok(picked.finish(true));
                 }
             }
-            if is_last {
+            if place.is_none() {
                 return Ok(picked.finish(false));
             }
         }
@@ -95,11 +96,10 @@ impl Collection {
         }
         let (mut count, mut place) = (0, None);
         loop {
-            let page = plan.page(self, tx, place.as_ref(), ROWS_AT_ONCE)?;
-            let is_last = page.len() < ROWS_AT_ONCE;
-            place = page.last().map(|row| (row.key.clone(), row.record.id.clone()));
+            let (page, next) = plan.page(self, tx, place.as_ref(), ROWS_AT_ONCE)?;
+            place = next;
             count += page.iter().filter(|row| filter::all_match(filters, &row.record)).count();
-            if is_last {
+            if place.is_none() {
                 return Ok(i64::try_from(count).unwrap_or(i64::MAX));
             }
         }
@@ -219,15 +219,15 @@ impl Conditions {
 }
 
 impl Plan<'_> {
-    /// The rows after a place: records, with their keys in the index.
+    /// The rows after a place, and where to go on if there may be more.
     fn page(
         &self,
         collection: &Collection,
         tx: &Tx<'_>,
-        after: Option<&(String, String)>,
+        after: Option<&Place>,
         rows: usize,
-    ) -> Result<Vec<Candidate>> {
-        let mut conditions = Conditions::default();
+    ) -> Result<(Vec<Candidate>, Option<Place>)> {
+        let (mut conditions, mut place) = (Conditions::default(), None);
         let name = conditions.place(collection.name.clone());
         let (way, past) = if self.descending && self.is_sorted { ("DESC", "<") } else { ("ASC", ">") };
         let has_one_key = matches!(&self.index, Some((_, Keys::AnyOf(keys))) if keys.len() == 1);
@@ -278,9 +278,15 @@ impl Plan<'_> {
             "SELECT {COLUMNS}, {key} FROM {from} WHERE {} ORDER BY {order} LIMIT CAST({limit} AS BIGINT)",
             conditions.texts.join(" AND ")
         );
-        tx.query(&sql, &conditions.values, |row| {
-            Ok(Candidate { key: row.text(5)?, bytes: row.str(4)?.len() + ENVELOPE, record: read(row)? })
-        })
+        let mut found = Vec::with_capacity(rows);
+        tx.for_each(&sql, &conditions.values, |row| {
+            found.push(Candidate { bytes: row.str(4)?.len() + ENVELOPE, record: read(row)? });
+            if found.len() == rows {
+                place = Some((row.text(5)?, row.text(1)?));
+            }
+            Ok(())
+        })?;
+        Ok((found, place))
     }
 
     /// How many rows there are, as far as `most`.
@@ -323,6 +329,11 @@ impl<'q> Picked<'q> {
     fn new(query: &'q Query) -> Self {
         let limit = query.limit.unwrap_or(MAX_RECORDS).min(MAX_RECORDS);
         Self { query, limit, bytes: 0, some: Vec::new(), has_more: false }
+    }
+
+    /// Makes room for so many more.
+    fn expect(&mut self, more: usize) {
+        self.some.reserve(more.min(self.missing()));
     }
 
     fn missing(&self) -> usize {

@@ -1,8 +1,10 @@
 //! Changes of records: put, deleted, and done again from the journal, with the keys of every index of the collection.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-use pensa_core::record::{self, Record, line};
+use pensa_core::record::{self, Record, View, line};
 use pensa_core::session::object::{self, Object};
 use pensa_core::{Code, Error, Result, Timestamp, event, json};
 use serde_json::{Map, Value};
@@ -12,6 +14,8 @@ use crate::db::{Param, Tx, params};
 
 /// How many records are asked for at once to see whether they are there.
 const LOOKED_UP_AT_ONCE: usize = 200;
+/// How many keys one statement adds.
+const KEYS_AT_ONCE: usize = 128;
 /// Longest JSON of a value that an event tells; of longer ones it tells how long they are.
 const TOLD_BYTES: usize = 500;
 /// Most fields whose change an event tells.
@@ -19,9 +23,9 @@ const TOLD_FIELDS: usize = 32;
 
 /// What a record is to be.
 #[derive(Debug, Clone)]
-pub(crate) struct Draft {
+pub(crate) struct Draft<'d> {
     pub(crate) id: String,
-    pub(crate) data: Object,
+    pub(crate) data: Cow<'d, Object>,
     pub(crate) updated_at: Timestamp,
 }
 
@@ -50,6 +54,27 @@ impl Expect {
             (Expect::Rev(_), None) => Err(conflict(format!("record {id} in {collection} is gone"))),
             (Expect::Present, None) => Err(Error::not_found("record", format!("{id} in {collection}"))),
         }
+    }
+}
+
+/// A draft that was put.
+#[derive(Debug)]
+pub(crate) struct Done<'d> {
+    pub(crate) draft: Draft<'d>,
+    pub(crate) old: Option<Record>,
+    pub(crate) rev: i64,
+    pub(crate) is_change: bool,
+}
+
+impl Done<'_> {
+    /// The record that there is now.
+    pub(crate) fn into_put(self, collection: &str) -> Put {
+        let Done { draft: Draft { id, data, updated_at }, old, rev, is_change } = self;
+        let new = match &old {
+            Some(old) if !is_change => old.clone(),
+            _ => Record { collection: collection.to_owned(), id, rev, updated_at, data: data.into_owned() },
+        };
+        Put { old, new }
     }
 }
 
@@ -103,35 +128,70 @@ fn told(value: Option<&Value>) -> Value {
     if bytes <= TOLD_BYTES { value.clone() } else { Map::from_iter([("bytes".to_owned(), Value::from(bytes))]).into() }
 }
 
+/// Records of a collection on their way into it. What the indexes have of them is added in the end.
+#[derive(Debug)]
+pub(crate) struct Putting<'p, 'c> {
+    collection: &'p Collection,
+    tx: &'p Tx<'c>,
+    next_event: i64,
+    keys: Vec<Key>,
+}
+
+impl Putting<'_, '_> {
+    /// Puts some, in order; if one is refused, `told` says of its number which it was.
+    pub(crate) fn put<'d>(
+        &mut self,
+        drafts: Vec<(Draft<'d>, Expect)>,
+        told: impl Fn(usize, Error) -> Error,
+    ) -> Result<Vec<Done<'d>>> {
+        let mut puts = Vec::with_capacity(drafts.len());
+        let mut drafts = drafts.into_iter();
+        loop {
+            let some: Vec<(Draft<'_>, Expect)> = drafts.by_ref().take(LOOKED_UP_AT_ONCE).collect();
+            if some.is_empty() {
+                return Ok(puts);
+            }
+            let mut known = self.collection.by_ids(self.tx, some.iter().map(|(draft, _)| draft.id.as_str()))?;
+            let mut ids = HashSet::with_capacity(some.len());
+            let is_first: Vec<bool> = some.iter().map(|(draft, _)| ids.insert(draft.id.as_str())).collect();
+            for ((draft, expect), is_first) in some.into_iter().zip(is_first) {
+                let old = if is_first { known.remove(&draft.id) } else { self.collection.get(self.tx, &draft.id)? };
+                let put = self.collection.put_over(self.tx, old, (draft, expect), self.next_event, &mut self.keys);
+                puts.push(put.map_err(|e| told(puts.len(), e))?);
+            }
+        }
+    }
+
+    /// Adds what the indexes have of them.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        add_keys(self.tx, &mut self.keys)
+    }
+}
+
 impl Collection {
     /// Puts one record in its place, or adds it.
-    pub(crate) fn put(&self, tx: &Tx<'_>, draft: Draft, expect: Expect) -> Result<Put> {
-        let old = self.get(tx, &draft.id)?;
-        self.put_over(tx, old, draft, expect)
+    pub(crate) fn put(&self, tx: &Tx<'_>, draft: Draft<'_>, expect: Expect) -> Result<Put> {
+        let (old, mut keys) = (self.get(tx, &draft.id)?, Vec::new());
+        let done = self.put_over(tx, old, (draft, expect), tx.next_event()?, &mut keys)?;
+        add_keys(tx, &mut keys)?;
+        Ok(done.into_put(&self.name))
     }
 
     /// Puts many, in order; if one is refused, `told` says of its number which it was.
     pub(crate) fn put_many(
         &self,
         tx: &Tx<'_>,
-        drafts: Vec<(Draft, Expect)>,
+        drafts: Vec<(Draft<'_>, Expect)>,
         told: impl Fn(usize, Error) -> Error,
-    ) -> Result<Vec<Put>> {
-        let mut puts = Vec::with_capacity(drafts.len());
-        let mut drafts = drafts.into_iter();
-        loop {
-            let some: Vec<(Draft, Expect)> = drafts.by_ref().take(LOOKED_UP_AT_ONCE).collect();
-            if some.is_empty() {
-                return Ok(puts);
-            }
-            let mut known = self.by_ids(tx, some.iter().map(|(draft, _)| draft.id.as_str()))?;
-            let mut touched: HashSet<String> = HashSet::new();
-            for (draft, expect) in some {
-                let is_first = touched.insert(draft.id.clone());
-                let old = if is_first { known.remove(&draft.id) } else { self.get(tx, &draft.id)? };
-                puts.push(self.put_over(tx, old, draft, expect).map_err(|e| told(puts.len(), e))?);
-            }
-        }
+    ) -> Result<()> {
+        let mut putting = self.putting(tx)?;
+        putting.put(drafts, told)?;
+        putting.finish()
+    }
+
+    /// Begins to put many, some at a time. No event may be logged meanwhile.
+    pub(crate) fn putting<'p, 'c>(&'p self, tx: &'p Tx<'c>) -> Result<Putting<'p, 'c>> {
+        Ok(Putting { collection: self, tx, next_event: tx.next_event()?, keys: Vec::new() })
     }
 
     fn by_ids<'i>(&self, tx: &Tx<'_>, ids: impl Iterator<Item = &'i str>) -> Result<HashMap<String, Record>> {
@@ -144,41 +204,58 @@ impl Collection {
         Ok(tx.query(&sql, &values, read)?.into_iter().map(|record| (record.id.clone(), record)).collect())
     }
 
-    fn put_over(&self, tx: &Tx<'_>, old: Option<Record>, draft: Draft, expect: Expect) -> Result<Put> {
-        let Draft { id, data, updated_at } = draft;
-        record::check_id(&id)?;
+    /// Puts one record over the one that is there; what has to be added to the indexes goes to `keys`.
+    fn put_over<'d>(
+        &self,
+        tx: &Tx<'_>,
+        old: Option<Record>,
+        (draft, expect): (Draft<'d>, Expect),
+        next_event: i64,
+        keys: &mut Vec<Key>,
+    ) -> Result<Done<'d>> {
+        let (id, data) = (draft.id.as_str(), &*draft.data);
+        record::check_id(id)?;
         // Depth first: to write a bottomless document would itself be the accident.
-        object::check_depth("the record", &data)?;
-        expect.check(&self.name, &id, old.as_ref())?;
-        if let Some(old) = &old
-            && old.data == data
-        {
-            return Ok(Put { new: old.clone(), old: Some(old.clone()) });
+        object::check_depth("the record", data)?;
+        expect.check(&self.name, id, old.as_ref())?;
+        if let Some(rev) = old.as_ref().filter(|old| old.data == *data).map(|old| old.rev) {
+            return Ok(Done { draft, old, rev, is_change: false });
         }
-        let written = json::to_line(&data)?;
-        record::check_written(&id, &data, &written)?;
+        let written = json::to_line(data)?;
+        record::check_written(id, data, &written)?;
         // Numbers of events are never given out twice, so no record ever has a revision that it, or another of the same
         // id, had before.
-        let rev = old.as_ref().map_or(0, |old| old.rev + 1).max(tx.next_event()?);
-        let new = Record { collection: self.name.clone(), id, rev, updated_at, data };
-        tx.journal("record", &new)?;
-        tx.write_through(&self.name, || line::of_written(&new, &written))?;
-        self.write(tx, old.as_ref(), &new, &written)?;
-        Ok(Put { old, new })
+        let rev = old.as_ref().map_or(0, |old| old.rev + 1).max(next_event);
+        let new = View { collection: &self.name, id, rev, updated_at: draft.updated_at, data };
+        tx.journal_written("record", |to| new.write_json(&written, to))?;
+        tx.write_through(&self.name, |to| line::of_written(new, &written, to))?;
+        self.write(tx, old.as_ref(), new, &written, keys)?;
+        Ok(Done { draft, old, rev, is_change: true })
     }
 
-    fn write(&self, tx: &Tx<'_>, old: Option<&Record>, new: &Record, written: &str) -> Result<()> {
-        let values = params![&new.collection, &new.id, new.rev, new.updated_at, written];
+    fn write(
+        &self,
+        tx: &Tx<'_>,
+        old: Option<&Record>,
+        new: View<'_>,
+        written: &str,
+        keys: &mut Vec<Key>,
+    ) -> Result<()> {
+        let values = params![new.collection, new.id, new.rev, new.updated_at, written];
         let Some(old) = old else {
             let insert = "INSERT INTO records (collection, id, rev, updated_at, data) VALUES (?1, ?2, ?3, ?4, ?5)";
             tx.add_rows(insert, values)?;
-            return add_keys(tx, &self.indexes.iter().collect::<Vec<_>>(), new);
+            keys.extend(Key::of(&self.indexes, new));
+            return Ok(());
         };
         tx.send("UPDATE records SET rev = ?3, updated_at = ?4, data = ?5 WHERE collection = ?1 AND id = ?2", values)?;
+        // The keys that are removed may be among those yet to be added.
+        add_keys(tx, keys)?;
         let moved = |index: &&Declared| old.key(&index.field) != new.key(&index.field);
         let moved: Vec<&Declared> = self.indexes.iter().filter(moved).collect();
         remove_keys(tx, &moved, old)?;
-        add_keys(tx, &moved, new)
+        keys.extend(Key::of(moved, new));
+        Ok(())
     }
 
     /// Deletes a record, and gives back what it was.
@@ -209,7 +286,7 @@ impl Collection {
 
     fn end(&self, tx: &Tx<'_>, old: &Record, at: Timestamp) -> Result<()> {
         let rev = tx.next_event()?.max(old.rev);
-        tx.write_through(&self.name, || line::of_deleted(&old.id, rev, at))?;
+        tx.write_through(&self.name, |to| line::of_deleted(&old.id, rev, at, to))?;
         self.remove(tx, old)
     }
 
@@ -226,7 +303,11 @@ pub(crate) fn restore(tx: &Tx<'_>, record: &Record) -> Result<()> {
     let collection = Collection::open(tx, &record.collection)?;
     match collection.get(tx, &record.id)? {
         Some(later) if later.rev > record.rev => Ok(()),
-        old => collection.write(tx, old.as_ref(), record, &json::to_line(&record.data)?),
+        old => {
+            let mut keys = Vec::new();
+            collection.write(tx, old.as_ref(), record.view(), &json::to_line(&record.data)?, &mut keys)?;
+            add_keys(tx, &mut keys)
+        }
     }
 }
 
@@ -239,15 +320,37 @@ pub(crate) fn forget(tx: &Tx<'_>, collection: &str, id: &str, rev: i64) -> Resul
     }
 }
 
-pub(super) fn add_keys(tx: &Tx<'_>, indexes: &[&Declared], record: &Record) -> Result<()> {
-    if indexes.is_empty() {
-        return Ok(());
+/// What an index has of a record.
+#[derive(Debug)]
+pub(super) struct Key {
+    index: i64,
+    key: String,
+    record: Rc<str>,
+}
+
+impl Key {
+    /// What these indexes have of a record.
+    pub(super) fn of<'i>(indexes: impl IntoIterator<Item = &'i Declared>, new: View<'_>) -> impl Iterator<Item = Self> {
+        let record: Rc<str> = new.id.into();
+        let indexes = indexes.into_iter();
+        indexes.map(move |index| Self { index: index.id, key: new.key(&index.field), record: Rc::clone(&record) })
     }
-    let values: Vec<Param<'_>> = indexes
-        .iter()
-        .flat_map(|index| [Param::Int(index.id), record.key(&index.field).into(), (&record.id).into()])
-        .collect();
-    tx.add_rows("INSERT INTO record_keys (index_id, k, record_id) VALUES (?1, ?2, ?3)", &values)
+}
+
+/// Adds what is to be added to indexes. In their order this costs a fraction of what any other does.
+pub(super) fn add_keys(tx: &Tx<'_>, keys: &mut Vec<Key>) -> Result<()> {
+    // Few indexes have many keys: told apart first, what is in order already stays so.
+    keys.sort_by_key(|key| key.index);
+    for of_one in keys.chunk_by_mut(|a, b| a.index == b.index) {
+        of_one.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.record.cmp(&b.record)));
+    }
+    for some in keys.chunks(KEYS_AT_ONCE) {
+        let places = some.iter().map(|key| [key.index.into(), key.key.as_str().into(), (&*key.record).into()]);
+        let values: Vec<Param<'_>> = places.flatten().collect();
+        tx.add_rows("INSERT INTO record_keys (index_id, k, record_id) VALUES (?1, ?2, ?3)", &values)?;
+    }
+    keys.clear();
+    Ok(())
 }
 
 fn remove_keys(tx: &Tx<'_>, indexes: &[&Declared], record: &Record) -> Result<()> {
