@@ -16,6 +16,7 @@ mod model;
 mod outages;
 mod proxy;
 mod rate;
+mod reads;
 mod rows;
 mod setting;
 mod sync;

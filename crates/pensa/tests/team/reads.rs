@@ -1,0 +1,82 @@
+//! Issues that many ask for at once are read together: each answer is what asking for it alone gives.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use pensa_testkit::Http;
+use serde_json::json;
+
+use crate::setting::{Team, create_all};
+
+const ISSUES: usize = 40;
+const CLIENTS: usize = 16;
+const ROUNDS: usize = 25;
+
+/// What somebody asks for, and what they are told.
+type Answer = (String, u16, String);
+
+fn ask(http: &mut Http, id: &str) -> Answer {
+    let reply = http.ask("GET", &format!("/issues/{id}")).reply();
+    (id.to_owned(), reply.status, reply.body)
+}
+
+/// Issues that wait for others of several priorities, in no order, some of them with comments.
+fn graph(http: &mut Http) -> Vec<String> {
+    let made = create_all(http, (0..ISSUES).map(|at| format!("an issue among others, number {at}")));
+    for (at, id) in made.iter().enumerate().skip(1) {
+        let priority = json!({"priority": format!("p{}", (at * 7) % 4)});
+        assert_eq!(http.ask("PATCH", &format!("/issues/{id}")).body(&priority).reply().status, 200);
+        for parent in (1..at).filter(|parent| (at + parent) % 5 == 0) {
+            let dep = json!({"issue_id": id, "depends_on_id": made[parent]});
+            assert_eq!(http.ask("POST", "/deps").body(&dep).reply().status, 201);
+        }
+        for said in 0..at % 4 {
+            let comment = json!({"text": format!("said {said} about {at}")});
+            assert_eq!(http.ask("POST", &format!("/issues/{id}/comments")).body(&comment).reply().status, 201);
+        }
+    }
+    made
+}
+
+#[test]
+fn issues_that_are_asked_for_together_are_told_as_each_is_alone() {
+    let team = Team::on_postgres();
+    team.project("web");
+    let token = team.token("web", "agent");
+    let server = team.serve_with(&["--rate", "0", "--log", "error"]);
+    let mut http = server.client(&token);
+    let made = graph(&mut http);
+    // The first one is changed all the time, so that no answer is one that was given before; the others do not wait for
+    // it.
+    let (changing, others) = made.split_first().expect("issues");
+    let prefixes = others.iter().map(|id| id.trim_start_matches("pn-").to_owned());
+    let strange = ["pn-", "pn-00000000x", "%20", "p", "@name"].map(str::to_owned);
+    let wanted: Vec<String> = others.iter().cloned().chain(prefixes).chain(strange).collect();
+    let alone: Vec<Answer> = wanted.iter().map(|id| ask(&mut http, id)).collect();
+    assert!(alone.iter().any(|(_, status, body)| *status == 200 && body.contains("said 2")), "{alone:?}");
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut http = server.client(&token);
+            for priority in ["p0", "p1"].iter().cycle().take_while(|_| !done.load(Ordering::Relaxed)) {
+                let change = json!({"priority": priority});
+                assert_eq!(http.ask("PATCH", &format!("/issues/{changing}")).body(&change).reply().status, 200);
+            }
+        });
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|client| {
+                let (mut http, alone) = (server.client(&token), &alone);
+                scope.spawn(move || {
+                    for at in (0..ROUNDS * CLIENTS).map(|at| (at * 17 + client * 5) % alone.len()) {
+                        assert_eq!(ask(&mut http, &alone[at].0), alone[at]);
+                    }
+                })
+            })
+            .collect();
+        let failed = clients.into_iter().filter_map(|client| client.join().err()).next();
+        done.store(true, Ordering::Relaxed);
+        if let Some(panic) = failed {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
