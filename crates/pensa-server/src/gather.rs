@@ -39,11 +39,13 @@ const MAX_KEPT: usize = 4 << 20;
 /// Largest answer worth keeping.
 const MAX_ANSWER: usize = 64 << 10;
 
+type Ask = dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send;
+
 /// What is asked.
 pub(crate) enum Work {
     /// An operation of the catalog, with its input.
     Operation(&'static Entry, Value),
-    Other(Box<dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send>),
+    Other(Box<Ask>),
 }
 
 impl Work {
