@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
 use crate::replay::IssueRow;
-use crate::tables::{deps, events, extra, learnings, peers, releases, titles};
+use crate::tables::{deps, events, extra, learnings, peers, records, releases, titles};
 
 const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
      i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason, i.extra";
@@ -278,6 +278,7 @@ pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
     }
     releases::rename_issue(tx, old, new)?;
     learnings::issue_renamed(tx, old, new)?;
+    records::issue_renamed(tx, old, new)?;
     peers::issue_renamed(tx, old.as_str())?;
     let of_log = "UPDATE events SET subject_id = ?2 WHERE issue_id = ?2 AND subject_kind = 'issue' AND subject_id = ?1";
     tx.send(of_log, params![old, new])?;

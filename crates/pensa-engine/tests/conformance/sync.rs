@@ -7,7 +7,7 @@ use pensa_core::issue::{Issue, Status};
 use pensa_core::ops::conflict::{self, Side};
 use pensa_core::ops::store::Transfer;
 use pensa_core::ops::undo::Undo;
-use pensa_core::ops::{batch, comment, dep, issue, store};
+use pensa_core::ops::{batch, comment, dep, issue, job, loops, store};
 use pensa_core::{Code, sync::COLLECTIONS};
 use serde_json::{Value, json};
 
@@ -478,6 +478,12 @@ conformance! {
         let parent = other.task("parent");
         other.link(&theirs, &parent);
         other.json::<comment::Add>("bob", json!({"id": theirs.id, "text": "on theirs"})).expect("said");
+        let of_loop =
+            json!({"loop_type": "code", "prompt_path": "p.md", "validation_command": "true", "issue": theirs.id});
+        let of_theirs = other.json::<loops::Create>("bob", of_loop).expect("a loop");
+        let of_job = json!({"lane": "net", "command": ["true"], "slots": 2, "timeout": "60s", "host": "box",
+            "supervisor": {"pid": 7, "born": "boot 1"}, "issue": theirs.id});
+        let for_theirs = other.json::<job::Start>("bob", of_job).expect("a job");
         send(&other, &one);
         let both = one.ok(&issue::List::default());
         assert_eq!(both.len(), 3, "{both:?}");
@@ -490,6 +496,11 @@ conformance! {
         let detail = other.ok(&issue::Show { id: (&moved.id).into() });
         assert_eq!((detail.issue.title.as_str(), detail.deps.len(), detail.comments.len()), ("theirs", 1, 1));
         assert_eq!(other.show(&ours).title, "ours");
+        let of_theirs = other.json::<loops::Show>("bob", json!({"id": of_theirs.id})).expect("a loop");
+        let for_theirs = other.json::<job::Show>("bob", json!({"id": for_theirs.id})).expect("a job");
+        assert_eq!([of_theirs.issue_id.as_ref(), for_theirs.issue_id.as_ref()], [Some(&moved.id); 2]);
+        let of_moved = other.json::<loops::List>("bob", json!({"issue": moved.id})).expect("a list");
+        assert_eq!(of_moved.iter().map(|of| &of.id).collect::<Vec<_>>(), [&of_theirs.id], "it is found by its index");
     }
 
     fn a_file_cut_at_any_byte_is_refused_or_merged_and_never_loses_anything(one: World) {

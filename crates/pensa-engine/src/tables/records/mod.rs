@@ -29,7 +29,7 @@ use crate::db::{Param, Row, Tx, params};
 use crate::taskstore;
 
 pub(crate) use select::Query;
-pub(crate) use write::{Draft, Expect, Put, detail, forget, restore};
+pub(crate) use write::{Draft, Expect, Put, detail, forget, issue_renamed, restore};
 
 const COLUMNS: &str = "r.collection, r.id, r.rev, r.updated_at, r.data";
 

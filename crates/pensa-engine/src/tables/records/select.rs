@@ -333,7 +333,7 @@ impl<'q> Picked<'q> {
 
     /// Makes room for so many more.
     fn expect(&mut self, more: usize) {
-        self.some.reserve(more.min(self.missing()));
+        self.some.reserve(more);
     }
 
     fn missing(&self) -> usize {

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use pensa_core::record::{self, Record, View, line};
+use pensa_core::id::IssueId;
+use pensa_core::record::{self, Filter, Record, View, line};
 use pensa_core::session::object::{self, Object};
-use pensa_core::{Code, Error, Result, Timestamp, event, json};
+use pensa_core::{Code, Error, Result, Timestamp, event, job, json, loops};
 use serde_json::{Map, Value};
 
 use super::{COLUMNS, Collection, Declared, Query, read};
@@ -16,6 +17,8 @@ use crate::db::{Param, Tx, params};
 const LOOKED_UP_AT_ONCE: usize = 200;
 /// How many keys one statement adds.
 const KEYS_AT_ONCE: usize = 128;
+/// The field of loops and jobs that names their issue.
+const OF_ISSUE: &str = "issue_id";
 /// Longest JSON of a value that an event tells; of longer ones it tells how long they are.
 const TOLD_BYTES: usize = 500;
 /// Most fields whose change an event tells.
@@ -318,6 +321,25 @@ pub(crate) fn forget(tx: &Tx<'_>, collection: &str, id: &str, rev: i64) -> Resul
         Some(old) if old.rev <= rev => collection.remove(tx, &old),
         _ => Ok(()),
     }
+}
+
+/// Has what nouns keep as records be about an issue under its new id.
+pub(crate) fn issue_renamed(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
+    for name in [loops::COLLECTION, job::COLLECTION] {
+        let collection = Collection::open(tx, name)?;
+        let of_it = Query { filters: vec![Filter::eq(OF_ISSUE, old.as_str())], ..Query::default() };
+        loop {
+            let found = collection.select(tx, &of_it)?;
+            for Record { id, rev, updated_at, mut data, .. } in found.records {
+                data.insert(OF_ISSUE.to_owned(), new.as_str().into());
+                collection.put(tx, Draft { id, data: Cow::Owned(data), updated_at }, Expect::Rev(rev))?;
+            }
+            if found.next.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What an index has of a record.
