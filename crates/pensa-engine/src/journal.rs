@@ -19,10 +19,12 @@ use crate::store::StoreDir;
 const DIR: &str = "journal";
 /// A segment that has grown to this is finished, and another begun.
 const SEGMENT_BYTES: u64 = 4 << 20;
-/// Longest line that is written; a larger transaction is kept by a backup, which costs less.
+/// A transaction with more than this is kept by a backup instead of a line, which costs less, unless the store is large.
 pub(crate) const MAX_ITEMS: usize = 32 << 20;
 /// Longest line that is read.
 const MAX_LINE: u64 = 64 << 20;
+/// A line with more than this may be too long to be read, whatever else stands in it.
+pub(crate) const MAX_WRITTEN: usize = 63 << 20;
 /// The end of a line, which says how far the log has come, fits into this.
 const TRAILER: u64 = 160;
 /// How much is read at once on the way back to the last whole line.

@@ -109,6 +109,9 @@ impl<'c> Recording<'c> {
         items.push(b',');
         write(items)?;
         items.push(b']');
+        if items.len() > journal::MAX_WRITTEN {
+            self.too_much.set(true);
+        }
         Ok(())
     }
 

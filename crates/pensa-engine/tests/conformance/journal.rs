@@ -303,7 +303,7 @@ fn a_transaction_too_large_for_the_journal_is_kept_by_a_backup() {
     create(&engine, "before");
     let text = "x".repeat(60_000);
     let one = |n| json!({"op": "issue.create", "title": format!("{n}"), "issue_type": "task", "description": text});
-    run::<batch::Batch>(&engine, "alice", json!({"operations": (0..80).map(one).collect::<Vec<_>>()}));
+    run::<batch::Batch>(&engine, "alice", json!({"operations": (0..300).map(one).collect::<Vec<_>>()}));
     assert_eq!(engine.call("a", &backup::Backups {}).expect("a list").len(), 1);
     create(&engine, "after");
     let before = everything(&engine);
