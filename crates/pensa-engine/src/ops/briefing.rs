@@ -164,7 +164,8 @@ fn claims(view: &View<'_, '_>) -> Result<Vec<Line>> {
 
 /// Anybody's: who sees that a claim of another runs out can take over.
 fn expiring(view: &View<'_, '_>) -> Result<Vec<Line>> {
-    let soon = "WHERE i.lease_expires_at IS NOT NULL AND i.lease_expires_at <= ?1 AND i.status = 'in_progress'
+    // Only what is claimed has a lease. To ask for the status as well would have all claims looked at.
+    let soon = "WHERE i.lease_expires_at IS NOT NULL AND i.lease_expires_at <= ?1
          ORDER BY i.lease_expires_at, i.id LIMIT ?2";
     let ending = issues::query(view.tx, soon, params![view.cx.now.plus(SOON), i64::from(MOST)])?;
     let told = |issue: &Issue| {
