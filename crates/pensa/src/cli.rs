@@ -13,11 +13,12 @@ mod trace;
 mod work;
 
 use std::cell::OnceCell;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use pensa_client::RemoteName;
 use pensa_client::config::Config;
 use pensa_core::id::{AgentRef, SessionRef};
@@ -80,7 +81,23 @@ pub(crate) struct Options {
     pub(crate) config: OnceCell<Arc<Config>>,
 }
 
+/// All commands, with their arguments. What the derived code leaves for later, to have one of them soon, is done.
+pub(crate) fn whole() -> clap::Command {
+    let mut whole = Cli::command();
+    whole.build();
+    whole
+}
+
+/// One command.
+pub(crate) fn one(name: &OsStr) -> Option<clap::Command> {
+    let mut all = Cli::command();
+    let one = all.find_subcommand_mut(name).map(|meant| std::mem::replace(meant, clap::Command::new("meant")));
+    std::mem::forget(all);
+    one
+}
+
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Command {
     Init(Init),
     Create(issue::Create),
@@ -206,6 +223,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Dep {
     Add(dep::Add),
     Remove(dep::Remove),
@@ -215,12 +233,14 @@ pub(crate) enum Dep {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Comment {
     Add(comment::Add),
     List(comment::List),
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Agent {
     Create(Box<AgentCreate>),
     List(agent::List),
@@ -265,6 +285,7 @@ pub(crate) struct AgentUpdate {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Session {
     List(session::List),
     Show(session::Show),
@@ -353,12 +374,14 @@ pub(crate) struct ConflictArgs {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Conflicts {
     Resolve(conflict::Resolve),
 }
 
 /// Take in what another tool keeps
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum ImportFrom {
     Daycare(FromDaycare),
     Prjct(FromPrjct),
@@ -435,6 +458,7 @@ pub(crate) struct Init {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Hooks {
     Install(HooksInstall),
     /// Tell which hooks are installed, and whether git merges JSONL files with pn
@@ -527,12 +551,14 @@ pub(crate) struct Daemon {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum DaemonCommand {
     /// Tell whether a daemon answers, and for which project
     Status,
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Remote {
     Add(RemoteAdd),
     /// List the servers that have names
@@ -591,6 +617,7 @@ pub(crate) struct OnServer<C: Subcommand> {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Project {
     Create(project::Create),
     List(project::List),
@@ -598,6 +625,7 @@ pub(crate) enum Project {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Token {
     Create(token::Create),
     List(token::List),

@@ -11,7 +11,7 @@ mod render;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use clap::{Args, FromArgMatches};
 use clap_complete::CompleteEnv;
 use pensa_core::{Error, text};
 
@@ -20,7 +20,7 @@ use output::Output;
 
 fn main() -> ExitCode {
     if std::env::var_os("COMPLETE").is_some() {
-        CompleteEnv::with_factory(|| commands::completions::with_live_ids(Cli::command())).complete();
+        CompleteEnv::with_factory(|| commands::completions::with_live_ids(cli::whole())).complete();
     }
     let cli = match parse() {
         Ok(cli) => cli,
@@ -41,13 +41,9 @@ fn main() -> ExitCode {
 /// that clap knows what to say.
 fn parse() -> Result<Cli, clap::Error> {
     let args: Vec<OsString> = std::env::args_os().collect();
-    let Some(word) = args.iter().skip(1).find(|word| !word.as_encoded_bytes().starts_with(b"-")) else {
-        return Cli::try_parse_from(args);
-    };
-    let mut all = Cli::command();
-    let narrow = all.find_subcommand_mut(word).map(|meant| std::mem::replace(meant, clap::Command::new("meant")));
-    std::mem::forget(all);
-    if let Some(meant) = narrow {
+    if let Some(word) = args.iter().skip(1).find(|word| !word.as_encoded_bytes().starts_with(b"-"))
+        && let Some(meant) = cli::one(word)
+    {
         let mut root = Options::augment_args(clap::Command::new("pn")).subcommand(meant);
         let read = root.try_get_matches_from_mut(&args).and_then(|mut read| Cli::from_arg_matches_mut(&mut read));
         std::mem::forget(root);
@@ -55,7 +51,9 @@ fn parse() -> Result<Cli, clap::Error> {
             return Ok(cli);
         }
     }
-    Cli::try_parse_from(args)
+    let mut root = cli::whole();
+    let read = root.try_get_matches_from_mut(args).and_then(|mut read| Cli::from_arg_matches_mut(&mut read));
+    read.map_err(|e| e.format(&mut root))
 }
 
 /// clap's own words, or one line of JSON where JSON was asked for.

@@ -3,6 +3,7 @@
 //!
 //! What to make of the answers is left to the callers.
 
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
@@ -27,6 +28,11 @@ impl Objects {
         Self { dir: dir.to_owned(), names: Mutex::default(), contents: Mutex::default() }
     }
 
+    /// The commit that is checked out. Where it stands in plain files, git is not started for it.
+    pub(crate) fn head(&self) -> Option<String> {
+        read_head(&self.dir).or_else(|| self.commit("HEAD"))
+    }
+
     /// The commit that a name means.
     pub(crate) fn commit(&self, name: &str) -> Option<String> {
         self.ids("commit ", vec![name.to_owned()]).pop().flatten()
@@ -49,6 +55,30 @@ impl Objects {
         let start = || Talk::start(&self.dir, "--batch", content);
         ask(&self.contents, start, &[id.to_owned()])?.pop().flatten()
     }
+}
+
+/// The commit that is checked out around a directory, if files say so that git would read first: not if its branch is
+/// among those that were packed, or kept in a table.
+fn read_head(dir: &Path) -> Option<String> {
+    let top = dir.ancestors().find(|above| above.join(".git").exists())?;
+    let (mut own, mut common) = (top.join(".git"), top.join(".git"));
+    if own.is_file() {
+        // A linked worktree.
+        own = top.join(read_line(&own)?.strip_prefix("gitdir: ")?);
+        common = own.join(read_line(&own.join("commondir"))?);
+    }
+    let head = read_line(&own.join("HEAD"))?;
+    let id = match head.strip_prefix("ref: refs/heads/") {
+        Some(branch) => read_line(&common.join("refs/heads").join(branch))?,
+        None => head,
+    };
+    let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_id.then_some(id)
+}
+
+fn read_line(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    text.strip_suffix('\n').filter(|line| !line.contains('\n')).map(str::to_owned)
 }
 
 /// Asks for all of these, and nothing if git does not answer each; it is started anew for the next question then.
@@ -142,8 +172,6 @@ fn content(from: &mut BufReader<ChildStdout>) -> io::Result<Option<Vec<u8>>> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use crate::git::{git, run};
 
@@ -184,6 +212,40 @@ mod tests {
             "and the next answer is to the next question"
         );
         assert_eq!(objects.commit(id), None, "a file is no commit");
+    }
+
+    #[test]
+    fn what_is_checked_out_is_what_git_says_wherever_it_keeps_that() {
+        let (dir, objects) = repository();
+        let must = |at: &Path, args: &[&str]| assert!(run(git(at).args(args)).expect("git runs").success, "{args:?}");
+        let same = |objects: &Objects| {
+            let head = objects.head();
+            assert_eq!(head, objects.commit("HEAD"));
+            head
+        };
+        assert_eq!(same(&objects), None, "nothing is committed yet");
+        commit(dir.path());
+        let first = same(&objects).expect("a commit");
+        assert_eq!(read_head(dir.path()), Some(first.clone()), "without git");
+        must(dir.path(), &["checkout", "--quiet", "-b", "of/two/parts"]);
+        commit(dir.path());
+        let second = same(&objects).expect("a commit");
+        assert_ne!(first, second);
+        let below = dir.path().join("below");
+        fs::create_dir(&below).expect("made");
+        assert_eq!(same(&Objects::around(&below)), Some(second.clone()));
+        let linked = dir.path().join("linked");
+        must(dir.path(), &["worktree", "add", "--quiet", "-b", "other", &linked.to_string_lossy(), &first]);
+        assert_eq!((same(&Objects::around(&linked)), read_head(&linked)), (Some(first.clone()), Some(first.clone())));
+        must(dir.path(), &["checkout", "--quiet", "--detach", &first]);
+        assert_eq!(same(&objects), Some(first));
+        must(dir.path(), &["checkout", "--quiet", "of/two/parts"]);
+        must(dir.path(), &["pack-refs", "--all"]);
+        assert_eq!(
+            (same(&objects), read_head(dir.path())),
+            (Some(second), None),
+            "git is asked where it has packed them"
+        );
     }
 
     #[test]

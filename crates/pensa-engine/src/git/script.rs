@@ -122,8 +122,6 @@ pensa_status=0
 if ! command -v "$pensa_pn" >/dev/null 2>&1; then pensa_pn=pn; fi
 if ! command -v "$pensa_pn" >/dev/null 2>&1; then
   echo 'pensa: pn is not installed here: {otherwise}' >&2
-elif timeout -k 5 40 true >/dev/null 2>&1; then
-  timeout -k 5 40 {run}
 else
   {run}
 fi

@@ -41,7 +41,7 @@ impl Place {
 
     /// The commit that is checked out there, or was when this was first asked.
     pub(super) fn head(&self) -> Option<String> {
-        self.head.get_or_init(|| self.objects.commit("HEAD")).clone()
+        self.head.get_or_init(|| self.objects.head()).clone()
     }
 
     fn linked(project: &Path, worktree: &Path) -> Result<Self> {

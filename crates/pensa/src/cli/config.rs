@@ -16,6 +16,7 @@ use pensa_client::config::Layer;
 ///
 /// An empty value says that there is none, whatever comes later. pn config list --all tells which keys there are.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 #[command(verbatim_doc_comment)]
 pub(crate) enum Config {
     Get(ConfigGet),

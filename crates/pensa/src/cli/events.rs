@@ -27,6 +27,7 @@ pub(crate) struct Events {
 ///
 /// A terminal is drawn in place. Anything else gets one line of JSON for every change.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Watch {
     Ready(WatchReady),
     Issue(WatchIssue),

@@ -10,6 +10,7 @@ use pensa_core::job::Size;
 use pensa_core::ops::job;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Job {
     Exec(Box<JobExec>),
     Start(Box<JobStart>),

@@ -4,6 +4,7 @@ use clap::Subcommand;
 use pensa_core::ops::learning;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Learning {
     List(learning::List),
     Show(learning::Show),

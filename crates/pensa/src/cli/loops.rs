@@ -8,6 +8,7 @@ use pensa_core::id::SignalRef;
 use pensa_core::ops::{lock, loops, signal};
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Loop {
     Create(LoopCreate),
     List(loops::List),
@@ -84,6 +85,7 @@ pub(crate) struct LoopApprove {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Signal {
     Send(SignalSend),
     List(signal::List),
@@ -128,6 +130,7 @@ pub(crate) struct SignalWait {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Lock {
     Acquire(LockAcquire),
     Release(lock::Release),

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use pensa_core::ops::record;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Record {
     Put(RecordPut),
     Get(record::Get),

@@ -10,6 +10,7 @@ use pensa_core::run::Mux;
 use pensa_core::{Error, Span};
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Repo {
     Detect(RepoAt),
     Add(RepoAdd),
@@ -41,22 +42,26 @@ pub(crate) struct RepoAdd {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Workspace {
     Create(repo::CreateWorkspace),
     List(repo::ListWorkspaces),
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Harness {
     List(run::Harnesses),
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Runtime {
     List(run::Runtimes),
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Kv {
     Get(kv::Get),
     Set(kv::Set),
@@ -65,6 +70,7 @@ pub(crate) enum Kv {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Run {
     Exec(Box<RunExec>),
     Start(Box<RunStart>),

@@ -6,6 +6,7 @@ use pensa_core::ops::snapshot;
 use pensa_core::snapshot::Provider;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Snapshot {
     Create(SnapshotCreate),
     List(snapshot::List),

@@ -30,6 +30,7 @@ pub(crate) struct SyncArgs {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Sync {
     Status(SyncStatus),
 }

@@ -13,6 +13,7 @@ pub(crate) struct WorkArgs {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Work {
     Start(work::Start),
     Pause(work::Pause),
@@ -25,6 +26,7 @@ pub(crate) enum Work {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum WorkStep {
     Add(work::AddSteps),
     Done(work::FinishStep),
@@ -48,6 +50,7 @@ pub(crate) struct Next {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Skill {
     Set(skill::Set),
     List(skill::List),

@@ -43,12 +43,12 @@ fn here(options: &Options) -> Result<git::Hooks> {
 /// What a hook does. Only a failing export fails: git can't take back what the other hooks come after.
 fn called_by_git(options: &Options, args: &HooksRun) -> Result<()> {
     let (hook, limit) = (args.hook, args.limit);
+    give_up_after(Duration::from_secs(limit), hook);
     let top = connect::cwd()?.join(options.store.as_deref().unwrap_or(Path::new(".")));
     // A branch from before there was a store.
     if !has_store(&top.join(StoreDir::NAME)) {
         return Ok(());
     }
-    give_up_after(Duration::from_secs(limit), hook);
     let done = match hook {
         Hook::PreCommit => export(options, &top),
         Hook::PostMerge | Hook::PostRewrite | Hook::PostCheckout => import(options),

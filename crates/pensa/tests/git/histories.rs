@@ -151,6 +151,11 @@ impl History {
 
     fn pull(&mut self, at: usize) {
         self.commit(at);
+        self.take_in(at);
+    }
+
+    /// Takes in what the others pushed; there is nothing to commit.
+    fn take_in(&mut self, at: usize) {
         let rebase = self.dice.below(3) == 0;
         let clone = self.machine.clone(at);
         let before = clone.head();
@@ -169,6 +174,10 @@ impl History {
 
     fn push(&mut self, at: usize) {
         self.pull(at);
+        self.give(at);
+    }
+
+    fn give(&mut self, at: usize) {
         let clone = self.machine.clone(at);
         let pushed = clone.try_git(&["push", "--quiet", "origin", "HEAD:main"]).is_ok();
         self.note(at, format!("push: {pushed}"));
@@ -225,10 +234,15 @@ impl History {
             }
         }
         for at in 0..CLONES {
-            self.push(at);
+            if self.branches[at].1.len() > 1 {
+                self.commit(at);
+            }
+            self.take_in(at);
+            self.give(at);
         }
-        for at in 0..CLONES {
-            self.pull(at);
+        // The last to push has it all.
+        for at in 0..CLONES - 1 {
+            self.take_in(at);
         }
     }
 
