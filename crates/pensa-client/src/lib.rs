@@ -16,8 +16,9 @@ mod toml_file;
 use std::fmt;
 
 use pensa_core::ops::event;
-use pensa_core::{Access, Result};
-use pensa_engine::{Engine, Execute, Mark};
+use pensa_core::ops::record::{Applied, Apply, Change, Put};
+use pensa_core::{Access, Op, Result};
+use pensa_engine::{Caller, Engine, Execute, Mark};
 
 pub use exchange::{Exchange, Exchanged, Note};
 pub use follow::Follow;
@@ -66,6 +67,25 @@ impl Client {
         match &self.transport {
             Transport::Embedded(engine) => engine.call(&actor, op),
             Transport::Http(remote) => remote.call(&actor, op),
+        }
+    }
+
+    /// Puts about `count` records of one collection, in one transaction. Each is made when its turn has come, by its
+    /// number; where there is none, that was all. It may be asked for again if the database goes away.
+    pub fn put_records(
+        &self,
+        collection: &str,
+        count: usize,
+        make: impl Fn(usize) -> Option<Result<Put>>,
+    ) -> Result<Vec<Applied>> {
+        match &self.transport {
+            Transport::Embedded(engine) => engine.run(Apply::ACCESS, &Caller::local(&(self.actor)()), |cx, tx| {
+                pensa_engine::put_records(cx, tx, (collection, count), &make)
+            }),
+            Transport::Http(_) => {
+                let puts = (0..).map_while(make).map(|put| put.map(Change::Put));
+                self.call(&Apply { changes: puts.collect::<Result<_>>()? })
+            }
         }
     }
 

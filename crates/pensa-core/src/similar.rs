@@ -43,7 +43,12 @@ pub(crate) fn stem(word: &str) -> String {
 
 /// FNV-1a: small, and the same on every machine and in every version.
 pub fn hash64(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    hash64_on(0xcbf2_9ce4_8422_2325, bytes)
+}
+
+/// The same of bytes that follow others, of which the hash is known.
+pub fn hash64_on(before: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(before, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The keys under which a title is indexed.

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pensa_core::similar::hash64;
+use pensa_core::similar::{hash64, hash64_on};
 use pensa_core::{Error, Result};
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,6 +25,10 @@ pub(crate) const MAX_ITEMS: usize = 32 << 20;
 const MAX_LINE: u64 = 64 << 20;
 /// A line with more than this may be too long to be read, whatever else stands in it.
 pub(crate) const MAX_WRITTEN: usize = 63 << 20;
+/// How a line begins.
+const OPENING: &[u8] = b"{\"items\":[";
+/// Items that are longer than this are written as they are, rather than copied into one piece with the rest of a line.
+const WRITTEN_WHOLE: usize = 64 << 10;
 /// The end of a line, which says how far the log has come, fits into this.
 const TRAILER: u64 = 160;
 /// How much is read at once on the way back to the last whole line.
@@ -102,6 +106,11 @@ impl Journal {
     ///
     /// Not synced: the database was. This must outlive a killed process and a lost database, not a power cut besides.
     pub(crate) fn append(&self, before: i64, last: i64, items: &[u8]) -> Result<bool> {
+        self.append_summed(before, last, items, begin_sum(items))
+    }
+
+    /// The same of items whose part of the line's sum is known.
+    pub(crate) fn append_summed(&self, before: i64, last: i64, items: &[u8], begun: u64) -> Result<bool> {
         self.last(before)?;
         let mut slot = self.end.borrow_mut();
         let is_full = slot.as_ref().is_some_and(|end| end.whole >= SEGMENT_BYTES);
@@ -112,18 +121,21 @@ impl Journal {
             Some(end) => end,
             None => self.begin_segment(before)?,
         };
-        let line = line(before, last, items);
+        let rest = rest(before, last, begun);
         let written = (|| {
             if end.bytes > end.whole {
                 end.file.set_len(end.whole)?;
             }
-            end.file.write_all(&line)
+            if items.len() < WRITTEN_WHOLE {
+                return end.file.write_all(&[OPENING, items, &rest].concat());
+            }
+            [OPENING, items, &rest].into_iter().try_for_each(|part| end.file.write_all(part))
         })();
         if let Err(e) = written {
             let _ = end.file.set_len(end.whole);
             return Err(self.failed(&e));
         }
-        end.whole += line.len() as u64;
+        end.whole += (OPENING.len() + items.len() + rest.len()) as u64;
         (end.bytes, end.last) = (end.whole, last);
         *slot = Some(end);
         Ok(is_full)
@@ -159,14 +171,16 @@ fn open_segment(path: &Path, create: bool) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(create).mode(0o600).custom_flags(nofollow).open(path)
 }
 
-fn line(before: i64, last: i64, items: &[u8]) -> Vec<u8> {
-    let mut line = Vec::with_capacity(items.len() + 128);
-    line.extend_from_slice(b"{\"items\":[");
-    line.extend_from_slice(items);
-    line.extend_from_slice(format!("],\"before\":{before},\"last\":{last}").as_bytes());
-    let sum = hash64(&line);
-    line.extend_from_slice(format!(",\"sum\":\"{sum:016x}\"}}\n").as_bytes());
-    line
+/// The sum of a line as far as its items go.
+pub(crate) fn begin_sum(items: &[u8]) -> u64 {
+    hash64_on(hash64(OPENING), items)
+}
+
+/// What follows the items of a line.
+fn rest(before: i64, last: i64, begun: u64) -> Vec<u8> {
+    let numbers = format!("],\"before\":{before},\"last\":{last}");
+    let sum = hash64_on(begun, numbers.as_bytes());
+    format!("{numbers},\"sum\":\"{sum:016x}\"}}\n").into_bytes()
 }
 
 /// The segments by the number of their first event, in order.

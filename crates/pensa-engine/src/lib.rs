@@ -34,6 +34,7 @@ pub use execute::{Alone, Entry, Execute, Foresee, catalog, entry};
 pub use group::GroupWriter;
 pub use home::Home;
 pub use meter::{Meter, meter};
+pub use ops::put_records;
 pub use projects::{Grant, Projects};
 pub use store::StoreDir;
 pub use tables::answers::Once;

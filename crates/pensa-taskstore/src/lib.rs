@@ -52,6 +52,7 @@
 mod listing;
 mod transaction;
 
+use std::cell::Cell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -115,6 +116,8 @@ pub struct Found<T> {
 
 /// About how many bytes of documents go into one transaction of [`TaskStore::create_many`].
 const BYTES_AT_ONCE: usize = 64 << 20;
+/// Most records of one transaction.
+const AT_ONCE: usize = 100_000;
 
 /// A store of records.
 pub struct TaskStore {
@@ -170,18 +173,23 @@ impl TaskStore {
     /// transaction: all of them are kept, or none. More are several, one after the other.
     pub fn create_many<T: Record>(&self, records: &[T]) -> Result<Vec<i64>> {
         let mut revs = Vec::with_capacity(records.len());
-        let (mut changes, mut bytes) = (Vec::new(), 0);
-        for record in records {
-            let put = to_put(record, Some(0), false)?;
-            bytes += size(&put.data);
-            changes.push(Change::Put(put));
-            if bytes >= BYTES_AT_ONCE || changes.len() >= 100_000 {
-                revs.extend(self.apply(std::mem::take(&mut changes))?.into_iter().filter_map(|applied| applied.rev));
-                bytes = 0;
+        while let Some(rest @ [_, ..]) = records.get(revs.len()..) {
+            let bytes = Cell::new(0);
+            let made = self.client.put_records(T::collection_name(), rest.len().min(AT_ONCE), |n| {
+                if n == 0 {
+                    bytes.set(0);
+                }
+                if n >= AT_ONCE || bytes.get() >= BYTES_AT_ONCE {
+                    return None;
+                }
+                let put = to_put(rest.get(n)?, Some(0), false);
+                bytes.set(bytes.get() + put.as_ref().map_or(0, |put| size(&put.data)));
+                Some(put)
+            })?;
+            if made.is_empty() {
+                return Err(Error::internal("records were put, and none of them is told"));
             }
-        }
-        if !changes.is_empty() {
-            revs.extend(self.apply(changes)?.into_iter().filter_map(|applied| applied.rev));
+            revs.extend(made.into_iter().filter_map(|applied| applied.rev));
         }
         Ok(revs)
     }

@@ -607,7 +607,7 @@ pub(crate) struct Location {
     pub(crate) data_dir: Option<PathBuf>,
 }
 
-/// Commands on a server: on its database or directory if that is named, else over HTTP with an admin's token
+// Commands on a server: on its database or directory if that is named, else over HTTP with an admin's token.
 #[derive(Debug, Args)]
 pub(crate) struct OnServer<C: Subcommand> {
     #[command(subcommand)]

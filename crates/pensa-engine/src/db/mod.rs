@@ -270,6 +270,11 @@ impl Tx<'_> {
         }
     }
 
+    /// Whether a row that is there already is refused as soon as it is added, and other things can be asked after that.
+    pub(crate) fn tells_clashes(&self) -> bool {
+        matches!(self.driver, Driver::Sqlite(_))
+    }
+
     /// Like `for_each`, but the answer need not tell of rows added in the sending that is being gathered.
     pub(crate) fn for_each_beside(
         &self,

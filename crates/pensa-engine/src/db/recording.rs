@@ -3,6 +3,7 @@
 //! Which changes there are is for the tables to say; the journal knows how a line looks.
 
 use std::cell::{Cell, RefCell};
+use std::thread;
 
 use pensa_core::{Error, Result, json};
 use serde::Serialize;
@@ -17,6 +18,8 @@ use crate::ticket::Ticket;
 
 /// Most bytes of lines that are kept in memory; the files are written anew rather than appended to with more.
 const MAX_LINES: usize = 64 << 20;
+/// The sum of items that are longer than this is made while they are committed.
+const SUMMED_MEANWHILE: usize = 1 << 20;
 
 /// The notes of a transaction that writes.
 #[derive(Debug)]
@@ -188,9 +191,28 @@ impl<'c> Recording<'c> {
         done
     }
 
+    /// Commits, and then keeps what was committed; `last` is its last event.
+    pub(super) fn commit(&self, last: i64, commit: impl FnOnce() -> Result<()>) -> Result<()> {
+        let items = self.items.borrow();
+        let items = items.as_slice();
+        if items.len() < SUMMED_MEANWHILE {
+            commit()?;
+            self.keep(last, items, journal::begin_sum(items));
+            return Ok(());
+        }
+        // The commit waits for the disk.
+        thread::scope(|scope| {
+            let begun = thread::Builder::new().spawn_scoped(scope, || journal::begin_sum(items));
+            commit()?;
+            let begun = begun.ok().and_then(|begun| begun.join().ok());
+            self.keep(last, items, begun.unwrap_or_else(|| journal::begin_sum(items)));
+            Ok(())
+        })
+    }
+
     /// Appends what was committed to the journal. Where that is not possible, a backup is where the journal goes on.
-    pub(super) fn keep(&self, last: i64) {
-        let (before, items) = (self.before.get(), self.items.borrow());
+    fn keep(&self, last: i64, items: &[u8], begun: u64) {
+        let before = self.before.get();
         if (items.is_empty() && last == before) || self.filled.get() {
             return;
         }
@@ -201,7 +223,7 @@ impl<'c> Recording<'c> {
         let in_step = self.journal.last(before).is_ok_and(|known| known == before);
         if in_step && !self.too_much.get() {
             // One that failed is made up for by the next to open the store.
-            let finished = self.journal.append(before, last, &items).unwrap_or(false);
+            let finished = self.journal.append_summed(before, last, items, begun).unwrap_or(false);
             self.has_grown.set(finished || self.has_grown.get());
             return;
         }
@@ -227,5 +249,26 @@ impl Serialize for Columns<'_> {
             Param::Int(value) => Some((name, Value::from(*value))),
             Param::Text(text) => Some((name, Value::from(text.as_ref()))),
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_be_too_long_a_line_to_be_read_again_is_never_one() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store").0;
+        let (journal, grown, due) = (Journal::new(&store), Cell::new(false), Cell::new(false));
+        let tried = |sizes: &[usize]| {
+            let recording = Recording::new(&store, &journal, (&grown, &due), None);
+            sizes.iter().try_for_each(|size| recording.add("x", &"a".repeat(*size))).expect("added");
+            recording.too_much.get()
+        };
+        let mib = 1 << 20;
+        assert!(!tried(&[31 * mib, 30 * mib]), "the second begins below the limit, and what comes of it can be read");
+        assert!(tried(&[31 * mib, 33 * mib]), "the second makes it too long");
+        assert!(tried(&[33 * mib, 1]), "there is enough already");
     }
 }

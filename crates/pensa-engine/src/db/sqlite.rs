@@ -421,15 +421,12 @@ impl Drop for Transaction<'_> {
 
 impl Transaction<'_> {
     pub(crate) fn commit(mut self) -> Result<()> {
-        let last = match &self.recording {
-            Some(_) => last_event(self.connection).map_err(|e| self.failed(e))?,
-            None => 0,
-        };
-        self.execute("COMMIT", params![])?;
-        self.open = false;
-        if let Some(recording) = &self.recording {
-            recording.keep(last);
+        let commit = || self.execute("COMMIT", params![]).map(drop);
+        match &self.recording {
+            Some(recording) => recording.commit(last_event(self.connection).map_err(|e| self.failed(e))?, commit)?,
+            None => commit()?,
         }
+        self.open = false;
         Ok(())
     }
 

@@ -34,3 +34,5 @@ mod sync;
 mod trace;
 pub(crate) mod undo;
 mod work;
+
+pub use record::put_each as put_records;

@@ -206,28 +206,45 @@ impl Execute for Apply {
             let message = format!("{} changes are too many: at most {MAX_CHANGES}", self.changes.len());
             return Err(Error::new(Code::TooLarge, message).hint("make them in several transactions"));
         }
-        if self.changes.len() > TOLD_EACH {
-            tx.expect_many_rows()?;
-        }
-        let mut work = Work { cx, tx, each: self.changes.len() <= TOLD_EACH, open: BTreeMap::new(), done: Vec::new() };
-        let mut changes = self.changes.iter().enumerate().peekable();
-        while let Some((at, change)) = changes.next() {
-            let told = |e: Error| e.within(format!("change {}", at + 1));
+        let mut work = Work::begin(cx, tx, self.changes.len())?;
+        let mut changes = self.changes.iter().peekable();
+        while let Some(change) = changes.next() {
             match change {
-                Change::Delete(removal) => work.delete(removal).map_err(told)?,
-                Change::Put(put) => {
-                    let mut puts = vec![put];
-                    while let Some((_, Change::Put(next))) = changes
-                        .next_if(|(_, next)| matches!(next, Change::Put(next) if next.collection == put.collection))
-                    {
-                        puts.push(next);
-                    }
-                    work.put(&puts, at)?;
+                Change::Delete(removal) => {
+                    let at = work.done.len() + 1;
+                    work.delete(removal).map_err(|e| e.within(format!("change {at}")))?;
+                }
+                Change::Put(first) => {
+                    let mut first_put = Some(first);
+                    work.put(&first.collection, || {
+                        let put = first_put.take().or_else(|| match changes.peek() {
+                            Some(Change::Put(next)) if next.collection == first.collection => {
+                                changes.next();
+                                Some(next)
+                            }
+                            _ => None,
+                        });
+                        put.map(|put| Ok(Cow::Borrowed(put)))
+                    })?;
                 }
             }
         }
         work.finish()
     }
+}
+
+/// Puts about `count` records of one collection in a transaction. Each is made when its turn has come, by its number, so
+/// that there are never many of them; where there is none, that was all.
+pub fn put_each(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    (collection, count): (&str, usize),
+    make: impl Fn(usize) -> Option<Result<Put>>,
+) -> Result<Vec<Applied>> {
+    let mut work = Work::begin(cx, tx, count)?;
+    let mut numbers = 0..MAX_CHANGES;
+    work.put(collection, || make(numbers.next()?).map(|put| put.map(Cow::Owned)))?;
+    work.finish()
 }
 
 /// The collections that a transaction has to do with, and what was done to them.
@@ -240,7 +257,16 @@ struct Work<'w, 'c, 't> {
     done: Vec<(Rc<str>, Applied, bool)>,
 }
 
-impl Work<'_, '_, '_> {
+impl<'w, 'c, 't> Work<'w, 'c, 't> {
+    /// Begins a number of changes.
+    fn begin(cx: &'w Context<'c>, tx: &'w Tx<'t>, count: usize) -> Result<Self> {
+        let each = count <= TOLD_EACH;
+        if !each {
+            tx.expect_many_rows()?;
+        }
+        Ok(Self { cx, tx, each, open: BTreeMap::new(), done: Vec::new() })
+    }
+
     fn open(&mut self, name: &str) -> Result<&Collection> {
         if !self.open.contains_key(name) {
             rules::refuse_owned(name)?;
@@ -249,24 +275,27 @@ impl Work<'_, '_, '_> {
         self.open.get(name).ok_or_else(|| Error::internal("a collection that is not open"))
     }
 
-    /// Puts records of one collection; the first is change number `at` + 1.
-    fn put(&mut self, puts: &[&Put], at: usize) -> Result<()> {
+    /// Puts all records of one collection that `next` has.
+    fn put<'p>(&mut self, name: &str, mut next: impl FnMut() -> Option<Result<Cow<'p, Put>>>) -> Result<()> {
         let (cx, tx, each) = (self.cx, self.tx, self.each);
-        let Some(first) = puts.first() else { return Ok(()) };
-        let name: Rc<str> = first.collection.as_str().into();
-        let collection = self.open(&name).map_err(|e| e.within(format!("change {}", at + 1)))?;
-        let (mut putting, mut done) = (collection.putting(tx)?, Vec::with_capacity(puts.len()));
-        // Some at a time: nothing of those before is needed any more.
-        for some in puts.chunks(TOLD_EACH) {
-            let at = at + done.len();
-            let told = |n: usize, e: Error| e.within(format!("change {}", at + n + 1));
+        let (shared, first): (Rc<str>, usize) = (name.into(), self.done.len() + 1);
+        let collection = self.open(name).map_err(|e| e.within(format!("change {first}")))?;
+        let (mut putting, mut done) = (collection.putting(tx)?, Vec::new());
+        loop {
+            // Some at a time: nothing of those before is needed any more.
+            let told = |ahead: usize, e: Error| e.within(format!("change {}", first + done.len() + ahead));
+            let some = std::iter::from_fn(&mut next).take(TOLD_EACH).enumerate();
+            let some: Vec<Cow<'p, Put>> = some.map(|(n, put)| put.map_err(|e| told(n, e))).collect::<Result<_>>()?;
+            if some.is_empty() {
+                break;
+            }
             let drafts = some.iter().enumerate();
             let drafts = drafts.map(|(n, put)| draft(cx, tx, collection, put).map_err(|e| told(n, e)));
             for put in putting.put(drafts.collect::<Result<_>>()?, told)? {
                 let applied = Applied { id: put.draft.id.clone(), rev: Some(put.rev) };
-                done.push((Rc::clone(&name), applied, put.is_change));
+                done.push((Rc::clone(&shared), applied, put.is_change));
                 if each && put.is_change {
-                    log_put(cx, tx, &put.into_put(&name))?;
+                    log_put(cx, tx, &put.into_put(name))?;
                 }
             }
         }

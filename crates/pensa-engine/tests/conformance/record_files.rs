@@ -242,14 +242,19 @@ fn what_is_taken_back_is_in_no_file_and_a_restore_is_in_all() {
 
 #[test]
 fn a_transaction_larger_than_the_journal_takes_is_kept_as_well() {
-    let site = Site::new();
-    let engine = site.open();
-    let text = "x".repeat(100_000);
-    let changes: Vec<Value> =
-        (0..120).map(|n| json!({"put": {"collection": "c", "id": n.to_string(), "data": {"text": text}}})).collect();
-    run::<Apply>(&engine, json!({ "changes": changes }));
-    drop(engine);
-    assert_eq!(site.lines("c").len(), 120);
-    site.lose_database();
-    assert_eq!(run::<record::Count>(&site.open(), json!({"collection": "c"})).count, 120);
+    // As a line of the journal, and as a backup.
+    for (count, bytes, is_line) in [(120, 100_000, true), (40, 900_000, false)] {
+        let site = Site::new();
+        let engine = site.open();
+        let text = "x".repeat(bytes);
+        let put = |n: i32| json!({"put": {"collection": "c", "id": n.to_string(), "data": {"text": text}}});
+        run::<Apply>(&engine, json!({"changes": (0..count).map(put).collect::<Vec<_>>()}));
+        drop(engine);
+        let segments = fs::read_dir(site.path("local/journal")).expect("a journal").flatten();
+        let journal: u64 = segments.map(|segment| segment.metadata().expect("a file").len()).sum();
+        assert_eq!(journal > 1 << 20, is_line, "{journal} bytes");
+        assert_eq!(site.lines("c").len(), usize::try_from(count).expect("a number"));
+        site.lose_database();
+        assert_eq!(run::<record::Count>(&site.open(), json!({"collection": "c"})).count, i64::from(count));
+    }
 }

@@ -101,6 +101,29 @@ conformance! {
         assert_eq!(ids(&query(&world, json!({"collection": "items"}))), ["a"]);
     }
 
+    fn among_many_new_records_one_that_is_there_is_named_and_none_is_kept(world: World) {
+        world.json::<Index>("a", json!({"collection": "items", "fields": ["n"]})).expect("an index");
+        let there = put(&world, "items", "there", json!({"n": 7}));
+        let change = |id: String| json!({"put": {"collection": "items", "id": id, "data": {"n": 1}, "if_rev": 0}});
+        let changes = |clash: Option<(usize, &str)>| {
+            let id = |n: usize| clash.filter(|(at, _)| *at == n).map_or_else(|| format!("i{n}"), |(_, id)| id.to_owned());
+            json!({"changes": (1..=250).map(|n| change(id(n))).collect::<Vec<_>>()})
+        };
+        // One from before, one of the same hundred, one of the hundred before.
+        for (at, id) in [(230, "there"), (99, "i98"), (201, "i3")] {
+            let refused = world.json::<Apply>("a", changes(Some((at, id)))).expect_err("it is there");
+            let told = format!("change {at}: record {id} in items is there already, with revision ");
+            assert!(refused.code == Code::Conflict && refused.message.starts_with(&told), "{refused}");
+            assert_eq!(ids(&query(&world, json!({"collection": "items"}))), ["there"]);
+        }
+        assert_eq!(world.json::<Apply>("a", changes(None)).expect("applied").len(), 250);
+        let ones = json!({"collection": "items", "filters": [{"field": "n", "eq": 1}]});
+        assert_eq!(query(&world, ones).records.len(), 250);
+        assert_eq!(world.ok(&Get { collection: "items".into(), id: "there".into() }), there);
+        let checked = world.json::<Index>("a", json!({"collection": "items", "check": true})).expect("checked");
+        assert!(!checked.rebuilt);
+    }
+
     fn pages_follow_each_other_in_any_order_with_and_without_an_index(world: World) {
         let data = |n: usize| json!({"n": n % 7, "s": format!("{:03}", 299 - n), "odd": n % 2 == 1});
         let changes: Vec<Value> =

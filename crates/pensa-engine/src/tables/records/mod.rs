@@ -196,11 +196,10 @@ fn fill(tx: &Tx<'_>, collection: &str, indexes: &[&Declared]) -> Result<()> {
     if indexes.is_empty() {
         return Ok(());
     }
+    let mut keys = write::Keys::default();
     for_each_page(tx, collection, |page| {
-        write::add_keys(
-            tx,
-            &mut page.iter().flat_map(|record| write::Key::of(indexes.to_vec(), record.view())).collect(),
-        )
+        page.iter().for_each(|record| keys.note(indexes.iter().copied(), record.view()));
+        keys.add(tx)
     })
 }
 

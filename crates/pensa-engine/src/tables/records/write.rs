@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::ops::Range;
 
 use pensa_core::id::IssueId;
 use pensa_core::record::{self, Filter, Record, View, line};
@@ -131,13 +131,20 @@ fn told(value: Option<&Value>) -> Value {
     if bytes <= TOLD_BYTES { value.clone() } else { Map::from_iter([("bytes".to_owned(), Value::from(bytes))]).into() }
 }
 
+/// What is known of a record that is about to be put.
+enum Known {
+    Old(Option<Record>),
+    /// It is among those that are put just before it.
+    Again,
+}
+
 /// Records of a collection on their way into it. What the indexes have of them is added in the end.
 #[derive(Debug)]
 pub(crate) struct Putting<'p, 'c> {
     collection: &'p Collection,
     tx: &'p Tx<'c>,
     next_event: i64,
-    keys: Vec<Key>,
+    keys: Keys,
 }
 
 impl Putting<'_, '_> {
@@ -154,29 +161,42 @@ impl Putting<'_, '_> {
             if some.is_empty() {
                 return Ok(puts);
             }
-            let mut known = self.collection.by_ids(self.tx, some.iter().map(|(draft, _)| draft.id.as_str()))?;
-            let mut ids = HashSet::with_capacity(some.len());
-            let is_first: Vec<bool> = some.iter().map(|(draft, _)| ids.insert(draft.id.as_str())).collect();
-            for ((draft, expect), is_first) in some.into_iter().zip(is_first) {
-                let old = if is_first { known.remove(&draft.id) } else { self.collection.get(self.tx, &draft.id)? };
+            let known = self.known(&some)?;
+            for ((draft, expect), known) in some.into_iter().zip(known) {
+                let old = match known {
+                    Known::Old(old) => old,
+                    Known::Again => self.collection.get(self.tx, &draft.id)?,
+                };
                 let put = self.collection.put_over(self.tx, old, (draft, expect), self.next_event, &mut self.keys);
                 puts.push(put.map_err(|e| told(puts.len(), e))?);
             }
         }
     }
 
+    /// What is there of each of these.
+    fn known(&self, some: &[(Draft<'_>, Expect)]) -> Result<Vec<Known>> {
+        // What must not be there is refused if it is, without having been looked for.
+        if self.tx.tells_clashes() && some.iter().all(|(_, expect)| *expect == Expect::Absent) {
+            return Ok(some.iter().map(|_| Known::Old(None)).collect());
+        }
+        let mut known = self.collection.by_ids(self.tx, some.iter().map(|(draft, _)| draft.id.as_str()))?;
+        let mut ids = HashSet::with_capacity(some.len());
+        let mut of = |id| if ids.insert(id) { Known::Old(known.remove(id)) } else { Known::Again };
+        Ok(some.iter().map(|(draft, _)| of(draft.id.as_str())).collect())
+    }
+
     /// Adds what the indexes have of them.
     pub(crate) fn finish(mut self) -> Result<()> {
-        add_keys(self.tx, &mut self.keys)
+        self.keys.add(self.tx)
     }
 }
 
 impl Collection {
     /// Puts one record in its place, or adds it.
     pub(crate) fn put(&self, tx: &Tx<'_>, draft: Draft<'_>, expect: Expect) -> Result<Put> {
-        let (old, mut keys) = (self.get(tx, &draft.id)?, Vec::new());
+        let (old, mut keys) = (self.get(tx, &draft.id)?, Keys::default());
         let done = self.put_over(tx, old, (draft, expect), tx.next_event()?, &mut keys)?;
-        add_keys(tx, &mut keys)?;
+        keys.add(tx)?;
         Ok(done.into_put(&self.name))
     }
 
@@ -194,7 +214,7 @@ impl Collection {
 
     /// Begins to put many, some at a time. No event may be logged meanwhile.
     pub(crate) fn putting<'p, 'c>(&'p self, tx: &'p Tx<'c>) -> Result<Putting<'p, 'c>> {
-        Ok(Putting { collection: self, tx, next_event: tx.next_event()?, keys: Vec::new() })
+        Ok(Putting { collection: self, tx, next_event: tx.next_event()?, keys: Keys::default() })
     }
 
     fn by_ids<'i>(&self, tx: &Tx<'_>, ids: impl Iterator<Item = &'i str>) -> Result<HashMap<String, Record>> {
@@ -214,7 +234,7 @@ impl Collection {
         old: Option<Record>,
         (draft, expect): (Draft<'d>, Expect),
         next_event: i64,
-        keys: &mut Vec<Key>,
+        keys: &mut Keys,
     ) -> Result<Done<'d>> {
         let (id, data) = (draft.id.as_str(), &*draft.data);
         record::check_id(id)?;
@@ -236,29 +256,28 @@ impl Collection {
         Ok(Done { draft, old, rev, is_change: true })
     }
 
-    fn write(
-        &self,
-        tx: &Tx<'_>,
-        old: Option<&Record>,
-        new: View<'_>,
-        written: &str,
-        keys: &mut Vec<Key>,
-    ) -> Result<()> {
+    fn write(&self, tx: &Tx<'_>, old: Option<&Record>, new: View<'_>, written: &str, keys: &mut Keys) -> Result<()> {
         let values = params![new.collection, new.id, new.rev, new.updated_at, written];
         let Some(old) = old else {
             let insert = "INSERT INTO records (collection, id, rev, updated_at, data) VALUES (?1, ?2, ?3, ?4, ?5)";
-            tx.add_rows(insert, values)?;
-            keys.extend(Key::of(&self.indexes, new));
+            tx.add_rows(insert, values).map_err(|e| self.explain(tx, new.id, e))?;
+            keys.note(&self.indexes, new);
             return Ok(());
         };
         tx.send("UPDATE records SET rev = ?3, updated_at = ?4, data = ?5 WHERE collection = ?1 AND id = ?2", values)?;
         // The keys that are removed may be among those yet to be added.
-        add_keys(tx, keys)?;
+        keys.add(tx)?;
         let moved = |index: &&Declared| old.key(&index.field) != new.key(&index.field);
         let moved: Vec<&Declared> = self.indexes.iter().filter(moved).collect();
         remove_keys(tx, &moved, old)?;
-        keys.extend(Key::of(moved, new));
+        keys.note(moved, new);
         Ok(())
+    }
+
+    /// Why a record could not be added.
+    fn explain(&self, tx: &Tx<'_>, id: &str, error: Error) -> Error {
+        let there = self.get(tx, id).ok().flatten();
+        Expect::Absent.check(&self.name, id, there.as_ref()).err().unwrap_or(error)
     }
 
     /// Deletes a record, and gives back what it was.
@@ -307,9 +326,9 @@ pub(crate) fn restore(tx: &Tx<'_>, record: &Record) -> Result<()> {
     match collection.get(tx, &record.id)? {
         Some(later) if later.rev > record.rev => Ok(()),
         old => {
-            let mut keys = Vec::new();
+            let mut keys = Keys::default();
             collection.write(tx, old.as_ref(), record.view(), &json::to_line(&record.data)?, &mut keys)?;
-            add_keys(tx, &mut keys)
+            keys.add(tx)
         }
     }
 }
@@ -342,37 +361,55 @@ pub(crate) fn issue_renamed(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result
     Ok(())
 }
 
-/// What an index has of a record.
+/// What indexes are to have of records. There may be many of them, so their texts lie side by side.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    text: String,
+    keys: Vec<Key>,
+}
+
+/// A key of a record in an index, by its places in the text.
 #[derive(Debug)]
-pub(super) struct Key {
+struct Key {
     index: i64,
-    key: String,
-    record: Rc<str>,
+    key: Range<usize>,
+    record: Range<usize>,
 }
 
-impl Key {
-    /// What these indexes have of a record.
-    pub(super) fn of<'i>(indexes: impl IntoIterator<Item = &'i Declared>, new: View<'_>) -> impl Iterator<Item = Self> {
-        let record: Rc<str> = new.id.into();
-        let indexes = indexes.into_iter();
-        indexes.map(move |index| Self { index: index.id, key: new.key(&index.field), record: Rc::clone(&record) })
+impl Keys {
+    /// Notes what these indexes have of a record.
+    pub(super) fn note<'i>(&mut self, indexes: impl IntoIterator<Item = &'i Declared>, new: View<'_>) {
+        let record = self.keep(new.id);
+        for index in indexes {
+            let key = self.keep(&new.key(&index.field));
+            self.keys.push(Key { index: index.id, key, record: record.clone() });
+        }
     }
-}
 
-/// Adds what is to be added to indexes. In their order this costs a fraction of what any other does.
-pub(super) fn add_keys(tx: &Tx<'_>, keys: &mut Vec<Key>) -> Result<()> {
-    // Few indexes have many keys: told apart first, what is in order already stays so.
-    keys.sort_by_key(|key| key.index);
-    for of_one in keys.chunk_by_mut(|a, b| a.index == b.index) {
-        of_one.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.record.cmp(&b.record)));
+    fn keep(&mut self, text: &str) -> Range<usize> {
+        let start = self.text.len();
+        self.text.push_str(text);
+        start..self.text.len()
     }
-    for some in keys.chunks(KEYS_AT_ONCE) {
-        let places = some.iter().map(|key| [key.index.into(), key.key.as_str().into(), (&*key.record).into()]);
-        let values: Vec<Param<'_>> = places.flatten().collect();
-        tx.add_rows("INSERT INTO record_keys (index_id, k, record_id) VALUES (?1, ?2, ?3)", &values)?;
+
+    /// Adds them to the indexes. In their order this costs a fraction of what any other does.
+    pub(super) fn add(&mut self, tx: &Tx<'_>) -> Result<()> {
+        let Self { text, keys } = self;
+        let text = |place: &Range<usize>| text.get(place.clone()).unwrap_or_default();
+        // Few indexes have many keys: told apart first, what is in order already stays so.
+        keys.sort_by_key(|key| key.index);
+        for of_one in keys.chunk_by_mut(|a, b| a.index == b.index) {
+            of_one.sort_by(|a, b| text(&a.key).cmp(text(&b.key)).then_with(|| text(&a.record).cmp(text(&b.record))));
+        }
+        for some in keys.chunks(KEYS_AT_ONCE) {
+            let places = some.iter().map(|key| [key.index.into(), text(&key.key).into(), text(&key.record).into()]);
+            let values: Vec<Param<'_>> = places.flatten().collect();
+            tx.add_rows("INSERT INTO record_keys (index_id, k, record_id) VALUES (?1, ?2, ?3)", &values)?;
+        }
+        keys.clear();
+        self.text.clear();
+        Ok(())
     }
-    keys.clear();
-    Ok(())
 }
 
 fn remove_keys(tx: &Tx<'_>, indexes: &[&Declared], record: &Record) -> Result<()> {
