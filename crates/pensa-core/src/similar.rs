@@ -21,11 +21,12 @@ fn words(title: &str) -> BTreeSet<String> {
 
 /// The words that count, in their order.
 fn sequence(title: &str) -> Vec<String> {
-    fold(title)
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty() && !is_filler(word))
-        .map(stem)
-        .collect()
+    counting(&fold(title)).map(str::to_owned).collect()
+}
+
+/// The words of a folded text that count, as they count.
+fn counting(folded: &str) -> impl Iterator<Item = &str> {
+    folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty() && !is_filler(word)).map(stem)
 }
 
 pub(crate) fn is_filler(word: &str) -> bool {
@@ -33,17 +34,20 @@ pub(crate) fn is_filler(word: &str) -> bool {
 }
 
 /// Cuts the commonest English endings, so that crash, crashes and crashing are one word.
-pub(crate) fn stem(word: &str) -> String {
+pub(crate) fn stem(word: &str) -> &str {
     let cut = ["ing", "ed", "es", "s"]
         .into_iter()
         .find_map(|end| word.strip_suffix(end).filter(|rest| rest.len() > 2 && !(end == "s" && rest.ends_with('s'))))
         .unwrap_or(word);
-    cut.strip_suffix('e').filter(|rest| rest.len() > 2).unwrap_or(cut).to_owned()
+    cut.strip_suffix('e').filter(|rest| rest.len() > 2).unwrap_or(cut)
 }
+
+/// The hash of nothing.
+const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// FNV-1a: small, and the same on every machine and in every version.
 pub fn hash64(bytes: &[u8]) -> u64 {
-    hash64_on(0xcbf2_9ce4_8422_2325, bytes)
+    hash64_on(EMPTY, bytes)
 }
 
 /// The same of bytes that follow others, of which the hash is known.
@@ -51,10 +55,11 @@ pub fn hash64_on(before: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(before, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The keys under which a title is indexed.
+/// The keys under which a title is indexed. They are kept, so they stay the same in every version.
 pub fn keys(title: &str) -> Vec<i64> {
-    let mut hashes: Vec<u64> = words(title).iter().map(|word| hash64(word.as_bytes())).collect();
+    let mut hashes: Vec<u64> = counting(&fold(title)).map(|word| hash64(word.as_bytes())).collect();
     hashes.sort_unstable();
+    hashes.dedup();
     hashes.truncate(MAX_WORDS);
     if hashes.is_empty() {
         return Vec::new();
@@ -63,9 +68,14 @@ pub fn keys(title: &str) -> Vec<i64> {
     // side in the index, and adding a title changes a few of its pages instead of one for each key.
     let key = |skip: Option<usize>| {
         let kept = hashes.iter().enumerate().filter(|(at, _)| Some(*at) != skip);
-        let bytes: Vec<u8> = kept.flat_map(|(_, hash)| hash.to_le_bytes()).collect();
-        let place = hash64(&bytes[..bytes.len().min(16)]) & !0xffff_ffff;
-        (place | hash64(&bytes) & 0xffff_ffff).cast_signed()
+        let (mut place, mut whole) = (EMPTY, EMPTY);
+        for (at, (_, hash)) in kept.enumerate() {
+            whole = hash64_on(whole, &hash.to_le_bytes());
+            if at < 2 {
+                place = whole;
+            }
+        }
+        (place & !0xffff_ffff | whole & 0xffff_ffff).cast_signed()
     };
     let mut keys = vec![key(None)];
     if hashes.len() > 2 {
@@ -134,6 +144,21 @@ mod tests {
     fn found(a: &str, b: &str) -> bool {
         let known = keys(a);
         keys(b).iter().any(|key| known.contains(key)) && alike(a, b)
+    }
+
+    #[test]
+    fn keys_are_the_same_in_every_version() {
+        let login = [
+            1_321_349_328_429_308_196,
+            4_504_061_972_120_987_634,
+            489_269_410_295_944_018,
+            1_321_349_327_607_912_257,
+            1_321_349_328_798_231_952,
+        ];
+        assert_eq!(keys("Login crashes on the empty password"), login);
+        assert_eq!(keys("crash"), [2_891_415_120_450_064_273]);
+        assert_eq!(keys("crash, crashes; again!"), [8_417_570_284_728_035_487]);
+        assert_eq!(keys("of the"), [0; 0]);
     }
 
     #[test]

@@ -384,6 +384,7 @@ impl Engine {
     ) -> Result<Vec<Result<String>>, Lost> {
         let system = self.context(&Caller::system())?;
         let mut sure = vec![lease::due_question(&system)];
+        let _turn = self.db.turn();
         if !self.is_local() {
             // Whoever waits already is known before the beginning, and so is what will be asked for them.
             while let Some(job) = more(jobs.len()) {

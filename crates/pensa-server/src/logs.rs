@@ -5,9 +5,8 @@
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -21,8 +20,8 @@ use uuid::Uuid;
 const QUEUE: usize = 4096;
 /// Most of one text in a line, in bytes. With the queue's length this bounds the memory of the logs.
 const MAX_TEXT: usize = 1024;
-/// Most that is written at once, in bytes, give or take a line.
-const BATCH: usize = 32 << 10;
+/// How long a line waits for others to be written with it.
+const GATHERING: Duration = Duration::from_millis(5);
 /// Longest time that the last lines get to be written when the server stops.
 const FLUSH_TIME: Duration = Duration::from_secs(2);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -103,69 +102,96 @@ impl Log {
 /// The lines on their way to the thread that writes them.
 #[derive(Debug)]
 struct Queue {
-    /// None once the log is closed.
-    lines: Option<SyncSender<String>>,
-    lost: Arc<AtomicU64>,
+    shared: Arc<Shared>,
     /// Disconnected when the thread has written everything.
     done: Mutex<Receiver<Infallible>>,
 }
 
+#[derive(Debug, Default)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    /// Told when the first line comes, and when the log is closed.
+    arrived: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    text: String,
+    lines: usize,
+    /// Lines that there was no room for.
+    lost: u64,
+    closed: bool,
+}
+
 impl Queue {
     fn start(to: impl Write + Send + 'static) -> Result<Self> {
-        let (lines, queued) = mpsc::sync_channel(QUEUE);
         let (running, done) = mpsc::channel();
-        let lost = Arc::new(AtomicU64::new(0));
-        let told = Arc::clone(&lost);
+        let shared = Arc::new(Shared::default());
+        let queued = Arc::clone(&shared);
         let work = move || {
-            write_all(&queued, &told, to);
+            queued.write_all(to);
             drop(running);
         };
         thread::Builder::new().name("pensa-log".into()).spawn(work).map_err(Error::internal)?;
-        Ok(Self { lines: Some(lines), lost, done: Mutex::new(done) })
+        Ok(Self { shared, done: Mutex::new(done) })
     }
 
     fn put(&self, level: Level, message: &str, rest: &impl Serialize) {
-        let queued = match (line(level, message, rest), &self.lines) {
-            (Ok(line), Some(lines)) => lines.try_send(line).is_ok(),
-            _ => false,
-        };
-        if !queued {
-            self.lost.fetch_add(1, Ordering::Relaxed);
+        let line = line(level, message, rest);
+        let mut waiting = self.shared.lock();
+        match line {
+            Ok(line) if waiting.lines < QUEUE => {
+                waiting.text.push_str(&line);
+                waiting.lines += 1;
+                let is_first = waiting.lines == 1;
+                drop(waiting);
+                if is_first {
+                    self.shared.arrived.notify_one();
+                }
+            }
+            _ => waiting.lost += 1,
         }
     }
 }
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        self.lines = None;
+        self.shared.lock().closed = true;
+        self.shared.arrived.notify_one();
         // A reader that has stopped reading must not keep the server from ending.
         let _ = self.done.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(FLUSH_TIME);
     }
 }
 
-/// Writes lines until there is nobody left to send any. A reader that went away is no reason to stop: there is
-/// nobody to tell.
-fn write_all(lines: &Receiver<String>, lost: &AtomicU64, mut to: impl Write) {
-    while let Ok(mut batch) = lines.recv() {
-        while batch.len() < BATCH
-            && let Ok(line) = lines.try_recv()
-        {
-            batch.push_str(&line);
-        }
-        batch.push_str(&loss(lost));
-        let _ = to.write_all(batch.as_bytes());
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    let _ = to.write_all(loss(lost).as_bytes());
-    let _ = to.flush();
-}
 
-/// The line that tells how many lines were lost since the last such line; empty if none was.
-fn loss(lost: &AtomicU64) -> String {
-    let count = lost.swap(0, Ordering::Relaxed);
-    if count == 0 {
-        return String::new();
+    /// Writes lines until there is nobody left to send any. A reader that went away is no reason to stop: there is
+    /// nobody to tell.
+    fn write_all(&self, mut to: impl Write) {
+        loop {
+            let waiting = self.arrived.wait_while(self.lock(), |waiting| waiting.lines == 0 && !waiting.closed);
+            if !waiting.unwrap_or_else(PoisonError::into_inner).closed {
+                // To be woken for every line would cost more than the line.
+                thread::sleep(GATHERING);
+            }
+            let Waiting { mut text, lost, closed, .. } = {
+                let mut waiting = self.lock();
+                let closed = waiting.closed;
+                std::mem::replace(&mut *waiting, Waiting { closed, ..Waiting::default() })
+            };
+            if lost > 0 {
+                text.push_str(&line(Level::Error, "log lines lost", &Lost { lost }).unwrap_or_default());
+            }
+            let _ = to.write_all(text.as_bytes());
+            if closed {
+                let _ = to.flush();
+                return;
+            }
+        }
     }
-    line(Level::Error, "log lines lost", &Lost { lost: count }).unwrap_or_default()
 }
 
 /// A whole line, with its end.

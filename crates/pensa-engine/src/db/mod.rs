@@ -171,6 +171,14 @@ impl Db {
         self.begin_write_asking(&[])
     }
 
+    /// Has a group of writes begin; only where its commit has to travel does it ever wait for others.
+    pub(crate) fn turn(&self) -> Option<postgres::Turn> {
+        match self {
+            Db::Sqlite(_) => None,
+            Db::Postgres(database) => Some(database.turn()),
+        }
+    }
+
     /// The same with what is sure to be asked, as for reading.
     pub(crate) fn begin_write_asking(&self, sure: &[Question]) -> Result<Tx<'_>> {
         let driver = match self {

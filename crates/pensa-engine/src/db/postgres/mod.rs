@@ -24,6 +24,7 @@ use super::{NewEvent, Uncommitted, params};
 use connection::{ANSWER, Place, Rows};
 use failure::{Failure, Kind};
 pub use pool::PoolState;
+pub(crate) use pool::Turn;
 use pool::{Loan, Pool};
 pub use wake::Wakeups;
 
@@ -97,6 +98,11 @@ enum Mode {
 impl Database {
     pub(crate) fn away(&self) -> Option<Error> {
         self.pool.away()
+    }
+
+    /// Has a group of writes begin.
+    pub(crate) fn turn(&self) -> Turn {
+        self.pool.turn()
     }
 
     pub(crate) fn begin_read(&self, sure: &[Question]) -> Result<Transaction<'_>> {

@@ -14,6 +14,11 @@ use super::failure::Failure;
 
 /// After a failure to connect, others are told the same for this long instead of trying too.
 const BREATH: Duration = Duration::from_millis(500);
+/// How many groups of writes go on at once before others wait for one of them to end. More of them would each be
+/// smaller: every commit has its price, and while a group waits, others join it.
+const WRITERS: usize = 4;
+/// Longest that a group of writes waits for others to end, which may be many or slow.
+const PATIENCE: Duration = Duration::from_millis(25);
 /// A failure to connect that says nothing about now.
 const LONG_AGO: Duration = Duration::from_secs(5);
 
@@ -24,6 +29,10 @@ pub(crate) struct Pool {
     /// Told whenever a connection comes back or its place becomes free.
     freed: Condvar,
     size: usize,
+    /// How many groups of writes go on.
+    writers: Mutex<usize>,
+    /// Told whenever one of them ends.
+    ended: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -40,6 +49,17 @@ pub(super) struct Loan {
     pool: Arc<Pool>,
 }
 
+/// A group of writes that goes on.
+#[derive(Debug)]
+pub(crate) struct Turn(Arc<Pool>);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *self.0.writers.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.ended.notify_one();
+    }
+}
+
 /// How a pool is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolState {
@@ -50,7 +70,8 @@ pub struct PoolState {
 
 impl Pool {
     pub(super) fn new(address: Address, size: usize) -> Self {
-        Self { address, state: Mutex::default(), freed: Condvar::new(), size: size.max(1) }
+        let (state, writers) = (Mutex::default(), Mutex::default());
+        Self { address, state, freed: Condvar::new(), size: size.max(1), writers, ended: Condvar::new() }
     }
 
     pub(super) fn state(&self) -> PoolState {
@@ -99,6 +120,14 @@ impl Pool {
                 Err(Failure::other(failure.error))
             }
         }
+    }
+
+    /// Has a group of writes begin, which may take a moment if others go on.
+    pub(super) fn turn(self: &Arc<Self>) -> Turn {
+        let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.ended.wait_timeout_while(writers, PATIENCE, |writers| *writers >= WRITERS);
+        *waited.unwrap_or_else(PoisonError::into_inner).0 += 1;
+        Turn(Arc::clone(self))
     }
 
     /// Why the database could not be reached a moment ago, unless it was since.
