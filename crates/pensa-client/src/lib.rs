@@ -70,7 +70,7 @@ impl Client {
         }
     }
 
-    /// Puts about `count` records of one collection, in one transaction. Each is made when its turn has come, by its
+    /// Puts up to `count` records of one collection, in one transaction. Each is made when its turn has come, by its
     /// number; where there is none, that was all. It may be asked for again if the database goes away.
     pub fn put_records(
         &self,
@@ -83,7 +83,7 @@ impl Client {
                 pensa_engine::put_records(cx, tx, (collection, count), &make)
             }),
             Transport::Http(_) => {
-                let puts = (0..).map_while(make).map(|put| put.map(Change::Put));
+                let puts = (0..count).map_while(make).map(|put| put.map(Change::Put));
                 self.call(&Apply { changes: puts.collect::<Result<_>>()? })
             }
         }

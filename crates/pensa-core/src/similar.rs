@@ -3,8 +3,6 @@
 //! A title's keys are the hash of its words and the hashes of its words less one. Two titles that differ in one
 //! word (changed, added or left out), in order or in inflection share a key; [`alike`] then has the last word.
 
-use std::collections::BTreeSet;
-
 use crate::text::fold;
 
 /// Words of longer titles beyond this many (in hash order, so the same ones every time) do not count.
@@ -14,10 +12,6 @@ const FILLERS: [&str; 22] = [
     "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "if", "in", "is", "it", "not", "of", "on", "or",
     "the", "to", "when", "with",
 ];
-
-fn words(title: &str) -> BTreeSet<String> {
-    sequence(title).into_iter().collect()
-}
 
 /// The words that count, in their order.
 fn sequence(title: &str) -> Vec<String> {
@@ -86,7 +80,9 @@ pub fn keys(title: &str) -> Vec<i64> {
 
 /// Whether two titles say nearly the same: most of their words, or most of their letters, agree.
 pub fn alike(a: &str, b: &str) -> bool {
-    overlap(&words(a), &words(b)) >= 0.6 || overlap(&trigrams(a), &trigrams(b)) >= 0.6
+    let (a, b) = (fold(a), fold(b));
+    let words = |text| set(counting(text));
+    overlap(&words(&a), &words(&b)) >= 0.6 || overlap(&trigrams(&a), &trigrams(&b)) >= 0.6
 }
 
 /// Words that turn what is said into its opposite.
@@ -126,15 +122,29 @@ fn is_one_slip(a: &str, b: &str) -> bool {
     long.len() - short.len() <= 1 && from_start + from_end + 1 >= long.len()
 }
 
-fn overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f64 {
-    let shared = a.intersection(b).count();
+/// Things in order, each once.
+fn set<T: Ord>(things: impl Iterator<Item = T>) -> Vec<T> {
+    let mut set: Vec<T> = things.collect();
+    set.sort_unstable();
+    set.dedup();
+    set
+}
+
+/// Which part of two sets they share.
+fn overlap<T: Ord>(a: &[T], b: &[T]) -> f64 {
+    let mut rest = b.iter().peekable();
+    let is_shared = |one: &&T| {
+        while rest.next_if(|other| other < one).is_some() {}
+        rest.next_if_eq(one).is_some()
+    };
+    let shared = a.iter().filter(is_shared).count();
     let all = a.len() + b.len() - shared;
     if all == 0 { 0.0 } else { shared as f64 / all as f64 }
 }
 
-fn trigrams(title: &str) -> BTreeSet<String> {
-    let letters: Vec<char> = fold(title).chars().filter(|c| c.is_alphanumeric()).collect();
-    letters.windows(3).map(|three| three.iter().collect()).collect()
+fn trigrams(folded: &str) -> Vec<[char; 3]> {
+    let letters: Vec<char> = folded.chars().filter(|c| c.is_alphanumeric()).collect();
+    set(letters.windows(3).filter_map(|three| three.try_into().ok()))
 }
 
 #[cfg(test)]
@@ -144,6 +154,20 @@ mod tests {
     fn found(a: &str, b: &str) -> bool {
         let known = keys(a);
         keys(b).iter().any(|key| known.contains(key)) && alike(a, b)
+    }
+
+    #[test]
+    fn what_two_sets_share_is_counted_once() {
+        let share = |a: &str, b: &str| overlap(&set(a.chars()), &set(b.chars()));
+        for (a, b, wanted) in [
+            ("", "", 0.0),
+            ("a", "", 0.0),
+            ("abc", "cba", 1.0),
+            ("aab", "bcc", 1.0 / 3.0),
+            ("bdf", "abcdefg", 3.0 / 7.0),
+        ] {
+            assert!((share(a, b) - wanted).abs() < 1e-9 && (share(b, a) - wanted).abs() < 1e-9, "{a} {b}");
+        }
     }
 
     #[test]

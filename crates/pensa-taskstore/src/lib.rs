@@ -179,7 +179,7 @@ impl TaskStore {
                 if n == 0 {
                     bytes.set(0);
                 }
-                if n >= AT_ONCE || bytes.get() >= BYTES_AT_ONCE {
+                if bytes.get() >= BYTES_AT_ONCE {
                     return None;
                 }
                 let put = to_put(rest.get(n)?, Some(0), false);

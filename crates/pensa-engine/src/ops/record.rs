@@ -233,7 +233,7 @@ impl Execute for Apply {
     }
 }
 
-/// Puts about `count` records of one collection in a transaction. Each is made when its turn has come, by its number, so
+/// Puts up to `count` records of one collection in a transaction. Each is made when its turn has come, by its number, so
 /// that there are never many of them; where there is none, that was all.
 pub fn put_each(
     cx: &Context<'_>,
@@ -242,7 +242,7 @@ pub fn put_each(
     make: impl Fn(usize) -> Option<Result<Put>>,
 ) -> Result<Vec<Applied>> {
     let mut work = Work::begin(cx, tx, count)?;
-    let mut numbers = 0..MAX_CHANGES;
+    let mut numbers = 0..count.min(MAX_CHANGES);
     work.put(collection, || make(numbers.next()?).map(|put| put.map(Cow::Owned)))?;
     work.finish()
 }

@@ -237,6 +237,39 @@ fn an_append_killed_at_any_system_call_happened_or_did_not() {
 }
 
 #[test]
+fn many_records_killed_at_any_system_call_are_all_there_or_none() {
+    let pn = crate::sandbox();
+    pn.pn(["record", "index", "items", "point"]).ok();
+    // More than goes into the journal in one piece.
+    let (count, text) = (150, "x".repeat(600));
+    let run = |point: &str| {
+        let id = |n: i32| format!("{}-{n}", point.replace(' ', "-"));
+        let put = |n| json!({"collection": "items", "id": id(n), "if_rev": 0, "data": {"point": point, "text": text}});
+        let lines: String = (0..count).map(|n| format!("{}\n", json!({"put": put(n)}))).collect();
+        pn.pn(["record", "apply"]).stdin(lines)
+    };
+    let having = |point: &str| {
+        let found = pn.pn(["record", "count", "items", "--where", &format!("point={point}")]).ok_json();
+        found["count"].as_i64().expect("a number")
+    };
+    let all = RefCell::new(0);
+    let mut check = |point: &str, done: bool| {
+        assert_sound(&pn);
+        let there = having(point);
+        assert!(there == i64::from(count) || (there == 0 && !done), "{point}: {there}");
+        *all.borrow_mut() += there;
+        let lines = fs::read_to_string(pn.store().join("local/taskstore/items.jsonl")).unwrap_or_default();
+        let told: HashSet<String> = lines.lines().filter(|line| line.ends_with('}')).map(str::to_owned).collect();
+        assert_eq!(told.len() as i64, *all.borrow(), "{point}: the file has what the database has");
+    };
+    let calls = [("write", 1), ("fsync", 1), ("fdatasync", 1), ("ftruncate", 1), ("flock", 2), ("pwrite64", 9)];
+    let kills: usize = calls.iter().map(|(call, stride)| sweep(call, *stride, run, &mut check)).sum();
+    assert!(kills > 10, "only {kills} kills: strace does not inject");
+    fs::remove_file(pn.store().join("db.sqlite")).expect("deleted");
+    assert_eq!(pn.pn(["record", "count", "items"]).ok_json()["count"], *all.borrow(), "and so has the journal");
+}
+
+#[test]
 fn an_import_of_files_killed_on_the_way_is_completed_by_the_next() {
     let pn = crate::sandbox();
     let run = |point: &str| {
