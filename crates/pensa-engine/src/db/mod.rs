@@ -166,17 +166,17 @@ impl Db {
         Ok(Tx::new(driver))
     }
 
-    /// Begins as the store's only writer, waiting for the others.
-    pub(crate) fn begin_write(&self) -> Result<Tx<'_>> {
-        self.begin_write_asking(&[])
-    }
-
     /// Has a group of writes begin; only where its commit has to travel does it ever wait for others.
     pub(crate) fn turn(&self) -> Option<postgres::Turn> {
         match self {
             Db::Sqlite(_) => None,
             Db::Postgres(database) => Some(database.turn()),
         }
+    }
+
+    /// Begins as the store's only writer, waiting for the others.
+    pub(crate) fn begin_write(&self) -> Result<Tx<'_>> {
+        self.begin_write_asking(&[])
     }
 
     /// The same with what is sure to be asked, as for reading.

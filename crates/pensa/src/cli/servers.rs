@@ -71,7 +71,7 @@ pub(crate) struct RemoteAdd {
     pub(crate) ca_cert: Option<PathBuf>,
 }
 
-/// Where a server keeps its projects
+// Where a server keeps its projects. No doc comment: it would be what the commands are said to do.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Where the server keeps its projects")]
 pub(crate) struct Location {
@@ -84,7 +84,8 @@ pub(crate) struct Location {
     pub(crate) data_dir: Option<PathBuf>,
 }
 
-// Commands on a server: on its database or directory if that is named, else over HTTP with an admin's token.
+// Commands on a server: on its database or directory if that is named, else over HTTP with an admin's token. No doc
+// comment here either.
 #[derive(Debug, Args)]
 pub(crate) struct OnServer<C: Subcommand> {
     #[command(subcommand)]

@@ -194,3 +194,21 @@ impl DerefMut for Loan {
         self.connection.as_mut().unwrap_or_else(|| unreachable!("only a drop takes it"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_had_however_many_others_go_on_and_given_back() {
+        let address = Address::parse("postgres://nobody@localhost/none").expect("an address");
+        let pool = Arc::new(Pool::new(address, 1));
+        let going_on = || *pool.writers.lock().expect("a number");
+        let mut turns: Vec<Turn> = (0..WRITERS + 2).map(|_| pool.turn()).collect();
+        assert_eq!(going_on(), WRITERS + 2, "nobody waits for ever");
+        turns.truncate(1);
+        assert_eq!(going_on(), 1);
+        drop(turns);
+        assert_eq!(going_on(), 0);
+    }
+}
