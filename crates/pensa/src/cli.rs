@@ -83,31 +83,13 @@ pub(crate) struct Options {
     pub(crate) config: OnceCell<Arc<Config>>,
 }
 
-/// All commands, with their arguments.
-pub(crate) fn whole() -> clap::Command {
-    settled(Cli::command())
-}
-
-/// A command line in which what the derived code leaves for later, to have one command soon, is done.
+/// All commands, with their arguments. What the derived code leaves for later, to have one of them soon, is done.
 ///
-/// The flags of every command are handed down after that: clap would do it before, and a command that has a flag of the
-/// same name would have it twice.
-pub(crate) fn settled(root: clap::Command) -> clap::Command {
-    let mut root = root.mut_args(|flag| flag.global(false));
-    root.build();
-    let is_own = |flag: &clap::Arg| matches!(flag.get_id().as_str(), "help" | "version");
-    let root = root.mut_args(|flag| if is_own(&flag) { flag } else { flag.global(true) });
-    let flags: Vec<clap::Arg> = root.get_arguments().filter(|flag| flag.is_global_set()).cloned().collect();
-    root.mut_subcommands(|command| with(command, &flags))
-}
-
-fn with(command: clap::Command, flags: &[clap::Arg]) -> clap::Command {
-    if command.get_name() == "help" {
-        return command;
-    }
-    let has = |id: &clap::Id| command.get_arguments().any(|own| own.get_id() == id);
-    let missing: Vec<clap::Arg> = flags.iter().filter(|flag| !has(flag.get_id())).cloned().collect();
-    command.args(missing).mut_subcommands(|below| with(below, flags))
+/// The flags of every command are handed down before that, so no command has one of the same id.
+pub(crate) fn whole() -> clap::Command {
+    let mut whole = Cli::command();
+    whole.build();
+    whole
 }
 
 /// One command.

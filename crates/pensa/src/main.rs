@@ -44,7 +44,7 @@ fn parse() -> Result<Cli, clap::Error> {
     if let Some(word) = args.iter().skip(1).find(|word| !word.as_encoded_bytes().starts_with(b"-"))
         && let Some(meant) = cli::one(word)
     {
-        let mut root = cli::settled(Options::augment_args(clap::Command::new("pn")).subcommand(meant));
+        let mut root = Options::augment_args(clap::Command::new("pn")).subcommand(meant);
         let read = root.try_get_matches_from_mut(&args).and_then(|mut read| Cli::from_arg_matches_mut(&mut read));
         std::mem::forget(root);
         if let Ok(cli) = read {

@@ -190,7 +190,7 @@ pub struct List {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<WorkStatus>,
     /// Only that of this actor
-    #[arg(long = "of", value_name = "NAME")]
+    #[arg(id = "of", long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// At most this many

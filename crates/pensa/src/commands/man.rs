@@ -6,11 +6,12 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man as Page;
 use pensa_core::{Error, Result};
 
-use crate::cli::{self, Cli, Man};
+use crate::cli::{Cli, Man};
 use crate::output::Output;
 
 pub(super) fn run(args: &Man, output: Output) -> Result<()> {
-    let command = cli::settled(Cli::command().disable_help_subcommand(true));
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
     if let Some(dir) = &args.dir {
         std::fs::create_dir_all(dir).map_err(failed)?;
         clap_mangen::generate_to(command, dir).map_err(failed)?;
