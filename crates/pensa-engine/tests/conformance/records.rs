@@ -117,7 +117,7 @@ conformance! {
             assert_eq!(ids(&query(&world, json!({"collection": "items"}))), ["there"]);
         }
         assert_eq!(world.json::<Apply>("a", changes(None)).expect("applied").len(), 250);
-        let ones = json!({"collection": "items", "filters": [{"field": "n", "eq": 1}]});
+        let ones = json!({"collection": "items", "where": ["n=1"]});
         assert_eq!(query(&world, ones).records.len(), 250);
         assert_eq!(world.ok(&Get { collection: "items".into(), id: "there".into() }), there);
         let checked = world.json::<Index>("a", json!({"collection": "items", "check": true})).expect("checked");
