@@ -205,6 +205,9 @@ impl Engine {
     pub fn call<O: Execute>(&self, actor: &str, op: &O) -> Result<O::Output> {
         let caller = Caller::local(actor);
         if O::ALONE {
+            if let Some(done) = self.run(Access::Read, &caller, |cx, tx| op.is_done(cx, tx))? {
+                return Ok(done);
+            }
             return self.call_alone(&caller, op, |cx, tx, before| Ok(O::answer(before, op.execute(cx, tx)?)));
         }
         self.run(O::ACCESS, &caller, |cx, tx| op.execute(cx, tx))

@@ -26,7 +26,13 @@ pub trait Execute: Op {
     /// Notes what it will ask for in a transaction that reads only. What is not noted is asked for as always.
     fn foresee(&self, _: &mut Ahead) {}
 
-    /// What has to be committed before it begins. Only for those that run alone, as are the next two.
+    /// Its answer, if there is nothing to do for it, as whoever only reads can tell: it need not wait for those who
+    /// write. Only for those that run alone, as are the next three.
+    fn is_done(&self, _: &Context<'_>, _: &Tx<'_>) -> Result<Option<Self::Output>> {
+        Ok(None)
+    }
+
+    /// What has to be committed before it begins.
     fn prepare(&self, _: &Context<'_>, _: &Tx<'_>) -> Result<Option<Self::Output>> {
         Ok(None)
     }

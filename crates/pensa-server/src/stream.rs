@@ -53,12 +53,12 @@ pub(crate) async fn answer(
     let wanted = wanted(uri, headers)?;
     // From before the first look: what changes in between is seen twice rather than never.
     let tip = feed::follow(&store);
+    let turn = tip.borrow().turn;
     // The first page is read before anything is answered: what is wrong with the store is told as an error.
     let (filter, page, after) = store.dispatch.ask_for(move |_, tx| first(tx, &wanted)).await?;
     if after > page.end {
         return Err(replaced(page.end, after));
     }
-    let turn = tip.borrow().turn;
     let hello = format!(": events after {after}\nretry: 1000\n\n{}", feed::written(&page.events)?);
     let told = page.events.last().map_or(after, |event| event.id);
     let stream =
@@ -176,11 +176,14 @@ impl Stream {
             let (text, last) = match self.store.feed.place(self.after) {
                 Place::End => break,
                 Place::At(piece) => (piece.wanted(self.after, &self.filter), piece.last()),
-                Place::Behind => {
+                Place::Behind | Place::Beyond => {
                     let (filter, after) = (self.filter.clone(), self.after);
                     let page = self.store.dispatch.ask_for(move |_, tx| log_page(tx, &filter, after, PAGE)).await?;
                     if page.end < after {
                         return Err(replaced(page.end, after));
+                    }
+                    if page.last <= after {
+                        break;
                     }
                     (Bytes::from(feed::written(&page.events)?), page.last)
                 }

@@ -83,6 +83,13 @@ impl Execute for Export {
 impl Execute for Import {
     const ALONE: bool = true;
 
+    fn is_done(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<Transfer>> {
+        if self.authoritative {
+            return Ok(None);
+        }
+        sync::nothing_new(cx, tx, &place(cx, self.worktree.as_ref())?)
+    }
+
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
         sync::import(cx, tx, &place(cx, self.worktree.as_ref())?, self.authoritative)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pensa_core::event::EventType;
 use pensa_core::ops::store::Transfer;
@@ -18,7 +18,7 @@ use super::{conflict, export, files, load, take};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::tables::{events, peers, seen_files};
-use crate::{backup, error, git};
+use crate::{StoreDir, backup, error, git};
 
 /// Most remarks that are told one by one.
 const MAX_NOTES: usize = 20;
@@ -75,15 +75,26 @@ impl Report {
 /// as records.
 pub(super) type News<'b> = [Vec<Line<'b>>; COLLECTIONS.len()];
 
+/// What an import would tell if it has nothing to do.
+pub(crate) fn nothing_new(cx: &Context<'_>, tx: &Tx<'_>, place: &Place) -> Result<Option<Transfer>> {
+    let store = cx.store.dir()?;
+    if notes(store).next().is_some() || !is_agreed(store, tx, place)? {
+        return Ok(None);
+    }
+    Ok(Some(Report::default().transfer(stored(tx)?)))
+}
+
+/// Whether the files of a place are those that were agreed on there, and of the same commit.
+fn is_agreed(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<bool> {
+    // Before the files are looked at: of a commit that is checked out in between, they must not seem to be what it has.
+    let head = place.head();
+    let known = agreed::last(store, tx, place)?;
+    Ok(known.is_some_and(|known| known.is_in(&place.dir) && known.agreement.head == head))
+}
+
 /// Takes the files of a place into the database; `authoritative` makes the database what the files are.
 pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative: bool) -> Result<Transfer> {
-    // Before the files are read: of a commit that is checked out in between, they must not seem to be what it has.
-    let head = place.head();
-    if !authoritative
-        && let Some(known) = agreed::last(cx.store.dir()?, tx, place)?
-        && known.is_in(&place.dir)
-        && known.agreement.head == head
-    {
+    if !authoritative && is_agreed(cx.store.dir()?, tx, place)? {
         let mut report = Report::default();
         notes_of_driver(cx, tx, &mut report)?;
         return Ok(report.transfer(stored(tx)?));
@@ -294,11 +305,7 @@ pub(super) fn remark(collection: &Collection, bytes: &[u8], report: &mut Report)
 /// Takes in what the merge driver noted, which runs without a database.
 pub(super) fn notes_of_driver(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report) -> Result<()> {
     let Ok(store) = cx.store.dir() else { return Ok(()) };
-    for entry in fs::read_dir(store.driver_notes()).into_iter().flatten().flatten().take(MAX_NOTE_FILES) {
-        let path = entry.path();
-        if path.extension().is_none_or(|ending| ending != "jsonl") {
-            continue;
-        }
+    for path in notes(store) {
         let (bytes, before) = (fs::read(&path).map_err(|e| error::io("read", &path, &e))?, report.conflicts);
         for line in lines(&bytes) {
             if let Ok(conflict) = Conflict::from_line(line.text) {
@@ -311,6 +318,12 @@ pub(super) fn notes_of_driver(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report
         }
     }
     Ok(())
+}
+
+/// Files with notes of the merge driver.
+fn notes(store: &StoreDir) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(store.driver_notes()).into_iter().flatten().flatten().take(MAX_NOTE_FILES);
+    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
 }
 
 /// Logs that the contents of the store came from files.

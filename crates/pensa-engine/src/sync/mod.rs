@@ -30,5 +30,5 @@ pub(crate) use exchange::{changes, take};
 pub(crate) use export::{check, export, stage};
 pub(crate) use files::any;
 pub(crate) use history::{check_events, export_events};
-pub(crate) use import::{fill, import, pass_over, refill};
+pub(crate) use import::{fill, import, nothing_new, pass_over, refill};
 pub(crate) use place::Place;

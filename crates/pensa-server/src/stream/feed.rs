@@ -128,6 +128,8 @@ pub(super) enum Place {
     Behind,
     /// At the end.
     End,
+    /// After the end, as far as it was read: more was written since, or the log is another one.
+    Beyond,
 }
 
 #[derive(Debug, Default)]
@@ -162,9 +164,13 @@ impl Feed {
         match kept.start {
             None => Place::End,
             Some(start) if after < start => Place::Behind,
-            Some(_) => {
+            Some(start) => {
                 let at = kept.pieces.partition_point(|piece| piece.last <= after);
-                kept.pieces.get(at).map_or(Place::End, |piece| Place::At(Arc::clone(piece)))
+                match kept.pieces.get(at) {
+                    Some(piece) => Place::At(Arc::clone(piece)),
+                    None if after > kept.pieces.back().map_or(start, |piece| piece.last) => Place::Beyond,
+                    None => Place::End,
+                }
             }
         }
     }
@@ -343,7 +349,10 @@ mod tests {
             }
             assert_eq!(got, (start + 1..=19).collect::<Vec<_>>(), "after {start}");
         }
-        assert!(matches!(feed.place(1000), Place::End));
+        assert!(matches!(feed.place(19), Place::End));
+        assert!(matches!(feed.place(20), Place::Beyond), "this may be the place in another log");
+        assert!(matches!(feed_from(2).place(2), Place::End));
+        assert!(matches!(feed_from(2).place(3), Place::Beyond));
     }
 
     #[test]

@@ -168,10 +168,11 @@ fn a_checkout_of_one_file_imports_it_and_of_others_costs_no_import() {
     git_in(&pn, &there, &["fetch", "--quiet"]);
     git_in(&pn, &there, &["checkout", "origin/main", "--", ISSUES]);
     assert_eq!(titles(&pn, &there), ["in a file"]);
-    // Whoever imported now would have to wait for this lock.
+    // Whoever imported now would have to wait for this lock, and give up in the end.
     let lock = File::open(there.join(".pensa/local/writer.lock")).expect("a lock");
     lock.lock().expect("locked");
-    git_in(&pn, &there, &["checkout", "HEAD", "--", ".gitattributes"]);
+    let said = git_in(&pn, &there, &["checkout", "HEAD", "--", ".gitattributes"]);
+    assert!(!said.contains("pensa:"), "{said}");
     drop(lock);
 }
 
