@@ -50,6 +50,10 @@ pub struct Export {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<bool>,
+    /// Leave git's index alone: the files are written, and not staged
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_stage: bool,
     /// The worktree whose files are meant, if it is not the main one
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -39,9 +39,6 @@ use crate::tables::answers::hex;
 /// Longest that git may take; it runs while other writers wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How an error opens that says that another git command has the index.
-pub const INDEX_IS_LOCKED: &str = "git's index is locked";
-
 /// Stages files if they are in a git work tree; does nothing outside one.
 ///
 /// Inside a hook they go into the index of the commit that is being made, which need not be the repository's own.
@@ -78,7 +75,7 @@ fn add(mut git: Command, files: &[PathBuf]) -> Result<()> {
     }
     let reason = told.stderr.trim();
     if reason.contains("index.lock") {
-        return Err(Error::new(Code::Busy, format!("{INDEX_IS_LOCKED}: {reason}"))
+        return Err(Error::new(Code::Busy, format!("git's index is locked: {reason}"))
             .hint("another git command is at work in this repository; try again when it has ended"));
     }
     let error = Error::internal(format!("git add failed: {reason}"));

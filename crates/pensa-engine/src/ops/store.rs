@@ -73,7 +73,7 @@ impl Execute for Export {
     }
 
     fn finish(&self, cx: &Context<'_>) -> Result<()> {
-        if self.check {
+        if self.check || self.no_stage {
             return Ok(());
         }
         sync::stage(&place(cx, self.worktree.as_ref())?, self.events == Some(true))

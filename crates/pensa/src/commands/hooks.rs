@@ -101,15 +101,14 @@ fn blocking(e: Error) -> Error {
 fn export(options: &Options, top: &Path) -> Result<()> {
     let by_server = connect::server(options)?.is_some();
     let events = transfer::with_events(options, None)?;
-    let op = Export { worktree: transfer::worktree(options)?, events, ..Export::default() };
+    // A server knows nothing of the commit that is being made, and its index is ours to fill.
+    let op = Export { worktree: transfer::worktree(options)?, events, no_stage: by_server, ..Export::default() };
     match connect::client(options)?.call(&op) {
         Ok(transfer) => tell_all(&transfer),
         Err(e) if by_server && e.code == Code::Unsupported => {
             tell(&format!("pensa: nothing to export with this commit: {}", e.message));
             return Ok(());
         }
-        // It wrote the files; the index of this commit is ours to fill.
-        Err(e) if by_server && e.message.starts_with(git::INDEX_IS_LOCKED) => {}
         Err(e) => return Err(e),
     }
     let dir = top.join(StoreDir::NAME);

@@ -141,6 +141,7 @@ fn an_export_that_could_not_stage_has_not_lost_what_it_did_not_keep() {
     fs::write(&lock, "").expect("another git command");
     let refused = clone.try_pn(&["export"]).expect_err("git's index is locked");
     assert!(refused.contains("index is locked"), "{refused}");
+    clone.pn(&["export", "--no-stage"]);
     fs::remove_file(&lock).expect("it ends");
     clone.pn(&["export"]);
     assert_eq!(conflicts(&clone), [(json!("title"), json!("from here"), json!("from the file"))]);
