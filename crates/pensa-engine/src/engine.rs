@@ -15,7 +15,7 @@ use crate::home::Home;
 use crate::ops::lease;
 use crate::store::StoreDir;
 use crate::tables::details::Ahead;
-use crate::tables::titles;
+use crate::tables::titles::{self, Coming};
 use crate::{recover, sync, taskstore};
 
 /// How often a transaction is tried that fails before its commit because the database went away or another
@@ -393,14 +393,17 @@ impl Engine {
             while let Some(job) = more(jobs.len()) {
                 jobs.push(job);
             }
-            sure.extend(titles::question(&coming(jobs, 0)));
+        }
+        let coming = coming(jobs, 0);
+        if !self.is_local() {
+            sure.extend(titles::question(&coming));
         }
         let tx = self.db.begin_write_asking(&sure)?;
         if careful {
             tx.be_careful();
         }
         lease::expire(&system, &tx).map_err(|e| Lost::with(&tx, e))?;
-        titles::foresee(&tx, coming(jobs, 0));
+        titles::foresee(&tx, coming);
         let (mut answers, mut foreseen) = (Vec::with_capacity(jobs.len()), jobs.len());
         loop {
             if answers.len() == foreseen {
@@ -440,8 +443,8 @@ fn take_in(tx: &Tx<'_>, jobs: &mut Vec<Job>, done: usize, more: &mut dyn FnMut(u
 }
 
 /// The titles of the issues that jobs will make, those of the first ones left out.
-fn coming(jobs: &[Job], done: usize) -> Vec<String> {
-    jobs[done..].iter().filter_map(|job| job.title().map(str::to_owned)).collect()
+fn coming(jobs: &[Job], done: usize) -> Vec<Coming> {
+    jobs[done..].iter().filter_map(|job| job.title().map(Coming::titled)).collect()
 }
 
 /// An attempt that failed, and whether another may succeed.

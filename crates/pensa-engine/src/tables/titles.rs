@@ -47,7 +47,7 @@ fn with_id<'a>(id: &'a IssueId, keys: &[i64]) -> Vec<Param<'a>> {
 
 /// Adds the keys of an issue whose id nobody has had: none can be in the way.
 pub(crate) fn add_new(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
-    let mut keys = similar::keys(&issue.title);
+    let mut keys = keys_of(tx, &issue.title);
     keys.sort_unstable();
     keys.dedup();
     if !keys.is_empty() {
@@ -89,7 +89,7 @@ const MAX_PER_KEY: usize = 20;
 /// One question for both: over a network a create is mostly journeys. None at all if it was foreseen; whether the id
 /// is free then shows when the row is added, and if not, all is done again.
 pub(crate) fn new_id_and_similar(cx: &Context<'_>, tx: &Tx<'_>, title: &str) -> Result<(IssueId, Vec<Similar>)> {
-    let keys = similar::keys(title);
+    let keys = keys_of(tx, title);
     let foreseen = foreseen(tx, &keys)?;
     loop {
         let id = IssueId::from_uuid(cx.uuid());
@@ -116,8 +116,30 @@ pub(crate) struct Ahead {
     /// New issues that the database may not yet know of.
     unsent: Vec<Unsent>,
     /// Titles of issues that are about to be made.
-    coming: Vec<String>,
+    coming: Vec<Coming>,
+    /// For how many of them the database was asked.
+    asked: usize,
     seen: Option<Seen>,
+}
+
+/// The title of an issue that is about to be made, and its keys.
+#[derive(Debug, Clone)]
+pub(crate) struct Coming {
+    title: String,
+    keys: Vec<i64>,
+}
+
+impl Coming {
+    pub(crate) fn titled(title: &str) -> Self {
+        Self { title: title.to_owned(), keys: similar::keys(title) }
+    }
+}
+
+/// The keys of a title, which are known if it was said to be coming.
+fn keys_of(tx: &Tx<'_>, title: &str) -> Vec<i64> {
+    let ahead = tx.ahead.borrow();
+    let known = ahead.coming.iter().find(|coming| coming.title == title);
+    known.map_or_else(|| similar::keys(title), |coming| coming.keys.clone())
 }
 
 #[derive(Debug)]
@@ -147,8 +169,9 @@ const MAX_AHEAD: usize = 64;
 const STEP: usize = 8;
 
 /// Says which issues are about to be made, so that one question can look for the near-duplicates of all.
-pub(crate) fn foresee(tx: &Tx<'_>, titles: Vec<String>) {
-    tx.ahead.borrow_mut().coming = titles;
+pub(crate) fn foresee(tx: &Tx<'_>, coming: Vec<Coming>) {
+    let mut ahead = tx.ahead.borrow_mut();
+    (ahead.coming, ahead.asked) = (coming, 0);
 }
 
 /// What the database has under these keys, if that was or can be asked together with what others need.
@@ -162,7 +185,12 @@ fn foreseen(tx: &Tx<'_>, keys: &[i64]) -> Result<Option<Vec<Found>>> {
     if let Some(found) = seen(&tx.ahead.borrow()) {
         return Ok(Some(found));
     }
-    let wanted = next_keys(&mut tx.ahead.borrow_mut().coming);
+    let wanted = {
+        let mut ahead = tx.ahead.borrow_mut();
+        let (wanted, titles) = next_keys(&ahead.coming[ahead.asked..]);
+        ahead.asked += titles;
+        wanted
+    };
     if wanted.is_empty() || keys.iter().any(|key| !wanted.contains(key)) {
         return Ok(None);
     }
@@ -173,23 +201,22 @@ fn foreseen(tx: &Tx<'_>, keys: &[i64]) -> Result<Option<Vec<Found>>> {
 }
 
 /// What will be asked first for issues with these titles.
-pub(crate) fn question(titles: &[String]) -> Option<Question> {
-    let keys = next_keys(&mut titles.to_vec());
+pub(crate) fn question(coming: &[Coming]) -> Option<Question> {
+    let (keys, _) = next_keys(coming);
     (!keys.is_empty()).then(|| under_keys(&keys))
 }
 
-/// The keys of the titles that come next.
-fn next_keys(coming: &mut Vec<String>) -> Vec<i64> {
+/// The keys of the titles that come next, and how many titles that is.
+fn next_keys(coming: &[Coming]) -> (Vec<i64>, usize) {
     let (mut keys, mut titles) = (Vec::new(), 0);
-    for of_title in coming.iter().map(|title| similar::keys(title)) {
-        if keys.len() + of_title.len() > MAX_AHEAD {
+    for next in coming {
+        if keys.len() + next.keys.len() > MAX_AHEAD {
             break;
         }
-        keys.extend(of_title);
+        keys.extend(&next.keys);
         titles += 1;
     }
-    coming.drain(..titles);
-    keys
+    (keys, titles)
 }
 
 /// What the database has under any of these keys; nothing if that is too much.

@@ -24,7 +24,7 @@ use tokio_postgres::{AsyncMessage, Client, Row, RowStream, Statement};
 
 use super::address::Address;
 use super::failure::{self, Failure};
-use super::queue::{Added, Queued, Value};
+use super::queue::{Added, Merged, Queued, Value};
 use crate::db::Param;
 
 /// Longest wait for the answer to a statement. The server gives up earlier and says so; this is for one that can't.
@@ -35,6 +35,8 @@ const DOUBT: Duration = Duration::from_millis(2500);
 const GREETING: Duration = Duration::from_secs(1);
 /// Most statements kept prepared; then all are forgotten.
 const MAX_PREPARED: usize = 256;
+/// Most statements that add rows of several tables whose texts are kept; then all are forgotten.
+const MAX_MERGED: usize = 64;
 /// After how many uses a statement is planned anew for the first time.
 const OLD_AT: u64 = 32;
 /// Most statements sent ahead of their answers.
@@ -59,6 +61,7 @@ pub(super) struct Connection {
     runtime: Runtime,
     address: Address,
     prepared: HashMap<String, Prepared>,
+    merged: Vec<Merged>,
     queued: Vec<Queued>,
     /// How often something was sent.
     sendings: u64,
@@ -120,6 +123,7 @@ impl Connection {
             runtime,
             address,
             prepared: HashMap::new(),
+            merged: Vec::new(),
             queued: Vec::new(),
             sendings: 0,
             unsure,
@@ -174,6 +178,46 @@ impl Connection {
         let statement = self.prepare(sql, deadline)?;
         self.queued.push(Queued::Statement(statement, params.iter().map(Param::to_static).map(Value::One).collect()));
         if self.queued.len() >= MAX_QUEUED { self.flush(deadline) } else { Ok(()) }
+    }
+
+    /// Queues a statement that changes something else than the rows which were queued right before it, and takes them
+    /// along: a statement for each table would cost as much again to begin and to answer.
+    pub(super) fn queue_with_rows(
+        &mut self,
+        sql: &str,
+        params: &[Param<'_>],
+        deadline: Instant,
+    ) -> Result<(), Failure> {
+        let others = self.queued.iter().rposition(|queued| !matches!(queued, Queued::Rows(_))).map_or(0, |at| at + 1);
+        let rows: Vec<Added> = self.queued.split_off(others).into_iter().filter_map(Queued::into_added).collect();
+        if rows.is_empty() {
+            return self.queue(sql, params, deadline);
+        }
+        let text = match self.merged.iter().find(|merged| merged.is_of(sql, &rows)) {
+            Some(merged) => Arc::clone(&merged.text),
+            None => self.merge(sql, params.len(), &rows, deadline)?,
+        };
+        let statement = self.prepare(&text, deadline)?;
+        let own = params.iter().map(Param::to_static).map(Value::One);
+        let values = own.chain(rows.into_iter().flat_map(Added::into_values)).collect();
+        self.queued.push(Queued::Statement(statement, values));
+        Ok(())
+    }
+
+    /// The text of a statement that adds these rows as well.
+    fn merge(&mut self, sql: &str, width: usize, rows: &[Added], deadline: Instant) -> Result<Arc<str>, Failure> {
+        let (mut with, mut before) = (Vec::new(), width);
+        for (at, added) in rows.iter().enumerate() {
+            let one = self.prepare(&added.of_one(), deadline)?;
+            with.push(format!("rows_{at} AS ({})", added.text(&one, before)));
+            before += added.width();
+        }
+        let text: Arc<str> = format!("WITH {} {sql}", with.join(", ")).into();
+        if self.merged.len() >= MAX_MERGED {
+            self.merged.clear();
+        }
+        self.merged.push(Merged::new(sql, rows, Arc::clone(&text)));
+        Ok(text)
     }
 
     /// Adds rows to a table with the next statement that is waited for, and with all others for the same columns of
@@ -329,7 +373,7 @@ impl Connection {
             Queued::Statement(statement, values) => Ok((statement, values)),
             Queued::Rows(added) => {
                 let one = self.prepare(&added.of_one(), deadline)?;
-                let statement = if added.rows() == 1 { one } else { self.prepare(&added.of_many(&one), deadline)? };
+                let statement = if added.rows() == 1 { one } else { self.prepare(&added.text(&one, 0), deadline)? };
                 Ok((statement, added.into_values()))
             }
         };

@@ -473,7 +473,7 @@ impl<'c> Transaction<'c> {
             let mut loan = self.loan.borrow_mut();
             let number = self.last_event.get();
             let head = "UPDATE stores SET last_event = ?1, changes = changes + 1";
-            loan.queue(head, params![number], soon()).map_err(|failure| failure.error)?;
+            loan.queue_with_rows(head, params![number], soon()).map_err(|failure| failure.error)?;
             let committed = loan.execute("COMMIT", params![], Instant::now() + COMMIT);
             committed.map_err(|failure| self.uncommitted(failure))?;
             match loan.take_unsure() {

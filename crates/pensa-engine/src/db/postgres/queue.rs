@@ -2,6 +2,8 @@
 //!
 //! When it is sent, and what may overtake what, is left to the connection and those who queue.
 
+use std::sync::Arc;
+
 use tokio_postgres::Statement;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
@@ -18,6 +20,13 @@ pub(super) enum Queued {
 }
 
 impl Queued {
+    pub(super) fn into_added(self) -> Option<Added> {
+        match self {
+            Self::Statement(..) => None,
+            Self::Rows(added) => Some(added),
+        }
+    }
+
     pub(super) fn as_added(&mut self) -> Option<&mut Added> {
         match self {
             Self::Statement(..) => None,
@@ -59,20 +68,32 @@ impl Added {
         self.columns.first().map_or(0, Vec::len)
     }
 
+    pub(super) fn width(&self) -> usize {
+        self.columns.len()
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.rows() * self.columns.len() >= MAX_VALUES
     }
 
     /// The statement that adds one row.
     pub(super) fn of_one(&self) -> String {
-        let places: Vec<String> = (1..=self.columns.len()).map(|at| format!("${at}")).collect();
-        format!("{} VALUES ({})", self.insert, places.join(", "))
+        self.one_after(0)
     }
 
-    /// The statement that adds any number of rows. `one` knows the types of the columns.
-    pub(super) fn of_many(&self, one: &Statement) -> String {
-        let arrays = one.params().iter().enumerate().map(|(at, of)| format!("${}::{}[]", at + 1, of.name()));
+    /// The statement that adds these rows, whose placeholders come after so many others. `one` knows the types of the
+    /// columns.
+    pub(super) fn text(&self, one: &Statement, before: usize) -> String {
+        if self.rows() == 1 {
+            return self.one_after(before);
+        }
+        let arrays = one.params().iter().enumerate().map(|(at, of)| format!("${}::{}[]", before + at + 1, of.name()));
         format!("{} SELECT * FROM unnest({})", self.insert, arrays.collect::<Vec<_>>().join(", "))
+    }
+
+    fn one_after(&self, before: usize) -> String {
+        let places: Vec<String> = (1..=self.columns.len()).map(|at| format!("${}", before + at)).collect();
+        format!("{} VALUES ({})", self.insert, places.join(", "))
     }
 
     pub(super) fn into_values(self) -> Vec<Value> {
@@ -80,6 +101,28 @@ impl Added {
             return self.columns.into_iter().flatten().map(Value::One).collect();
         }
         self.columns.into_iter().map(Value::Column).collect()
+    }
+}
+
+/// The text of a statement that adds rows of several tables as well, and what makes it the right one.
+#[derive(Debug)]
+pub(super) struct Merged {
+    sql: String,
+    /// What begins the insertion into each table, and whether it is for one row.
+    rows: Vec<(String, bool)>,
+    pub(super) text: Arc<str>,
+}
+
+impl Merged {
+    pub(super) fn new(sql: &str, rows: &[Added], text: Arc<str>) -> Self {
+        let rows = rows.iter().map(|added| (added.insert.clone(), added.rows() == 1)).collect();
+        Self { sql: sql.to_owned(), rows, text }
+    }
+
+    pub(super) fn is_of(&self, sql: &str, rows: &[Added]) -> bool {
+        let is_same =
+            |((insert, one), added): (&(String, bool), &Added)| *one == (added.rows() == 1) && *insert == added.insert;
+        self.sql == sql && self.rows.len() == rows.len() && self.rows.iter().zip(rows).all(is_same)
     }
 }
 

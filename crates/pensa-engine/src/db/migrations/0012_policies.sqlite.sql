@@ -1,0 +1,1 @@
+-- A database of its own for each store needs no policies.
