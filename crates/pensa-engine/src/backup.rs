@@ -207,14 +207,20 @@ pub(crate) fn keep_source(store: &StoreDir, file: &Path) -> Result<(String, Path
 /// Makes a backup from which the journal goes on, because it lacks something before event `last`, the database's last.
 /// The caller holds the ticket.
 pub(crate) fn begin_journal(store: &StoreDir, journal: &Journal, last: i64) -> Result<()> {
-    let size = fs::metadata(store.database()).map_or(0, |meta| meta.len());
-    let free = rustix::fs::statvfs(store.root()).map_or(u64::MAX, |fs| fs.f_bavail.saturating_mul(fs.f_frsize));
-    if free < size.saturating_mul(2) {
-        // Whoever opens the store tries this: it must not cost them much each time.
-        return Err(Error::new(Code::DiskFull, "no space for a backup"));
-    }
+    // Whoever opens the store tries this: it must not cost them much each time.
+    require_room(store)?;
     automatic(store)?;
     journal.append(last, last, b"[\"gap\",{}]").map(drop)
+}
+
+/// Refuses a backup for which there is hardly room.
+pub(crate) fn require_room(store: &StoreDir) -> Result<()> {
+    let size = fs::metadata(store.database()).map_or(0, |meta| meta.len());
+    if store.free_space().is_some_and(|free| free < size.saturating_mul(2)) {
+        return Err(Error::new(Code::DiskFull, "no space left on the disk for a backup of the database")
+            .hint("free some space and try again; nothing was changed"));
+    }
+    Ok(())
 }
 
 /// Whether the journal has grown so long since the last backup that another is worth its while.

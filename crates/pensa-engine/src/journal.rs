@@ -52,6 +52,8 @@ struct End {
     /// Bytes in the file: more, if the last line is torn.
     bytes: u64,
     last: i64,
+    /// Whether there is room on the disk for a line to come.
+    reserved: bool,
 }
 
 /// What one transaction did, in order.
@@ -113,7 +115,7 @@ impl Journal {
     pub(crate) fn append_summed(&self, before: i64, last: i64, items: &[u8], begun: u64) -> Result<bool> {
         self.last(before)?;
         let mut slot = self.end.borrow_mut();
-        let is_full = slot.as_ref().is_some_and(|end| end.whole >= SEGMENT_BYTES);
+        let is_full = slot.as_ref().is_some_and(|end| end.whole >= SEGMENT_BYTES && !end.reserved);
         if is_full && let Some(full) = slot.take() {
             full.file.sync_data().map_err(|e| self.failed(&e))?;
         }
@@ -136,9 +138,32 @@ impl Journal {
             return Err(self.failed(&e));
         }
         end.whole += (OPENING.len() + items.len() + rest.len()) as u64;
-        (end.bytes, end.last) = (end.whole, last);
+        (end.bytes, end.last, end.reserved) = (end.whole, last, false);
         *slot = Some(end);
         Ok(is_full)
+    }
+
+    /// Takes room on the disk for a line with so many bytes of items, after event `before`: it can be appended whatever
+    /// becomes of the rest of the disk.
+    pub(crate) fn reserve(&self, before: i64, items: usize) -> Result<()> {
+        self.last(before)?;
+        let mut slot = self.end.borrow_mut();
+        let mut end = match slot.take() {
+            Some(end) => end,
+            None => self.begin_segment(before)?,
+        };
+        let reserved = allocate(&end.file, end.whole, OPENING.len() as u64 + items as u64 + TRAILER);
+        end.reserved = reserved.is_ok();
+        *slot = Some(end);
+        reserved.map_err(|e| self.failed(&e))
+    }
+
+    /// Gives back the room for a line that is not to come.
+    pub(crate) fn release(&self) {
+        if let Some(end) = self.end.borrow_mut().as_mut().filter(|end| end.reserved) {
+            let _ = end.file.set_len(end.whole);
+            (end.bytes, end.reserved) = (end.whole, false);
+        }
     }
 
     fn begin_segment(&self, before: i64) -> Result<End> {
@@ -148,7 +173,7 @@ impl Journal {
             let file = open_segment(&path, true)?;
             File::open(&dir)?.sync_all()?;
             let bytes = file.metadata()?.len();
-            Ok(End { file, whole: bytes, bytes, last: before })
+            Ok(End { file, whole: bytes, bytes, last: before, reserved: false })
         })();
         begun.map_err(|e| error::io("write", &path, &e))
     }
@@ -160,6 +185,22 @@ impl Journal {
 
 fn dir(store: &StoreDir) -> PathBuf {
     store.root().join("local").join(DIR)
+}
+
+/// Takes room for bytes that are yet to be written, where that is possible.
+#[cfg(target_os = "linux")]
+fn allocate(file: &File, start: u64, bytes: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    match fallocate(file, FallocateFlags::KEEP_SIZE, start, bytes) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
 }
 
 fn segment_name(first: i64) -> String {
@@ -211,11 +252,11 @@ fn find_end(store: &StoreDir) -> Result<Option<End>> {
         let mut whole = bytes;
         while whole > 0 {
             if let Some(last) = trailer(&mut file, whole)? {
-                return Ok(End { file, whole, bytes, last });
+                return Ok(End { file, whole, bytes, last, reserved: false });
             }
             whole = line_before(&mut file, whole)?;
         }
-        Ok(End { file, whole, bytes, last: first - 1 })
+        Ok(End { file, whole, bytes, last: first - 1, reserved: false })
     })();
     found.map(Some).map_err(|e: io::Error| error::io("read", &path, &e))
 }

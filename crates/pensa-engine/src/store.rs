@@ -163,6 +163,11 @@ impl StoreDir {
         self.root.join("local/damaged")
     }
 
+    /// Bytes that are free on the store's disk, if the file system tells.
+    pub(crate) fn free_space(&self) -> Option<u64> {
+        free_space(&self.root)
+    }
+
     pub(crate) fn writer_lock(&self) -> PathBuf {
         self.root.join("local/writer.lock")
     }
@@ -248,6 +253,11 @@ fn make_private(path: &Path) -> Result<()> {
         return Ok(());
     }
     fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(|e| error::io("protect", path, &e))
+}
+
+/// Bytes that are free on the disk of a path, if the file system tells.
+pub(crate) fn free_space(path: &Path) -> Option<u64> {
+    rustix::fs::statvfs(path).ok().map(|fs| fs.f_bavail.saturating_mul(fs.f_frsize))
 }
 
 pub(crate) fn refuse_link(path: &Path) -> Result<()> {

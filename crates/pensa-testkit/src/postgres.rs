@@ -32,7 +32,6 @@ const SETTINGS: &str = "
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 max_connections = 200
-shared_buffers = 64MB
 dynamic_shared_memory_type = mmap
 autovacuum = on
 synchronous_commit = on
@@ -88,7 +87,7 @@ impl Cluster {
         programs::run_as_server("initdb", home.dir(), &[&fixed[..], &[&user, "--pgdata", data]].concat());
         let mut settings = SETTINGS.to_owned();
         if flush == Flush::ToKernel {
-            settings += "fsync = off\nfull_page_writes = off\nmax_wal_size = 256MB\n";
+            settings += "shared_buffers = 64MB\nfsync = off\nfull_page_writes = off\nmax_wal_size = 256MB\n";
         }
         append(&home, "postgresql.conf", &settings);
         Self::on_free_port(home)

@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::thread;
 
-use pensa_core::{Error, Result, json};
+use pensa_core::{Code, Error, Result, json};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,6 +18,8 @@ use crate::ticket::Ticket;
 
 /// Most bytes of lines that are kept in memory; the files are written anew rather than appended to with more.
 const MAX_LINES: usize = 64 << 20;
+/// Free space on the disk, beside what a transaction needs, with which nothing is expected to fail for want of it.
+const PLENTY: u64 = 8 << 20;
 /// The sum of items that are longer than this is made while they are committed.
 const SUMMED_MEANWHILE: usize = 1 << 20;
 
@@ -193,6 +195,42 @@ impl<'c> Recording<'c> {
 
     /// Commits, and then keeps what was committed; `last` is its last event.
     pub(super) fn commit(&self, last: i64, commit: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.make_room(last)?;
+        let done = self.commit_and_keep(last, commit);
+        if done.is_err() {
+            self.journal.release();
+        }
+        done
+    }
+
+    /// Whether there is nothing for the journal.
+    fn is_nothing(&self, last: i64) -> bool {
+        (self.items.borrow().is_empty() && last == self.before.get()) || self.filled.get()
+    }
+
+    /// Refuses what a nearly full disk has room for in the database, but not in the journal besides.
+    fn make_room(&self, last: i64) -> Result<()> {
+        let (before, items) = (self.before.get(), self.items.borrow().len());
+        let is_plenty = |free: u64| free > PLENTY + 2 * items as u64;
+        if self.is_nothing(last) || self.store.free_space().is_none_or(is_plenty) {
+            return Ok(());
+        }
+        if self.too_much.get() || self.journal.last(before)? != before {
+            return backup::require_room(self.store);
+        }
+        self.journal.reserve(before, items)?;
+        if !self.lines.borrow().is_empty() {
+            // They may not have room to be appended; that they are not up to date has to be known then.
+            self.files_stale.set(true);
+            if !taskstore::mark_stale(self.store) {
+                return Err(Error::new(Code::DiskFull, "no space left on the disk for the files of records")
+                    .hint("free some space and try again; nothing was changed"));
+            }
+        }
+        Ok(())
+    }
+
+    fn commit_and_keep(&self, last: i64, commit: impl FnOnce() -> Result<()>) -> Result<()> {
         let items = self.items.borrow();
         let items = items.as_slice();
         if items.len() < SUMMED_MEANWHILE {
@@ -213,7 +251,7 @@ impl<'c> Recording<'c> {
     /// Appends what was committed to the journal. Where that is not possible, a backup is where the journal goes on.
     fn keep(&self, last: i64, items: &[u8], begun: u64) {
         let before = self.before.get();
-        if (items.is_empty() && last == before) || self.filled.get() {
+        if self.is_nothing(last) {
             return;
         }
         if !self.keep_files() {

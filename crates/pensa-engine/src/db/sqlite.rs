@@ -389,7 +389,7 @@ pub(crate) fn newer(path: &Path, version: i64) -> Error {
 /// SQLite reports some failures for want of space as plain I/O errors: ask the file system.
 pub(crate) fn failed(path: &Path, e: rusqlite::Error) -> Error {
     let told = error::sqlite(e);
-    let full = || rustix::fs::statvfs(path).is_ok_and(|fs| fs.f_bavail.saturating_mul(fs.f_frsize) < 64 * 1024);
+    let full = || store::free_space(path).is_some_and(|free| free < 64 * 1024);
     if told.code == Code::Internal && full() {
         return Error::new(Code::DiskFull, "no space left on the disk of the database")
             .hint("free some space and try again; nothing was changed");

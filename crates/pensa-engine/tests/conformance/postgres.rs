@@ -163,6 +163,36 @@ fn a_newer_schema_is_used_if_it_allows_that_and_else_refused_untouched() {
 }
 
 #[test]
+fn policies_are_made_anew_under_a_server_that_goes_on() {
+    let database = shared().database();
+    let postgres = open(&database);
+    let (one, two) = (engine(&postgres), engine(&postgres));
+    let write = |store: &Engine, title: &str| {
+        store.run(Access::Write, &Caller::local("a"), |cx, tx| create(cx, tx, title)).expect("created");
+    };
+    write(&one, "before");
+    // As the schema before had them.
+    database.psql(
+        "DO $$ DECLARE t REGCLASS; BEGIN
+             FOR t IN SELECT polrelid::regclass FROM pg_policy WHERE polname = 'one_store' LOOP
+                 EXECUTE format('ALTER POLICY one_store ON %s USING (store_id = pensa.this_store())
+                     WITH CHECK (store_id = pensa.this_store())', t);
+             END LOOP;
+         END $$;
+         DELETE FROM pensa._migrations WHERE name = '0012_policies'",
+    );
+    write(&two, "under the old policies");
+    migrate_database(&database.url).expect("migrated");
+    let asks_once = "qual LIKE '%( SELECT pensa.this_store()%' AND with_check LIKE '%( SELECT pensa.this_store()%'";
+    let policies =
+        format!("SELECT count(*) > 30 AND bool_and({asks_once}) FROM pg_policies WHERE schemaname = 'pensa'");
+    assert_eq!(database.psql(&policies), "t");
+    write(&one, "after");
+    assert_eq!(titles(&one).len(), 2);
+    assert_eq!(titles(&two), ["under the old policies"]);
+}
+
+#[test]
 fn sessions_that_were_cut_off_are_replaced_without_anybody_noticing() {
     let database = shared().database();
     let store = engine(&open(&database));

@@ -5,7 +5,7 @@ use std::thread;
 
 use pensa_client::RemoteOptions;
 use pensa_taskstore::{Code, Filter, Record, TaskStore, Wanted};
-use pensa_testkit::Sandbox;
+use pensa_testkit::{Disk, Sandbox};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -323,4 +323,44 @@ fn the_library_works_through_a_daemon() {
     let store = TaskStore::connect(options, "me").expect("connects");
     library(&store);
     assert_eq!(store.list_tolerant::<Job>().expect_err("not here").code, Code::Unsupported);
+}
+
+#[test]
+fn a_disk_that_fills_amid_many_records_keeps_all_of_them_or_none() {
+    const COUNT: i64 = 150;
+    let pn = Sandbox::bare(crate::PN);
+    let disk = Disk::small(&pn, &pn.project(), "4m");
+    pn.pn(["init"]).on(&disk).ok();
+    pn.pn(["record", "index", "items", "round"]).on(&disk).ok();
+    let apply = |round: usize| {
+        let put = |n| {
+            json!({"collection": "items", "id": format!("{round}-{n}"), "if_rev": 0,
+            "data": {"round": round, "text": "x".repeat(600)}})
+        };
+        let lines: String = (0..COUNT).map(|n| format!("{}\n", json!({"put": put(n)}))).collect();
+        pn.pn(["record", "apply"]).stdin(lines).json().on(&disk).answer()
+    };
+    let counted = || pn.pn(["record", "count", "items"]).on(&disk).ok_json()["count"].as_i64().expect("a number");
+    let (mut kept, mut refused) = (0, 0);
+    for (round, room) in [8, 60, 120, 180, 240, 300, 400, 500, 700, 900].into_iter().enumerate() {
+        let mut ballast = fs::File::create(disk.file("ballast")).expect("made");
+        while std::io::Write::write_all(&mut ballast, &[1u8; 4096]).is_ok() {}
+        let full = ballast.metadata().expect("a file").len();
+        ballast.set_len(full.saturating_sub(room * 1024)).expect("room is made");
+        let answer = apply(round);
+        fs::remove_file(disk.file("ballast")).expect("removed");
+        match answer.code {
+            Some(0) => kept += COUNT,
+            _ => {
+                assert_eq!(answer.error()["code"], "disk_full", "{answer:?}");
+                refused += 1;
+            }
+        }
+        assert_eq!(counted(), kept, "with {room} KiB: all that was acknowledged, and nothing else");
+    }
+    assert!(kept > 0 && refused > 2, "{kept} kept, {refused} refused");
+    for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+        let _ = fs::remove_file(disk.file(&format!(".pensa/{name}")));
+    }
+    assert_eq!(counted(), kept, "the journal has the same");
 }

@@ -275,12 +275,17 @@ fn a_full_disk_is_told_and_loses_nothing_acknowledged() {
     pn.pn(["create", "fits again", "-t", "task"]).on(&disk).ok_json();
     let report = pn.pn(["doctor"]).on(&disk).ok_json();
     assert!(elements(&report["findings"]).iter().all(|finding| finding["severity"] != "error"), "{report}");
+    for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+        let _ = fs::remove_file(disk.file(&format!(".pensa/{name}")));
+    }
+    let rebuilt = elements(&pn.pn(["list"]).on(&disk).ok_json()).len();
+    assert_eq!(rebuilt, acknowledged.len() + 1, "nothing was acknowledged that only the database had");
 }
 
 #[test]
 fn a_disk_that_fills_during_export_keeps_the_last_export() {
     let pn = bare();
-    let disk = Disk::small(&pn, &pn.project(), "2m");
+    let disk = Disk::small(&pn, &pn.project(), "4m");
     pn.pn(["init"]).on(&disk).ok();
     pn.pn(["create", "first", "-t", "task"]).on(&disk).ok_json();
     pn.pn(["export"]).on(&disk).ok_json();

@@ -40,12 +40,26 @@ fn graph(http: &mut Http) -> Vec<String> {
 
 #[test]
 fn issues_that_are_asked_for_together_are_told_as_each_is_alone() {
+    are_told_as_alone(|_, _| {});
+}
+
+#[test]
+fn what_cannot_be_read_is_told_only_to_those_who_ask_for_it() {
+    are_told_as_alone(|team, made| {
+        // Somebody else's hand: no time is written like this.
+        let sql = format!("UPDATE pensa.comments SET created_at = 'long ago' WHERE issue_id = '{}'", made[7]);
+        team.database().psql(&sql);
+    });
+}
+
+fn are_told_as_alone(spoil: impl Fn(&Team, &[String])) {
     let team = Team::on_postgres();
     team.project("web");
     let token = team.token("web", "agent");
     let server = team.serve_with(&["--rate", "0", "--log", "error"]);
     let mut http = server.client(&token);
     let made = graph(&mut http);
+    spoil(&team, &made);
     // The first one is changed all the time, so that no answer is one that was given before; the others do not wait for
     // it.
     let (changing, others) = made.split_first().expect("issues");

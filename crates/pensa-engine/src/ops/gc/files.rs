@@ -85,7 +85,7 @@ pub(super) fn taken(store: &StoreDir) -> Taken {
         journal: Some(size(&local.join("journal"), DEEPEST)),
         logs: Some(size(&local.join("runs"), DEEPEST)),
         backups: Some(size(&local.join("backups"), DEEPEST)),
-        free: rustix::fs::statvfs(store.root()).ok().map(|fs| fs.f_bavail.saturating_mul(fs.f_frsize)),
+        free: store.free_space(),
     }
 }
 
