@@ -208,6 +208,12 @@ impl<'c> Recording<'c> {
         (self.items.borrow().is_empty() && last == self.before.get()) || self.filled.get()
     }
 
+    /// Whether the journal has all that was committed before.
+    fn is_in_step(&self) -> bool {
+        let before = self.before.get();
+        self.journal.last(before).is_ok_and(|known| known == before)
+    }
+
     /// Refuses what a nearly full disk has room for in the database, but not in the journal besides.
     fn make_room(&self, last: i64) -> Result<()> {
         let (before, items) = (self.before.get(), self.items.borrow().len());
@@ -215,10 +221,15 @@ impl<'c> Recording<'c> {
         if self.is_nothing(last) || self.store.free_space().is_none_or(is_plenty) {
             return Ok(());
         }
-        if self.too_much.get() || self.journal.last(before)? != before {
+        if self.too_much.get() || !self.is_in_step() {
             return backup::require_room(self.store);
         }
-        self.journal.reserve(before, items)?;
+        // What fails for another reason fails again after the commit, and is made up for.
+        if let Err(e) = self.journal.reserve(before, items)
+            && e.code == Code::DiskFull
+        {
+            return Err(e);
+        }
         if !self.lines.borrow().is_empty() {
             // They may not have room to be appended; that they are not up to date has to be known then.
             self.files_stale.set(true);
@@ -258,8 +269,7 @@ impl<'c> Recording<'c> {
             // The journal is left behind, so that the next to open the store sees to both.
             return;
         }
-        let in_step = self.journal.last(before).is_ok_and(|known| known == before);
-        if in_step && !self.too_much.get() {
+        if self.is_in_step() && !self.too_much.get() {
             // One that failed is made up for by the next to open the store.
             let finished = self.journal.append_summed(before, last, items, begun).unwrap_or(false);
             self.has_grown.set(finished || self.has_grown.get());
