@@ -1,5 +1,6 @@
 //! `pn daemon` and `pn daemon status`.
 
+use std::cell::OnceCell;
 use std::net::SocketAddr;
 
 use pensa_client::{Client, locate};
@@ -41,9 +42,16 @@ pub(super) fn run(options: &Options, output: Output, args: Daemon) -> Result<()>
 }
 
 fn serve(options: &Options, output: Output, args: Daemon) -> Result<()> {
-    let store = match &args.project_dir {
-        Some(dir) => StoreDir::create(&locate::new_store_root(&connect::cwd()?.join(dir)))?.0,
-        None => connect::store(options)?,
+    let own;
+    let (options, store) = match &args.project_dir {
+        Some(dir) => {
+            let dir = connect::cwd()?.join(dir);
+            let store = StoreDir::create(&locate::new_store_root(&dir))?.0;
+            // Its settings are those of the project, wherever it is started.
+            own = Options { store: Some(dir), config: OnceCell::new(), ..options.clone() };
+            (&own, store)
+        }
+        None => (options, connect::store(options)?),
     };
     let engine = connect::open(options, store.clone())?;
     let info = engine.call("daemon", &Info {})?;
