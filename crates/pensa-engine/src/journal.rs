@@ -152,7 +152,14 @@ impl Journal {
             Some(end) => end,
             None => self.begin_segment(before)?,
         };
-        let reserved = allocate(&end.file, end.whole, OPENING.len() as u64 + items as u64 + TRAILER);
+        let reserved = (|| {
+            if end.bytes > end.whole {
+                // To cut off a torn line later would give the room back.
+                end.file.set_len(end.whole)?;
+                end.bytes = end.whole;
+            }
+            allocate(&end.file, end.whole, OPENING.len() as u64 + items as u64 + TRAILER)
+        })();
         end.reserved = reserved.is_ok();
         *slot = Some(end);
         reserved.map_err(|e| self.failed(&e))
@@ -457,6 +464,29 @@ mod tests {
         assert_eq!(Journal::new(&store).last(0).expect("an end"), 5);
         assert_eq!(numbers(&store, 0), [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]);
         assert_eq!(numbers(&store, 3), [(3, 4), (4, 5)]);
+    }
+
+    #[test]
+    fn room_is_taken_behind_whole_lines_and_given_back() {
+        let (store, _dir) = store();
+        let journal = Journal::new(&store);
+        journal.append(0, 1, b"[\"x\",{}]").expect("appended");
+        let path = segments(&store).expect("listed").remove(0).1;
+        let whole = fs::metadata(&path).expect("a file").len();
+        OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(b"{\"items\":[torn"))
+            .expect("torn");
+        journal.reserve(1, 1 << 20).expect("reserved");
+        assert_eq!(fs::metadata(&path).expect("a file").len(), whole, "a torn line is cut before, not after");
+        journal.release();
+        assert_eq!(fs::metadata(&path).expect("a file").len(), whole);
+        assert!(fs::metadata(&path).expect("a file").blocks() * 512 < 1 << 20, "the room is free again");
+        journal.reserve(1, 8).expect("reserved");
+        journal.append(1, 2, b"[\"y\",{}]").expect("appended");
+        assert_eq!(Journal::new(&store).last(0).expect("an end"), 2);
+        assert_eq!(numbers(&store, 0), [(0, 1), (1, 2)]);
     }
 
     #[test]

@@ -195,8 +195,7 @@ impl<'c> Recording<'c> {
 
     /// Commits, and then keeps what was committed; `last` is its last event.
     pub(super) fn commit(&self, last: i64, commit: impl FnOnce() -> Result<()>) -> Result<()> {
-        self.make_room(last)?;
-        let done = self.commit_and_keep(last, commit);
+        let done = self.make_room(last).and_then(|()| self.commit_and_keep(last, commit));
         if done.is_err() {
             self.journal.release();
         }
