@@ -7,7 +7,7 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pensa_testkit::{Run, Sandbox};
+use pensa_testkit::{Disk, Run, Sandbox};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -214,6 +214,29 @@ fn create_killed_at_any_system_call_happened_or_did_not() {
             assert_eq!(ids(&pn, &["dep", "list", &id]), [parent.as_str()], "{title}");
         }
     });
+}
+
+#[test]
+fn create_killed_on_a_nearly_full_disk_happened_or_did_not() {
+    let pn = Sandbox::bare(crate::PN);
+    let disk = Disk::small(&pn, &pn.project(), "6m");
+    pn.pn(["init"]).on(&disk).ok();
+    let all = || elements(&pn.pn(["list"]).on(&disk).ok_json());
+    let (run, known) = (|title: &str| pn.pn(["create", title, "-t", "task"]).on(&disk).json(), RefCell::new(0));
+    let mut check = |title: &str, done: bool| {
+        let issues = all();
+        let there = titled(&issues, title).len();
+        assert!(there == 1 || (there == 0 && !done), "{title}: {there}");
+        *known.borrow_mut() += there;
+        assert_eq!(issues.len(), *known.borrow(), "{title}: what was there before is there");
+    };
+    let calls = ["fallocate", "ftruncate", "fdatasync", "pwrite64", "write"];
+    let kills = calls.map(|call| sweep(call, 1, run, &mut check));
+    assert!(kills[0] > 0, "room for the journal is taken: {kills:?}");
+    for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+        let _ = fs::remove_file(disk.file(&format!(".pensa/{name}")));
+    }
+    assert_eq!(all().len(), *known.borrow(), "nothing is in the database only");
 }
 
 #[test]
