@@ -254,14 +254,19 @@ pub fn differences<T: Serialize>(old: Option<&T>, new: &T) -> Map<String, Value>
         Ok(Value::Object(map)) => map,
         _ => Map::new(),
     };
-    let before = old.map(fields).unwrap_or_default();
-    let after = fields(new);
+    let (mut before, mut after) = (old.map(fields).unwrap_or_default(), fields(new));
     let mut detail = Map::new();
-    for key in before.keys().chain(after.keys()) {
-        let (was, is) = (before.get(key), after.get(key));
+    let mut differ = |key: &str, was: Value, is: Value| {
         if was != is && key != "updated_at" {
-            detail.insert(key.clone(), change(was, is));
+            detail.insert(key.to_owned(), Value::Object(Map::from_iter([("old".into(), was), ("new".into(), is)])));
         }
+    };
+    for (key, was) in &mut before {
+        let is = after.get_mut(key).map(Value::take).unwrap_or_default();
+        differ(key, was.take(), is);
+    }
+    for (key, is) in after.into_iter().filter(|(key, _)| !before.contains_key(key)) {
+        differ(&key, Value::Null, is);
     }
     detail
 }

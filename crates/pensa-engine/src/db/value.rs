@@ -7,6 +7,8 @@ use pensa_core::id::{CommentId, IssueId};
 use pensa_core::issue::{Extra, IssueType, Priority, Status};
 use pensa_core::{Code, Error, Result, Span, Timestamp};
 
+use super::postgres;
+
 /// A value for a placeholder.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Param<'a> {
@@ -121,35 +123,35 @@ impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
 #[derive(Debug)]
 pub(crate) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
-    Postgres(&'r tokio_postgres::Row),
+    Postgres(&'r postgres::Row),
 }
 
 impl Row<'_> {
     pub(crate) fn text(&self, column: usize) -> Result<String> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
-            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
     pub(crate) fn text_or_null(&self, column: usize) -> Result<Option<String>> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
-            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
     pub(crate) fn int(&self, column: usize) -> Result<i64> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
-            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
     pub(crate) fn int_or_null(&self, column: usize) -> Result<Option<i64>> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
-            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
@@ -182,7 +184,7 @@ impl Row<'_> {
             Row::Sqlite(row) => {
                 row.get_ref(column).map_err(|e| damaged(column, &e))?.as_str().map_err(|e| damaged(column, &e))
             }
-            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.get(column).map_err(|e| damaged(column, &e)),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! When titles are alike is left to `pensa_core::similar`.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use pensa_core::Result;
 use pensa_core::id::IssueId;
@@ -243,9 +244,20 @@ fn under_keys(keys: &[i64]) -> Question {
     let padding = keys.len().next_multiple_of(STEP) - keys.len();
     let params: Vec<Param<'static>> =
         keys.into_iter().map(Param::from).chain((0..padding).map(|_| Param::Null)).collect();
+    let sql = match UNDER_KEYS.get(params.len() / STEP) {
+        Some(text) => text.clone(),
+        None => under_so_many(params.len()),
+    };
+    Question { sql, params }
+}
+
+/// The texts of the questions that are asked all the time, by how often [`STEP`] keys are looked for.
+static UNDER_KEYS: LazyLock<Vec<String>> =
+    LazyLock::new(|| (0..=MAX_AHEAD / STEP).map(|steps| under_so_many(steps * STEP)).collect());
+
+fn under_so_many(keys: usize) -> String {
     let under_one = format!("SELECT k.title_key, {OF_ISSUE} FROM title_keys k WHERE k.title_key = wanted.column1");
-    let all = of_each("BIGINT", params.len(), &under_one);
-    Question { sql: format!("{all} LIMIT {}", MAX_PER_KEY * params.len()), params }
+    format!("{} LIMIT {}", of_each("BIGINT", keys, &under_one), MAX_PER_KEY * keys)
 }
 
 /// What is known of an issue that has a key. No join: an issue is looked up by its id for each of a few keys, whatever

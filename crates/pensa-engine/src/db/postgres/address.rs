@@ -4,19 +4,19 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pensa_core::{Error, Result};
 use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::tls::TlsStream;
-use tokio_postgres::{Client, Config, Connection, Socket};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::Failure;
+use super::greeting;
+use super::wire::Wire;
 
 /// Longest wait for one host. Short, so that the second of two is reached in time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -27,7 +27,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub(super) struct Address {
     config: Config,
-    tls: MakeRustlsConnect,
+    tls: Arc<ClientConfig>,
 }
 
 impl fmt::Debug for Address {
@@ -79,13 +79,12 @@ impl Address {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
         config.tcp_user_timeout(SILENCE).keepalives_idle(Duration::from_secs(30));
-        Ok(Self { config, tls: MakeRustlsConnect::new(client_config(authorities.as_deref())?) })
+        Ok(Self { config, tls: Arc::new(client_config(authorities.as_deref())?) })
     }
 
-    pub(super) async fn connect(
-        &self,
-    ) -> Result<(Client, Connection<Socket, impl TlsStream + Unpin + use<>>), Failure> {
-        Ok(self.config.connect(self.tls.clone()).await?)
+    /// A new connection, which knows who we are.
+    pub(super) fn connect(&self, deadline: Instant) -> Result<Wire, Failure> {
+        greeting::connect(&self.config, &self.tls, deadline)
     }
 }
 

@@ -3,28 +3,22 @@
 //!
 //! What belongs into a transaction is left to the driver.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::future::poll_fn;
+use std::collections::{HashMap, VecDeque};
 use std::mem;
-use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_core::Stream;
+use fallible_iterator::FallibleIterator;
 use pensa_core::{Error, Result};
-use tokio::runtime::Runtime;
-use tokio::task::yield_now;
-use tokio::time::error::Elapsed;
-use tokio::time::timeout;
-use tokio_postgres::error::{DbError, SqlState};
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, Client, Row, RowStream, Statement};
+use postgres_protocol::message::backend::{Message, NoticeResponseBody};
+use postgres_protocol::message::frontend::{self, BindError};
+use tokio_postgres::types::{ToSql, Type};
 
 use super::address::Address;
-use super::failure::{self, Failure};
+use super::failure::{self, Failure, Said};
 use super::queue::{Added, Merged, Queued, Value};
+use super::row::{Columns, Row};
+use super::wire::{Wire, is_late};
 use crate::db::Param;
 
 /// Longest wait for the answer to a statement. The server gives up earlier and says so; this is for one that can't.
@@ -55,31 +49,49 @@ const SESSION: &str = "SET search_path = pensa; SET statement_timeout = '30s'; S
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET random_page_cost = 1; SET plan_cache_mode = force_generic_plan; \
      SET ROLE pensa_tenant";
 
+#[derive(Debug)]
 pub(super) struct Connection {
-    // Dropped before the runtime that drives it.
-    client: Client,
-    runtime: Runtime,
+    wire: Wire,
     address: Address,
     prepared: HashMap<String, Prepared>,
+    /// Statements that are not needed any more, once nobody has them queued.
+    retired: Vec<Arc<Statement>>,
     merged: Vec<Merged>,
     queued: Vec<Queued>,
     /// How often something was sent.
     sendings: u64,
+    /// How often something was prepared or asked; names what was.
+    named: u64,
+    /// The answer that still comes in, and those that others had to overtake.
+    coming: Option<Rows>,
+    overtaken: HashMap<u64, VecDeque<Row>>,
+    /// How often the server has yet to say that it is ready, about statements whose outcome nobody waits for.
+    owed: usize,
     /// The server's word that a commit was not carried to its standby.
-    unsure: Arc<Mutex<Option<String>>>,
+    unsure: Option<String>,
     broken: bool,
 }
 
-impl fmt::Debug for Connection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Connection")
+/// A statement that the server knows by a name.
+#[derive(Debug)]
+pub(super) struct Statement {
+    name: String,
+    params: Vec<Type>,
+    columns: Columns,
+}
+
+impl Statement {
+    /// The types of its placeholders.
+    pub(super) fn params(&self) -> &[Type] {
+        &self.params
     }
 }
 
 /// A statement that the server has planned. A plan is made for the sizes of its day, so it is made anew as the
 /// tables grow with its use.
+#[derive(Debug)]
 struct Prepared {
-    statement: Statement,
+    statement: Arc<Statement>,
     uses: u64,
     old_at: u64,
 }
@@ -92,41 +104,38 @@ pub(super) struct Place {
 }
 
 /// The rows of an answer, fetched as they are needed.
-pub(super) struct Rows(Pin<Box<RowStream>>);
+#[derive(Debug, Clone)]
+pub(super) struct Rows {
+    number: u64,
+    columns: Columns,
+}
+
+/// What came of a statement.
+struct Answer {
+    rows: Vec<Row>,
+    /// How many rows it changed or told; nothing while there may be more to tell.
+    count: Option<u64>,
+}
+
+/// A statement on its way, with its values.
+type Ready = (Arc<Statement>, Vec<Value>);
 
 impl Connection {
     /// A connection that any statement may use, as the user of the address.
     pub(super) fn open_unbound(address: &Address, deadline: Instant) -> Result<Self, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|e| Failure::other(Error::internal(e)))?;
-        let unsure = Arc::new(Mutex::new(None));
-        let client = runtime.block_on(async {
-            let connecting = timeout(left(deadline), address.connect());
-            let (client, mut connection) = connecting.await.map_err(|_| failure::silent())??;
-            let unsure = Arc::clone(&unsure);
-            tokio::spawn(async move {
-                while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
-                    if let AsyncMessage::Notice(notice) = message
-                        && is_of_standby(&notice)
-                    {
-                        *unsure.lock().unwrap_or_else(PoisonError::into_inner) = Some(notice.message().to_owned());
-                    }
-                }
-            });
-            Ok::<_, Failure>(client)
-        })?;
-        let address = address.clone();
         Ok(Self {
-            client,
-            runtime,
-            address,
+            wire: address.connect(deadline)?,
+            address: address.clone(),
             prepared: HashMap::new(),
+            retired: Vec::new(),
             merged: Vec::new(),
             queued: Vec::new(),
             sendings: 0,
-            unsure,
+            named: 0,
+            coming: None,
+            overtaken: HashMap::new(),
+            owed: 0,
+            unsure: None,
             broken: false,
         })
     }
@@ -137,7 +146,7 @@ impl Connection {
         connection.batch(SESSION, deadline).map_err(|failure| failure.within_role())?;
         let bound = "SELECT NOT (rolsuper OR rolbypassrls) FROM pg_roles WHERE rolname = current_user";
         let (rows, _) = connection.query(bound, &[], deadline)?;
-        match rows.first().map(|row| row.try_get::<_, bool>(0)) {
+        match rows.first().map(|row| row.get::<bool>(0)) {
             Some(Ok(true)) => Ok(connection),
             _ => Err(Failure::other(failure::unbound_role())),
         }
@@ -145,32 +154,60 @@ impl Connection {
 
     /// Whether no more can be done with it.
     pub(super) fn is_broken(&self) -> bool {
-        self.broken || self.client.is_closed()
+        self.broken
     }
 
     /// Statements without parameters, all in one message.
     pub(super) fn batch(&mut self, sql: &str, deadline: Instant) -> Result<(), Failure> {
-        let outcome = wait(&self.runtime, &self.address, deadline, self.client.batch_execute(sql));
-        self.outcome(outcome)
+        self.breaking(|own| {
+            own.make_way(deadline)?;
+            frontend::query(sql, &mut own.wire.out)?;
+            own.send(deadline)?;
+            own.until_ready(deadline)
+        })
     }
 
-    fn prepare(&mut self, sql: &str, deadline: Instant) -> Result<Statement, Failure> {
+    fn prepare(&mut self, sql: &str, deadline: Instant) -> Result<Arc<Statement>, Failure> {
         let mut uses = 1;
         if let Some(known) = self.prepared.get_mut(sql) {
             known.uses += 1;
             if known.uses < known.old_at {
-                return Ok(known.statement.clone());
+                return Ok(Arc::clone(&known.statement));
             }
             uses = known.uses;
         } else if self.prepared.len() >= MAX_PREPARED {
-            self.prepared.clear();
+            self.retired.extend(self.prepared.drain().map(|(_, old)| old.statement));
         }
-        let text = placeholders(sql);
-        let outcome = wait(&self.runtime, &self.address, deadline, self.client.prepare(&text));
-        let statement = self.outcome(outcome)?;
+        let statement = Arc::new(self.breaking(|own| own.have_planned(&placeholders(sql), deadline))?);
         let old_at = uses.saturating_mul(4).max(OLD_AT);
-        self.prepared.insert(sql.to_owned(), Prepared { statement: statement.clone(), uses, old_at });
+        let new = Prepared { statement: Arc::clone(&statement), uses, old_at };
+        self.retired.extend(self.prepared.insert(sql.to_owned(), new).map(|old| old.statement));
         Ok(statement)
+    }
+
+    fn have_planned(&mut self, sql: &str, deadline: Instant) -> Result<Statement, Failure> {
+        self.make_way(deadline)?;
+        self.named += 1;
+        let mut statement =
+            Statement { name: format!("s{}", self.named), params: Vec::new(), columns: Columns::default() };
+        frontend::parse(&statement.name, sql, [], &mut self.wire.out)?;
+        frontend::describe(b'S', &statement.name, &mut self.wire.out)?;
+        frontend::sync(&mut self.wire.out);
+        self.send(deadline)?;
+        loop {
+            match self.receive(deadline)? {
+                Message::ParameterDescription(body) => {
+                    statement.params = body.parameters().map(|oid| Ok(of_oid(oid))).collect()?;
+                }
+                Message::RowDescription(body) => {
+                    let types: Vec<Type> = body.fields().map(|field| Ok(of_oid(field.type_oid()))).collect()?;
+                    statement.columns = types.into();
+                }
+                Message::ErrorResponse(said) => return Err(self.refused(&Said::from(&said), deadline)),
+                Message::ReadyForQuery(_) => return Ok(statement),
+                _ => {}
+            }
+        }
     }
 
     /// Sends a statement with the next one that is waited for; if it fails, that one fails.
@@ -258,18 +295,24 @@ impl Connection {
             return Ok(());
         }
         let queued = self.take_queue(deadline)?;
-        let answering = after(&self.client, &queued, std::future::ready(Ok(())));
-        let outcome = wait(&self.runtime, &self.address, deadline, answering);
-        self.outcome(outcome)
+        self.breaking(|own| {
+            own.depart(&queued, &[], deadline)?;
+            own.pass_over(queued.len(), deadline)?;
+            own.until_ready(deadline)
+        })
     }
 
     /// Runs a statement; tells how many rows it changed.
     pub(super) fn execute(&mut self, sql: &str, params: &[Param<'_>], deadline: Instant) -> Result<u64, Failure> {
         let statement = self.prepare(sql, deadline)?;
         let queued = self.take_queue(deadline)?;
-        let answering = after(&self.client, &queued, self.client.execute_raw(&statement, borrowed(params)));
-        let outcome = wait(&self.runtime, &self.address, deadline, answering);
-        self.outcome(outcome)
+        self.breaking(|own| {
+            own.depart(&queued, &[(&statement, params)], deadline)?;
+            own.pass_over(queued.len(), deadline)?;
+            let answer = own.answer(&statement.columns, usize::MAX, deadline)?;
+            own.until_ready(deadline)?;
+            Ok(answer.count.unwrap_or_default())
+        })
     }
 
     /// The first rows of an answer, and where the others come from.
@@ -291,22 +334,15 @@ impl Connection {
     ) -> Result<Vec<Vec<Row>>, Failure> {
         let queued = self.take_queue(deadline)?;
         let statements = questions.iter().map(|(sql, _)| self.prepare(sql, deadline)).collect::<Result<Vec<_>, _>>()?;
-        let client = &self.client;
-        let asking = statements.iter().zip(questions).map(|(statement, (_, params))| {
-            Box::pin(async move {
-                let mut rows = Rows(Box::pin(client.query_raw(statement, borrowed(params)).await?));
-                let (mut all, mut more) = rows.some().await?;
-                while more {
-                    let (next, go_on) = rows.some().await?;
-                    all.extend(next);
-                    more = go_on;
-                }
-                Ok(all)
-            })
-        });
-        let answering = after(client, &queued, together(asking.collect()));
-        let outcome = wait(&self.runtime, &self.address, deadline, answering);
-        self.outcome(outcome)
+        let asked: Vec<_> = statements.iter().zip(questions).map(|(statement, (_, params))| (statement, *params)).collect();
+        self.breaking(|own| {
+            own.depart(&queued, &asked, deadline)?;
+            own.pass_over(queued.len(), deadline)?;
+            let all = |statement: &Arc<Statement>| own.answer(&statement.columns, usize::MAX, deadline);
+            let answers = statements.iter().map(all).collect::<Result<Vec<_>, _>>()?;
+            own.until_ready(deadline)?;
+            Ok(answers.into_iter().map(|answer| answer.rows).collect())
+        })
     }
 
     /// The same without sending what is queued: the answer does not tell of it.
@@ -321,52 +357,64 @@ impl Connection {
 
     fn query_after(
         &mut self,
-        queued: &[(Statement, Vec<Value>)],
+        queued: &[Ready],
         sql: &str,
         params: &[Param<'_>],
         deadline: Instant,
     ) -> Result<(Vec<Row>, Option<Rows>), Failure> {
         let statement = self.prepare(sql, deadline)?;
-        let first = async {
-            let mut rows = Rows(Box::pin(self.client.query_raw(&statement, borrowed(params)).await?));
-            let (first, more) = rows.some().await?;
-            Ok((first, more.then_some(rows)))
-        };
-        let outcome = wait(&self.runtime, &self.address, deadline, after(&self.client, queued, first));
-        self.outcome(outcome)
+        self.breaking(|own| {
+            own.depart(queued, &[(&statement, params)], deadline)?;
+            own.pass_over(queued.len(), deadline)?;
+            own.named += 1;
+            own.some(Rows { number: own.named, columns: Arc::clone(&statement.columns) }, deadline)
+        })
     }
 
-    /// More rows, and whether there may be still more.
-    pub(super) fn more(&mut self, rows: &mut Rows, deadline: Instant) -> Result<(Vec<Row>, bool), Failure> {
-        let outcome = wait(&self.runtime, &self.address, deadline, rows.some());
-        self.outcome(outcome)
+    /// More rows, and where still more come from.
+    pub(super) fn more(&mut self, rows: Rows, deadline: Instant) -> Result<(Vec<Row>, Option<Rows>), Failure> {
+        if let Some(kept) = self.overtaken.get_mut(&rows.number) {
+            let next = kept.drain(..ROWS_AT_ONCE.min(kept.len())).collect();
+            let rest = (!kept.is_empty()).then_some(rows);
+            return Ok((next, rest));
+        }
+        self.breaking(|own| own.some(rows, deadline))
+    }
+
+    /// The next rows of the answer that comes in, a bounded number of them.
+    fn some(&mut self, rows: Rows, deadline: Instant) -> Result<(Vec<Row>, Option<Rows>), Failure> {
+        self.coming = None;
+        let answer = self.answer(&rows.columns, ROWS_AT_ONCE, deadline)?;
+        if answer.count.is_some() {
+            self.until_ready(deadline)?;
+            return Ok((answer.rows, None));
+        }
+        self.coming = Some(rows.clone());
+        Ok((answer.rows, Some(rows)))
     }
 
     /// Sends a last statement and does not wait for its answer: whoever uses the connection next finds out.
     pub(super) fn leave(&mut self, sql: &str) {
+        let deadline = Instant::now() + ANSWER;
         if self.is_broken() {
             return;
         }
-        let Ok(statement) = self.prepare(sql, Instant::now() + ANSWER) else {
+        let Ok(statement) = self.prepare(sql, deadline) else {
             self.broken = true;
             return;
         };
-        let Ok(queued) = self.take_queue(Instant::now() + ANSWER) else { return };
-        let client = &self.client;
-        self.runtime.block_on(async {
-            let mut sending = pin!(after(client, &queued, client.execute_raw(&statement, borrowed(&[]))));
-            poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx).is_ready())).await;
-            // The task that holds the socket takes its turn.
-            yield_now().await;
-        });
+        let Ok(queued) = self.take_queue(deadline) else { return };
+        let left = self.breaking(|own| own.depart(&queued, &[(&statement, &[])], deadline));
+        self.owed += usize::from(left.is_ok());
+        self.overtaken.clear();
     }
 
     /// What the server said about a commit that it could not carry to its standby.
     pub(super) fn take_unsure(&mut self) -> Option<String> {
-        self.unsure.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.unsure.take()
     }
 
-    fn take_queue(&mut self, deadline: Instant) -> Result<Vec<(Statement, Vec<Value>)>, Failure> {
+    fn take_queue(&mut self, deadline: Instant) -> Result<Vec<Ready>, Failure> {
         self.sendings += 1;
         let queue = mem::take(&mut self.queued);
         let ready = |queued| match queued {
@@ -396,126 +444,178 @@ impl Connection {
         self.queued.clear();
     }
 
-    fn outcome<T>(&mut self, outcome: Result<Result<T, tokio_postgres::Error>, Elapsed>) -> Result<T, Failure> {
-        let failure = match outcome {
-            Ok(Ok(value)) => return Ok(value),
-            Ok(Err(e)) => Failure::from(e),
-            Err(_) => failure::silent(),
+    /// Does something after whose failure the connection may be of no more use.
+    fn breaking<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Failure>) -> Result<T, Failure> {
+        if self.broken {
+            return Err(failure::gone());
+        }
+        let outcome = work(self);
+        self.broken |= outcome.as_ref().is_err_and(Failure::is_lost);
+        outcome
+    }
+
+    /// Sends statements, all in one message of which the server answers the last word only: the first that fails is
+    /// the last that is done.
+    fn depart(
+        &mut self,
+        queued: &[Ready],
+        last: &[(&Arc<Statement>, &[Param<'_>])],
+        deadline: Instant,
+    ) -> Result<(), Failure> {
+        self.make_way(deadline)?;
+        let put = |own: &mut Self| {
+            for (statement, values) in queued {
+                own.put(statement, values)?;
+            }
+            for (statement, params) in last {
+                own.put(statement, params)?;
+            }
+            own.close_retired()
         };
-        self.broken |= failure.is_lost() || self.client.is_closed();
-        Err(failure)
+        if let Err(failure) = put(self) {
+            self.wire.out.clear();
+            return Err(failure);
+        }
+        frontend::sync(&mut self.wire.out);
+        self.send(deadline)
     }
-}
 
-impl Rows {
-    /// The next rows, a bounded number of them, and whether there may be more.
-    async fn some(&mut self) -> Result<(Vec<Row>, bool), tokio_postgres::Error> {
-        let mut rows = Vec::new();
-        while rows.len() < ROWS_AT_ONCE {
-            match poll_fn(|cx| self.0.as_mut().poll_next(cx)).await {
-                Some(row) => rows.push(row?),
-                None => return Ok((rows, false)),
+    fn put(&mut self, statement: &Statement, values: &[impl ToSql]) -> Result<(), Failure> {
+        const BINARY: [i16; 1] = [1];
+        let out = &mut self.wire.out;
+        let typed = values.iter().zip(&statement.params);
+        let bound = frontend::bind("", &statement.name, BINARY, typed, |(value, of), out| value.to_sql(of, out).map(null), BINARY, out);
+        bound.map_err(|e| match e {
+            BindError::Conversion(e) => Failure::other(Error::internal(e)),
+            BindError::Serialization(e) => Failure::other(Error::internal(e)),
+        })?;
+        Ok(frontend::execute("", 0, out)?)
+    }
+
+    fn close_retired(&mut self) -> Result<(), Failure> {
+        for old in self.retired.extract_if(.., |old| Arc::strong_count(old) == 1) {
+            frontend::close(b'S', &old.name, &mut self.wire.out)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what still comes of an answer before something else is asked.
+    fn make_way(&mut self, deadline: Instant) -> Result<(), Failure> {
+        let Some(rows) = self.coming.take() else { return Ok(()) };
+        let answer = self.answer(&rows.columns, usize::MAX, deadline)?;
+        self.until_ready(deadline)?;
+        self.overtaken.insert(rows.number, answer.rows.into());
+        Ok(())
+    }
+
+    fn send(&mut self, deadline: Instant) -> Result<(), Failure> {
+        while let Err(e) = self.wire.send(left(deadline).min(DOUBT)) {
+            self.bear(e, deadline)?;
+        }
+        while self.owed > 0 {
+            if let Message::ReadyForQuery(_) = self.receive(deadline)? {
+                self.owed -= 1;
             }
         }
-        Ok((rows, true))
+        Ok(())
     }
-}
 
-/// Whether a notice says that the wait for a standby was given up. It is a mere warning, in the server's language and
-/// without a code of its own; only the place it comes from tells.
-fn is_of_standby(notice: &DbError) -> bool {
-    notice.routine() == Some("SyncRepWaitForLSN") || *notice.code() == SqlState::ADMIN_SHUTDOWN
-}
-
-/// Sends every queued statement and then `last`, in this order and without waiting in between; ready when all are
-/// answered, with the first thing that went wrong.
-async fn after<T>(
-    client: &Client,
-    queued: &[(Statement, Vec<Value>)],
-    last: impl Future<Output = Result<T, tokio_postgres::Error>>,
-) -> Result<T, tokio_postgres::Error> {
-    if queued.is_empty() {
-        return last.await;
-    }
-    let mut sent: Vec<_> =
-        queued.iter().map(|(statement, values)| Some(Box::pin(client.execute_raw(statement, values)))).collect();
-    let (mut last, mut answer, mut failed) = (pin!(last), None, None);
-    poll_fn(|cx| {
-        for slot in &mut sent {
-            if let Some(sending) = slot
-                && let Poll::Ready(outcome) = sending.as_mut().poll(cx)
-            {
-                *slot = None;
-                failed = failed.take().or(outcome.err());
-            }
-        }
-        if answer.is_none()
-            && let Poll::Ready(outcome) = last.as_mut().poll(cx)
-        {
-            answer = Some(outcome);
-        }
-        let all = answer.is_some() && sent.iter().all(Option::is_none);
-        if all { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
-    match (failed, answer) {
-        (Some(e), _) => Err(e),
-        (None, Some(answer)) => answer,
-        (None, None) => unreachable!("ready only with an answer"),
-    }
-}
-
-/// Waits for all of these, which begin in their order.
-async fn together<T, F>(mut waiting: Vec<Pin<Box<F>>>) -> Result<Vec<T>, tokio_postgres::Error>
-where
-    F: Future<Output = Result<T, tokio_postgres::Error>>,
-{
-    let mut done: Vec<Option<T>> = waiting.iter().map(|_| None).collect();
-    poll_fn(|cx| {
-        for (slot, future) in done.iter_mut().zip(&mut waiting).filter(|(slot, _)| slot.is_none()) {
-            if let Poll::Ready(outcome) = future.as_mut().poll(cx) {
-                *slot = Some(match outcome {
-                    Ok(value) => value,
-                    Err(e) => return Poll::Ready(Err(e)),
-                });
-            }
-        }
-        if done.iter().all(Option::is_some) { Poll::Ready(Ok(())) } else { Poll::Pending }
-    })
-    .await?;
-    Ok(done.into_iter().flatten().collect())
-}
-
-/// Drives the connection until the future is ready or it is too late. A server that says nothing for a while may be
-/// busy with a long answer, or gone: whether it still greets others tells.
-fn wait<T>(
-    runtime: &Runtime,
-    address: &Address,
-    deadline: Instant,
-    answering: impl Future<Output = Result<T, tokio_postgres::Error>>,
-) -> Result<Result<T, tokio_postgres::Error>, Elapsed> {
-    runtime.block_on(async {
-        let mut answering = pin!(answering);
+    fn receive(&mut self, deadline: Instant) -> Result<Message, Failure> {
         loop {
-            match timeout(left(deadline).min(DOUBT), &mut answering).await {
-                Ok(answer) => return Ok(answer),
-                Err(late) if !greets(address, left(deadline)).await => return Err(late),
-                Err(_) => {}
+            match self.wire.receive(left(deadline).min(DOUBT)) {
+                Ok(Message::NoticeResponse(notice)) => self.note(&notice),
+                Ok(message) => return Ok(message),
+                Err(e) => self.bear(e, deadline)?,
             }
         }
-    })
+    }
+
+    /// A server that says nothing for a while may be busy with a long answer, or gone: whether it still greets others
+    /// tells.
+    fn bear(&self, error: std::io::Error, deadline: Instant) -> Result<(), Failure> {
+        if !is_late(&error) {
+            return Err(error.into());
+        }
+        let left = left(deadline);
+        if left.is_zero() || self.address.connect(Instant::now() + left.min(GREETING)).is_err() {
+            return Err(failure::silent());
+        }
+        Ok(())
+    }
+
+    /// What comes of one statement, up to so many rows.
+    fn answer(&mut self, columns: &Columns, most: usize, deadline: Instant) -> Result<Answer, Failure> {
+        let mut rows = Vec::new();
+        while rows.len() < most {
+            match self.receive(deadline)? {
+                Message::DataRow(body) => rows.push(Row::new(columns, body)?),
+                Message::CommandComplete(body) => {
+                    let count = body.tag()?.rsplit(' ').next().and_then(|count| count.parse().ok());
+                    return Ok(Answer { rows, count: Some(count.unwrap_or_default()) });
+                }
+                Message::EmptyQueryResponse => return Ok(Answer { rows, count: Some(0) }),
+                Message::ErrorResponse(said) => return Err(self.refused(&Said::from(&said), deadline)),
+                _ => {}
+            }
+        }
+        Ok(Answer { rows, count: None })
+    }
+
+    /// The answers to statements of which only it matters that they were done.
+    fn pass_over(&mut self, count: usize, deadline: Instant) -> Result<(), Failure> {
+        let none = Columns::default();
+        (0..count).try_for_each(|_| self.answer(&none, usize::MAX, deadline).map(drop))
+    }
+
+    fn until_ready(&mut self, deadline: Instant) -> Result<(), Failure> {
+        loop {
+            match self.receive(deadline)? {
+                Message::ReadyForQuery(_) => return Ok(()),
+                Message::ErrorResponse(said) => return Err(self.refused(&Said::from(&said), deadline)),
+                _ => {}
+            }
+        }
+    }
+
+    /// What a refusal means. The server says no more until the end of what it was sent.
+    fn refused(&mut self, said: &Said, deadline: Instant) -> Failure {
+        let mut failure = Failure::from(said);
+        let ready = loop {
+            match self.receive(deadline) {
+                Ok(Message::ReadyForQuery(_)) => break true,
+                Ok(_) => {}
+                Err(_) => break false,
+            }
+        };
+        if !ready {
+            self.broken = true;
+            failure = failure.with_connection_lost();
+        }
+        failure
+    }
+
+    fn note(&mut self, notice: &NoticeResponseBody) {
+        let said = Said::from(notice);
+        if said.is_of_standby() {
+            self.unsure = Some(said.message);
+        }
+    }
 }
 
-async fn greets(address: &Address, left: Duration) -> bool {
-    !left.is_zero() && matches!(timeout(left.min(GREETING), address.connect()).await, Ok(Ok(_)))
+/// A type that only this database has is left to the server.
+fn of_oid(oid: u32) -> Type {
+    Type::from_oid(oid).unwrap_or(Type::UNKNOWN)
+}
+
+fn null(is: tokio_postgres::types::IsNull) -> postgres_protocol::IsNull {
+    match is {
+        tokio_postgres::types::IsNull::Yes => postgres_protocol::IsNull::Yes,
+        tokio_postgres::types::IsNull::No => postgres_protocol::IsNull::No,
+    }
 }
 
 fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
-}
-
-fn borrowed<'a>(params: &'a [Param<'_>]) -> impl ExactSizeIterator<Item = &'a (dyn ToSql + Sync)> {
-    params.iter().map(|param| param as &(dyn ToSql + Sync))
 }
 
 /// `?1` in the one SQL text of all drivers is `$1` here.

@@ -5,12 +5,16 @@
 //! gives it the next event number.
 
 mod address;
+mod binding;
 mod connection;
 mod failure;
+mod greeting;
 mod pool;
 mod queue;
+mod row;
 mod set_up;
 mod wake;
+mod wire;
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -19,13 +23,14 @@ use std::time::{Duration, Instant};
 use pensa_core::{Code, Error, Result, json};
 use uuid::Uuid;
 
-use super::value::{Param, Question, Row};
+use super::value::{self, Param, Question};
 use super::{NewEvent, Uncommitted, params};
 use connection::{ANSWER, Place, Rows};
 use failure::{Failure, Kind};
 pub use pool::PoolState;
 pub(crate) use pool::Turn;
 use pool::{Loan, Pool};
+pub(crate) use row::Row;
 pub use wake::Wakeups;
 
 /// Longest wait until a transaction has begun: for a connection, for the database, for the other writers of a store.
@@ -154,7 +159,7 @@ pub(crate) struct Transaction<'c> {
     /// Whether each operation has a savepoint to go back to.
     careful: Cell<bool>,
     /// What was sure to be asked, and the answers.
-    sure: RefCell<Vec<(Question, Vec<tokio_postgres::Row>)>>,
+    sure: RefCell<Vec<(Question, Vec<Row>)>>,
 }
 
 /// Where a transaction was before it tried something.
@@ -198,7 +203,7 @@ impl<'c> Transaction<'c> {
                     return Err(failure);
                 }
             };
-            found = told.next().unwrap_or_default().first().map(|row| (row.get(0), row.get(1)));
+            found = told.next().unwrap_or_default().first().map(|row| Ok::<_, Failure>((row.int(0)?, row.int(1)?))).transpose()?;
             answers = told.collect();
             if found.is_some() || mode == Mode::Read {
                 break;
@@ -224,7 +229,7 @@ impl<'c> Transaction<'c> {
     }
 
     /// The answer to a question that came with the beginning, as long as nothing can have changed it.
-    fn known(&self, sql: &str, params: &[Param<'_>]) -> Option<Vec<tokio_postgres::Row>> {
+    fn known(&self, sql: &str, params: &[Param<'_>]) -> Option<Vec<Row>> {
         let mut sure = self.sure.borrow_mut();
         if sure.is_empty() || self.given.get() > 0 {
             return None;
@@ -299,7 +304,7 @@ impl<'c> Transaction<'c> {
         &self,
         sql: &str,
         params: &[Param<'_>],
-        each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
+        each: &mut dyn FnMut(&value::Row<'_>) -> Result<()>,
     ) -> Result<()> {
         let answer = match self.known(sql, params) {
             Some(rows) => Ok((rows, None)),
@@ -313,7 +318,7 @@ impl<'c> Transaction<'c> {
         &self,
         sql: &str,
         params: &[Param<'_>],
-        each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
+        each: &mut dyn FnMut(&value::Row<'_>) -> Result<()>,
     ) -> Result<()> {
         let answer = if let Some(rows) = self.known(sql, params) {
             Ok((rows, None))
@@ -330,21 +335,17 @@ impl<'c> Transaction<'c> {
 
     fn hand_out(
         &self,
-        answer: Result<(Vec<tokio_postgres::Row>, Option<Rows>), Failure>,
-        each: &mut dyn FnMut(&Row<'_>) -> Result<()>,
+        answer: Result<(Vec<Row>, Option<Rows>), Failure>,
+        each: &mut dyn FnMut(&value::Row<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut rows, mut rest) = answer.map_err(|e| self.failed(e))?;
         loop {
             // Nothing is borrowed here: `each` may ask the database something else.
             for row in &rows {
-                each(&Row::Postgres(row))?;
+                each(&value::Row::Postgres(row))?;
             }
-            let Some(stream) = &mut rest else { return Ok(()) };
-            let (more, go_on) = self.loan.borrow_mut().more(stream, soon()).map_err(|e| self.failed(e))?;
-            rows = more;
-            if !go_on {
-                rest = None;
-            }
+            let Some(stream) = rest else { return Ok(()) };
+            (rows, rest) = self.loan.borrow_mut().more(stream, soon()).map_err(|e| self.failed(e))?;
         }
     }
 

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use tokio_postgres::Statement;
-use tokio_postgres::types::private::BytesMut;
+use bytes::BytesMut;
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
 
+use super::connection::Statement;
 use crate::db::Param;
 
 /// Most values gathered for one statement.
@@ -15,7 +15,7 @@ const MAX_VALUES: usize = 4096;
 
 #[derive(Debug)]
 pub(super) enum Queued {
-    Statement(Statement, Vec<Value>),
+    Statement(Arc<Statement>, Vec<Value>),
     Rows(Added),
 }
 
@@ -88,7 +88,14 @@ impl Added {
             return self.one_after(before);
         }
         let arrays = one.params().iter().enumerate().map(|(at, of)| format!("${}::{}[]", before + at + 1, of.name()));
-        format!("{} SELECT * FROM unnest({})", self.insert, arrays.collect::<Vec<_>>().join(", "))
+        let arrays = arrays.collect::<Vec<_>>().join(", ");
+        // As a default, the store would be found out again for every row.
+        match self.insert.strip_suffix(')') {
+            Some(columns) => {
+                format!("{columns}, store_id) SELECT *, (SELECT pensa.this_store()) FROM unnest({arrays})")
+            }
+            None => format!("{} SELECT * FROM unnest({arrays})", self.insert),
+        }
     }
 
     fn one_after(&self, before: usize) -> String {

@@ -82,8 +82,8 @@ fn schema(connection: &mut Connection, deadline: Instant) -> Result<Schema, Fail
     }
     let ask = "SELECT COUNT(*), COALESCE(MAX(oldest), 0) FROM pensa._migrations";
     let (rows, _) = connection.query(ask, params![], deadline)?;
-    let (version, oldest) = rows.first().map(|row| (row.get(0), row.get(1))).unwrap_or_default();
-    Ok(Schema { version, oldest })
+    let Some(row) = rows.first() else { return Ok(Schema { version: 0, oldest: 0 }) };
+    Ok(Schema { version: row.int(0)?, oldest: row.int(1)? })
 }
 
 fn apply(connection: &mut Connection, migration: &Migration, deadline: Instant) -> Result<(), Failure> {

@@ -4,19 +4,19 @@
 //! after them, for all that changed in the meantime. One that gets lost is made good by whoever asks now and then.
 
 use std::collections::HashSet;
-use std::future::poll_fn;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tokio::time::timeout;
-use tokio_postgres::AsyncMessage;
+use postgres_protocol::message::backend::Message;
+use postgres_protocol::message::frontend;
 use uuid::Uuid;
 
 use super::address::Address;
 use super::connection::{ANSWER, Connection};
 use super::pool::Pool;
+use super::wire::is_late;
 use crate::db::params;
 
 /// How long changes are gathered before others are told.
@@ -133,33 +133,22 @@ fn tell(pool: &Pool, connection: Option<Connection>, stores: &HashSet<Uuid>) -> 
 
 /// Hears until the connection is lost or nobody listens any more.
 fn hear(address: &Address, to: &Weak<Inner>) {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-    runtime.block_on(async {
-        let Ok(Ok((client, mut connection))) = timeout(super::BEGIN, address.connect()).await else { return };
-        let (send, mut news) = tokio::sync::mpsc::unbounded_channel();
-        tokio::spawn(async move {
-            while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
-                if let AsyncMessage::Notification(notification) = message
-                    && send.send(notification.payload().to_owned()).is_err()
-                {
-                    return;
-                }
+    let Ok(mut wire) = address.connect(Instant::now() + super::BEGIN) else { return };
+    if frontend::query(&format!("LISTEN {CHANNEL}"), &mut wire.out).is_err() || wire.send(super::BEGIN).is_err() {
+        return;
+    }
+    while let Some(inner) = to.upgrade() {
+        match wire.receive(LOOK_UP) {
+            // Whatever happened while nobody heard.
+            Ok(Message::ReadyForQuery(_)) => inner.tell_listener(None),
+            Ok(Message::NotificationResponse(news)) => {
+                let stores = news.message().unwrap_or_default().split(' ').filter_map(|name| name.parse().ok());
+                stores.for_each(|store| inner.tell_listener(Some(store)));
             }
-        });
-        if client.batch_execute(&format!("LISTEN {CHANNEL}")).await.is_err() {
-            return;
+            Ok(Message::ErrorResponse(_)) => return,
+            Ok(_) => {}
+            Err(e) if is_late(&e) => {}
+            Err(_) => return,
         }
-        // Whatever happened while nobody heard.
-        to.upgrade().inspect(|inner| inner.tell_listener(None));
-        while let Some(inner) = to.upgrade() {
-            match timeout(LOOK_UP, news.recv()).await {
-                Ok(Some(payload)) => {
-                    let stores = payload.split(' ').filter_map(|name| name.parse().ok());
-                    stores.for_each(|store| inner.tell_listener(Some(store)));
-                }
-                Ok(None) => return,
-                Err(_) => {}
-            }
-        }
-    });
+    }
 }
