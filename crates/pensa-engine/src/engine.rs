@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
+use pensa_core::id::IssueId;
 use pensa_core::{Access, Code, Error, Result, Timestamp};
 use uuid::Uuid;
 
@@ -16,11 +17,14 @@ use crate::ops::lease;
 use crate::store::StoreDir;
 use crate::tables::details::Ahead;
 use crate::tables::titles::{self, Coming};
+use crate::tables::touched;
 use crate::{recover, sync, taskstore};
 
 /// How often a transaction is tried that fails before its commit because the database went away or another
 /// transaction got in its way.
 const TRIES: usize = 3;
+/// Most lines of the log that are looked at for what was touched.
+const MAX_TOUCHED: i64 = 200;
 
 /// An open store. On SQLite it holds one connection, on PostgreSQL none between transactions.
 pub struct Engine {
@@ -57,6 +61,8 @@ enum Source {
 pub struct Mark {
     seen: i64,
     writes: u64,
+    /// The last line of the log.
+    line: i64,
 }
 
 impl Drop for Engine {
@@ -156,7 +162,7 @@ impl Engine {
     /// The store's mark as of now. On SQLite much cheaper than any question to the store.
     pub fn mark(&self) -> Result<Mark> {
         let seen = self.minding(self.db.changes_seen())?;
-        Ok(Mark { seen, writes: self.writes.get() })
+        Ok(Mark { seen, writes: self.writes.get(), line: 0 })
     }
 
     /// How long answers stay right if nobody changes anything: until the next lease runs out.
@@ -337,7 +343,7 @@ impl Engine {
     fn begin_reading(&self, known: Option<(Mark, Option<Timestamp>)>, sure: &[Question]) -> Result<Reading<'_>> {
         let tx = self.db.begin_read_asking(sure)?;
         let seen = tx.changes().map_or_else(|| self.db.changes_seen(), Ok)?;
-        let mark = Mark { seen, writes: self.writes.get() };
+        let mark = Mark { seen, writes: self.writes.get(), line: tx.next_event()? - 1 };
         let right_until = match known {
             Some((same, right_until)) if same == mark => right_until,
             _ => lease::next_expiry(&tx)?,
@@ -489,8 +495,24 @@ impl Reading<'_> {
         }
     }
 
+    /// The issues that were touched since an earlier mark, they, what they depend on or what was said about them;
+    /// nothing if more may have been.
+    pub fn touched_since(&self, earlier: Mark) -> Result<Option<Vec<IssueId>>> {
+        if earlier.seen > self.mark.seen || earlier.line > self.mark.line {
+            // The store was set back.
+            return Ok(None);
+        }
+        touched::since(&self.tx, earlier.line, MAX_TOUCHED)
+    }
+
+    /// All issues that the answer which was made last tells of, if it tells of nothing else.
+    pub fn tells_of(&self) -> Option<Vec<IssueId>> {
+        self.tx.tells_of.take()
+    }
+
     /// Answers one question.
     pub fn run<T>(&self, caller: &Caller, work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T> {
+        self.tx.tells_of.take();
         work(&self.engine.context(caller)?, &self.tx)
     }
 

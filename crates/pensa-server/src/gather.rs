@@ -2,8 +2,8 @@
 //!
 //! A question to a database elsewhere costs a journey for its answer and more for its transaction, and connections
 //! are few. So one thread takes all that has gathered, begins one transaction for it, and answers what was answered
-//! before at once: the transaction's first journey tells whether the store has changed since. Others help when many
-//! questions wait, or when one takes long. No answer is older than its question.
+//! before at once: the transaction's first journey tells whether the store has changed since, and the log which issues
+//! that touched. Others help when many questions wait, or when one takes long. No answer is older than its question.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
+use pensa_core::id::IssueId;
 use pensa_core::{Code, Error, Result, Timestamp};
 use pensa_engine::{Ahead, Caller, Context, Engine, Entry, Mark, Reading, Tx};
 use serde_json::Value;
@@ -83,8 +84,16 @@ struct Queue {
 #[derive(Default)]
 struct Known {
     mark: Option<(Mark, Option<Timestamp>)>,
-    answers: HashMap<String, Bytes>,
-    kept: usize,
+    /// How often the mark has moved.
+    moves: u64,
+    answers: HashMap<String, Kept>,
+    size: usize,
+}
+
+/// An answer, and the issues that it tells of if it tells of nothing else.
+struct Kept {
+    answer: Bytes,
+    tells_of: Option<Vec<IssueId>>,
 }
 
 impl fmt::Debug for Gathered {
@@ -224,22 +233,31 @@ impl Gathered {
         }
         let is_known = |asked: &mut Asked| asked.words.as_ref().is_some_and(|words| known.answers.contains_key(words));
         for asked in group.extract_if(.., is_known) {
-            if let Some(answer) = asked.words.as_ref().and_then(|words| known.answers.get(words)) {
-                let _ = asked.reply.send(Ok(answer.clone()));
+            if let Some(kept) = asked.words.as_ref().and_then(|words| known.answers.get(words)) {
+                let _ = asked.reply.send(Ok(kept.answer.clone()));
             }
         }
     }
 
     /// Begins to read, and forgets the answers that are no longer right.
     fn begin<'e>(&self, engine: &'e Engine, ahead: &Ahead) -> Result<Reading<'e>> {
-        let mark = lock(&self.known).mark;
-        let reading = engine.reading(mark, ahead)?;
-        let mut known = lock(&self.known);
-        if known.mark.is_none_or(|(mark, _)| mark != reading.mark) {
-            known.answers.clear();
-            known.kept = 0;
+        let (before, moves) = {
+            let known = lock(&self.known);
+            (known.mark, known.moves)
+        };
+        let reading = engine.reading(before, ahead)?;
+        if before.is_some_and(|(mark, _)| mark == reading.mark) {
+            return Ok(reading);
         }
-        known.mark = Some((reading.mark, reading.right_until));
+        let touched = match before {
+            Some((mark, _)) => reading.touched_since(mark)?,
+            None => None,
+        };
+        let mut known = lock(&self.known);
+        // What another worker made of it meanwhile is as good: answers are only given at the mark that they are of.
+        if known.moves == moves {
+            known.move_to((reading.mark, reading.right_until), touched.as_deref());
+        }
         Ok(reading)
     }
 
@@ -249,7 +267,8 @@ impl Gathered {
         let answer = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(unexpected()))?;
         let answer = Bytes::from(answer);
         if let Some(words) = &asked.words {
-            lock(&self.known).keep(reading, words, &answer);
+            let kept = Kept { answer: answer.clone(), tells_of: reading.tells_of() };
+            lock(&self.known).keep(reading, words, kept);
         }
         Ok(answer)
     }
@@ -261,16 +280,32 @@ impl Known {
         self.mark.is_some_and(|(mark, _)| mark == reading.mark)
     }
 
-    fn keep(&mut self, reading: &Reading<'_>, words: &str, answer: &Bytes) {
-        if answer.len() > MAX_ANSWER || !self.is_of(reading) {
+    /// Forgets what is no longer right at another mark, since which these issues were touched, or nobody knows what.
+    fn move_to(&mut self, mark: (Mark, Option<Timestamp>), touched: Option<&[IssueId]>) {
+        self.mark = Some(mark);
+        self.moves += 1;
+        let Some(touched) = touched else { return self.forget() };
+        let stays = |kept: &Kept| {
+            kept.tells_of.as_ref().is_some_and(|all| all.iter().all(|id| touched.binary_search(id).is_err()))
+        };
+        self.answers.retain(|_, kept| stays(kept));
+        self.size = self.answers.iter().map(|(words, kept)| words.len() + kept.answer.len()).sum();
+    }
+
+    fn keep(&mut self, reading: &Reading<'_>, words: &str, kept: Kept) {
+        if kept.answer.len() > MAX_ANSWER || !self.is_of(reading) {
             return;
         }
-        if self.kept + words.len() + answer.len() > MAX_KEPT {
-            self.answers.clear();
-            self.kept = 0;
+        if self.size + words.len() + kept.answer.len() > MAX_KEPT {
+            self.forget();
         }
-        self.kept += words.len() + answer.len();
-        self.answers.insert(words.to_owned(), answer.clone());
+        self.size += words.len() + kept.answer.len();
+        self.answers.insert(words.to_owned(), kept);
+    }
+
+    fn forget(&mut self) {
+        self.answers.clear();
+        self.size = 0;
     }
 }
 
@@ -282,4 +317,77 @@ fn refuse(group: Vec<Asked>, error: &Error) {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pensa_core::ops::issue::{Create, Update};
+    use pensa_engine::{StoreDir, entry};
+    use serde_json::json;
+
+    fn shown(gathered: &Gathered, engine: &Engine, id: &IssueId) -> String {
+        let (reply, mut answer) = oneshot::channel();
+        let show = entry("issue.show").expect("in the catalog");
+        let work = Work::Operation(show, json!({"id": id}));
+        let caller = Caller::local("test");
+        gathered.answer_all(engine, vec![Asked { caller, work, words: Some(id.to_string()), reply }]);
+        let answer = answer.try_recv().expect("an answer").expect("an issue");
+        String::from_utf8(answer.to_vec()).expect("text")
+    }
+
+    #[test]
+    fn a_change_has_only_those_answers_forgotten_that_tell_of_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
+        let engine = Engine::open(store).expect("an engine");
+        let gathered = Gathered::new(engine.another().expect("another"));
+        let writer = engine.another().expect("another");
+        let create = |title: &str, deps: &[&IssueId]| {
+            let create = json!({"title": title, "issue_type": "task", "deps": deps});
+            let create: Create = serde_json::from_value(create).expect("an operation");
+            writer.call("test", &create).expect("made").issue.id
+        };
+        let parent = create("what the child waits for", &[]);
+        let child = create("a child of its parent", &[&parent]);
+        let bystander = create("nothing to do with them", &[]);
+        let all = [&parent, &child, &bystander];
+        let known = || {
+            gathered.begin(&engine, &Ahead::default()).expect("a reading");
+            let known = lock(&gathered.known);
+            let size: usize = known.answers.iter().map(|(words, kept)| words.len() + kept.answer.len()).sum();
+            assert_eq!(known.size, size);
+            all.map(|id| known.answers.contains_key(id.as_str()))
+        };
+        let ask_all = || all.map(|id| shown(&gathered, &engine, id));
+        let change = |id: &IssueId, change: Value| {
+            let mut update = change;
+            update["id"] = json!(id);
+            let update: Update = serde_json::from_value(update).expect("an operation");
+            writer.call("test", &update).expect("changed");
+        };
+        ask_all();
+        assert_eq!(known(), [true, true, true]);
+        change(&parent, json!({"title": "another title of the parent"}));
+        assert_eq!(known(), [false, false, true], "the child tells of its parent");
+        assert!(ask_all().iter().filter(|answer| answer.contains("another title")).count() == 2);
+        change(&bystander, json!({"priority": "p0"}));
+        assert_eq!(known(), [true, true, false]);
+        ask_all();
+        // What is taken back may be anything.
+        writer.call("test", &pensa_core::ops::undo::Undo::default()).expect("taken back");
+        assert_eq!(known(), [false, false, false]);
+        // The beginning of an id may come to mean another issue.
+        let words = bystander.as_str().trim_start_matches("pn-").to_owned();
+        let (reply, _answer) = oneshot::channel();
+        let work = Work::Operation(entry("issue.show").expect("in the catalog"), json!({"id": words}));
+        gathered.answer_all(
+            &engine,
+            vec![Asked { caller: Caller::local("test"), work, words: Some(words.clone()), reply }],
+        );
+        assert!(lock(&gathered.known).answers.contains_key(&words));
+        change(&parent, json!({"priority": "p0"}));
+        known();
+        assert!(!lock(&gathered.known).answers.contains_key(&words));
+    }
 }

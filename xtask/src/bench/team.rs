@@ -22,11 +22,11 @@ use crate::Result;
 const SIZE: usize = 10_000;
 /// Those of them that are asked for again and again.
 const FAVOURITES: usize = 1_000;
-/// How often somebody changes the project while every issue is asked for in turn: oftener than the turn comes round.
+/// How often somebody changes the project while it is read.
 const CHANGE: Duration = Duration::from_millis(250);
-/// Projects that are written to, and connections that do.
+/// Projects that are written to, and connections that do: as many as saturate the server, and half of them.
 const PROJECTS: usize = 16;
-const WRITERS: usize = 64;
+const WRITERS: [usize; 2] = [128, 64];
 /// Creations of each connection before it repeats itself; more than it gets through in a round.
 const DIFFERENT: usize = 500;
 /// Connections of `pgbench`: as many as the server has to the database unless told otherwise.
@@ -44,7 +44,7 @@ pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     let written = (0..PROJECTS).map(|n| database.project(&format!("written-{n}"))).collect::<Result<Vec<_>>>()?;
     let server = database.serve()?;
     let mut rows = Reads { database: &database, server: &server, project: &read }.rows(plan)?;
-    rows.push(creates(&database, &server, &written, plan)?);
+    rows.extend(creates(&database, &server, &written, plan)?);
     let (now, peak) = server.memory()?;
     rows.push(Row::told(
         "server: memory".into(),
@@ -110,12 +110,13 @@ impl Reads<'_> {
         let three = self.database.script("select-all", &three)?;
         let watched = Watched { server: self.server.pid(), postmaster: self.database.pid() };
         let (favourites, in_turn) = (self.favourites(), self.in_turn());
-        let mut sides: [Side; 5] = Default::default();
+        let mut sides: [Side; 6] = Default::default();
         for round in 0..=plan.rounds {
-            let [again, of_favourites, anew, of_all, whole] = &mut sides;
+            let [again, amid_changes, of_favourites, anew, of_all, whole] = &mut sides;
             of_favourites.round(round, &watched, || self.pgbench(&one, FAVOURITES, plan))?;
             self.ask_once(&favourites[0])?;
             again.round(round, &watched, || load::rate(self.server.address, plan.round, &favourites))?;
+            amid_changes.round(round, &watched, || self.rate_while_changing(&favourites, plan))?;
             of_all.round(round, &watched, || self.pgbench(&one, SIZE, plan))?;
             anew.round(round, &watched, || self.rate_while_changing(&in_turn, plan))?;
             whole.round(round, &watched, || self.pgbench(&three, SIZE, plan))?;
@@ -154,7 +155,7 @@ impl Reads<'_> {
         self.database.pgbench(&Pgbench { script, clients: CLIENTS, store_id, variables: &variables }, plan.round)
     }
 
-    /// The rate while somebody changes the project now and then, after which no answer may be given again.
+    /// The rate while somebody changes an issue now and then, after which no answer that tells of it may be given again.
     fn rate_while_changing(&self, requests: &Requests, plan: &Plan) -> Result<f64> {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -212,7 +213,7 @@ fn select_all(id: &str) -> String {
     )
 }
 
-fn told([again, of_favourites, anew, of_all, whole]: &[Side; 5]) -> Vec<Row> {
+fn told([again, amid_changes, of_favourites, anew, of_all, whole]: &[Side; 6]) -> Vec<Row> {
     let size = grouped(SIZE);
     let target = Some(Target::AtLeast(0.6));
     vec![
@@ -228,37 +229,45 @@ fn told([again, of_favourites, anew, of_all, whole]: &[Side; 5]) -> Vec<Row> {
             ),
         ),
         compare(
+            format!("server: reads at {size}, asked before, amid changes"),
+            (amid_changes, of_favourites),
+            target,
+            "The same while somebody changes one of the issues every 250 ms, after which whatever tells of it is read \
+             anew",
+        ),
+        compare(
             format!("server: reads at {size}, never asked"),
-            (anew, of_all),
+            (anew, whole),
             target,
             &format!(
-                "The same for all {size} issues in turn, while somebody changes the project every 250 ms, so that no \
-                 answer is given twice: each is the issue, the issues it depends on and its comments, against \
-                 `pgbench` selecting the issue's row only"
+                "The same for all {size} issues in turn, more than are remembered, so that no answer is given twice: \
+                 each is the issue, the issues it depends on and its comments, against `pgbench` selecting the same \
+                 as one pipeline"
             ),
         ),
         compare(
-            format!("server: reads at {size}, never asked, whole"),
-            (anew, whole),
+            format!("server: reads at {size}, never asked, against one row"),
+            (anew, of_all),
             None,
-            "The same against `pgbench` selecting the issue, the issues it depends on and its comments, as one \
-             pipeline",
+            "The same against `pgbench` selecting the issue's row only",
         ),
     ]
 }
 
-fn creates(database: &Database<'_>, server: &Server, projects: &[Opened], plan: &Plan) -> Result<Row> {
+fn creates(database: &Database<'_>, server: &Server, projects: &[Opened], plan: &Plan) -> Result<Vec<Row>> {
     let script = insert_script(database, projects)?;
     let run = Pgbench { script: &script, clients: PROJECTS, store_id: None, variables: &[("told", 0)] };
     let watched = Watched { server: server.pid(), postmaster: database.pid() };
     let mut dice = Dice::new(29);
-    let [mut ours, mut reference]: [Side; 2] = Default::default();
+    let (mut ours, mut reference): ([Side; WRITERS.len()], Side) = Default::default();
     for round in 0..=plan.rounds {
         reference.round(round, &watched, || database.pgbench(&run, plan.round))?;
-        let requests = load::requests(WRITERS, DIFFERENT, |connection| {
-            post(server.address, &projects[connection % PROJECTS], &mut dice)
-        });
-        ours.round(round, &watched, || load::rate(server.address, plan.round, &requests))?;
+        for (side, connections) in ours.iter_mut().zip(WRITERS) {
+            let requests = load::requests(connections, DIFFERENT, |connection| {
+                post(server.address, &projects[connection % PROJECTS], &mut dice)
+            });
+            side.round(round, &watched, || load::rate(server.address, plan.round, &requests))?;
+        }
         database.settle();
     }
     // Its ids are longer than those that Pensa gives.
@@ -266,16 +275,23 @@ fn creates(database: &Database<'_>, server: &Server, projects: &[Opened], plan: 
     if reached != PROJECTS.to_string() {
         return Err(format!("pgbench wrote to {reached} projects, not to {PROJECTS}").into());
     }
-    Ok(compare(
-        format!("server: creates over {PROJECTS} projects"),
-        (&ours, &reference),
-        Some(Target::AtLeast(0.5)),
-        "`POST /p/PROJECT/issues` of `pn serve` over 64 kept-alive connections, four for each of 16 projects (an \
-         issue, its event, its keys for near-duplicates and the look for some), against `pgbench -M prepared` with 16 \
-         connections, one for each of the same projects, inserting one row into `issues` in the role that row-level \
-         security binds, which each connection is told its project for once; every commit on either side waits for \
-         the disk",
-    ))
+    let rows = ours.iter().zip(WRITERS).map(|(side, connections)| {
+        let target = (connections == WRITERS[0]).then_some(Target::AtLeast(0.5));
+        compare(
+            format!("server: creates over {PROJECTS} projects, {connections} agents"),
+            (side, &reference),
+            target,
+            &format!(
+                "`POST /p/PROJECT/issues` of `pn serve` over {connections} kept-alive connections, {} for each of \
+                 {PROJECTS} projects (an issue, its event, its keys for near-duplicates and the look for some), \
+                 against `pgbench -M prepared` with 16 connections, one for each of the same projects, inserting one \
+                 row into `issues` in the role that row-level security binds, which each connection is told its \
+                 project for once; every commit on either side waits for the disk",
+                connections / PROJECTS
+            ),
+        )
+    });
+    Ok(rows.collect())
 }
 
 fn post(address: SocketAddr, project: &Opened, dice: &mut Dice) -> Vec<u8> {

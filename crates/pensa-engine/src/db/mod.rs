@@ -201,6 +201,8 @@ pub struct Tx<'c> {
     pub(crate) ahead: RefCell<Ahead>,
     /// Issues that were read before anybody asked for them.
     pub(crate) foreseen: RefCell<Foreseen>,
+    /// All issues that the answer which is being made tells of, if it tells of nothing else.
+    pub(crate) tells_of: RefCell<Option<Vec<IssueId>>>,
 }
 
 #[derive(Debug)]
@@ -246,7 +248,13 @@ pub(crate) struct NewEvent<'a> {
 
 impl<'c> Tx<'c> {
     fn new(driver: Driver<'c>) -> Self {
-        Self { driver, op: Cell::new(None), ahead: RefCell::default(), foreseen: RefCell::default() }
+        Self {
+            driver,
+            op: Cell::new(None),
+            ahead: RefCell::default(),
+            foreseen: RefCell::default(),
+            tells_of: RefCell::default(),
+        }
     }
 }
 

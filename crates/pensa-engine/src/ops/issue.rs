@@ -207,13 +207,21 @@ impl Execute for Show {
     }
 
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<IssueDetail> {
-        if let Some(detail) = details::foreseen(tx, &self.id) {
-            return Ok(detail);
+        let detail = match details::foreseen(tx, &self.id) {
+            Some(detail) => detail,
+            None => {
+                let issue = issues::find(cx, tx, &self.id)?;
+                let deps = deps::parents(tx, &issue.id)?;
+                let comments = comments::of_issue(tx, &issue.id)?;
+                IssueDetail { issue, deps, comments }
+            }
+        };
+        // Which issue the beginning of an id means depends on all others.
+        if self.id.as_str() == detail.issue.id.as_str() {
+            let all = std::iter::once(&detail.issue).chain(&detail.deps);
+            *tx.tells_of.borrow_mut() = Some(all.map(|issue| issue.id.clone()).collect());
         }
-        let issue = issues::find(cx, tx, &self.id)?;
-        let deps = deps::parents(tx, &issue.id)?;
-        let comments = comments::of_issue(tx, &issue.id)?;
-        Ok(IssueDetail { issue, deps, comments })
+        Ok(detail)
     }
 }
 

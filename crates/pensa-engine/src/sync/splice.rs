@@ -5,7 +5,6 @@
 //! then everything is read from the database.
 
 use aho_corasick::AhoCorasick;
-use pensa_core::event::EventType;
 use pensa_core::id::IssueId;
 use pensa_core::sync::{Collection, lines};
 use pensa_core::{Error, Result};
@@ -14,36 +13,12 @@ use super::agreed::Known;
 use super::shared::Table;
 use crate::db::{Tx, params};
 use crate::git;
-use crate::tables::seen_files;
+use crate::tables::{seen_files, touched};
 
 /// Most lines of the log that are looked at.
 const LOG: i64 = 5_000;
 /// Most issues that are looked for in the lines.
 const ISSUES: usize = 256;
-/// Subjects whose events say nothing of issues, their dependencies and comments.
-const OTHERS: [&str; 20] = [
-    "agent",
-    "collection",
-    "harness",
-    "job",
-    "kv",
-    "learning",
-    "lock",
-    "loop",
-    "record",
-    "release",
-    "repo",
-    "run",
-    "runtime",
-    "session",
-    "signal",
-    "skill",
-    "skills",
-    "snapshot",
-    "work",
-    "workspace",
-];
-
 /// A moment of the log, told so that it is not found in another log, or in this one after it was set back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Moment {
@@ -97,26 +72,8 @@ impl<'k> Before<'k> {
     pub(super) fn find(tx: &Tx<'_>, known: &'k Known) -> Result<Option<Self>> {
         let Some(told) = known.exported_at() else { return Ok(None) };
         let Some(moment) = Moment::found(tx, &told)? else { return Ok(None) };
-        // One that got another id is told by what it was called: other lines may still call it that.
-        let sql = "SELECT subject_kind, subject_id, event_type, CAST(instr(detail, '\"id\":{\"old\":\"') AS BIGINT)
-                   FROM events WHERE id > ?1 ORDER BY id LIMIT ?2";
-        let log = tx.query(sql, params![moment.line, LOG + 1], |row| {
-            Ok((row.text(0)?, row.text(1)?, row.text(2)?, row.int(3)? > 0))
-        })?;
-        if log.len() as i64 > LOG {
-            return Ok(None);
-        }
-        let mut touched: Vec<IssueId> = Vec::new();
-        for (kind, subject, event, is_renamed) in log {
-            match kind.as_str() {
-                "issue" if !is_sweeping(&event) && !is_renamed => touched.push(subject.parse()?),
-                other if OTHERS.contains(&other) => {}
-                _ => return Ok(None),
-            }
-        }
-        touched.sort();
-        touched.dedup();
-        Ok((touched.len() <= ISSUES).then_some(Self { known, touched }))
+        let touched = touched::since(tx, moment.line, LOG)?.filter(|touched| touched.len() <= ISSUES);
+        Ok(touched.map(|touched| Self { known, touched }))
     }
 
     /// The lines of a file as they were, or as they are now; nothing if these records have no issues to go by.
@@ -201,13 +158,6 @@ struct Edit {
     from: usize,
     to: usize,
     line: Vec<u8>,
-}
-
-/// Whether more than the event's own issue may have changed with it.
-fn is_sweeping(event: &str) -> bool {
-    [EventType::Deleted, EventType::Undone, EventType::ConflictResolved, EventType::Imported, EventType::Restored]
-        .iter()
-        .any(|sweeping| sweeping.as_str() == event)
 }
 
 /// The lines that speak of any of these issues, from their first byte to behind their last.

@@ -33,6 +33,7 @@ pub(crate) mod skills;
 pub(crate) mod snapshots;
 pub(crate) mod titles;
 pub(crate) mod tombstones;
+pub(crate) mod touched;
 pub(crate) mod work;
 
 use pensa_core::issue::Extra;

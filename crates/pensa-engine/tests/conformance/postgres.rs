@@ -1,5 +1,10 @@
 //! What only a database of many stores can get wrong: keeping them apart, going away, being of another version.
 
+use std::fs::{self, Permissions};
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -415,4 +420,94 @@ fn a_change_through_one_server_is_heard_by_another() {
     let id: Uuid = store.home().id().expect("an id").parse().expect("a UUID");
     store.run(Access::Write, &Caller::local("a"), |cx, tx| create(cx, tx, "news")).expect("created");
     assert_eq!(heard.recv_timeout(Duration::from_secs(20)), Ok(Some(id)));
+}
+
+/// A cluster that lets `app` in with a password, over TLS only, and the certificate of its authority.
+fn guarded() -> (Cluster, tempfile::TempDir) {
+    let cluster = Cluster::start();
+    let dir = tempfile::tempdir().expect("a directory");
+    let openssl = |args: &str| {
+        let run = Command::new("openssl").args(args.split_whitespace()).current_dir(dir.path()).output();
+        let run = run.expect("openssl runs");
+        assert!(run.status.success(), "openssl {args}: {}", String::from_utf8_lossy(&run.stderr));
+    };
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    openssl(&format!("req -x509 {key} -days 2 -subj /CN=ca -keyout ca.key -out ca.pem"));
+    let names = "-addext subjectAltName=DNS:localhost,IP:127.0.0.1";
+    openssl(&format!("req -new {key} -subj /CN=localhost {names} -keyout server.key -out server.csr"));
+    openssl(
+        "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -copy_extensions copy -out server.crt",
+    );
+    let data = PathBuf::from(cluster.psql("postgres", "SHOW data_directory"));
+    for file in ["server.key", "server.crt"] {
+        fs::copy(dir.path().join(file), data.join(file)).expect("copied");
+        let owner = fs::metadata(&data).expect("the directory of the cluster");
+        std::os::unix::fs::chown(data.join(file), Some(owner.uid()), Some(owner.gid())).expect("given away");
+        fs::set_permissions(data.join(file), Permissions::from_mode(0o600)).expect("closed");
+    }
+    let who = "hostssl all app 127.0.0.1/32 scram-sha-256\nhostssl all old 127.0.0.1/32 md5\n\
+               hostssl all plain 127.0.0.1/32 password\nhost all postgres 127.0.0.1/32 trust\n";
+    fs::write(data.join("pg_hba.conf"), who).expect("written");
+    for sql in [
+        "CREATE ROLE app SUPERUSER LOGIN PASSWORD 'hunter2'",
+        "CREATE ROLE plain SUPERUSER LOGIN PASSWORD 'hunter2'",
+        "SET password_encryption = md5; CREATE ROLE old SUPERUSER LOGIN PASSWORD 'hunter2'",
+        "ALTER SYSTEM SET ssl = on",
+        "SELECT pg_reload_conf()",
+    ] {
+        cluster.psql("postgres", sql);
+    }
+    eventually("TLS is on", || (cluster.psql("postgres", "SHOW ssl") == "on").then_some(()));
+    (cluster, dir)
+}
+
+#[test]
+fn a_database_is_reached_over_tls_with_a_password_or_not_at_all() {
+    let (cluster, dir) = guarded();
+    let port = cluster.port();
+    let ca = dir.path().join("ca.pem");
+    let open = |who: &str, options: &str| {
+        let address = format!("postgres://{who}@localhost:{port}/postgres?hostaddr=127.0.0.1{options}");
+        Postgres::open(&address, 2).map(drop).map_err(|error| error.to_string())
+    };
+    let trusted = format!("&sslmode=verify-full&sslrootcert={}", ca.display());
+    for who in ["app:hunter2", "old:hunter2", "plain:hunter2"] {
+        eventually("the new rules count", || open(who, &trusted).ok());
+    }
+    // Only a proof that is tied to this connection will do; a password that is told is none.
+    assert_eq!(open("app:hunter2", &format!("{trusted}&channel_binding=require")), Ok(()));
+    for who in ["old:hunter2", "plain:hunter2"] {
+        let refused = open(who, &format!("{trusted}&channel_binding=require")).expect_err("no proof");
+        assert!(refused.contains("does not tie"), "{refused}");
+    }
+    for (who, options, why) in [
+        ("app:hunter3", trusted.as_str(), "password authentication failed"),
+        ("app", &trusted, "wants a password"),
+        ("app:hunter2", "&sslmode=require", "certificate"),
+        ("app:hunter2", "&sslmode=disable", "no pg_hba.conf entry"),
+    ] {
+        let refused = open(who, options).expect_err(why);
+        assert!(refused.contains(why) && !refused.contains("hunter"), "{who} {options}: {refused}");
+    }
+    let postgres =
+        Postgres::open(&format!("postgres://app:hunter2@localhost:{port}/postgres?hostaddr=127.0.0.1{trusted}"), 2);
+    let engine = engine(&postgres.expect("opens"));
+    // More than one record of TLS, and more than is read from a socket at a time.
+    let long = "a long word ".repeat(50_000);
+    let input = json!({"title": "over TLS", "description": long, "issue_type": "task"});
+    let made = engine.call::<issue::Create>("a", &serde_json::from_value(input).expect("an operation"));
+    let id = made.expect("created").issue.id;
+    let shown = engine.call("a", &issue::Show { id: (&id).into() }).expect("shown");
+    assert_eq!(shown.issue.description, Some(long));
+}
+
+#[test]
+fn a_host_that_says_nothing_does_not_keep_from_the_next() {
+    let database = shared().database();
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let (_, rest) = database.url.split_once("127.0.0.1:").expect("an address of this machine");
+    let (head, _) = database.url.split_once("127.0.0.1:").expect("an address of this machine");
+    let address = format!("{head}{},127.0.0.1:{rest}", silent.local_addr().expect("an address"));
+    let postgres = Postgres::open(&format!("{address}?connect_timeout=1"), 2).expect("the second host");
+    assert!(titles(&engine(&postgres)).is_empty());
 }

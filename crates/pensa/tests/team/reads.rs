@@ -1,4 +1,5 @@
-//! Issues that many ask for at once are read together: each answer is what asking for it alone gives.
+//! Issues that many ask for at once are read together, and answers are remembered: each is what asking for it alone and
+//! for the first time gives.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -60,8 +61,8 @@ fn are_told_as_alone(spoil: impl Fn(&Team, &[String])) {
     let mut http = server.client(&token);
     let made = graph(&mut http);
     spoil(&team, &made);
-    // The first one is changed all the time, so that no answer is one that was given before; the others do not wait for
-    // it.
+    // The first one is changed all the time and that taken back, after which no answer is one that was given before; the
+    // others do not wait for it.
     let (changing, others) = made.split_first().expect("issues");
     let prefixes = others.iter().map(|id| id.trim_start_matches("pn-").to_owned());
     let strange = ["pn-", "pn-00000000x", "%20", "p", "@name"].map(str::to_owned);
@@ -75,6 +76,7 @@ fn are_told_as_alone(spoil: impl Fn(&Team, &[String])) {
             for priority in ["p0", "p1"].iter().cycle().take_while(|_| !done.load(Ordering::Relaxed)) {
                 let change = json!({"priority": priority});
                 assert_eq!(http.ask("PATCH", &format!("/issues/{changing}")).body(&change).reply().status, 200);
+                assert_eq!(http.ask("POST", "/undo").body(&json!({})).reply().status, 200);
             }
         });
         let clients: Vec<_> = (0..CLIENTS)
@@ -93,4 +95,50 @@ fn are_told_as_alone(spoil: impl Fn(&Team, &[String])) {
             std::panic::resume_unwind(panic);
         }
     });
+}
+
+#[test]
+fn an_answer_that_was_given_before_tells_every_change_of_what_it_tells_of() {
+    let team = Team::on_postgres();
+    team.project("web");
+    let token = team.token("web", "maintainer");
+    let server = team.serve_with(&["--rate", "0", "--log", "error"]);
+    let other = team.serve_with(&["--rate", "0", "--log", "error"]);
+    let (mut http, mut elsewhere) = (server.client(&token), other.client(&token));
+    let made = create_all(&mut http, (0..4).map(|at| format!("an issue that is told of, number {at}")));
+    let [child, parent, bystander, gone] = &made[..] else { panic!("four issues") };
+    for depends_on in [parent, gone] {
+        let dep = json!({"issue_id": child, "depends_on_id": depends_on});
+        assert_eq!(http.ask("POST", "/deps").body(&dep).reply().status, 201);
+    }
+    let issue = |id: &str| format!("/issues/{id}");
+    let steps = [
+        ("PATCH", issue(child), json!({"title": "another title of the child"})),
+        ("PATCH", issue(parent), json!({"priority": "p0"})),
+        ("PATCH", issue(bystander), json!({"description": "nobody else tells of this"})),
+        ("POST", issue(child) + "/comments", json!({"text": "said about the child"})),
+        ("POST", "/agents".into(), json!({"type": "user", "name": "somebody"})),
+        ("PATCH", issue(parent), json!({"claim": true, "ttl": "1h"})),
+        ("POST", issue(parent) + "/close", json!({"reason": "done"})),
+        ("POST", issue(parent) + "/reopen", json!({})),
+        ("DELETE", format!("/deps?issue_id={child}&depends_on_id={parent}"), json!(null)),
+        ("POST", "/undo".into(), json!({})),
+        ("DELETE", issue(gone), json!(null)),
+        ("POST", "/issues".into(), json!({"title": "a new one", "issue_type": "task", "deps": [parent]})),
+    ];
+    for (at, (method, path, body)) in steps.into_iter().enumerate() {
+        for id in [child, parent, bystander] {
+            ask(&mut http, id);
+        }
+        // Whoever changes it, and through whichever server.
+        let by = if at % 2 == 0 { &mut elsewhere } else { &mut http };
+        let asked = by.ask(method, &path);
+        let reply = if body.is_null() { asked.reply() } else { asked.body(&body).reply() };
+        assert!((200..300).contains(&reply.status), "{method} {path}: {} {}", reply.status, reply.body);
+        for id in [child, parent, bystander] {
+            // A server that was never asked has nothing to remember.
+            let fresh = team.serve_with(&["--rate", "0", "--log", "error"]);
+            assert_eq!(ask(&mut http, id), ask(&mut fresh.client(&token), id), "{id} after {method} {path}");
+        }
+    }
 }

@@ -334,7 +334,8 @@ impl Connection {
     ) -> Result<Vec<Vec<Row>>, Failure> {
         let queued = self.take_queue(deadline)?;
         let statements = questions.iter().map(|(sql, _)| self.prepare(sql, deadline)).collect::<Result<Vec<_>, _>>()?;
-        let asked: Vec<_> = statements.iter().zip(questions).map(|(statement, (_, params))| (statement, *params)).collect();
+        let asked: Vec<_> =
+            statements.iter().zip(questions).map(|(statement, (_, params))| (statement, *params)).collect();
         self.breaking(|own| {
             own.depart(&queued, &asked, deadline)?;
             own.pass_over(queued.len(), deadline)?;
@@ -484,7 +485,15 @@ impl Connection {
         const BINARY: [i16; 1] = [1];
         let out = &mut self.wire.out;
         let typed = values.iter().zip(&statement.params);
-        let bound = frontend::bind("", &statement.name, BINARY, typed, |(value, of), out| value.to_sql(of, out).map(null), BINARY, out);
+        let bound = frontend::bind(
+            "",
+            &statement.name,
+            BINARY,
+            typed,
+            |(value, of), out| value.to_sql(of, out).map(null),
+            BINARY,
+            out,
+        );
         bound.map_err(|e| match e {
             BindError::Conversion(e) => Failure::other(Error::internal(e)),
             BindError::Serialization(e) => Failure::other(Error::internal(e)),
@@ -632,6 +641,53 @@ fn placeholders(sql: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn numbers(rows: &[Row]) -> Vec<i64> {
+        rows.iter().map(|row| row.int(0).expect("a number")).collect()
+    }
+
+    #[test]
+    fn what_is_asked_amid_a_long_answer_leaves_it_whole() {
+        let database = pensa_testkit::postgres::shared().database();
+        let address = Address::parse(&database.url).expect("an address");
+        let soon = || Instant::now() + ANSWER;
+        let mut connection = Connection::open_unbound(&address, soon()).expect("a connection");
+        let upto = "SELECT n FROM generate_series(1, CAST(?1 AS BIGINT)) AS n";
+        for overtaken_after in [0, 1, 2] {
+            let (first, mut rest) = connection.query(upto, &[1_000.into()], soon()).expect("an answer");
+            let mut all = numbers(&first);
+            for round in 0.. {
+                let Some(rows) = rest.take() else { break };
+                if round == overtaken_after {
+                    let (own, more) = connection.query(upto, &[300.into()], soon()).expect("another answer");
+                    assert_eq!(numbers(&own).len(), ROWS_AT_ONCE);
+                    // A part of it is never asked for.
+                    assert!(more.is_some());
+                    assert_eq!(connection.execute("SELECT 1", &[], soon()).expect("a third"), 1);
+                }
+                let (next, others) = connection.more(rows, soon()).expect("more");
+                all.extend(numbers(&next));
+                rest = others;
+            }
+            assert_eq!(all, (1..=1_000).collect::<Vec<_>>());
+        }
+        connection.leave("ROLLBACK");
+        assert!(connection.overtaken.is_empty());
+        // What failed is told to whoever waits for it, and to nobody after that.
+        connection.queue("SELECT 1 / CAST(?1 AS BIGINT)", &[0.into()], soon()).expect("queued");
+        let failure = connection.execute("SELECT 1", &[], soon()).expect_err("a division by zero");
+        assert!(failure.error.message.contains("22012"), "{:?}", failure.error);
+        assert_eq!(connection.execute("SELECT 1", &[], soon()).expect("the next one is fine"), 1);
+        // Statements that nobody needs any more are forgotten, and may come back.
+        for round in 0..2 {
+            for at in 0..MAX_PREPARED + 10 {
+                assert_eq!(connection.execute(&format!("SELECT {at}"), &[], soon()).expect("done"), 1, "{round}");
+            }
+        }
+        let (rows, _) = connection.query("SELECT COUNT(*) FROM pg_prepared_statements", &[], soon()).expect("told");
+        let kept = numbers(&rows)[0];
+        assert!(kept <= MAX_PREPARED as i64 + 2, "the server keeps {kept}");
+    }
 
     #[test]
     fn placeholders_are_rewritten_and_nothing_else() {

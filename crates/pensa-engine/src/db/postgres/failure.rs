@@ -150,9 +150,7 @@ impl From<&Said> for Failure {
                 (told(Code::Busy, "the database has no connection left").hint("try again in a moment"), Kind::Lost)
             }
             // serialization_failure, deadlock_detected
-            "40001" | "40P01" => {
-                (told(Code::Busy, "the database is busy").hint("try again in a moment"), Kind::Again)
-            }
+            "40001" | "40P01" => (told(Code::Busy, "the database is busy").hint("try again in a moment"), Kind::Again),
             // read_only_sql_transaction
             "25006" => (told(Code::Unreachable, "the database takes no writes").hint(UP_HINT), Kind::Lost),
             // admin_shutdown, crash_shutdown, cannot_connect_now

@@ -203,7 +203,12 @@ impl<'c> Transaction<'c> {
                     return Err(failure);
                 }
             };
-            found = told.next().unwrap_or_default().first().map(|row| Ok::<_, Failure>((row.int(0)?, row.int(1)?))).transpose()?;
+            found = told
+                .next()
+                .unwrap_or_default()
+                .first()
+                .map(|row| Ok::<_, Failure>((row.int(0)?, row.int(1)?)))
+                .transpose()?;
             answers = told.collect();
             if found.is_some() || mode == Mode::Read {
                 break;
