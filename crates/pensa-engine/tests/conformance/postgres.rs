@@ -264,7 +264,7 @@ fn terminate_through(url: &str) {
     let sql = format!(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND application_name = 'pensa'"
     );
-    let status = std::process::Command::new("psql")
+    let status = Command::new("psql")
         .args(["-X", "-q", "-o", "/dev/null", "-c", &sql, &format!("{base}postgres")])
         .status();
     assert!(status.expect("psql runs").success());
@@ -392,7 +392,7 @@ fn projects_and_tokens_are_kept_in_a_store_that_no_project_can_read() {
 
 #[test]
 fn what_cannot_be_reached_is_told_in_time() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = free.local_addr().expect("an address").port();
     let start = Instant::now();
     // It accepts connections and never answers.
