@@ -264,9 +264,8 @@ fn terminate_through(url: &str) {
     let sql = format!(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND application_name = 'pensa'"
     );
-    let status = Command::new("psql")
-        .args(["-X", "-q", "-o", "/dev/null", "-c", &sql, &format!("{base}postgres")])
-        .status();
+    let status =
+        Command::new("psql").args(["-X", "-q", "-o", "/dev/null", "-c", &sql, &format!("{base}postgres")]).status();
     assert!(status.expect("psql runs").success());
 }
 

@@ -247,7 +247,7 @@ impl Connection {
         for (at, added) in rows.iter().enumerate() {
             let one = self.prepare(&added.of_one(), deadline)?;
             with.push(format!("rows_{at} AS ({})", added.text(&one, before)));
-            before += added.width();
+            before += added.placeholders();
         }
         let text: Arc<str> = format!("WITH {} {sql}", with.join(", ")).into();
         if self.merged.len() >= MAX_MERGED {
@@ -374,10 +374,16 @@ impl Connection {
 
     /// More rows, and where still more come from.
     pub(super) fn more(&mut self, rows: Rows, deadline: Instant) -> Result<(Vec<Row>, Option<Rows>), Failure> {
-        if let Some(kept) = self.overtaken.get_mut(&rows.number) {
+        if let Some(mut kept) = self.overtaken.remove(&rows.number) {
             let next = kept.drain(..ROWS_AT_ONCE.min(kept.len())).collect();
-            let rest = (!kept.is_empty()).then_some(rows);
-            return Ok((next, rest));
+            if kept.is_empty() {
+                return Ok((next, None));
+            }
+            self.overtaken.insert(rows.number, kept);
+            return Ok((next, Some(rows)));
+        }
+        if self.coming.as_ref().is_none_or(|coming| coming.number != rows.number) {
+            return Err(Failure::other(Error::internal("the rest of an answer was lost with its transaction")));
         }
         self.breaking(|own| own.some(rows, deadline))
     }
@@ -407,7 +413,6 @@ impl Connection {
         let Ok(queued) = self.take_queue(deadline) else { return };
         let left = self.breaking(|own| own.depart(&queued, &[(&statement, &[])], deadline));
         self.owed += usize::from(left.is_ok());
-        self.overtaken.clear();
     }
 
     /// What the server said about a commit that it could not carry to its standby.
@@ -441,8 +446,10 @@ impl Connection {
         unsent
     }
 
-    pub(super) fn forget_queue(&mut self) {
+    /// Forgets what was not sent, and what nobody took.
+    pub(super) fn forget_rest(&mut self) {
         self.queued.clear();
+        self.overtaken.clear();
     }
 
     /// Does something after whose failure the connection may be of no more use.
@@ -483,6 +490,10 @@ impl Connection {
 
     fn put(&mut self, statement: &Statement, values: &[impl ToSql]) -> Result<(), Failure> {
         const BINARY: [i16; 1] = [1];
+        if values.len() != statement.params.len() {
+            let (given, wanted) = (values.len(), statement.params.len());
+            return Err(Failure::other(Error::internal(format!("{given} values for {wanted} placeholders"))));
+        }
         let out = &mut self.wire.out;
         let typed = values.iter().zip(&statement.params);
         let bound = frontend::bind(
@@ -517,6 +528,7 @@ impl Connection {
         Ok(())
     }
 
+    /// Sends what was put, and takes the answers that nobody waited for.
     fn send(&mut self, deadline: Instant) -> Result<(), Failure> {
         while let Err(e) = self.wire.send(left(deadline).min(DOUBT)) {
             self.bear(e, deadline)?;
@@ -611,6 +623,16 @@ impl Connection {
     }
 }
 
+/// Takes leave, so that the server need not wonder.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if !self.broken {
+            frontend::terminate(&mut self.wire.out);
+            let _ = self.wire.send(Duration::ZERO);
+        }
+    }
+}
+
 /// A type that only this database has is left to the server.
 fn of_oid(oid: u32) -> Type {
     Type::from_oid(oid).unwrap_or(Type::UNKNOWN)
@@ -672,7 +694,8 @@ mod tests {
             assert_eq!(all, (1..=1_000).collect::<Vec<_>>());
         }
         connection.leave("ROLLBACK");
-        assert!(connection.overtaken.is_empty());
+        connection.forget_rest();
+        assert!(connection.overtaken.is_empty() && connection.coming.is_none());
         // What failed is told to whoever waits for it, and to nobody after that.
         connection.queue("SELECT 1 / CAST(?1 AS BIGINT)", &[0.into()], soon()).expect("queued");
         let failure = connection.execute("SELECT 1", &[], soon()).expect_err("a division by zero");

@@ -193,7 +193,7 @@ impl<'c> Transaction<'c> {
         let questions: Vec<(&str, &[Param<'_>])> = std::iter::once((head, &[][..])).chain(sure_texts).collect();
         let (mut found, mut answers) = (None, Vec::new());
         for _ in 0..2 {
-            loan.forget_queue();
+            loan.forget_rest();
             loan.queue(begin, params![], deadline)?;
             loan.queue("SELECT set_config('pensa.store_id', ?1, true)", params![&store], deadline)?;
             let mut told = match loan.query_all(&questions, deadline) {
@@ -540,7 +540,7 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.open.get() {
             let loan = self.loan.get_mut();
-            loan.forget_queue();
+            loan.forget_rest();
             loan.leave("ROLLBACK");
         }
     }

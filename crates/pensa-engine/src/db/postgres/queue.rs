@@ -12,6 +12,11 @@ use crate::db::Param;
 
 /// Most values gathered for one statement.
 const MAX_VALUES: usize = 4096;
+/// Most rows that are written out in a statement, which is another one for each number of them, and the least columns that
+/// make it worth that. Otherwise there is an array for each column: the server unpacks all of them before it begins, which
+/// for a few wide rows costs more than to add them.
+const FEW: usize = 8;
+const WIDE: usize = 6;
 
 #[derive(Debug)]
 pub(super) enum Queued {
@@ -76,16 +81,22 @@ impl Added {
         self.rows() * self.columns.len() >= MAX_VALUES
     }
 
+    /// How many rows there are, if they are written out.
+    fn few(&self) -> Option<usize> {
+        let most = if self.width() >= WIDE { FEW } else { 1 };
+        Some(self.rows()).filter(|rows| *rows <= most)
+    }
+
     /// The statement that adds one row.
     pub(super) fn of_one(&self) -> String {
-        self.one_after(0)
+        self.of_few(1, 0)
     }
 
     /// The statement that adds these rows, whose placeholders come after so many others. `one` knows the types of the
     /// columns.
     pub(super) fn text(&self, one: &Statement, before: usize) -> String {
-        if self.rows() == 1 {
-            return self.one_after(before);
+        if let Some(rows) = self.few() {
+            return self.of_few(rows, before);
         }
         let arrays = one.params().iter().enumerate().map(|(at, of)| format!("${}::{}[]", before + at + 1, of.name()));
         let arrays = arrays.collect::<Vec<_>>().join(", ");
@@ -98,16 +109,26 @@ impl Added {
         }
     }
 
-    fn one_after(&self, before: usize) -> String {
-        let places: Vec<String> = (1..=self.columns.len()).map(|at| format!("${}", before + at)).collect();
-        format!("{} VALUES ({})", self.insert, places.join(", "))
+    fn of_few(&self, rows: usize, before: usize) -> String {
+        let row = |row: usize| {
+            let first = before + row * self.width() + 1;
+            let places: Vec<String> = (first..first + self.width()).map(|at| format!("${at}")).collect();
+            format!("({})", places.join(", "))
+        };
+        format!("{} VALUES {}", self.insert, (0..rows).map(row).collect::<Vec<_>>().join(", "))
+    }
+
+    /// How many placeholders its statement has.
+    pub(super) fn placeholders(&self) -> usize {
+        self.few().unwrap_or(1) * self.width()
     }
 
     pub(super) fn into_values(self) -> Vec<Value> {
-        if self.rows() == 1 {
-            return self.columns.into_iter().flatten().map(Value::One).collect();
-        }
-        self.columns.into_iter().map(Value::Column).collect()
+        let Some(rows) = self.few() else { return self.columns.into_iter().map(Value::Column).collect() };
+        let mut columns: Vec<_> = self.columns.into_iter().map(Vec::into_iter).collect();
+        (0..rows)
+            .flat_map(|_| columns.iter_mut().filter_map(Iterator::next).map(Value::One).collect::<Vec<_>>())
+            .collect()
     }
 }
 
@@ -115,20 +136,20 @@ impl Added {
 #[derive(Debug)]
 pub(super) struct Merged {
     sql: String,
-    /// What begins the insertion into each table, and whether it is for one row.
-    rows: Vec<(String, bool)>,
+    /// What begins the insertion into each table, and for how many rows if they are few.
+    rows: Vec<(String, Option<usize>)>,
     pub(super) text: Arc<str>,
 }
 
 impl Merged {
     pub(super) fn new(sql: &str, rows: &[Added], text: Arc<str>) -> Self {
-        let rows = rows.iter().map(|added| (added.insert.clone(), added.rows() == 1)).collect();
+        let rows = rows.iter().map(|added| (added.insert.clone(), added.few())).collect();
         Self { sql: sql.to_owned(), rows, text }
     }
 
     pub(super) fn is_of(&self, sql: &str, rows: &[Added]) -> bool {
         let is_same =
-            |((insert, one), added): (&(String, bool), &Added)| *one == (added.rows() == 1) && *insert == added.insert;
+            |((insert, few), added): (&(String, Option<usize>), &Added)| *few == added.few() && *insert == added.insert;
         self.sql == sql && self.rows.len() == rows.len() && self.rows.iter().zip(rows).all(is_same)
     }
 }

@@ -15,6 +15,8 @@ use rustls::{ClientConnection, StreamOwned};
 
 /// Bytes taken from the socket at a time.
 const CHUNK: usize = 16 * 1024;
+/// Room that is kept for what is sent next.
+const ROOM: usize = 1 << 20;
 /// What is waited for is waited for at least this long: to the system, no time at all is for ever.
 const LEAST: Duration = Duration::from_millis(1);
 
@@ -118,8 +120,11 @@ impl Wire {
             }
         }
         self.way.flush()?;
-        self.out.clear();
         self.sent = 0;
+        if self.out.capacity() > ROOM {
+            self.out = BytesMut::new();
+        }
+        self.out.clear();
         Ok(())
     }
 
