@@ -5,21 +5,20 @@
 //! before at once: the transaction's first journey tells whether the store has changed since, and the log which issues
 //! that touched. Others help when many questions wait, or when one takes long. No answer is older than its question.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use pensa_core::id::IssueId;
-use pensa_core::{Code, Error, Result, Timestamp};
-use pensa_engine::{Ahead, Caller, Context, Engine, Entry, Mark, Reading, Tx};
+use pensa_core::{Code, Error, Result};
+use pensa_engine::{Ahead, Caller, Context, Engine, Entry, Reading, Tx};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task;
 
 use crate::dispatch::unexpected;
+use crate::known::{Known, Room};
 
 /// Transactions of one store at a time.
 const AT_ONCE: usize = 4;
@@ -35,11 +34,6 @@ pub(crate) const FORBEARANCE: Duration = Duration::from_millis(4200);
 pub(crate) const GLANCE: Duration = Duration::from_millis(200);
 /// Most questions of one store that wait.
 const MAX_WAITING: usize = 4096;
-/// Most bytes of answers that are kept; then all are forgotten.
-const MAX_KEPT: usize = 4 << 20;
-/// Largest answer worth keeping.
-const MAX_ANSWER: usize = 64 << 10;
-
 type Ask = dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send;
 
 /// What is asked.
@@ -71,29 +65,13 @@ struct Asked {
 pub(crate) struct Gathered {
     engine: Mutex<Engine>,
     queue: Mutex<Queue>,
-    known: Mutex<Known>,
+    known: Arc<Mutex<Known>>,
 }
 
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Asked>,
     at_work: usize,
-}
-
-/// Answers that were given, and until when they are right.
-#[derive(Default)]
-struct Known {
-    mark: Option<(Mark, Option<Timestamp>)>,
-    /// How often the mark has moved.
-    moves: u64,
-    answers: HashMap<String, Kept>,
-    size: usize,
-}
-
-/// An answer, and the issues that it tells of if it tells of nothing else.
-struct Kept {
-    answer: Bytes,
-    tells_of: Option<Vec<IssueId>>,
 }
 
 impl fmt::Debug for Gathered {
@@ -104,7 +82,7 @@ impl fmt::Debug for Gathered {
 
 impl Gathered {
     pub(crate) fn new(engine: Engine) -> Arc<Self> {
-        Arc::new(Self { engine: Mutex::new(engine), queue: Mutex::default(), known: Mutex::default() })
+        Arc::new(Self { engine: Mutex::new(engine), queue: Mutex::default(), known: Room::of_process().known() })
     }
 
     /// Asks; the answer comes as soon as somebody has the time. `words` are the same for the same question.
@@ -215,7 +193,7 @@ impl Gathered {
     fn ahead(&self, group: &[Asked]) -> Ahead {
         let (known, mut ahead) = (lock(&self.known), Ahead::default());
         for asked in group {
-            let is_known = asked.words.as_ref().is_some_and(|words| known.answers.contains_key(words));
+            let is_known = asked.words.as_ref().is_some_and(|words| known.has(words));
             if let Work::Operation(entry, input) = &asked.work
                 && let Some(foresee) = entry.foresee.filter(|_| !is_known)
             {
@@ -228,13 +206,12 @@ impl Gathered {
     /// Answers what was answered before in the same state of the store; leaves the rest.
     fn answer_known(&self, reading: &Reading<'_>, group: &mut Vec<Asked>) {
         let known = lock(&self.known);
-        if !known.is_of(reading) {
+        if !known.is_of(reading.mark) {
             return;
         }
-        let is_known = |asked: &mut Asked| asked.words.as_ref().is_some_and(|words| known.answers.contains_key(words));
-        for asked in group.extract_if(.., is_known) {
-            if let Some(kept) = asked.words.as_ref().and_then(|words| known.answers.get(words)) {
-                let _ = asked.reply.send(Ok(kept.answer.clone()));
+        for asked in group.extract_if(.., |asked| asked.words.as_ref().is_some_and(|words| known.has(words))) {
+            if let Some(answer) = asked.words.as_ref().and_then(|words| known.answer(words)) {
+                let _ = asked.reply.send(Ok(answer));
             }
         }
     }
@@ -243,7 +220,7 @@ impl Gathered {
     fn begin<'e>(&self, engine: &'e Engine, ahead: &Ahead) -> Result<Reading<'e>> {
         let (before, moves) = {
             let known = lock(&self.known);
-            (known.mark, known.moves)
+            (known.mark(), known.moves())
         };
         let reading = engine.reading(before, ahead)?;
         if before.is_some_and(|(mark, _)| mark == reading.mark) {
@@ -255,7 +232,7 @@ impl Gathered {
         };
         let mut known = lock(&self.known);
         // What another worker made of it meanwhile is as good: answers are only given at the mark that they are of.
-        if known.moves == moves {
+        if known.moves() == moves {
             known.move_to((reading.mark, reading.right_until), touched.as_deref());
         }
         Ok(reading)
@@ -267,45 +244,12 @@ impl Gathered {
         let answer = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(unexpected()))?;
         let answer = Bytes::from(answer);
         if let Some(words) = &asked.words {
-            let kept = Kept { answer: answer.clone(), tells_of: reading.tells_of() };
-            lock(&self.known).keep(reading, words, kept);
+            let is_too_much = lock(&self.known).keep(reading.mark, words, &answer, reading.tells_of());
+            if is_too_much {
+                Room::of_process().make_room();
+            }
         }
         Ok(answer)
-    }
-}
-
-impl Known {
-    /// Whether what is known is of the same moment. Another worker may have seen a later one.
-    fn is_of(&self, reading: &Reading<'_>) -> bool {
-        self.mark.is_some_and(|(mark, _)| mark == reading.mark)
-    }
-
-    /// Forgets what is no longer right at another mark, since which these issues were touched, or nobody knows what.
-    fn move_to(&mut self, mark: (Mark, Option<Timestamp>), touched: Option<&[IssueId]>) {
-        self.mark = Some(mark);
-        self.moves += 1;
-        let Some(touched) = touched else { return self.forget() };
-        let stays = |kept: &Kept| {
-            kept.tells_of.as_ref().is_some_and(|all| all.iter().all(|id| touched.binary_search(id).is_err()))
-        };
-        self.answers.retain(|_, kept| stays(kept));
-        self.size = self.answers.iter().map(|(words, kept)| words.len() + kept.answer.len()).sum();
-    }
-
-    fn keep(&mut self, reading: &Reading<'_>, words: &str, kept: Kept) {
-        if kept.answer.len() > MAX_ANSWER || !self.is_of(reading) {
-            return;
-        }
-        if self.size + words.len() + kept.answer.len() > MAX_KEPT {
-            self.forget();
-        }
-        self.size += words.len() + kept.answer.len();
-        self.answers.insert(words.to_owned(), kept);
-    }
-
-    fn forget(&mut self) {
-        self.answers.clear();
-        self.size = 0;
     }
 }
 
@@ -322,6 +266,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pensa_core::id::IssueId;
     use pensa_core::ops::issue::{Create, Update};
     use pensa_engine::{StoreDir, entry};
     use serde_json::json;
@@ -355,9 +300,7 @@ mod tests {
         let known = || {
             gathered.begin(&engine, &Ahead::default()).expect("a reading");
             let known = lock(&gathered.known);
-            let size: usize = known.answers.iter().map(|(words, kept)| words.len() + kept.answer.len()).sum();
-            assert_eq!(known.size, size);
-            all.map(|id| known.answers.contains_key(id.as_str()))
+            all.map(|id| known.has(id.as_str()))
         };
         let ask_all = || all.map(|id| shown(&gathered, &engine, id));
         let change = |id: &IssueId, change: Value| {
@@ -385,9 +328,9 @@ mod tests {
             &engine,
             vec![Asked { caller: Caller::local("test"), work, words: Some(words.clone()), reply }],
         );
-        assert!(lock(&gathered.known).answers.contains_key(&words));
+        assert!(lock(&gathered.known).has(&words));
         change(&parent, json!({"priority": "p0"}));
         known();
-        assert!(!lock(&gathered.known).answers.contains_key(&words));
+        assert!(!lock(&gathered.known).has(&words));
     }
 }

@@ -9,6 +9,7 @@ mod fields;
 mod gather;
 mod guard;
 mod headers;
+mod known;
 mod limit;
 mod listen;
 mod logs;

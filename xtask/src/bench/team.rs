@@ -93,6 +93,14 @@ fn request(address: SocketAddr, project: &Opened, what: &str, body: &Value) -> V
     .into_bytes()
 }
 
+/// What somebody does to a project that others read.
+enum Change {
+    /// After which no answer that tells of the issue may be given again.
+    Priority,
+    /// After which no answer at all may be given again, because it could have been anything.
+    Undo,
+}
+
 /// The reads of one project.
 struct Reads<'a> {
     database: &'a Database<'a>,
@@ -116,9 +124,11 @@ impl Reads<'_> {
             of_favourites.round(round, &watched, || self.pgbench(&one, FAVOURITES, plan))?;
             self.ask_once(&favourites[0])?;
             again.round(round, &watched, || load::rate(self.server.address, plan.round, &favourites))?;
-            amid_changes.round(round, &watched, || self.rate_while_changing(&favourites, plan))?;
+            in_turn.iter().try_for_each(|own| self.ask_once(own))?;
+            amid_changes.round(round, &watched, || self.rate_while_changing(&in_turn, &[Change::Priority], plan))?;
             of_all.round(round, &watched, || self.pgbench(&one, SIZE, plan))?;
-            anew.round(round, &watched, || self.rate_while_changing(&in_turn, plan))?;
+            let sweeping = [Change::Priority, Change::Undo];
+            anew.round(round, &watched, || self.rate_while_changing(&in_turn, &sweeping, plan))?;
             whole.round(round, &watched, || self.pgbench(&three, SIZE, plan))?;
         }
         Ok(told(&sides))
@@ -155,11 +165,11 @@ impl Reads<'_> {
         self.database.pgbench(&Pgbench { script, clients: CLIENTS, store_id, variables: &variables }, plan.round)
     }
 
-    /// The rate while somebody changes an issue now and then, after which no answer that tells of it may be given again.
-    fn rate_while_changing(&self, requests: &Requests, plan: &Plan) -> Result<f64> {
+    /// The rate while somebody changes the project now and then.
+    fn rate_while_changing(&self, requests: &Requests, changes: &[Change], plan: &Plan) -> Result<f64> {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
-            let changing = scope.spawn(|| self.change_until(&done).map_err(|e| e.to_string()));
+            let changing = scope.spawn(|| self.change_until(&done, changes).map_err(|e| e.to_string()));
             let rate = load::rate(self.server.address, plan.round, requests);
             done.store(true, Ordering::Relaxed);
             changing.join().map_err(|_| "the thread that changes the project panicked")??;
@@ -167,15 +177,19 @@ impl Reads<'_> {
         })
     }
 
-    fn change_until(&self, done: &AtomicBool) -> Result {
+    fn change_until(&self, done: &AtomicBool, changes: &[Change]) -> Result {
         let mut connection = Connection::open(self.server.address)?;
-        let what = format!("PATCH /issues/{}", database::id(0));
         for priority in ["p1", "p3"].iter().cycle() {
             if done.load(Ordering::Relaxed) {
                 break;
             }
-            let change = json!({"priority": priority});
-            connection.ask(&request(self.server.address, self.project, &what, &change))?;
+            for change in changes {
+                let (what, body) = match change {
+                    Change::Priority => (format!("PATCH /issues/{}", database::id(0)), json!({"priority": priority})),
+                    Change::Undo => ("POST /undo".to_owned(), json!({})),
+                };
+                connection.ask(&request(self.server.address, self.project, &what, &body))?;
+            }
             thread::sleep(CHANGE);
         }
         Ok(())
@@ -229,20 +243,22 @@ fn told([again, amid_changes, of_favourites, anew, of_all, whole]: &[Side; 6]) -
             ),
         ),
         compare(
-            format!("server: reads at {size}, asked before, amid changes"),
-            (amid_changes, of_favourites),
+            format!("server: reads at {size}, all in turn, amid changes"),
+            (amid_changes, of_all),
             target,
-            "The same while somebody changes one of the issues every 250 ms, after which whatever tells of it is read \
-             anew",
+            &format!(
+                "The same for all {size} issues in turn, which were asked for before, while somebody changes one of \
+                 them every 250 ms, after which whatever tells of it is read anew"
+            ),
         ),
         compare(
             format!("server: reads at {size}, never asked"),
             (anew, whole),
             target,
             &format!(
-                "The same for all {size} issues in turn, more than are remembered, so that no answer is given twice: \
-                 each is the issue, the issues it depends on and its comments, against `pgbench` selecting the same \
-                 as one pipeline"
+                "The same for all {size} issues in turn, while somebody changes one of them and takes that back every \
+                 250 ms, so that no answer is given twice: each is the issue, the issues it depends on and its \
+                 comments, against `pgbench` selecting the same as one pipeline"
             ),
         ),
         compare(
@@ -276,11 +292,10 @@ fn creates(database: &Database<'_>, server: &Server, projects: &[Opened], plan: 
         return Err(format!("pgbench wrote to {reached} projects, not to {PROJECTS}").into());
     }
     let rows = ours.iter().zip(WRITERS).map(|(side, connections)| {
-        let target = (connections == WRITERS[0]).then_some(Target::AtLeast(0.5));
         compare(
             format!("server: creates over {PROJECTS} projects, {connections} agents"),
             (side, &reference),
-            target,
+            Some(Target::AtLeast(0.5)),
             &format!(
                 "`POST /p/PROJECT/issues` of `pn serve` over {connections} kept-alive connections, {} for each of \
                  {PROJECTS} projects (an issue, its event, its keys for near-duplicates and the look for some), \
