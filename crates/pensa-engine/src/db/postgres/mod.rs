@@ -7,6 +7,7 @@
 mod address;
 mod binding;
 mod connection;
+mod dialogue;
 mod failure;
 mod greeting;
 mod pool;
@@ -25,7 +26,8 @@ use uuid::Uuid;
 
 use super::value::{self, Param, Question};
 use super::{NewEvent, Uncommitted, params};
-use connection::{ANSWER, Place, Rows};
+use connection::{ANSWER, Place};
+use dialogue::Rows;
 use failure::{Failure, Kind};
 pub use pool::PoolState;
 pub(crate) use pool::Turn;

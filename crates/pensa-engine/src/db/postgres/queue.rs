@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
 
-use super::connection::Statement;
+use super::dialogue::Statement;
 use crate::db::Param;
 
 /// Most values gathered for one statement.
