@@ -264,7 +264,7 @@ fn told([again, amid_changes, of_favourites, anew, of_all, whole]: &[Side; 6]) -
         compare(
             format!("server: reads at {size}, never asked, against one row"),
             (anew, of_all),
-            None,
+            target,
             "The same against `pgbench` selecting the issue's row only",
         ),
     ]
