@@ -258,12 +258,7 @@ impl Dialogue {
 
     /// Sends statements, all in one message of which the server answers the last word only: the first that fails is
     /// the last that is done.
-    fn depart(
-        &mut self,
-        queued: &[Ready],
-        last: &[(&Arc<Statement>, &[Param<'_>])],
-        deadline: Instant,
-    ) -> Result<(), Failure> {
+    fn depart(&mut self, queued: &[Ready], last: &[Asked<'_>], deadline: Instant) -> Result<(), Failure> {
         self.make_way(deadline)?;
         let put = |own: &mut Self| {
             for (statement, values) in queued {

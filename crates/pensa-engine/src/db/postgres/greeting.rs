@@ -1,6 +1,6 @@
 //! How a connection comes to be: the first host that answers and is of the wanted kind, TLS, and who we are.
 //!
-//! What is said afterwards is left to the connection.
+//! What is said afterwards is left to the dialogue.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};

@@ -1,7 +1,7 @@
 //! The messages between us and PostgreSQL: those out are gathered until they are sent together, those in are awaited
 //! for a bounded time.
 //!
-//! What they mean is left to the connection, and how the first of them go to the greeting.
+//! What they mean is left to the dialogue, and how the first of them go to the greeting.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
