@@ -498,6 +498,12 @@ fn a_database_is_reached_over_tls_with_a_password_or_not_at_all() {
     let id = made.expect("created").issue.id;
     let shown = engine.call("a", &issue::Show { id: (&id).into() }).expect("shown");
     assert_eq!(shown.issue.description, Some(long));
+    // Silence is told as such here too, and over when the database speaks again.
+    cluster.pause();
+    let silent = engine.call("a", &issue::Show { id: (&id).into() }).expect_err("nobody answers");
+    assert_eq!(silent.code, Code::Unreachable, "{silent}");
+    cluster.resume();
+    eventually("it answers again", || engine.call("a", &issue::Show { id: (&id).into() }).ok());
 }
 
 #[test]
