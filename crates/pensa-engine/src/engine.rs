@@ -357,6 +357,11 @@ impl Engine {
         matches!(self.db, Db::Sqlite(_))
     }
 
+    /// Whether many stores of the same database are being written to.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.db.is_crowded()
+    }
+
     pub(crate) fn expect_many_writes(&self) -> Result<()> {
         self.db.expect_many_writes()
     }

@@ -1,9 +1,12 @@
 //! Group commit: one thread that writes for many callers and answers them after a shared commit.
 
+mod queue;
+
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use pensa_core::ops::issue::Create;
 use pensa_core::{Code, Error, Op, Result};
@@ -14,11 +17,13 @@ use crate::db::Tx;
 use crate::engine::Engine;
 use crate::execute::{Alone, Entry};
 use crate::tables::answers::{self, Once};
+use queue::Queue;
 
 /// Most operations that share one commit; bounds how long the first of them waits.
 const MAX_GROUP: usize = 128;
-/// Most callers in the queue; the next one is told that the store is busy.
-const MAX_QUEUE: usize = 1024;
+/// How long after the last answers a group waits for those who were answered, while many stores are written to: whoever
+/// asks again at once is back by then, however busy the machine.
+const RETURN: Duration = Duration::from_millis(10);
 
 type Shared = Box<dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send>;
 type Single = Box<dyn Fn(&Engine, &Caller, Option<&Once>) -> Result<String> + Send>;
@@ -70,7 +75,7 @@ impl Job {
 
 /// The writing thread. Dropping it finishes what is queued.
 pub struct GroupWriter {
-    queue: Option<SyncSender<Job>>,
+    queue: Arc<Queue<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -83,12 +88,13 @@ impl fmt::Debug for GroupWriter {
 impl GroupWriter {
     pub fn start(engine: Engine) -> Result<Self> {
         engine.expect_many_writes()?;
-        let (queue, jobs) = mpsc::sync_channel(MAX_QUEUE);
+        let queue = Arc::new(Queue::new());
+        let jobs = Arc::clone(&queue);
         let thread = thread::Builder::new()
             .name("pensa-writer".into())
             .spawn(move || write_all(engine, &jobs))
             .map_err(Error::internal)?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+        Ok(Self { queue, thread: Some(thread) })
     }
 
     /// Queues `work`; `reply` is called once it is durable, or has failed. It may run again if the database goes away
@@ -132,29 +138,27 @@ impl GroupWriter {
     }
 
     fn queue(&self, job: Job) {
-        let refused = match &self.queue {
-            Some(queue) => match queue.try_send(job) {
-                Ok(()) => return,
-                Err(mpsc::TrySendError::Full(job) | mpsc::TrySendError::Disconnected(job)) => job,
-            },
-            None => job,
-        };
-        (refused.reply)(Err(Error::new(Code::Busy, "too many writes are waiting").hint("try again in a moment")));
+        if let Err(refused) = self.queue.put(job) {
+            (refused.reply)(Err(Error::new(Code::Busy, "too many writes are waiting").hint("try again in a moment")));
+        }
     }
 }
 
 impl Drop for GroupWriter {
     fn drop(&mut self) {
-        self.queue = None;
+        self.queue.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
+fn write_all(mut engine: Engine, jobs: &Queue<Job>) {
     let mut next: Option<Job> = None;
-    while let Some(first) = next.take().or_else(|| jobs.recv().ok()) {
+    // How many callers were about when the last ones were answered, and until when they may be back.
+    let (mut about, mut until) = (1, Instant::now());
+    while let Some(first) = next.take().or_else(|| jobs.take_once(about, until)) {
+        about = 1;
         reopen_if_orphaned(&mut engine);
         if first.is_alone() {
             let answer = first.run_alone(&engine);
@@ -164,7 +168,7 @@ fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
         }
         let mut group = vec![first];
         let more = |taken| {
-            let job = if taken < MAX_GROUP && next.is_none() { jobs.try_recv().ok()? } else { return None };
+            let job = if taken < MAX_GROUP && next.is_none() { jobs.take()? } else { return None };
             if job.is_alone() {
                 next = Some(job);
                 return None;
@@ -186,11 +190,16 @@ fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
             written = engine.write_group(&mut group, |_| None);
         }
         match written {
-            Ok(answers) => group.into_iter().zip(answers).for_each(|(job, answer)| (job.reply)(answer)),
+            Ok(answers) => {
+                if engine.is_crowded() {
+                    (about, until) = ((group.len() + jobs.len()).min(MAX_GROUP), Instant::now() + RETURN);
+                }
+                group.into_iter().zip(answers).for_each(|(job, answer)| (job.reply)(answer));
+            }
             Err(error) => {
                 // Whoever queued while the database could not be reached has waited for it long enough.
                 let gone = matches!(error.code, Code::Unreachable | Code::Busy);
-                let others = jobs.try_iter().take(if gone { MAX_QUEUE } else { 0 });
+                let others = std::iter::from_fn(|| jobs.take()).take(if gone { jobs.len() } else { 0 });
                 group.into_iter().chain(others).for_each(|job| (job.reply)(Err(error.clone())));
             }
         }

@@ -174,6 +174,14 @@ impl Db {
         }
     }
 
+    /// Whether many stores of the same database are being written to.
+    pub(crate) fn is_crowded(&self) -> bool {
+        match self {
+            Db::Sqlite(_) => false,
+            Db::Postgres(database) => database.is_crowded(),
+        }
+    }
+
     /// Begins as the store's only writer, waiting for the others.
     pub(crate) fn begin_write(&self) -> Result<Tx<'_>> {
         self.begin_write_asking(&[])

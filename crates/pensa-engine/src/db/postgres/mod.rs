@@ -112,6 +112,10 @@ impl Database {
         self.pool.turn()
     }
 
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.pool.is_crowded()
+    }
+
     pub(crate) fn begin_read(&self, sure: &[Question]) -> Result<Transaction<'_>> {
         self.begin(Mode::Read, sure)
     }

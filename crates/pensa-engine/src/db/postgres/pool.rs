@@ -16,7 +16,9 @@ use super::failure::Failure;
 const BREATH: Duration = Duration::from_millis(500);
 /// How many groups of writes go on at once before others wait for one of them to end. More of them would each be
 /// smaller: every commit has its price, and while a group waits, others join it.
-const WRITERS: usize = 4;
+const WRITERS: usize = 6;
+/// How many groups have to go on for the next to be worth waiting until it is whole.
+const CROWD: usize = WRITERS / 2;
 /// Longest that a group of writes waits for others to end, which may be many or slow.
 const PATIENCE: Duration = Duration::from_millis(25);
 /// A failure to connect that says nothing about now.
@@ -130,6 +132,11 @@ impl Pool {
         Turn(Arc::clone(self))
     }
 
+    /// Whether so many groups go on that one which begins early only takes from the others.
+    pub(super) fn is_crowded(&self) -> bool {
+        *self.writers.lock().unwrap_or_else(PoisonError::into_inner) >= CROWD
+    }
+
     /// Why the database could not be reached a moment ago, unless it was since.
     pub(super) fn away(&self) -> Option<Error> {
         let state = self.lock();
@@ -206,8 +213,9 @@ mod tests {
         let going_on = || *pool.writers.lock().expect("a number");
         let mut turns: Vec<Turn> = (0..WRITERS + 2).map(|_| pool.turn()).collect();
         assert_eq!(going_on(), WRITERS + 2, "nobody waits for ever");
+        assert!(pool.is_crowded());
         turns.truncate(1);
-        assert_eq!(going_on(), 1);
+        assert_eq!((going_on(), pool.is_crowded()), (1, false));
         drop(turns);
         assert_eq!(going_on(), 0);
     }
