@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use pensa_core::id::{CommentId, IssueId};
 use pensa_core::issue::{Extra, IssueType, Priority, Status};
@@ -20,13 +21,13 @@ pub(crate) enum Param<'a> {
 /// Something that is sure to be asked. Over a network it travels with the beginning of the transaction.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
-    pub(crate) sql: String,
-    pub(crate) params: Vec<Param<'static>>,
+    pub(crate) sql: Cow<'static, str>,
+    pub(crate) params: Arc<[Param<'static>]>,
 }
 
 impl Question {
     pub(crate) fn is(&self, sql: &str, params: &[Param<'_>]) -> bool {
-        self.sql == sql && self.params == params
+        self.sql == sql && *self.params == *params
     }
 }
 

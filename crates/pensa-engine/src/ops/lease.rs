@@ -20,7 +20,7 @@ pub(crate) fn any_due(cx: &Context<'_>, tx: &Tx<'_>) -> Result<bool> {
 
 /// What [`any_due`] and [`expire`] ask first.
 pub(crate) fn due_question(cx: &Context<'_>) -> Question {
-    Question { sql: ANY_DUE.to_owned(), params: vec![cx.now.into()] }
+    Question { sql: ANY_DUE.into(), params: [cx.now.into()].into() }
 }
 
 /// When the next lease runs out.

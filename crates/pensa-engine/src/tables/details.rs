@@ -3,7 +3,8 @@
 //!
 //! Who asks, and what is done about those that are not found by their whole id, is left to the operations.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock};
 
 use pensa_core::Result;
 use pensa_core::id::{self, IssueId, IssueRef};
@@ -17,14 +18,23 @@ use crate::tables::{comments, deps, issues};
 const MOST: usize = 64;
 const STEP: usize = 8;
 
-/// What operations that are about to run will ask for.
+/// What operations that are about to run will ask for, and how often.
 #[derive(Debug, Default)]
 pub struct Ahead {
-    issues: BTreeSet<IssueId>,
+    issues: BTreeMap<IssueId, usize>,
 }
 
-/// What a reading transaction has read ahead.
-pub(crate) type Foreseen = HashMap<IssueId, IssueDetail>;
+/// What a reading transaction has read ahead, and how often it will be asked for.
+pub(crate) type Foreseen = HashMap<IssueId, (IssueDetail, usize)>;
+
+/// The texts of the questions, by how often [`STEP`] issues are asked for: the issues, what they wait for, and what was
+/// said about them.
+static TEXTS: LazyLock<Vec<[String; 3]>> = LazyLock::new(|| {
+    let id = "wanted.column1";
+    let of_one =
+        [issues::question(&format!("WHERE i.id = {id}"), ""), deps::parents_question(id), comments::question(id)];
+    (1..=MOST / STEP).map(|steps| of_one.each_ref().map(|one| of_each("TEXT", steps * STEP, one))).collect()
+});
 
 impl Ahead {
     /// Notes an issue that will be shown, if it is meant by its whole id.
@@ -33,7 +43,7 @@ impl Ahead {
             && id::is_possible(wanted.as_str())
             && let Ok(id) = wanted.as_str().parse()
         {
-            self.issues.insert(id);
+            *self.issues.entry(id).or_default() += 1;
         }
     }
 
@@ -48,13 +58,10 @@ impl Ahead {
         }
         // No issue has an empty id.
         let padding = self.issues.len().next_multiple_of(STEP) - self.issues.len();
-        let ids = self.issues.iter().map(|id| Param::from(id).to_static());
-        let ids: Vec<Param<'static>> = ids.chain((0..padding).map(|_| Param::from(""))).collect();
-        let id = "wanted.column1";
-        let of_one =
-            [issues::question(&format!("WHERE i.id = {id}"), ""), deps::parents_question(id), comments::question(id)];
-        let of_all = of_one.iter().map(|one| of_each("TEXT", ids.len(), one));
-        of_all.map(|sql| Question { sql, params: ids.clone() }).collect()
+        let ids = self.issues.keys().map(|id| Param::from(id).to_static());
+        let ids: Arc<[Param<'static>]> = ids.chain((0..padding).map(|_| Param::from(""))).collect();
+        let texts = &TEXTS[ids.len() / STEP - 1];
+        texts.iter().map(|text| Question { sql: text.as_str().into(), params: Arc::clone(&ids) }).collect()
     }
 
     /// Reads it all, for [`foreseen`] in the same transaction, which must not change anything.
@@ -63,15 +70,17 @@ impl Ahead {
         let [of_issues, of_parents, of_comments] = &questions[..] else { return Ok(()) };
         let mut found = Foreseen::with_capacity(self.issues.len());
         for issue in tx.query(&of_issues.sql, &of_issues.params, issues::read)? {
-            found.insert(issue.id.clone(), IssueDetail { issue, deps: Vec::new(), comments: Vec::new() });
+            let times = self.issues.get(&issue.id).copied().unwrap_or_default();
+            let detail = IssueDetail { issue, deps: Vec::new(), comments: Vec::new() };
+            found.insert(detail.issue.id.clone(), (detail, times));
         }
         for (child, parent) in tx.query(&of_parents.sql, &of_parents.params, deps::read_parent)? {
-            found.entry(child).and_modify(|detail| detail.deps.push(parent));
+            found.entry(child).and_modify(|(detail, _)| detail.deps.push(parent));
         }
         for comment in tx.query(&of_comments.sql, &of_comments.params, comments::read)? {
-            found.entry(comment.issue_id.clone()).and_modify(|detail| detail.comments.push(comment));
+            found.entry(comment.issue_id.clone()).and_modify(|(detail, _)| detail.comments.push(comment));
         }
-        for detail in found.values_mut() {
+        for (detail, _) in found.values_mut() {
             detail
                 .deps
                 .sort_unstable_by(|a, b| (a.priority, a.created_at, &a.id).cmp(&(b.priority, b.created_at, &b.id)));
@@ -82,11 +91,18 @@ impl Ahead {
     }
 }
 
-/// The issue that is meant, if it was read ahead.
+/// The issue that is meant, if it was read ahead. Only who asks last is handed what was read, the others a copy.
 pub(crate) fn foreseen(tx: &Tx<'_>, wanted: &IssueRef) -> Option<IssueDetail> {
-    let foreseen = tx.foreseen.borrow();
+    let mut foreseen = tx.foreseen.borrow_mut();
     if foreseen.is_empty() {
         return None;
     }
-    foreseen.get(&wanted.as_str().parse::<IssueId>().ok()?).cloned()
+    let id: IssueId = wanted.as_str().parse().ok()?;
+    match foreseen.get_mut(&id)? {
+        (detail, times) if *times > 1 => {
+            *times -= 1;
+            Some(detail.clone())
+        }
+        _ => foreseen.remove(&id).map(|(detail, _)| detail),
+    }
 }

@@ -3,7 +3,7 @@
 //! When titles are alike is left to `pensa_core::similar`.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use pensa_core::Result;
 use pensa_core::id::IssueId;
@@ -242,11 +242,11 @@ fn under_keys(keys: &[i64]) -> Question {
     keys.sort_unstable();
     keys.dedup();
     let padding = keys.len().next_multiple_of(STEP) - keys.len();
-    let params: Vec<Param<'static>> =
+    let params: Arc<[Param<'static>]> =
         keys.into_iter().map(Param::from).chain((0..padding).map(|_| Param::Null)).collect();
     let sql = match UNDER_KEYS.get(params.len() / STEP) {
-        Some(text) => text.clone(),
-        None => under_so_many(params.len()),
+        Some(text) => text.as_str().into(),
+        None => under_so_many(params.len()).into(),
     };
     Question { sql, params }
 }

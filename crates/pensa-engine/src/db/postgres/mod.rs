@@ -195,7 +195,7 @@ impl<'c> Transaction<'c> {
             Mode::Write => ("BEGIN", HEAD_LOCKED),
         };
         let store = database.store.to_string();
-        let sure_texts = sure.iter().map(|question| (question.sql.as_str(), question.params.as_slice()));
+        let sure_texts = sure.iter().map(|question| (&*question.sql, &*question.params));
         let questions: Vec<(&str, &[Param<'_>])> = std::iter::once((head, &[][..])).chain(sure_texts).collect();
         let (mut found, mut answers) = (None, Vec::new());
         for _ in 0..2 {

@@ -53,32 +53,31 @@ pub(super) enum Value {
 pub(super) struct Added {
     /// `INSERT INTO table (columns)`.
     pub(super) insert: String,
-    columns: Vec<Vec<Param<'static>>>,
+    width: usize,
+    /// One row after the other.
+    values: Vec<Param<'static>>,
 }
 
 impl Added {
     pub(super) fn new(insert: &str, width: usize) -> Self {
-        Self { insert: insert.to_owned(), columns: vec![Vec::new(); width] }
+        Self { insert: insert.to_owned(), width: width.max(1), values: Vec::new() }
     }
 
     /// Takes rows, value by value.
     pub(super) fn take_in(&mut self, values: &[Param<'_>]) {
-        let width = self.columns.len();
-        for (at, value) in values.iter().enumerate() {
-            self.columns[at % width].push(value.to_static());
-        }
+        self.values.extend(values.iter().map(Param::to_static));
     }
 
     pub(super) fn rows(&self) -> usize {
-        self.columns.first().map_or(0, Vec::len)
+        self.values.len() / self.width
     }
 
     pub(super) fn width(&self) -> usize {
-        self.columns.len()
+        self.width
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.rows() * self.columns.len() >= MAX_VALUES
+        self.values.len() >= MAX_VALUES
     }
 
     /// How many rows there are, if they are written out.
@@ -124,11 +123,15 @@ impl Added {
     }
 
     pub(super) fn into_values(self) -> Vec<Value> {
-        let Some(rows) = self.few() else { return self.columns.into_iter().map(Value::Column).collect() };
-        let mut columns: Vec<_> = self.columns.into_iter().map(Vec::into_iter).collect();
-        (0..rows)
-            .flat_map(|_| columns.iter_mut().filter_map(Iterator::next).map(Value::One).collect::<Vec<_>>())
-            .collect()
+        if self.few().is_some() {
+            return self.values.into_iter().map(Value::One).collect();
+        }
+        let rows = self.rows();
+        let mut columns: Vec<_> = (0..self.width).map(|_| Vec::with_capacity(rows)).collect();
+        for (at, value) in self.values.into_iter().enumerate() {
+            columns[at % self.width].push(value);
+        }
+        columns.into_iter().map(Value::Column).collect()
     }
 }
 
