@@ -17,7 +17,7 @@ use crate::db::Tx;
 use crate::engine::Engine;
 use crate::execute::{Alone, Entry};
 use crate::tables::answers::{self, Once};
-use queue::Queue;
+use queue::{Queue, Taker};
 
 /// Most operations that share one commit; bounds how long the first of them waits.
 const MAX_GROUP: usize = 128;
@@ -154,6 +154,7 @@ impl Drop for GroupWriter {
 }
 
 fn write_all(mut engine: Engine, jobs: &Queue<Job>) {
+    let _taker = Taker(jobs);
     let mut next: Option<Job> = None;
     // How many callers were about when the last ones were answered, and until when they may be back.
     let (mut about, mut until) = (1, Instant::now());
@@ -253,5 +254,22 @@ mod tests {
         let writer = GroupWriter::start(engine).expect("starts");
         writer.submit(Caller::local("alice"), None, create, move |result| send.send(result).expect("awaited"));
         receive.recv().expect("an answer").expect("the next group is fine");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_writer_that_is_gone() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
+        let writer = GroupWriter::start(Engine::open(store).expect("an engine")).expect("starts");
+        let nothing = |_: &Context<'_>, _: &Tx<'_>| Ok(String::new());
+        writer.submit(Caller::local("alice"), None, nothing, |_| panic!("on purpose, as the writer's end"));
+        // Whoever came before the end is let go, and whoever comes after it is refused.
+        loop {
+            let (send, receive) = mpsc::channel();
+            writer.submit(Caller::local("bob"), None, nothing, move |result| drop(send.send(result)));
+            if let Ok(Err(refused)) = receive.recv() {
+                break assert_eq!(refused.code, Code::Busy);
+            }
+        }
     }
 }

@@ -83,6 +83,19 @@ impl<T> Queue<T> {
     }
 }
 
+/// Whoever takes holds this. When it is gone, however that came, nobody waits for it any more.
+#[derive(Debug)]
+pub(super) struct Taker<'q, T>(pub(super) &'q Queue<T>);
+
+impl<T> Drop for Taker<'_, T> {
+    fn drop(&mut self) {
+        self.0.close();
+        let left = std::mem::take(&mut self.0.lock().waiting);
+        // Outside the lock: to let go of one may call others.
+        drop(left);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::thread;
