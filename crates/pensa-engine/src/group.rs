@@ -21,9 +21,10 @@ use queue::{Queue, Taker};
 
 /// Most operations that share one commit; bounds how long the first of them waits.
 const MAX_GROUP: usize = 128;
-/// How long after the last answers a group waits for those who were answered, while many stores are written to: whoever
-/// asks again at once is back by then, however busy the machine.
+/// How long after the last answers a group waits for those who were answered, while many stores are written to.
 const RETURN: Duration = Duration::from_millis(10);
+/// How many groups wait for nobody after one that waited in vain.
+const IN_VAIN: usize = 8;
 
 type Shared = Box<dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send>;
 type Single = Box<dyn Fn(&Engine, &Caller, Option<&Once>) -> Result<String> + Send>;
@@ -156,10 +157,9 @@ impl Drop for GroupWriter {
 fn write_all(mut engine: Engine, jobs: &Queue<Job>) {
     let _taker = Taker(jobs);
     let mut next: Option<Job> = None;
-    // How many callers were about when the last ones were answered, and until when they may be back.
-    let (mut about, mut until) = (1, Instant::now());
-    while let Some(first) = next.take().or_else(|| jobs.take_once(about, until)) {
-        about = 1;
+    let mut back = Back::new();
+    while let Some(first) = next.take().or_else(|| jobs.take_once(back.expected, back.until)) {
+        back.came(1 + jobs.len());
         reopen_if_orphaned(&mut engine);
         if first.is_alone() {
             let answer = first.run_alone(&engine);
@@ -192,8 +192,9 @@ fn write_all(mut engine: Engine, jobs: &Queue<Job>) {
         }
         match written {
             Ok(answers) => {
+                // Its own turn is over.
                 if engine.is_crowded() {
-                    (about, until) = ((group.len() + jobs.len()).min(MAX_GROUP), Instant::now() + RETURN);
+                    back.expect(group.len() + jobs.len(), Instant::now() + RETURN);
                 }
                 group.into_iter().zip(answers).for_each(|(job, answer)| (job.reply)(answer));
             }
@@ -205,6 +206,37 @@ fn write_all(mut engine: Engine, jobs: &Queue<Job>) {
             }
         }
         engine.keep_journal_short();
+    }
+}
+
+/// Who may be back soon: those who were just answered, and those who wait already.
+struct Back {
+    expected: usize,
+    until: Instant,
+    /// Groups that are still to wait for nobody.
+    alone: usize,
+}
+
+impl Back {
+    fn new() -> Self {
+        Self { expected: 1, until: Instant::now(), alone: 0 }
+    }
+
+    fn expect(&mut self, callers: usize, until: Instant) {
+        if self.alone > 0 {
+            self.alone -= 1;
+        } else {
+            (self.expected, self.until) = (callers.min(MAX_GROUP), until);
+        }
+    }
+
+    /// So many are there at the beginning of the next group. Callers who think before they ask again are not waited for
+    /// time and again.
+    fn came(&mut self, callers: usize) {
+        if self.expected > 1 && 2 * callers <= self.expected {
+            self.alone = IN_VAIN;
+        }
+        self.expected = 1;
     }
 }
 
@@ -254,6 +286,25 @@ mod tests {
         let writer = GroupWriter::start(engine).expect("starts");
         writer.submit(Caller::local("alice"), None, create, move |result| send.send(result).expect("awaited"));
         receive.recv().expect("an answer").expect("the next group is fine");
+    }
+
+    #[test]
+    fn those_who_do_not_come_back_are_not_waited_for_time_and_again() {
+        let (mut back, until) = (Back::new(), Instant::now());
+        let mut waits_for = |answered: usize, came: usize| {
+            back.expect(answered, until);
+            let expected = back.expected;
+            back.came(came);
+            expected
+        };
+        assert_eq!([waits_for(4, 4), waits_for(4, 3), waits_for(3, 2)], [4, 4, 3], "most of them came");
+        assert_eq!(waits_for(4, 2), 4);
+        for _ in 0..IN_VAIN {
+            assert_eq!(waits_for(4, 1), 1);
+        }
+        assert_eq!(waits_for(MAX_GROUP + 1, MAX_GROUP), MAX_GROUP);
+        assert_eq!(waits_for(1, 1), 1, "somebody alone is no disappointment");
+        assert_eq!(waits_for(2, 2), 2);
     }
 
     #[test]

@@ -306,10 +306,12 @@ fn creates(database: &Database<'_>, server: &Server, projects: &[Opened], plan: 
             &format!(
                 "`POST /p/PROJECT/issues` of `pn serve` over {connections} kept-alive connections, {} for each of \
                  {PROJECTS} projects (an issue, its event, its keys for near-duplicates and the look for some), \
-                 against `pgbench -M prepared` with 16 or with 32 connections, whichever does more, spread over the \
+                 against `pgbench -M prepared` with {} or with {} connections, whichever does more, spread over the \
                  same projects, inserting one row into `issues` in the role that row-level security binds, which each \
                  connection is told its project for once; every commit on either side waits for the disk",
-                connections / PROJECTS
+                connections / PROJECTS,
+                INSERTERS[0],
+                INSERTERS[1],
             ),
         )
     });

@@ -18,14 +18,14 @@ pub(super) struct Queue<T> {
 #[derive(Debug)]
 struct State<T> {
     waiting: VecDeque<T>,
-    /// How many the thread that takes sleeps for.
+    /// How many the thread that takes sleeps for; more than there can be while it does not.
     wanted: usize,
     closed: bool,
 }
 
 impl<T> Queue<T> {
     pub(super) fn new() -> Self {
-        let state = State { waiting: VecDeque::new(), wanted: 1, closed: false };
+        let state = State { waiting: VecDeque::new(), wanted: usize::MAX, closed: false };
         Self { state: Mutex::new(state), enough: Condvar::new() }
     }
 
@@ -33,7 +33,7 @@ impl<T> Queue<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts one at the end; gives it back if too many wait.
+    /// Puts one at the end; gives it back if too many wait, or nobody takes any more.
     pub(super) fn put(&self, one: T) -> Result<(), T> {
         let mut state = self.lock();
         if state.closed || state.waiting.len() >= MOST {
@@ -74,6 +74,7 @@ impl<T> Queue<T> {
                 self.enough.wait(state).unwrap_or_else(PoisonError::into_inner)
             };
         }
+        state.wanted = usize::MAX;
         state.waiting.pop_front()
     }
 
@@ -108,11 +109,18 @@ mod tests {
     #[test]
     fn so_many_are_waited_for_and_then_any() {
         let queue = Queue::new();
+        (0..2).for_each(|n| queue.put(n).expect("room"));
         thread::scope(|scope| {
-            scope.spawn(|| (0..3).for_each(|n| queue.put(n).expect("room")));
-            assert_eq!(queue.take_once(3, Instant::now() + LONG), Some(0));
+            let taken = scope.spawn(|| queue.take_once(3, Instant::now() + LONG));
+            while queue.lock().wanted != 3 {
+                assert!(!taken.is_finished(), "two are not enough");
+                thread::yield_now();
+            }
+            assert_eq!(queue.len(), 2);
+            queue.put(2).expect("room");
+            assert_eq!(taken.join().expect("a thread"), Some(0));
         });
-        assert_eq!((queue.len(), queue.take(), queue.take(), queue.take()), (2, Some(1), Some(2), None));
+        assert_eq!((queue.take(), queue.take(), queue.take()), (Some(1), Some(2), None));
         queue.put(7).expect("room");
         assert_eq!(queue.take_once(2, Instant::now() + Duration::from_millis(1)), Some(7), "the other never came");
         thread::scope(|scope| {

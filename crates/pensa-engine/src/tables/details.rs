@@ -17,6 +17,7 @@ use crate::tables::{comments, deps, issues};
 /// are few different questions.
 const MOST: usize = 64;
 const STEP: usize = 8;
+const _: () = assert!(MOST.is_multiple_of(STEP), "there is a text for as many as are asked for at most");
 
 /// What operations that are about to run will ask for, and how often.
 #[derive(Debug, Default)]
@@ -39,9 +40,9 @@ static TEXTS: LazyLock<Vec<[String; 3]>> = LazyLock::new(|| {
 impl Ahead {
     /// Notes an issue that will be shown, if it is meant by its whole id.
     pub(crate) fn show(&mut self, wanted: &IssueRef) {
-        if self.issues.len() < MOST
-            && id::is_possible(wanted.as_str())
+        if id::is_possible(wanted.as_str())
             && let Ok(id) = wanted.as_str().parse()
+            && (self.issues.len() < MOST || self.issues.contains_key(&id))
         {
             *self.issues.entry(id).or_default() += 1;
         }

@@ -15,10 +15,9 @@ use super::failure::Failure;
 /// After a failure to connect, others are told the same for this long instead of trying too.
 const BREATH: Duration = Duration::from_millis(500);
 /// How many groups of writes go on at once before others wait for one of them to end. More of them would each be
-/// smaller: every commit has its price, and while a group waits, others join it.
+/// smaller: every commit has its price, and while a group waits, others join it. Half of the connections are left to
+/// those who read.
 const WRITERS: usize = 6;
-/// How many groups have to go on for the next to be worth waiting until it is whole.
-const CROWD: usize = WRITERS / 2;
 /// Longest that a group of writes waits for others to end, which may be many or slow.
 const PATIENCE: Duration = Duration::from_millis(25);
 /// A failure to connect that says nothing about now.
@@ -127,14 +126,19 @@ impl Pool {
     /// Has a group of writes begin, which may take a moment if others go on.
     pub(super) fn turn(self: &Arc<Self>) -> Turn {
         let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.ended.wait_timeout_while(writers, PATIENCE, |writers| *writers >= WRITERS);
+        let waited = self.ended.wait_timeout_while(writers, PATIENCE, |writers| *writers >= self.at_once());
         *waited.unwrap_or_else(PoisonError::into_inner).0 += 1;
         Turn(Arc::clone(self))
     }
 
-    /// Whether so many groups go on that one which begins early only takes from the others.
+    /// How many groups of writes may go on.
+    fn at_once(&self) -> usize {
+        WRITERS.min(self.size / 2).max(1)
+    }
+
+    /// Whether so many groups go on, half of what may, that one which begins early only takes from the others.
     pub(super) fn is_crowded(&self) -> bool {
-        *self.writers.lock().unwrap_or_else(PoisonError::into_inner) >= CROWD
+        *self.writers.lock().unwrap_or_else(PoisonError::into_inner) >= self.at_once().div_ceil(2)
     }
 
     /// Why the database could not be reached a moment ago, unless it was since.
@@ -209,7 +213,9 @@ mod tests {
     #[test]
     fn a_turn_is_had_however_many_others_go_on_and_given_back() {
         let address = Address::parse("postgres://nobody@localhost/none").expect("an address");
-        let pool = Arc::new(Pool::new(address, 1));
+        let sizes = [1, 3, 4, 12, 100].map(|size| Pool::new(address.clone(), size).at_once());
+        assert_eq!(sizes, [1, 1, 2, 6, WRITERS]);
+        let pool = Arc::new(Pool::new(address, 2 * WRITERS));
         let going_on = || *pool.writers.lock().expect("a number");
         let mut turns: Vec<Turn> = (0..WRITERS + 2).map(|_| pool.turn()).collect();
         assert_eq!(going_on(), WRITERS + 2, "nobody waits for ever");
