@@ -184,3 +184,53 @@ fn changes_that_were_under_way_when_the_database_began_to_hang_are_answered_with
     it_recovers(&server, &token);
     assert!(took <= PROMISED, "the slowest took {took:?}: {reply:?}");
 }
+
+/// So many projects that writers wait for the agents whom they just answered.
+#[test]
+fn agents_of_many_projects_lose_nothing_acknowledged_when_connections_are_cut() {
+    const CUT: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let team = Team::on_postgres();
+    let projects: Vec<String> = (0..8).map(|at| format!("web{at}")).collect();
+    projects.iter().for_each(|name| drop(team.project(name)));
+    let tokens: Vec<Token> = projects.iter().map(|name| team.token(name, "agent")).collect();
+    let server = team.serve_with(&["--rate", "0"]);
+    let done = AtomicUsize::new(0);
+    let acknowledged: Vec<Vec<String>> = thread::scope(|scope| {
+        let of_project = |token| {
+            let (server, done) = (&server, &done);
+            let agent = move |agent: usize| {
+                let mut http = server.client(token);
+                let mut made = |title: &String| {
+                    let reply = http.post("/issues", &task(title));
+                    done.fetch_add(1, Ordering::Relaxed);
+                    assert!(matches!(reply.status, 201 | 503), "{reply:?}");
+                    if reply.status == 503 {
+                        // Whoever asks on and on while the database is away is soon through with all.
+                        thread::sleep(Duration::from_millis(50));
+                    }
+                    reply.status == 201
+                };
+                let titles = (0..25).map(|at| format!("thing {at} of agent {agent}"));
+                titles.filter(|title| made(title)).collect::<Vec<_>>()
+            };
+            (0..4).map(|number| scope.spawn(move || agent(number))).collect::<Vec<_>>()
+        };
+        let agents: Vec<_> = tokens.iter().map(of_project).collect();
+        for load in [100, 300, 500] {
+            eventually("a load", || (done.load(Ordering::Relaxed) > load).then_some(()));
+            team.database().psql(CUT);
+        }
+        let all = |agents: Vec<thread::ScopedJoinHandle<'_, Vec<String>>>| {
+            agents.into_iter().flat_map(|agent| agent.join().expect("an agent")).collect()
+        };
+        agents.into_iter().map(all).collect()
+    });
+    assert!(acknowledged.iter().map(Vec::len).sum::<usize>() > 400, "most are made all the same");
+    for (token, acknowledged) in tokens.iter().zip(acknowledged) {
+        let stored = titles(&server.client(token).get("/issues").ok());
+        for title in acknowledged {
+            assert_eq!(stored.iter().filter(|known| **known == title).count(), 1, "{title}");
+        }
+    }
+}
