@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pensa_core::issue::Origin;
 use pensa_core::ops::event;
 use pensa_core::{Access, Code, Error, Op, Result, Route, VERSION, id};
+use pensa_engine::Caller;
 use serde_json::{Map, Value};
 use ureq::http::request::Builder;
 use ureq::http::{HeaderMap, Request, header};
@@ -79,8 +81,8 @@ impl Remote {
 
     /// Runs one operation. What may be lost on the way is sent again, a few times; a change has a key by which the
     /// server knows that it is the same one.
-    pub fn call<O: Op>(&self, actor: &str, op: &O) -> Result<O::Output> {
-        let request = self.request(actor, op)?;
+    pub fn call<O: Op>(&self, caller: &Caller, op: &O) -> Result<O::Output> {
+        let request = self.request(caller, op)?;
         let deadline = Instant::now() + CALL_TIMEOUT;
         let (mut attempt, mut in_doubt) = (1, false);
         loop {
@@ -113,7 +115,7 @@ impl Remote {
         Ok(())
     }
 
-    fn request<O: Op>(&self, actor: &str, op: &O) -> Result<Sendable> {
+    fn request<O: Op>(&self, caller: &Caller, op: &O) -> Result<Sendable> {
         let Value::Object(fields) = serde_json::to_value(op).map_err(Error::internal)? else {
             return Err(Error::internal(format!("{} is not an object", O::NAME)));
         };
@@ -123,9 +125,15 @@ impl Remote {
         } else {
             (String::new(), Some(Value::Object(rest).to_string()))
         };
-        let mut head = self.head(O::ROUTE.method.as_str(), &format!("{path}{query}"), actor);
+        let mut head = self.head(O::ROUTE.method.as_str(), &format!("{path}{query}"), &caller.actor);
         if O::ACCESS != Access::Read {
             head = head.header("Idempotency-Key", Uuid::new_v4().to_string());
+            let Origin { session, run, host } = &caller.origin;
+            for (name, value) in [("Pensa-Session", session), ("Pensa-Run", run), ("Pensa-Host", host)] {
+                if let Some(value) = value {
+                    head = head.header(name, percent_encode(value));
+                }
+            }
         }
         if body.is_some() {
             head = head.header(header::CONTENT_TYPE, "application/json");

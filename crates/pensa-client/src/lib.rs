@@ -15,6 +15,7 @@ mod toml_file;
 
 use std::fmt;
 
+use pensa_core::issue::Origin;
 use pensa_core::ops::event;
 use pensa_core::ops::record::{Applied, Apply, Change, Put};
 use pensa_core::{Access, Op, Result};
@@ -34,6 +35,7 @@ pub type ActorSource = Box<dyn Fn() -> String>;
 pub struct Client {
     transport: Transport,
     actor: ActorSource,
+    origin: Origin,
 }
 
 enum Transport {
@@ -53,20 +55,35 @@ impl fmt::Debug for Client {
 impl Client {
     /// On a store of this machine.
     pub fn embedded(engine: Engine, actor: ActorSource) -> Self {
-        Self { transport: Transport::Embedded(Box::new(engine)), actor }
+        Self { transport: Transport::Embedded(Box::new(engine)), actor, origin: Origin::default() }
     }
 
     /// On whatever store a daemon serves.
     pub fn http(remote: Remote, actor: ActorSource) -> Self {
-        Self { transport: Transport::Http(remote), actor }
+        Self { transport: Transport::Http(remote), actor, origin: Origin::default() }
+    }
+
+    /// The same handle for a caller with a session, a run or a host of its own.
+    #[must_use]
+    pub fn with_origin(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+
+    /// The session, run and host that changes come from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn caller(&self, actor: &str) -> Caller {
+        Caller { origin: self.origin.clone(), ..Caller::local(actor) }
     }
 
     /// Runs one operation.
     pub fn call<O: Execute>(&self, op: &O) -> Result<O::Output> {
-        let actor = if O::ACCESS == Access::Read { "reader".to_owned() } else { (self.actor)() };
+        let caller = if O::ACCESS == Access::Read { self.caller("reader") } else { self.caller(&(self.actor)()) };
         match &self.transport {
-            Transport::Embedded(engine) => engine.call(&actor, op),
-            Transport::Http(remote) => remote.call(&actor, op),
+            Transport::Embedded(engine) => engine.call_as(&caller, op),
+            Transport::Http(remote) => remote.call(&caller, op),
         }
     }
 
@@ -79,7 +96,7 @@ impl Client {
         make: impl Fn(usize) -> Option<Result<Put>>,
     ) -> Result<Vec<Applied>> {
         match &self.transport {
-            Transport::Embedded(engine) => engine.run(Apply::ACCESS, &Caller::local(&(self.actor)()), |cx, tx| {
+            Transport::Embedded(engine) => engine.run(Apply::ACCESS, &self.caller(&(self.actor)()), |cx, tx| {
                 pensa_engine::put_records(cx, tx, (collection, count), &make)
             }),
             Transport::Http(_) => {

@@ -56,7 +56,8 @@ pub enum Thing {
 impl Thing {
     fn of_field(name: &str) -> Self {
         match name {
-            "status" | "assignee" | "lease_expires_at" | "closed_at" | "close_reason" => Thing::State,
+            "status" | "assignee" | "lease_expires_at" | "claim_session" | "claim_host" | "closed_at"
+            | "close_reason" => Thing::State,
             other => Thing::Field(other.to_owned()),
         }
     }

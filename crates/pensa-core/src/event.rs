@@ -29,6 +29,7 @@ pub enum EventType {
     DepRemoved,
     Deleted,
     LeaseExpired,
+    LeaseRenewed,
     Archived,
     Restored,
     Revoked,
@@ -100,7 +101,7 @@ pub enum EventType {
 }
 
 impl EventType {
-    pub const ALL: [EventType; 49] = [
+    pub const ALL: [EventType; 50] = [
         EventType::Created,
         EventType::Updated,
         EventType::Claimed,
@@ -112,6 +113,7 @@ impl EventType {
         EventType::DepRemoved,
         EventType::Deleted,
         EventType::LeaseExpired,
+        EventType::LeaseRenewed,
         EventType::Archived,
         EventType::Restored,
         EventType::Revoked,
@@ -165,6 +167,7 @@ impl EventType {
             EventType::DepRemoved => "dep_removed",
             EventType::Deleted => "deleted",
             EventType::LeaseExpired => "lease_expired",
+            EventType::LeaseRenewed => "lease_renewed",
             EventType::Archived => "archived",
             EventType::Restored => "restored",
             EventType::Revoked => "revoked",

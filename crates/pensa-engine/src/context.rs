@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pensa_core::id::IssueId;
+use pensa_core::issue::{Origin, Requester};
 use pensa_core::{Access, Code, Error, Result, Timestamp, text};
 use uuid::Uuid;
 
@@ -53,12 +54,14 @@ pub struct Caller {
     pub token: Option<String>,
     /// The most that this caller may do.
     pub may: Access,
+    /// The session, run and host that it says it comes from.
+    pub origin: Origin,
 }
 
 impl Caller {
     /// Somebody who has the store itself in hand, and so may do anything with it.
     pub fn local(actor: &str) -> Self {
-        Self { actor: actor.to_owned(), token: None, may: Access::Admin }
+        Self { actor: actor.to_owned(), token: None, may: Access::Admin, origin: Origin::default() }
     }
 
     /// What happens by itself.
@@ -90,6 +93,7 @@ pub struct Context<'a> {
     pub now: Timestamp,
     pub store: &'a Home,
     pub(crate) token: Option<String>,
+    pub(crate) origin: Origin,
     may: Access,
     part: Part,
     ids: &'a dyn Ids,
@@ -101,7 +105,18 @@ impl<'a> Context<'a> {
     pub fn new(caller: &Caller, clock: &dyn Clock, ids: &'a dyn Ids, store: &'a Home, part: Part) -> Result<Self> {
         let actor = text::line("actor", &caller.actor)?.to_owned();
         let (token, may) = (caller.token.clone(), caller.may);
-        Ok(Self { actor, now: clock.now()?, store, token, may, part, ids, names: RefCell::default() })
+        let Origin { session, run, host } = &caller.origin;
+        let origin = Origin {
+            session: text::optional_line("session", session.as_ref())?,
+            run: text::optional_line("run", run.as_ref())?,
+            host: text::optional_line("host", host.as_ref())?,
+        };
+        Ok(Self { actor, now: clock.now()?, store, token, origin, may, part, ids, names: RefCell::default() })
+    }
+
+    /// The caller as somebody who asks for a change of an issue's state.
+    pub(crate) fn requester(&self, force: bool) -> Requester<'_> {
+        Requester { actor: &self.actor, origin: &self.origin, force }
     }
 
     pub fn uuid(&self) -> Uuid {
@@ -172,6 +187,7 @@ impl<'a> Context<'a> {
             now: self.now,
             store: self.store,
             token: None,
+            origin: Origin::default(),
             may: self.may,
             part: self.part,
             ids: self.ids,

@@ -209,14 +209,18 @@ impl Engine {
 
     /// Runs one operation as `actor`, who has the store itself in hand, in a transaction of its own.
     pub fn call<O: Execute>(&self, actor: &str, op: &O) -> Result<O::Output> {
-        let caller = Caller::local(actor);
+        self.call_as(&Caller::local(actor), op)
+    }
+
+    /// Runs one operation on behalf of `caller`, in a transaction of its own.
+    pub fn call_as<O: Execute>(&self, caller: &Caller, op: &O) -> Result<O::Output> {
         if O::ALONE {
-            if let Some(done) = self.run(Access::Read, &caller, |cx, tx| op.is_done(cx, tx))? {
+            if let Some(done) = self.run(Access::Read, caller, |cx, tx| op.is_done(cx, tx))? {
                 return Ok(done);
             }
-            return self.call_alone(&caller, op, |cx, tx, before| Ok(O::answer(before, op.execute(cx, tx)?)));
+            return self.call_alone(caller, op, |cx, tx, before| Ok(O::answer(before, op.execute(cx, tx)?)));
         }
-        self.run(O::ACCESS, &caller, |cx, tx| op.execute(cx, tx))
+        self.run(O::ACCESS, caller, |cx, tx| op.execute(cx, tx))
     }
 
     /// Runs an operation that has transactions of its own: what must be committed before it, then `work`, then what

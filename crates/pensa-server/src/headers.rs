@@ -1,11 +1,15 @@
 //! The headers of Pensa's own: who asks, which version, which store.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use pensa_core::issue::Origin;
 use pensa_core::{Code, Error, Result, VERSION, text};
 
 use crate::percent;
 
 const ACTOR: HeaderName = HeaderName::from_static("pensa-actor");
+const SESSION: HeaderName = HeaderName::from_static("pensa-session");
+const RUN: HeaderName = HeaderName::from_static("pensa-run");
+const HOST: HeaderName = HeaderName::from_static("pensa-host");
 const VERSION_NAME: HeaderName = HeaderName::from_static("pensa-version");
 const STORE: HeaderName = HeaderName::from_static("pensa-store");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -17,12 +21,26 @@ pub(crate) fn actor(headers: &HeaderMap) -> Result<String> {
     Ok(given_actor(headers)?.unwrap_or_else(|| NOBODY_SAID.to_owned()))
 }
 
+/// The session, run and host that a request says it comes from.
+pub(crate) fn origin(headers: &HeaderMap) -> Result<Origin> {
+    Ok(Origin {
+        session: line(headers, &SESSION, "Pensa-Session")?,
+        run: line(headers, &RUN, "Pensa-Run")?,
+        host: line(headers, &HOST, "Pensa-Host")?,
+    })
+}
+
+/// A percent-encoded line of text.
+fn line(headers: &HeaderMap, name: &HeaderName, told: &str) -> Result<Option<String>> {
+    let Some(value) = headers.get(name) else { return Ok(None) };
+    let bad = || Error::invalid(format!("{told} is not percent-encoded UTF-8"));
+    let value = percent::decode(value.as_bytes()).ok_or_else(bad)?;
+    text::line(told, &value).map(|value| Some(value.to_owned()))
+}
+
 /// The same, if the request says it.
 pub(crate) fn given_actor(headers: &HeaderMap) -> Result<Option<String>> {
-    let Some(value) = headers.get(&ACTOR) else { return Ok(None) };
-    let bad = || Error::invalid("Pensa-Actor is not percent-encoded UTF-8");
-    let name = percent::decode(value.as_bytes()).ok_or_else(bad)?;
-    text::line("actor", &name).map(|name| Some(name.to_owned()))
+    line(headers, &ACTOR, "Pensa-Actor")
 }
 
 /// Which store is served, as the answers tell it and requests may ask for it.

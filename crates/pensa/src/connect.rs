@@ -9,21 +9,37 @@ use std::sync::Arc;
 use pensa_client::config::{self, Config, Files, Layer, Setting, Told, Trusted, Trusts};
 use pensa_client::locate::{self, Platform, Scope, Start};
 use pensa_client::{ActorSource, Client, Remote, RemoteEntry, RemoteName, RemoteOptions, Remotes, Token};
+use pensa_core::issue::Origin;
 use pensa_core::{Code, Error, Result};
 use pensa_engine::{Engine, StoreDir, git};
 
 use crate::cli::Options;
+use crate::host;
 use crate::output::Output;
 
 pub(crate) const DEFAULT_URL: &str = "http://localhost:7533";
 
 /// The store or the server that a command on a project's state means.
 pub(crate) fn client(options: &Options) -> Result<Client> {
-    let actor = actor_source(options)?;
     match server(options)? {
-        Some(server) => Ok(Client::http(remote(options, &server)?, actor)),
-        None => Ok(Client::embedded(open(options, store(options)?)?, actor)),
+        Some(server) => over_http(options, &server),
+        None => on_files(options, store(options)?),
     }
+}
+
+fn over_http(options: &Options, server: &Server) -> Result<Client> {
+    Ok(Client::http(remote(options, server)?, actor_source(options)?).with_origin(origin()))
+}
+
+fn on_files(options: &Options, store: StoreDir) -> Result<Client> {
+    let actor = actor_source(options)?;
+    Ok(Client::embedded(open(options, store)?, actor).with_origin(origin()))
+}
+
+/// What tells this caller apart from others of the same name.
+fn origin() -> Origin {
+    let text = |name| variable(name).and_then(|value| value.into_string().ok());
+    Origin { session: text("PN_SESSION"), run: text("PN_RUN"), host: Some(host::name()) }
 }
 
 /// Where agents, sessions, runs, repositories and small values live: on a server, in a project's store, else in the
@@ -46,10 +62,9 @@ impl Home {
     }
 
     pub(crate) fn client(&self, options: &Options) -> Result<Client> {
-        let actor = actor_source(options)?;
         match self {
-            Home::Server(server) => Ok(Client::http(remote(options, server)?, actor)),
-            Home::Store(store) => Ok(Client::embedded(open(options, store.clone())?, actor)),
+            Home::Server(server) => over_http(options, server),
+            Home::Store(store) => on_files(options, store.clone()),
         }
     }
 
@@ -92,10 +107,9 @@ pub(crate) fn any_store(options: &Options) -> Result<StoreDir> {
 
 /// A handle on the server that is set, or else on the store on this machine that is there.
 pub(crate) fn client_for_any(options: &Options) -> Result<Client> {
-    let actor = actor_source(options)?;
     match server(options)? {
-        Some(server) => Ok(Client::http(remote(options, &server)?, actor)),
-        None => Ok(Client::embedded(open(options, any_store(options)?)?, actor)),
+        Some(server) => over_http(options, &server),
+        None => on_files(options, any_store(options)?),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The issue: what it is, and (in [`transition`]) how it may change.
 
+mod claim;
 mod transition;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use crate::sync::{Name, Noun};
 use crate::text;
 use crate::time::{Span, Timestamp};
 
+pub use claim::{Origin, Requester};
 pub use transition::{Move, Outcome, apply};
 
 /// Declares an enum that is one word in JSON, in SQL and on the command line, in its sort order.
@@ -136,6 +138,12 @@ pub struct Issue {
     /// How long a renewal of the lease lasts; a matter of the store, not shown
     #[serde(skip)]
     pub lease: Option<Span>,
+    /// The session, or the run, that claimed it; only it may renew, release or close without force
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim_session: Option<String>,
+    /// The machine from which it was claimed
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim_host: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,7 +159,7 @@ pub struct Issue {
 pub type Extra = serde_json::Map<String, serde_json::Value>;
 
 /// Names that would be taken for something else where an issue is shown.
-const RESERVED: [&str; 3] = ["deps", "comments", "similar"];
+const RESERVED: [&str; 4] = ["deps", "comments", "similar", "was_assigned_to"];
 
 impl Noun for Issue {
     fn adopt(self) -> Result<Self> {
@@ -196,19 +204,26 @@ impl Issue {
             self.close_reason = None;
         }
         if self.status != Status::InProgress || self.assignee.is_none() {
-            self.lease_expires_at = None;
+            self.end_claim();
         }
         self.lease = self.lease_expires_at.and_then(|end| end.since(self.updated_at));
         Ok(self)
     }
 
-    /// Gives the issue to somebody else, or to nobody. A lease was its former holder's, so it ends.
+    /// Gives the issue to somebody else, or to nobody. The claim was its former holder's, so it ends.
     pub fn reassign(&mut self, assignee: Option<String>) {
         if self.assignee != assignee {
             self.assignee = assignee;
-            self.lease = None;
-            self.lease_expires_at = None;
+            self.end_claim();
         }
+    }
+
+    /// Forgets the lease, session and host of a claim.
+    fn end_claim(&mut self) {
+        self.lease = None;
+        self.lease_expires_at = None;
+        self.claim_session = None;
+        self.claim_host = None;
     }
 }
 
@@ -226,6 +241,16 @@ pub struct IssueDetail {
 pub struct Similar {
     pub id: IssueId,
     pub title: String,
+}
+
+/// A changed issue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Updated {
+    #[serde(flatten)]
+    pub issue: Issue,
+    /// Who was to do it before it was claimed by somebody else
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was_assigned_to: Option<String>,
 }
 
 /// A new issue, and the open ones it may repeat.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Issue, Status};
+use super::{Issue, Requester, Status};
 use crate::error::{Code, Error, Result};
 use crate::event::EventType;
 use crate::time::{Span, Timestamp};
@@ -10,8 +10,12 @@ use crate::time::{Span, Timestamp};
 /// A step in an issue's life.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Move {
-    /// Take it, for good or until a lease runs out; again, to renew the lease.
+    /// Take it, for good or until a lease runs out.
     Claim {
+        lease: Option<Span>,
+    },
+    /// Extend the lease, from now on for this long or as long as before.
+    Renew {
         lease: Option<Span>,
     },
     /// Give it back.
@@ -20,7 +24,6 @@ pub enum Move {
     Expire,
     Close {
         reason: Option<String>,
-        force: bool,
     },
     Reopen {
         reason: Option<String>,
@@ -46,43 +49,63 @@ impl Outcome {
     }
 }
 
-/// Applies `step` to `issue` as `actor` at `now`, or says why it can't be.
-pub fn apply(issue: &mut Issue, step: Move, actor: &str, now: Timestamp) -> Result<Outcome> {
-    match step {
-        Move::Claim { lease } => claim(issue, lease, actor, now),
+/// Applies `step` to `issue` as `by` asks at `now`, or says why it can't be.
+pub fn apply(issue: &mut Issue, step: Move, by: &Requester<'_>, now: Timestamp) -> Result<Outcome> {
+    let forced = match step {
+        Move::Claim { .. } | Move::Reopen { .. } | Move::Expire => false,
+        Move::Renew { .. } | Move::Release | Move::Close { .. } | Move::Status(_) => issue.check_claim(by, now)?,
+    };
+    let mut outcome = match step {
+        Move::Claim { lease } => claim(issue, lease, by, now),
+        Move::Renew { lease } => renew(issue, lease, now),
         Move::Release => release(issue),
         Move::Expire => {
             open(issue);
             issue.assignee = None;
             Ok(Outcome::of(EventType::LeaseExpired))
         }
-        Move::Close { reason, force } => close(issue, reason, force, now),
+        Move::Close { reason } => close(issue, reason, by.force, now),
         Move::Reopen { reason } => reopen(issue, reason),
         Move::Status(to) => set_status(issue, to, now),
+    }?;
+    if forced {
+        outcome.note.insert("forced".into(), json!(true));
     }
+    Ok(outcome)
 }
 
-fn claim(issue: &mut Issue, lease: Option<Span>, actor: &str, now: Timestamp) -> Result<Outcome> {
-    if issue.status == Status::Closed {
-        return Err(refused(issue, "claim").hint("reopen it first, or pick another from pn ready"));
-    }
-    let holder = issue.assignee.as_deref().filter(|_| issue.status == Status::InProgress);
-    match holder {
-        Some(holder) if holder != actor => {
-            return Err(Error::new(
-                Code::AlreadyClaimed,
-                format!("issue already claimed: {} is held by {holder}", issue.id),
-            )
-            .hint("pick another from pn ready"));
+/// Only an open issue can be claimed, whoever asks: agents share names, so a name is no proof of holding it.
+fn claim(issue: &mut Issue, lease: Option<Span>, by: &Requester<'_>, now: Timestamp) -> Result<Outcome> {
+    match issue.status {
+        Status::Open => {}
+        Status::InProgress => return Err(issue.already_claimed(None)),
+        Status::Closed => {
+            return Err(refused(issue, "claim").hint("reopen it first, or pick another from pn ready"));
         }
-        Some(_) if lease.or(issue.lease).is_none() => return Ok(Outcome::nothing()),
-        _ => {}
     }
     issue.status = Status::InProgress;
-    issue.assignee = Some(actor.to_owned());
-    issue.lease = lease.or(issue.lease);
-    issue.lease_expires_at = issue.lease.map(|span| now.plus(span));
+    issue.assignee = Some(by.actor.to_owned());
+    issue.claim_session = by.origin.claim_session().map(str::to_owned);
+    issue.claim_host = by.origin.host.clone();
+    extend(issue, lease, now);
     Ok(Outcome::of(EventType::Claimed))
+}
+
+fn renew(issue: &mut Issue, lease: Option<Span>, now: Timestamp) -> Result<Outcome> {
+    if issue.status != Status::InProgress {
+        return Err(refused(issue, "renew the claim on"));
+    }
+    let lease = lease.or(issue.lease);
+    if lease.is_none() {
+        return Ok(Outcome::nothing());
+    }
+    extend(issue, lease, now);
+    Ok(Outcome::of(EventType::LeaseRenewed))
+}
+
+fn extend(issue: &mut Issue, lease: Option<Span>, now: Timestamp) {
+    issue.lease = lease;
+    issue.lease_expires_at = lease.map(|span| now.plus(span));
 }
 
 fn release(issue: &mut Issue) -> Result<Outcome> {
@@ -100,7 +123,7 @@ fn close(issue: &mut Issue, reason: Option<String>, force: bool, now: Timestamp)
         return Err(refused(issue, "close").hint("it is closed already"));
     }
     issue.status = Status::Closed;
-    end_lease(issue);
+    issue.end_claim();
     issue.closed_at = Some(now);
     issue.close_reason = reason;
     Ok(Outcome::of(EventType::Closed))
@@ -140,12 +163,7 @@ fn set_status(issue: &mut Issue, to: Status, now: Timestamp) -> Result<Outcome> 
 /// Open again; a lease never outlives the work it was for.
 fn open(issue: &mut Issue) {
     issue.status = Status::Open;
-    end_lease(issue);
-}
-
-fn end_lease(issue: &mut Issue) {
-    issue.lease = None;
-    issue.lease_expires_at = None;
+    issue.end_claim();
 }
 
 fn refused(issue: &Issue, verb: &str) -> Error {
@@ -155,10 +173,14 @@ fn refused(issue: &Issue, verb: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::issue::{IssueType, Priority};
+    use crate::issue::{IssueType, Origin, Priority};
 
     fn now() -> Timestamp {
         "2026-02-27T14:30:00Z".parse().expect("a time")
+    }
+
+    fn apply_as(actor: &str, force: bool, subject: &mut Issue, step: Move) -> Result<Outcome> {
+        apply(subject, step, &Requester { actor, origin: &Origin::default(), force }, now())
     }
 
     fn issue(status: Status, assignee: Option<&str>) -> Issue {
@@ -174,6 +196,8 @@ mod tests {
             assignee: assignee.map(str::to_owned),
             lease_expires_at: None,
             lease: None,
+            claim_session: None,
+            claim_host: None,
             created_at: now(),
             updated_at: now(),
             closed_at: (status == Status::Closed).then(now),
@@ -190,23 +214,27 @@ mod tests {
         use Status::{Closed, InProgress, Open};
         type Case = (Status, Option<&'static str>, Move, Result<(Status, Option<E>), Code>);
         let claim = || Move::Claim { lease: None };
-        let shut = |force| Move::Close { reason: None, force };
+        let renew = |lease: &str| Move::Renew { lease: lease.parse().ok() };
+        let shut = || Move::Close { reason: None };
         let reopen = || Move::Reopen { reason: None };
         let table: Vec<Case> = vec![
             (Open, None, claim(), Ok((InProgress, Some(E::Claimed)))),
             (Open, Some("bob"), claim(), Ok((InProgress, Some(E::Claimed)))),
             (InProgress, Some("bob"), claim(), Err(Held)),
-            (InProgress, Some("alice"), claim(), Ok((InProgress, None))),
-            (InProgress, None, claim(), Ok((InProgress, Some(E::Claimed)))),
+            (InProgress, Some("alice"), claim(), Err(Held)),
+            (InProgress, None, claim(), Err(Held)),
             (Closed, None, claim(), Err(Bad)),
+            (Open, None, renew("5m"), Err(Bad)),
+            (InProgress, Some("alice"), renew(""), Ok((InProgress, None))),
+            (InProgress, Some("alice"), renew("5m"), Ok((InProgress, Some(E::LeaseRenewed)))),
+            (Closed, None, renew("5m"), Err(Bad)),
             (Open, None, Move::Release, Ok((Open, None))),
             (Open, Some("bob"), Move::Release, Ok((Open, Some(E::Released)))),
             (InProgress, Some("bob"), Move::Release, Ok((Open, Some(E::Released)))),
             (Closed, None, Move::Release, Err(Bad)),
-            (Open, None, shut(false), Ok((Closed, Some(E::Closed)))),
-            (InProgress, Some("bob"), shut(false), Ok((Closed, Some(E::Closed)))),
-            (Closed, None, shut(false), Err(Bad)),
-            (Closed, None, shut(true), Ok((Closed, Some(E::Closed)))),
+            (Open, None, shut(), Ok((Closed, Some(E::Closed)))),
+            (InProgress, Some("bob"), shut(), Ok((Closed, Some(E::Closed)))),
+            (Closed, None, shut(), Err(Bad)),
             (Open, None, reopen(), Err(Bad)),
             (InProgress, None, reopen(), Err(Bad)),
             (Closed, None, reopen(), Ok((Open, Some(E::Reopened)))),
@@ -223,7 +251,7 @@ mod tests {
         ];
         for (status, assignee, step, expected) in table {
             let mut subject = issue(status, assignee);
-            let got = apply(&mut subject, step.clone(), "alice", now())
+            let got = apply_as("alice", false, &mut subject, step.clone())
                 .map(|outcome| (subject.status, outcome.event))
                 .map_err(|error| error.code);
             assert_eq!(got, expected, "{status} held by {assignee:?}: {step:?}");
@@ -235,21 +263,41 @@ mod tests {
     fn a_refused_move_changes_nothing() {
         let before = issue(Status::InProgress, Some("bob"));
         let mut after = before.clone();
-        apply(&mut after, Move::Claim { lease: None }, "alice", now()).expect_err("held");
+        apply_as("alice", false, &mut after, Move::Claim { lease: None }).expect_err("held");
         assert_eq!(after, before);
+    }
+
+    #[test]
+    fn force_overrides_a_live_lease_and_is_noted() {
+        let mut subject = issue(Status::Open, None);
+        apply_as("bob", false, &mut subject, Move::Claim { lease: "30m".parse().ok() }).expect("claimed");
+        for step in [
+            Move::Renew { lease: None },
+            Move::Release,
+            Move::Close { reason: None },
+            Move::Status(Status::Open),
+            Move::Status(Status::Closed),
+        ] {
+            let refused = apply_as("alice", false, &mut subject.clone(), step.clone()).expect_err("held by bob");
+            assert_eq!(refused.code, Code::AlreadyClaimed, "{step:?}");
+            let outcome = apply_as("alice", true, &mut subject.clone(), step.clone()).expect("forced");
+            assert_eq!(outcome.note.get("forced"), Some(&json!(true)), "{step:?}");
+            let outcome = apply_as("bob", true, &mut subject.clone(), step.clone()).expect("his own");
+            assert_eq!(outcome.note.get("forced"), None, "{step:?}");
+        }
+        let mut closed = issue(Status::Closed, None);
+        apply_as("alice", true, &mut closed, Move::Close { reason: None }).expect("closed again");
     }
 
     #[test]
     fn a_lease_ends_with_the_claim() {
         let lease = Some("30m".parse().expect("a span"));
         let mut subject = issue(Status::Open, None);
-        apply(&mut subject, Move::Claim { lease }, "alice", now()).expect("claimed");
+        apply_as("alice", false, &mut subject, Move::Claim { lease }).expect("claimed");
         assert_eq!(subject.lease_expires_at, Some("2026-02-27T15:00:00Z".parse().expect("a time")));
-        for step in
-            [Move::Release, Move::Expire, Move::Status(Status::Open), Move::Close { reason: None, force: false }]
-        {
+        for step in [Move::Release, Move::Expire, Move::Status(Status::Open), Move::Close { reason: None }] {
             let mut copy = subject.clone();
-            apply(&mut copy, step, "alice", now()).expect("moves");
+            apply_as("alice", false, &mut copy, step).expect("moves");
             assert_eq!(copy.lease_expires_at, None);
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::id::{IssueId, IssueRef};
-use crate::issue::{Created, Issue, IssueDetail, IssueType, Move, Priority, Sort, Status};
+use crate::issue::{Created, Issue, IssueDetail, IssueType, Move, Priority, Sort, Status, Updated};
 use crate::op::{Access, Op, Route};
 use crate::text;
 use crate::time::Span;
@@ -100,7 +100,7 @@ pub struct Update {
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Claim it: fails if another holds it
+    /// Claim it: fails unless it is open
     #[arg(long, conflicts_with = "unclaim")]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub claim: bool,
@@ -112,6 +112,10 @@ pub struct Update {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unclaim: bool,
+    /// Change status or assignee even if another holds the claim
+    #[arg(short, long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 impl Update {
@@ -161,7 +165,7 @@ impl Update {
 }
 
 impl Op for Update {
-    type Output = Issue;
+    type Output = Updated;
     const NAME: &'static str = "issue.update";
     const ROUTE: Route = Route::patch("/issues/{id}");
     const ACCESS: Access = Access::Write;
@@ -218,6 +222,10 @@ pub struct Release {
     /// Which issue
     #[arg(value_name = "ID")]
     pub id: IssueRef,
+    /// Even if another holds it
+    #[arg(short, long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 impl Op for Release {
@@ -238,6 +246,10 @@ pub struct Heartbeat {
     #[arg(long, value_name = "TIME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<Span>,
+    /// Even if another holds it
+    #[arg(short, long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 impl Op for Heartbeat {
@@ -254,7 +266,7 @@ pub struct Delete {
     /// Which issue
     #[arg(value_name = "ID")]
     pub id: IssueRef,
-    /// Even if others depend on it, fix it or have commented
+    /// Even if others depend on it, fix it, have commented or hold it
     #[arg(short, long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,

@@ -11,6 +11,7 @@ use crate::repo::Seen;
 use crate::run::{
     Delivery, End, Harness, HarnessName, Labels, MuxPlace, Process, Run, RunStatus, Runtime, RuntimeName,
 };
+use crate::time::Span;
 
 /// What runs are launched with, whoever looks after them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -106,6 +107,10 @@ pub struct Start {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub created: bool,
+    /// Claim the issue for as long as the run renews the lease this often
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Span>,
     /// The machine that it runs on
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]

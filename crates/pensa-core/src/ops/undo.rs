@@ -27,6 +27,10 @@ pub struct Undo {
     #[arg(long, value_name = "N", conflicts_with_all = ["by", "since"])]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<i64>,
+    /// Even if another holds the claim on an issue whose state it changes
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
     /// Only show what would be taken back
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -82,10 +82,14 @@ pub struct Resume {
     #[arg(value_name = "ISSUE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
-    /// Take it over from whoever has claimed it
+    /// Take it over from the actor who has claimed it
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub take: bool,
+    /// Take it over even from a live lease or another session
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
     /// Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d
     #[arg(long, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,6 +115,10 @@ pub struct Done {
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Even if another holds the claim
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 impl Op for Done {

@@ -97,7 +97,10 @@ pub static ISSUES: Collection = Collection {
     order: &["created_at"],
     version: Some("updated_at"),
     birth: Some("created_at"),
-    units: &[&["status", "closed_at", "close_reason"], &["assignee", "lease_expires_at"]],
+    units: &[
+        &["status", "closed_at", "close_reason"],
+        &["assignee", "lease_expires_at", "claim_session", "claim_host"],
+    ],
     telling: &["title", "description", "closed_at"],
     latest: &[],
     quiet: false,

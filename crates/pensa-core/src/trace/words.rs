@@ -26,7 +26,9 @@ pub fn issue_words(event_type: &str, detail: &Map<String, Value>) -> String {
             }
             words
         }
-        "claimed" => new(detail, "lease_expires_at").map(|end| format!("until {end}")).unwrap_or_default(),
+        "claimed" | "lease_renewed" => {
+            new(detail, "lease_expires_at").map(|end| format!("until {end}")).unwrap_or_default()
+        }
         "released" | "lease_expired" => {
             text(detail, "assignee", "old").map(|holder| format!("was held by {holder}")).unwrap_or_default()
         }

@@ -194,6 +194,9 @@ pub struct Work {
     pub updated_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<Timestamp>,
+    /// Who was to do it before somebody else claimed it with this very command
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was_assigned_to: Option<String>,
 }
 
 impl Work {
@@ -212,6 +215,7 @@ impl Work {
             created_at: piece.created_at,
             updated_at: piece.updated_at,
             done_at: piece.done_at,
+            was_assigned_to: None,
         }
     }
 }

@@ -81,7 +81,13 @@ fn mine(tx: &Tx<'_>, who: String) -> Result<Vec<Issue>> {
 }
 
 fn line(issue: &Issue) -> Line {
-    Line::new(&issue.id, &format!("{} {} {}", issue.priority, issue.issue_type, issue.title))
+    let Issue { priority, issue_type, title, .. } = issue;
+    let assignee = issue.assignee.as_ref().map(|name| format!(" @{name}")).unwrap_or_default();
+    Line::new(&issue.id, &format!("{priority} {issue_type}{assignee}{} {title}", session(issue)))
+}
+
+fn session(issue: &Issue) -> String {
+    issue.claim_session.as_ref().map(|session| format!(" (session {session})")).unwrap_or_default()
 }
 
 /// My work of this kind, without that on issues of others.
@@ -104,7 +110,8 @@ fn told_work(work: &Work) -> String {
 fn doing(view: &View<'_, '_>) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     for work in work_of(view, WorkStatus::Active)? {
-        lines.push(Line::new(&work.issue_id, &told_work(&work)));
+        let held = view.mine.iter().find(|issue| issue.id == work.issue_id).map(session).unwrap_or_default();
+        lines.push(Line::new(&work.issue_id, &format!("{}{held}", told_work(&work))));
         let steps = work.steps.iter().enumerate().filter(|(_, step)| step.status == StepStatus::Pending);
         lines.extend(steps.map(|(at, step)| Line::new(format!("step {}", at + 1), &step.title)));
     }

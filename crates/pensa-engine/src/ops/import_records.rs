@@ -173,6 +173,8 @@ impl Intake<'_> {
             assignee: (status == Status::InProgress).then(|| self.cx.actor.clone()),
             lease_expires_at: None,
             lease: None,
+            claim_session: None,
+            claim_host: None,
             created_at,
             updated_at,
             closed_at,

@@ -1,14 +1,14 @@
 //! Operations on issues.
 
 use pensa_core::event::{self, EventType};
-use pensa_core::issue::{self, Created, Extra, Issue, IssueDetail, IssueType, Move, Sort, Status};
+use pensa_core::issue::{self, Created, Extra, Issue, IssueDetail, IssueType, Move, Requester, Sort, Status, Updated};
 use pensa_core::ops::issue::{
     Blocked, Close, Count, Counted, Create, Delete, Deleted, Filter, Group, Heartbeat, History, List, Ready, Release,
     Reopen, Search, Show, Update,
 };
 use pensa_core::sync::ISSUES;
-use pensa_core::{Code, Error, Result, text};
-use serde_json::{Map, json};
+use pensa_core::{Code, Error, Result, Span, text};
+use serde_json::{Map, Value, json};
 
 use super::{dep, lease};
 use crate::context::Context;
@@ -42,6 +42,8 @@ impl Execute for Create {
             assignee,
             lease_expires_at: None,
             lease: None,
+            claim_session: None,
+            claim_host: None,
             created_at: cx.now,
             updated_at: cx.now,
             closed_at: None,
@@ -66,32 +68,38 @@ fn bug(cx: &Context<'_>, tx: &Tx<'_>, wanted: &pensa_core::id::IssueRef) -> Resu
 }
 
 impl Execute for Update {
-    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Updated> {
         let step = self.step()?;
         if self.is_empty() {
             return Err(Error::invalid("nothing to update").hint("give at least one field to change"));
         }
+        let by = cx.requester(self.force);
         let mut issue = issues::find(cx, tx, &self.id)?;
+        let was_assigned_to = issue.assignee.clone().filter(|name| self.claim && *name != cx.actor);
         if let Some(step) = step {
-            issue = advance(cx, tx, issue, step)?;
+            issue = advance(cx, tx, issue, step, &by)?;
         }
+        let mut note = Map::new();
         if self.assignee.is_some() {
-            lease::refuse_former_holder(cx, tx, &issue)?;
+            if !self.force {
+                lease::refuse_former_holder(cx, tx, &issue)?;
+            }
+            note = lease::check_claim(cx, tx, &issue, &by)?;
         }
         let mut edited = issue.clone();
         self.edit(&mut edited)?;
-        issues::save(cx, tx, &issue, edited, EventType::Updated, Map::new())
+        let issue = issues::save(cx, tx, &issue, edited, EventType::Updated, note)?;
+        Ok(Updated { issue, was_assigned_to })
     }
 }
 
 /// Moves an issue through its one transition function, logs it, and closes what it fixes.
-pub(super) fn advance(cx: &Context<'_>, tx: &Tx<'_>, old: Issue, step: Move) -> Result<Issue> {
-    let forced = matches!(step, Move::Close { force: true, .. });
-    if !forced && !matches!(step, Move::Claim { .. }) {
+pub(super) fn advance(cx: &Context<'_>, tx: &Tx<'_>, old: Issue, step: Move, by: &Requester<'_>) -> Result<Issue> {
+    if !by.force && !matches!(step, Move::Claim { .. }) {
         lease::refuse_former_holder(cx, tx, &old)?;
     }
     let mut new = old.clone();
-    let outcome = issue::apply(&mut new, step, &cx.actor, cx.now)?;
+    let outcome = issue::apply(&mut new, step, by, cx.now).map_err(|error| lease::since(tx, &old, error))?;
     let Some(event) = outcome.event else {
         return Ok(old);
     };
@@ -110,37 +118,46 @@ fn close_fixed_bug(cx: &Context<'_>, tx: &Tx<'_>, task: &Issue) -> Result<()> {
         return Ok(());
     }
     // Whoever holds the bug, it is fixed.
-    advance(cx, tx, bug, Move::Close { reason: Some(format!("fixed by {}", task.id)), force: true })?;
+    advance(cx, tx, bug, Move::Close { reason: Some(format!("fixed by {}", task.id)) }, &cx.requester(true))?;
     Ok(())
+}
+
+/// Claims an issue, or goes on with the claim that this very session holds.
+pub(super) fn hold(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, lease: Option<Span>) -> Result<Issue> {
+    let is_ours = issue.is_claimed_by_session_of(&cx.origin);
+    let step = if is_ours { Move::Renew { lease } } else { Move::Claim { lease } };
+    advance(cx, tx, issue, step, &cx.requester(false))
 }
 
 impl Execute for Close {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
         let reason = text::optional_block("reason", self.reason.as_ref())?;
-        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Close { reason, force: self.force })
+        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Close { reason }, &cx.requester(self.force))
     }
 }
 
 impl Execute for Reopen {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
         let reason = text::optional_block("reason", self.reason.as_ref())?;
-        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Reopen { reason })
+        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Reopen { reason }, &cx.requester(false))
     }
 }
 
 impl Execute for Release {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
-        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Release)
+        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Release, &cx.requester(self.force))
     }
 }
 
 impl Execute for Heartbeat {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
         let issue = issues::find(cx, tx, &self.id)?;
-        if issue.status != Status::InProgress || issue.assignee.as_ref() != Some(&cx.actor) {
+        // Where a claim has a session, that decides; else the name does.
+        let is_anothers = issue.claim_session.is_none() && issue.assignee.as_ref() != Some(&cx.actor);
+        if issue.status != Status::InProgress || (is_anothers && !self.force) {
             return Err(lease::lost(&issue, &cx.actor));
         }
-        advance(cx, tx, issue, Move::Claim { lease: self.ttl })
+        advance(cx, tx, issue, Move::Renew { lease: self.ttl }, &cx.requester(self.force))
     }
 }
 
@@ -151,10 +168,11 @@ impl Execute for Delete {
             let comments = comments::of_issue(tx, &issue.id)?.len();
             refuse_if_missed(&issue, deps::children(tx, &issue.id)?.len(), fixers(tx, &issue)?.len(), comments)?;
         }
+        let note = lease::check_claim(cx, tx, &issue, &cx.requester(self.force))?;
         let id = issue.id.clone();
         let comments = comments::of_issue(tx, &id)?.into_iter().map(|comment| comment.id.to_string()).collect();
         tombstones::bury_with(cx, tx, &ISSUES, id.as_str(), Some(issue.updated_at), comments)?;
-        remove(cx, tx, issue)?;
+        remove(cx, tx, issue, note)?;
         Ok(Deleted { status: "deleted".into(), id })
     }
 }
@@ -164,7 +182,7 @@ fn fixers(tx: &Tx<'_>, bug: &Issue) -> Result<Vec<Issue>> {
 }
 
 /// Removes an issue with all that belongs to it, and logs the whole of it.
-pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue) -> Result<()> {
+pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, note: Map<String, Value>) -> Result<()> {
     for child in deps::children(tx, &issue.id)? {
         dep::unlink(cx, tx, &child.id, &issue)?;
     }
@@ -176,7 +194,7 @@ pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue) -> Result<()> 
     let (deps, comments) = (deps::parents(tx, &issue.id)?, comments::of_issue(tx, &issue.id)?);
     let whole = IssueDetail { issue, deps, comments };
     issues::delete(tx, &whole.issue)?;
-    let mut detail = Map::new();
+    let mut detail = note;
     detail.insert("issue".into(), event::change(&whole, json!(null)));
     events::log(cx, tx, &whole.issue.id, EventType::Deleted, detail)
 }

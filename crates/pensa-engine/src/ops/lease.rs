@@ -3,12 +3,13 @@
 //! Expiry is a write like any other, with an event. It happens at the first transaction after the time, so every
 //! reader sees the same state and no timer is needed.
 
-use pensa_core::issue::{self, Issue, Move, Status};
+use pensa_core::issue::{self, Issue, Move, Origin, Requester, Status};
 use pensa_core::{Code, Error, Result, Timestamp};
 
 use crate::context::{Context, SYSTEM};
 use crate::db::{Question, Tx, params};
 use crate::tables::{events, issues};
+use serde_json::{Map, Value, json};
 
 const ANY_DUE: &str = "SELECT 1 FROM issues WHERE lease_expires_at <= ?1 LIMIT 1";
 const NEXT: &str =
@@ -36,7 +37,8 @@ pub(crate) fn expire(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
     let system = cx.as_system();
     for old in issues::query(tx, "WHERE i.lease_expires_at <= ?1 ORDER BY i.id", params![cx.now])? {
         let mut new = old.clone();
-        let outcome = issue::apply(&mut new, Move::Expire, SYSTEM, cx.now)?;
+        let by = Requester { actor: SYSTEM, origin: &Origin::default(), force: false };
+        let outcome = issue::apply(&mut new, Move::Expire, &by, cx.now)?;
         if let Some(event) = outcome.event {
             // Each stands for itself: nobody asked for them together.
             tx.begin_operation();
@@ -44,6 +46,25 @@ pub(crate) fn expire(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses to act on a claim that is protected from `by`. Returns what the event notes if that was overridden.
+pub(crate) fn check_claim(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    issue: &Issue,
+    by: &Requester<'_>,
+) -> Result<Map<String, Value>> {
+    let forced = issue.check_claim(by, cx.now).map_err(|error| since(tx, issue, error))?;
+    Ok(if forced { Map::from_iter([("forced".to_owned(), json!(true))]) } else { Map::new() })
+}
+
+/// Adds to the error of a claim that somebody else holds since when that is so.
+pub(crate) fn since(tx: &Tx<'_>, issue: &Issue, error: Error) -> Error {
+    if error.code != Code::AlreadyClaimed {
+        return error;
+    }
+    events::claimed_at(tx, &issue.id).map_or_else(|e| e, |since| issue.already_claimed(since))
 }
 
 /// The error of one who acts on a claim that is no longer theirs.

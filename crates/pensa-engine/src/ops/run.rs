@@ -2,10 +2,14 @@
 
 use pensa_core::event::{EventType, LogEntry};
 use pensa_core::id::RunId;
+use pensa_core::issue::{self, Issue, Origin, Requester};
 use pensa_core::ops::run::{Events, Finish, Harnesses, Launch, List, Runtimes, Show, Start, Update};
 use pensa_core::repo::Repo;
 use pensa_core::run::{self, End, Harness, Move, MuxPlace, Process, Run, RunStatus, Runtime, RuntimeName, Task};
-use pensa_core::{Code, Error, Result, text};
+use pensa_core::{Code, Error, Result, Span, text};
+use serde_json::Map;
+
+use super::issue::{advance, hold};
 
 use crate::context::Context;
 use crate::db::Tx;
@@ -34,6 +38,9 @@ impl Execute for Start {
         let issue = issue.as_ref().map(|issue| issues::find(cx, tx, issue)).transpose()?;
         let session = session.as_ref().map(|session| sessions::find(tx, session)).transpose()?;
         let (repo, id) = (repo(cx, tx, &self.launch)?, runs::new_id(cx, tx)?);
+        if let (Some(issue), Some(lease)) = (&issue, self.claim) {
+            claim(cx, tx, issue.clone(), lease, &self.launch, &id)?;
+        }
         let run = Run {
             status: if self.created { RunStatus::Created } else { RunStatus::Running },
             repo_id: repo.id,
@@ -63,6 +70,30 @@ impl Execute for Start {
         let event = if self.created { EventType::Created } else { EventType::Started };
         runs::save(cx, tx, None, run, event)
     }
+}
+
+/// Claims an issue for a run, or goes on with the claim of the session that starts it. Of several runs launched
+/// together none is the holder, so their claim is protected by its lease alone.
+fn claim(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, lease: Span, launch: &Launch, run: &RunId) -> Result<()> {
+    if issue.is_claimed_by_session_of(&cx.origin) {
+        return hold(cx, tx, issue, Some(lease)).map(drop);
+    }
+    let is_alone = launch.instances.is_none_or(|instances| instances == 1);
+    let origin = Origin { session: is_alone.then(|| run.to_string()), run: None, host: cx.origin.host.clone() };
+    let by = Requester { origin: &origin, ..cx.requester(false) };
+    advance(cx, tx, issue, issue::Move::Claim { lease: Some(lease) }, &by).map(drop)
+}
+
+/// Takes a run that has ended off the claim it made.
+fn end_claim(cx: &Context<'_>, tx: &Tx<'_>, run: &Run) -> Result<()> {
+    let Some(issue) = run.issue_id.as_ref().map(|id| issues::get(tx, id)).transpose()?.flatten() else {
+        return Ok(());
+    };
+    if issue.claim_session.as_deref() != Some(run.id.as_str()) {
+        return Ok(());
+    }
+    let without = Issue { claim_session: None, ..issue.clone() };
+    issues::save(cx, tx, &issue, without, EventType::Updated, Map::new()).map(drop)
 }
 
 /// What a run is launched with, without secrets.
@@ -158,6 +189,7 @@ impl Execute for Finish {
             process.check()?;
             new.agent.get_or_insert_with(|| process.clone());
         }
+        end_claim(cx, tx, &old)?;
         runs::save(cx, tx, Some(&old), new, EventType::Finished)
     }
 }

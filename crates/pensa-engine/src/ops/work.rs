@@ -2,14 +2,15 @@
 
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{IssueId, IssueRef};
-use pensa_core::issue::{self, Issue, IssueType};
+use pensa_core::issue::{self, Issue, IssueType, Status};
 use pensa_core::ops::issue::Create;
 use pensa_core::ops::work::{AddSteps, Current, Done, FinishStep, List, Pause, Resume, Start, Steps};
 use pensa_core::work::{Ground, Move, Piece, Step, StepStatus, Work, WorkKind, WorkStatus, apply};
 use pensa_core::{Code, Error, Result, Span, id, text};
 use serde_json::{Map, Value, json};
 
-use super::issue::advance;
+use super::issue::{advance, hold};
+use super::lease;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
@@ -29,6 +30,7 @@ impl Execute for Start {
             // If there is work under its id, that was about an issue which is gone.
             None => (new_issue(cx, tx, &self.what, self.kind)?, None),
         };
+        let was_assigned_to = issue.assignee.clone().filter(|name| *name != cx.actor);
         let issue = claim(cx, tx, issue, self.ttl, known.as_ref())?;
         let kind = self.kind.unwrap_or_else(|| WorkKind::of_issue(issue.issue_type));
         let mut piece = match &known {
@@ -37,13 +39,14 @@ impl Execute for Start {
         };
         pause_others(cx, tx, &issue.id)?;
         if known.is_none() {
-            return begin(cx, tx, piece, &issue);
+            return Ok(Work { was_assigned_to, ..begin(cx, tx, piece, &issue)? });
         }
         let event = apply(&mut piece, Move::Start, &cx.actor, cx.now)?.unwrap_or(EventType::Updated);
         piece.add_steps(&self.steps)?;
         piece.branch = branch.or(piece.branch);
         piece.kind = self.kind.unwrap_or(piece.kind);
-        finish(cx, tx, known, piece, event, added(&self.steps), &issue)
+        let work = finish(cx, tx, known, piece, event, added(&self.steps), &issue)?;
+        Ok(Work { was_assigned_to, ..work })
     }
 }
 
@@ -72,13 +75,15 @@ fn new_issue(cx: &Context<'_>, tx: &Tx<'_>, title: &str, kind: Option<WorkKind>)
     Ok(create.execute(cx, tx)?.issue)
 }
 
-/// Claims an issue. If another holds it and has paused, the error says how to take over.
+/// Claims an issue, or goes on with this session's claim. If another holds it and has paused, the error says how to
+/// take over.
 fn claim(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, lease: Option<Span>, known: Option<&Piece>) -> Result<Issue> {
     let id = issue.id.clone();
-    let is_paused = known.is_some_and(|known| {
-        known.clone().beside(Some(&Ground::from(&issue))).status == WorkStatus::Paused && known.actor != cx.actor
-    });
-    advance(cx, tx, issue, issue::Move::Claim { lease }).map_err(|error| match error.code {
+    let is_paused =
+        known.is_some_and(|known| known.clone().beside(Some(&Ground::from(&issue))).status == WorkStatus::Paused);
+    let is_own = known.is_some_and(|known| known.actor == cx.actor);
+    hold(cx, tx, issue, lease).map_err(|error| match error.code {
+        Code::AlreadyClaimed if is_own => error.hint(format!("pn work resume {id} goes on with it")),
         Code::AlreadyClaimed if is_paused => error.hint(format!("pn work resume {id} --take takes it over")),
         _ => error,
     })
@@ -215,8 +220,13 @@ impl Execute for Resume {
         if piece.status == WorkStatus::Done {
             apply(&mut piece, Move::Resume { take: self.take }, &cx.actor, cx.now)?;
         }
-        let issue = if self.take { take_over(cx, tx, issue)? } else { issue };
-        let issue = claim(cx, tx, issue, self.ttl, Some(&left))?;
+        let issue = if self.take { take_over(cx, tx, issue, self.force)? } else { issue };
+        let issue = if Ground::from(&issue).holder() == Some(&cx.actor) {
+            // Paused work keeps its claim, and its holder goes on with it.
+            advance(cx, tx, issue, issue::Move::Renew { lease: self.ttl }, &cx.requester(self.force))?
+        } else {
+            claim(cx, tx, issue, self.ttl, Some(&left))?
+        };
         let event = apply(&mut piece, Move::Resume { take: self.take }, &cx.actor, cx.now)?;
         pause_others(cx, tx, &issue.id)?;
         match event {
@@ -240,13 +250,14 @@ fn only_paused(tx: &Tx<'_>, actor: &str) -> Result<IssueRef> {
     }
 }
 
-/// Has another give back an issue. Whoever says so means it, also one who lost it with a lease.
-fn take_over(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue) -> Result<Issue> {
+/// Releases an issue that another actor holds, unless its claim is protected.
+fn take_over(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, force: bool) -> Result<Issue> {
     if Ground::from(&issue).holder().is_none_or(|holder| holder == cx.actor) {
         return Ok(issue);
     }
     let mut free = issue.clone();
-    let outcome = issue::apply(&mut free, issue::Move::Release, &cx.actor, cx.now)?;
+    let released = issue::apply(&mut free, issue::Move::Release, &cx.requester(force), cx.now);
+    let outcome = released.map_err(|error| lease::since(tx, &issue, error))?;
     match outcome.event {
         Some(event) => issues::save(cx, tx, &issue, free, event, outcome.note),
         None => Ok(issue),
@@ -257,12 +268,16 @@ impl Execute for Done {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Work> {
         let reason = text::optional_block("reason", self.reason.as_ref())?;
         let Standing { issue, left, mut piece } = meant(cx, tx, &cx.actor, self.issue.as_ref())?;
+        if self.force && piece.actor != cx.actor {
+            apply(&mut piece, Move::Resume { take: true }, &cx.actor, cx.now)?;
+        }
         let event = apply(&mut piece, Move::Done, &cx.actor, cx.now)?.unwrap_or(EventType::TaskCompleted);
-        if Ground::from(&issue).holder().is_some_and(|holder| holder != cx.actor) {
+        if !self.force && Ground::from(&issue).holder().is_some_and(|holder| holder != cx.actor) {
             // Says who holds it.
             claim(cx, tx, issue.clone(), None, Some(&left))?;
         }
-        let issue = advance(cx, tx, issue, issue::Move::Close { reason, force: false })?;
+        let by = cx.requester(self.force && issue.status != Status::Closed);
+        let issue = advance(cx, tx, issue, issue::Move::Close { reason }, &by)?;
         finish(cx, tx, Some(left), piece, event, Map::new(), &issue)
     }
 }

@@ -203,7 +203,7 @@ impl Table for Issues {
     }
 
     fn remove(&self, cx: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
-        ops::issue::remove(cx, tx, noun(record)?)
+        ops::issue::remove(cx, tx, noun(record)?, Map::new())
     }
 
     fn rests_on(&self, _: &Record) -> Vec<String> {

@@ -4,7 +4,7 @@ use pensa_core::event::filter::KINDS;
 use pensa_core::event::{Event, EventType, LogEntry};
 use pensa_core::id::IssueId;
 use pensa_core::ops::audit::{Audit, AuditLine};
-use pensa_core::{Code, Error, Result};
+use pensa_core::{Code, Error, Result, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
@@ -186,18 +186,25 @@ pub(crate) fn left_at(tx: &Tx<'_>, id: &IssueId, field: &str, value: &Value) -> 
     Ok(left.map(at).max())
 }
 
+/// When the claim that an issue has now was made.
+pub(crate) fn claimed_at(tx: &Tx<'_>, id: &IssueId) -> Result<Option<Timestamp>> {
+    let last = "SELECT created_at FROM events WHERE issue_id = ?1 AND event_type = 'claimed' ORDER BY id DESC LIMIT 1";
+    tx.query_one(last, params![id], |row| row.parse(0))
+}
+
 /// Whether the last that `actor` had to do with the claim of an issue was to lose it with its lease.
 pub(crate) fn lost_lease(tx: &Tx<'_>, id: &IssueId, actor: &str) -> Result<bool> {
     let claims = tx.query(
         "SELECT event_type, actor, detail FROM events
-         WHERE issue_id = ?1 AND event_type IN ('claimed', 'released', 'lease_expired') ORDER BY id DESC",
+         WHERE issue_id = ?1 AND event_type IN ('claimed', 'lease_renewed', 'released', 'lease_expired') ORDER BY id DESC",
         params![id],
         |row| Ok((row.text(0)?, row.text(1)?, row.text(2)?)),
     )?;
     for (event_type, by, detail) in claims {
         let detail: Value = serde_json::from_str(&detail).map_err(Error::internal)?;
         let former = detail["assignee"]["old"].as_str();
-        if (event_type == "claimed" && by == actor) || (event_type == "released" && former == Some(actor)) {
+        let is_claim = event_type == "claimed" || event_type == "lease_renewed";
+        if (is_claim && by == actor) || (event_type == "released" && former == Some(actor)) {
             return Ok(false);
         }
         if event_type == "lease_expired" && former == Some(actor) {

@@ -14,10 +14,11 @@ use crate::replay::IssueRow;
 use crate::tables::{deps, events, extra, learnings, peers, records, releases, titles};
 
 const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
-     i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason, i.extra";
+     i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason, \
+     i.claim_session, i.claim_host, i.extra";
 
 /// How many columns come before what a question adds to them.
-pub(crate) const WIDTH: usize = 16;
+pub(crate) const WIDTH: usize = 18;
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Issue> {
     Ok(Issue {
@@ -36,7 +37,9 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Issue> {
         updated_at: row.parse(12)?,
         closed_at: row.parse_or_null(13)?,
         close_reason: row.text_or_null(14)?,
-        extra: row.extra(15)?,
+        claim_session: row.text_or_null(15)?,
+        claim_host: row.text_or_null(16)?,
+        extra: row.extra(17)?,
     })
 }
 
@@ -182,8 +185,9 @@ pub(crate) fn insert_new(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
 fn insert_row(tx: &Tx<'_>, issue: &Issue, blockers: i64) -> Result<()> {
     tx.add_rows(
         "INSERT INTO issues (id, title, description, issue_type, status, priority, spec, fixes, assignee,
-            lease_expires_at, lease_ms, created_at, updated_at, closed_at, close_reason, extra, search_text, blockers)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+            lease_expires_at, lease_ms, created_at, updated_at, closed_at, close_reason,
+            claim_session, claim_host, extra, search_text, blockers)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
         &row(issue)?.into_iter().chain([Param::from(blockers)]).collect::<Vec<_>>(),
     )
 }
@@ -199,7 +203,7 @@ pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
     tx.send(
         "UPDATE issues SET title = ?2, description = ?3, issue_type = ?4, status = ?5, priority = ?6, spec = ?7,
             fixes = ?8, assignee = ?9, lease_expires_at = ?10, lease_ms = ?11, created_at = ?12, updated_at = ?13,
-            closed_at = ?14, close_reason = ?15, extra = ?16, search_text = ?17
+            closed_at = ?14, close_reason = ?15, claim_session = ?16, claim_host = ?17, extra = ?18, search_text = ?19
          WHERE id = ?1",
         &row(new)?,
     )?;
@@ -215,7 +219,7 @@ pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
     Ok(())
 }
 
-fn row(issue: &Issue) -> Result<[Param<'_>; 17]> {
+fn row(issue: &Issue) -> Result<[Param<'_>; 19]> {
     Ok([
         (&issue.id).into(),
         (&issue.title).into(),
@@ -232,6 +236,8 @@ fn row(issue: &Issue) -> Result<[Param<'_>; 17]> {
         issue.updated_at.into(),
         issue.closed_at.into(),
         issue.close_reason.as_ref().into(),
+        issue.claim_session.as_ref().into(),
+        issue.claim_host.as_ref().into(),
         extra(&issue.extra)?,
         search_text(issue).into(),
     ])

@@ -80,7 +80,9 @@ fn play(world: &World, (what, a, b, who): Step, leases: bool) -> bool {
     run(world, actor, vec![line])
 }
 
-fn undo(world: &World, fields: Value) -> pensa_core::Result<pensa_core::ops::undo::Undone> {
+/// Takes back as somebody who holds no claim, so by force.
+fn undo(world: &World, mut fields: Value) -> pensa_core::Result<pensa_core::ops::undo::Undone> {
+    fields["force"] = json!(true);
     world.json::<Undo>("mia", fields)
 }
 

@@ -29,15 +29,16 @@ conformance! {
         assert_eq!(world.refused::<issue::Update>("bob", json!({"id": task.id, "claim": true})), Code::AlreadyClaimed);
     }
 
-    fn heartbeats_and_claims_renew_a_lease(world: World) {
+    fn heartbeats_renew_a_lease_and_claims_do_not(world: World) {
         let task = world.task("a");
         world.json::<issue::Update>("alice", json!({"id": task.id, "claim": true, "ttl": "30s"})).expect("claimed");
         for _ in 0..3 {
             world.pass(20);
             world.json::<issue::Heartbeat>("alice", json!({"id": task.id})).expect("renewed");
-            world.pass(20);
-            world.json::<issue::Update>("alice", json!({"id": task.id, "claim": true})).expect("renewed too");
+            assert_eq!(world.refused::<issue::Update>("alice", json!({"id": task.id, "claim": true})), Code::AlreadyClaimed);
         }
+        let renewed = ["created", "claimed", "lease_renewed", "lease_renewed", "lease_renewed"];
+        assert_eq!(world.events(&task), renewed);
         world.json::<issue::Heartbeat>("alice", json!({"id": task.id, "ttl": "1h"})).expect("longer");
         world.pass(3599);
         assert_eq!(world.status(&task), Status::InProgress);

@@ -17,16 +17,23 @@ conformance! {
         assert!(error.message.contains("alice"), "{error}");
         world.json::<issue::Release>("alice", json!({"id": task.id})).expect("released");
         let taken = world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true})).expect("free");
-        assert_eq!(taken.assignee.as_deref(), Some("bob"));
+        assert_eq!(taken.issue.assignee.as_deref(), Some("bob"));
     }
 
-    fn claiming_again_what_one_holds_changes_nothing(world: World) {
+    fn claiming_again_is_refused_also_for_the_same_name(world: World) {
         let task = world.task("a");
-        let first = world.json::<issue::Update>("alice", json!({"id": task.id, "claim": true})).expect("claimed");
+        world.json::<issue::Update>("alice", json!({"id": task.id, "claim": true})).expect("claimed");
         world.pass(5);
-        let again = world.json::<issue::Update>("alice", json!({"id": task.id, "claim": true})).expect("still mine");
-        assert_eq!(first, again);
+        let error = world.json::<issue::Update>("alice", json!({"id": task.id, "claim": true})).expect_err("claimed");
+        assert_eq!(error.code, Code::AlreadyClaimed);
+        assert!(error.message.contains("held by alice since 2026-02-27T14:30:00.000Z"), "{error}");
+        let hint = error.hint.unwrap_or_default();
+        let (renews, gives_back) = (format!("pn heartbeat {}", task.id), format!("pn release {}", task.id));
+        assert!(hint.contains(&renews) && hint.contains(&gives_back), "{hint}");
         assert_eq!(world.events(&task), ["created", "claimed"]);
+        let by_hand = world.task("b");
+        world.json::<issue::Update>("alice", json!({"id": by_hand.id, "status": "in_progress"})).expect("started");
+        assert_eq!(world.refused::<issue::Update>("alice", json!({"id": by_hand.id, "claim": true})), Code::AlreadyClaimed);
     }
 
     fn a_claim_with_other_fields_applies_all_or_nothing(world: World) {
@@ -45,7 +52,7 @@ conformance! {
         assert_eq!(world.show(&task), before);
         assert_eq!(world.status(&free), Status::Open);
         let both = world.json::<issue::Update>("alice", json!({"id": free.id, "claim": true, "priority": "p0"}));
-        assert_eq!(both.expect("both").assignee.as_deref(), Some("alice"));
+        assert_eq!(both.expect("both").issue.assignee.as_deref(), Some("alice"));
         assert_eq!(world.events(&free), ["created", "claimed", "updated"]);
     }
 
@@ -57,8 +64,8 @@ conformance! {
         let short = world.json::<issue::Update>("alice", json!({"id": one.id, "unclaim": true})).expect("released");
         let long = world.json::<issue::Update>("alice", json!({"id": two.id, "status": "open", "assignee": ""}));
         let long = long.expect("released");
-        assert_eq!((short.status, &short.assignee), (Status::Open, &None));
-        assert_eq!((long.status, &long.assignee), (Status::Open, &None));
+        assert_eq!((short.issue.status, &short.issue.assignee), (Status::Open, &None));
+        assert_eq!((long.issue.status, &long.issue.assignee), (Status::Open, &None));
     }
 
     fn closing_a_fix_closes_its_bug_however_it_is_closed(world: World) {
@@ -95,9 +102,9 @@ conformance! {
         let task = world.task("a");
         world.pass(60);
         let same = world.json::<issue::Update>("alice", json!({"id": task.id, "title": "a"})).expect("no change");
-        assert_eq!(same.updated_at, task.updated_at);
+        assert_eq!(same.issue.updated_at, task.updated_at);
         let other = world.json::<issue::Update>("alice", json!({"id": task.id, "title": "b"})).expect("a change");
-        assert!(other.updated_at > task.updated_at);
+        assert!(other.issue.updated_at > task.updated_at);
         assert_eq!(world.refused::<issue::Update>("alice", json!({"id": task.id})), Code::InvalidInput);
     }
 

@@ -5,6 +5,7 @@ mod agent_journal;
 mod agents;
 mod backups;
 mod batches;
+mod claims;
 mod graph;
 mod histories;
 mod intake;

@@ -97,16 +97,31 @@ conformance! {
         assert_eq!(stands(&world, &one), WorkStatus::Paused);
         assert_eq!(shown(&world, &one).assignee.as_deref(), Some("ana"));
         world.pass(1);
-        assert_eq!(start(&world, "ana", one.as_str()).status, WorkStatus::Active, "starting it again resumes it");
+        let held = world.json::<work::Start>("ana", json!({"what": one})).expect_err("a name is no proof of holding it");
+        assert!(held.code == Code::AlreadyClaimed && held.hint.is_some_and(|hint| hint.contains("pn work resume")));
+        world.json::<work::Resume>("ana", json!({"issue": one})).expect("resumed");
         assert_eq!((current(&world, "ana"), stands(&world, &two)), (Some(one.clone()), WorkStatus::Paused));
-        let again = world.json::<work::Start>("ana", json!({"what": &one.as_str()[3..], "steps": ["a step"]})).expect("the same");
-        assert_eq!((again.issue_id, again.steps.len()), (one.clone(), 1), "what one does already is only added to");
+        world.json::<work::AddSteps>("ana", json!({"steps": ["a step"]})).expect("added");
         world.json::<work::Resume>("ana", json!({"issue": two})).expect("resumed");
         assert_eq!(current(&world, "ana"), Some(two.clone()));
         let active: Vec<IssueId> = list(&world, json!({"status": "active"})).into_iter().map(|work| work.issue_id).collect();
         assert!(active.len() == 2 && active.contains(&two) && active.contains(&theirs), "{active:?}");
         let events: Vec<String> = told(&world).into_iter().filter(|(_, id, _)| *id == one.as_str()).map(|(event, ..)| event).collect();
         assert_eq!(events, ["task.created", "task.started", "task.paused", "task.resumed", "updated", "task.paused"]);
+    }
+
+    fn starting_again_goes_on_with_the_claim_of_the_same_session_only(world: World) {
+        let one = world.in_session::<work::Start>(("ana", "s1"), json!({"what": "first"})).expect("started").issue_id;
+        world.in_session::<work::Start>(("ana", "s1"), json!({"what": "second"})).expect("started");
+        assert_eq!(stands(&world, &one), WorkStatus::Paused);
+        for (session, goes_on) in [("s2", false), ("s1", true)] {
+            let started = world.in_session::<work::Start>(("ana", session), json!({"what": one, "steps": ["a step"]}));
+            assert_eq!(started.as_ref().map_err(|error| error.code).err(), (!goes_on).then_some(Code::AlreadyClaimed));
+        }
+        assert_eq!((current(&world, "ana"), stands(&world, &one)), (Some(one.clone()), WorkStatus::Active));
+        let resumed = world.in_session::<work::Resume>(("ana", "s2"), json!({"issue": one})).expect_err("another session's");
+        assert_eq!(resumed.code, Code::AlreadyClaimed);
+        world.in_session::<work::Resume>(("ana", "s2"), json!({"issue": one, "force": true})).expect("forced");
     }
 
     fn another_takes_over_only_if_they_say_so(world: World) {

@@ -4,10 +4,10 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
-use pensa_core::issue::{Issue, IssueType, Status};
+use pensa_core::issue::{Issue, IssueType, Origin, Status};
 use pensa_core::ops::{dep, issue, store};
 use pensa_core::{Code, Result, Timestamp};
-use pensa_engine::{Clock, Engine, Execute, Ids, Postgres, StoreDir};
+use pensa_engine::{Caller, Clock, Engine, Execute, Ids, Postgres, StoreDir};
 use pensa_testkit::postgres::{Database, shared};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -114,6 +114,13 @@ impl World {
     pub(crate) fn json<O: Execute>(&self, actor: &str, fields: Value) -> Result<O::Output> {
         let op: O = serde_json::from_value(fields).expect("an operation");
         self.engine.call(actor, &op)
+    }
+
+    /// Runs an operation given as JSON, as `actor` in a session.
+    pub(crate) fn in_session<O: Execute>(&self, (actor, session): (&str, &str), fields: Value) -> Result<O::Output> {
+        let op: O = serde_json::from_value(fields).expect("an operation");
+        let origin = Origin { session: Some(session.to_owned()), run: None, host: Some("box".to_owned()) };
+        self.engine.call_as(&Caller { origin, ..Caller::local(actor) }, &op)
     }
 
     pub(crate) fn refused<O: Execute>(&self, actor: &str, fields: Value) -> Code {

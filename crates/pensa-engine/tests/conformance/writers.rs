@@ -197,7 +197,7 @@ conformance! {
         let threads: Vec<_> = (0..16).map(|n| {
             let engine = world.engine.another().expect("another handle");
             let op: issue::Update = serde_json::from_value(json!({"id": task.id, "claim": true})).expect("an operation");
-            thread::spawn(move || engine.call(&format!("agent{n}"), &op).map(|issue| issue.assignee))
+            thread::spawn(move || engine.call(&format!("agent{n}"), &op).map(|updated| updated.issue.assignee))
         }).collect();
         let results: Vec<_> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
         let winners: Vec<_> = results.iter().flatten().collect();

@@ -136,7 +136,7 @@ impl TeamService {
             store = Some(self.desk.store(&grant.project).await?);
         }
         let caller =
-            Caller { actor: String::new(), token: Some(grant.token.id.to_string()), may: grant.token.role.may() };
+            Caller { token: Some(grant.token.id.to_string()), may: grant.token.role.may(), ..Caller::local("") };
         let scene = Scene { store, caller, desk: Some(Arc::clone(&self.desk)), pass: Some(pass) };
         request.extensions_mut().insert(scene);
         match self.router.call(request.map(Body::new)).await {

@@ -91,7 +91,7 @@ impl Day<'_> {
         self.output.line(&format!("{actor}$ pn {}", quoted.join(" ")))?;
         let program = std::env::current_exe().map_err(failed)?;
         let mut command = Command::new(program);
-        for name in ["PN_STORE", "PN_DAEMON", "PN_TOKEN"] {
+        for name in ["PN_STORE", "PN_DAEMON", "PN_TOKEN", "PN_SESSION", "PN_RUN"] {
             command.env_remove(name);
         }
         let answer = command

@@ -40,6 +40,7 @@ mod watch;
 mod work;
 
 use pensa_core::Result;
+use pensa_core::id::IssueId;
 use pensa_core::ops::backup::Backups;
 use pensa_engine::Execute;
 
@@ -66,7 +67,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         }
         Command::Update(mut op) => {
             stdin::fill(&mut op.description)?;
-            pass_on(options, *output, &op)
+            update(options, *output, &op)
         }
         Command::Close(op) => pass_on(options, *output, &op),
         Command::Reopen(op) => pass_on(options, *output, &op),
@@ -180,6 +181,20 @@ fn create(options: &Options, output: Output, op: &pensa_core::ops::issue::Create
         output.note(&format!("note: similar to {} {}", similar.id, similar.title));
     }
     Ok(())
+}
+
+fn update(options: &Options, output: Output, op: &pensa_core::ops::issue::Update) -> Result<()> {
+    let updated = watched(output, || connect::client(options)?.call(op))?;
+    output.answer(&updated)?;
+    note_former_assignee(output, &updated.issue.id, updated.was_assigned_to.as_deref());
+    Ok(())
+}
+
+/// Claiming what is assigned to somebody else succeeds, but the two should know of each other.
+fn note_former_assignee(output: Output, id: &IssueId, former: Option<&str>) {
+    if let Some(name) = former {
+        output.note(&format!("note: {id} was assigned to {name}"));
+    }
 }
 
 fn show(options: &Options, output: Output, args: &ShowArgs) -> Result<()> {

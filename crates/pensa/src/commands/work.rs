@@ -10,7 +10,7 @@ use pensa_core::ops::skill::{Import, List};
 use pensa_core::ops::work::{Current, Steps};
 use pensa_core::{Code, Error, Result, json, skill};
 
-use super::{context, create, pass_on, stdin};
+use super::{context, create, note_former_assignee, pass_on, stdin};
 use crate::cli::{Capture, Next, Options, Skill, Work, WorkArgs, WorkStep};
 use crate::connect;
 use crate::output::Output;
@@ -32,7 +32,12 @@ pub(super) fn run(options: &Options, output: Output, args: WorkArgs) -> Result<(
 
 fn change(options: &Options, output: Output, command: Work) -> Result<()> {
     match command {
-        Work::Start(op) => pass_on(options, output, &op),
+        Work::Start(op) => {
+            let work = connect::client(options)?.call(&op)?;
+            output.answer(&work)?;
+            note_former_assignee(output, &work.issue_id, work.was_assigned_to.as_deref());
+            Ok(())
+        }
         Work::Pause(op) => pass_on(options, output, &op),
         Work::Resume(op) => pass_on(options, output, &op),
         Work::Done(mut op) => {

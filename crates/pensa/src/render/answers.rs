@@ -3,7 +3,7 @@
 use pensa_core::comment::Comment;
 use pensa_core::event::{Event, describe};
 use pensa_core::id::IssueId;
-use pensa_core::issue::{Created, Issue, IssueDetail};
+use pensa_core::issue::{Created, Issue, IssueDetail, Updated};
 use pensa_core::ops::backup::{BackedUp, Restored};
 use pensa_core::ops::dep::DepChange;
 use pensa_core::ops::issue::{Counted, Deleted, Group};
@@ -25,6 +25,16 @@ impl Render for Issue {
 }
 
 impl Render for Created {
+    fn render(&self, screen: &mut Screen) {
+        self.issue.render(screen);
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.issue.ids()
+    }
+}
+
+impl Render for Updated {
     fn render(&self, screen: &mut Screen) {
         self.issue.render(screen);
     }
@@ -59,6 +69,8 @@ impl Render for IssueDetail {
         }
         screen.end();
         let facts = [
+            ("session", issue.claim_session.clone()),
+            ("host", issue.claim_host.clone()),
             ("spec", issue.spec.clone()),
             ("fixes", issue.fixes.as_ref().map(ToString::to_string)),
             ("created", Some(issue.created_at.to_string())),

@@ -12,7 +12,7 @@ crate::in_both_modes! {
     every_former_holder_is_told_not_only_the_last,
     a_heartbeat_renews_the_lease,
     a_heartbeat_of_another_is_refused,
-    claiming_again_renews_the_lease,
+    claiming_again_leaves_the_lease_alone,
     a_lease_ends_with_the_claim,
 }
 
@@ -112,13 +112,11 @@ fn a_heartbeat_of_another_is_refused(pn: &Sandbox) {
     assert!(text(&error["error"]).contains("ana"), "{error}");
 }
 
-fn claiming_again_renews_the_lease(pn: &Sandbox) {
+fn claiming_again_leaves_the_lease_alone(pn: &Sandbox) {
     let id = task(pn, "one");
     let first = pn.pn(["update", &id, "--claim", "--ttl", "1h"]).actor("ana").ok_json();
-    eventually("a later end", || {
-        let again = pn.pn(["update", &id, "--claim"]).actor("ana").ok_json();
-        (expiry(&again) > expiry(&first)).then_some(())
-    });
+    pn.pn(["update", &id, "--claim", "--ttl", "2h"]).actor("ana").fails("already_claimed");
+    assert_eq!(expiry(&show(pn, &id)), expiry(&first));
 }
 
 fn a_lease_ends_with_the_claim(pn: &Sandbox) {

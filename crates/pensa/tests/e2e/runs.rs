@@ -97,6 +97,8 @@ fn a_claim_lasts_as_long_as_its_command_and_outlives_success_only(pn: &Sandbox) 
         (&json!("in_progress"), &json!("ann")),
         "closing is the agent's"
     );
+    assert_eq!(exec(&["--close"], "true").code, Some(1), "it is claimed, and this is another process of the name");
+    pn.pn(["release", &id]).actor("ann").ok();
     assert_eq!(exec(&["--close"], "true").code, Some(0));
     assert_eq!(shown()["status"], "closed");
     let all = runs(pn, &["--issue", &id]);

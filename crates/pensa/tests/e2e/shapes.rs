@@ -19,7 +19,7 @@ crate::in_both_modes! {
     doctor_reports_findings_and_fixes,
     closing_by_status_is_closing,
     states_that_do_not_allow_a_step_say_so,
-    claiming_again_what_one_holds_succeeds_and_changes_nothing,
+    claiming_again_is_refused_and_changes_nothing,
     a_refused_claim_applies_no_other_field,
     a_claim_with_other_fields_applies_all,
     unclaim_is_release,
@@ -127,12 +127,14 @@ fn every_kind_of_change_is_logged_with_old_and_new_values(pn: &Sandbox) {
     let created = &told[0][2];
     assert_eq!((&told[0][0], &created["title"]), (&json!("created"), &json!({"old": null, "new": "one"})));
     let change = |old: Value, new: Value| json!({"old": old, "new": new});
+    let host = told[2][2]["claim_host"]["new"].clone();
+    assert!(host.is_string(), "{host}");
     assert_eq!(
         told[1..],
         [
             json!(["updated", "tester", {"title": change("one".into(), "uno".into()), "priority": change("p2".into(), "p0".into())}]),
-            json!(["claimed", "ana", {"status": change("open".into(), "in_progress".into()), "assignee": change(Value::Null, "ana".into())}]),
-            json!(["released", "ana", {"status": change("in_progress".into(), "open".into()), "assignee": change("ana".into(), Value::Null)}]),
+            json!(["claimed", "ana", {"status": change("open".into(), "in_progress".into()), "assignee": change(Value::Null, "ana".into()), "claim_host": change(Value::Null, host.clone())}]),
+            json!(["released", "ana", {"status": change("in_progress".into(), "open".into()), "assignee": change("ana".into(), Value::Null), "claim_host": change(host, Value::Null)}]),
             json!(["dep_added", "tester", {"depends_on_id": change(Value::Null, parent.clone().into())}]),
             json!(["dep_removed", "tester", {"depends_on_id": change(parent.into(), Value::Null)}]),
             json!(["commented", "tester", {"comment": change(Value::Null, comment)}]),
@@ -296,10 +298,11 @@ fn states_that_do_not_allow_a_step_say_so(pn: &Sandbox) {
     assert_eq!(event_types(pn, &open), ["created"]);
 }
 
-fn claiming_again_what_one_holds_succeeds_and_changes_nothing(pn: &Sandbox) {
+fn claiming_again_is_refused_and_changes_nothing(pn: &Sandbox) {
     let id = task(pn, "one");
     let first = pn.pn(["update", &id, "--claim"]).actor("ana").ok_json();
-    assert_eq!(pn.pn(["update", &id, "--claim"]).actor("ana").ok_json(), first);
+    pn.pn(["update", &id, "--claim"]).actor("ana").fails("already_claimed");
+    assert_eq!(pn.pn(["show", "--short", &id]).ok_json(), first);
     assert_eq!(event_types(pn, &id), ["created", "claimed"]);
 }
 

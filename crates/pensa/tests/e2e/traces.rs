@@ -25,8 +25,10 @@ fn events(trace: &serde_json::Value) -> Vec<String> {
 fn the_life_of_an_issue_is_told_to_people_reports_and_programs(pn: &Sandbox) {
     pn.git_init();
     let id = create(pn, &["login crash", "-t", "bug", "-p", "p0"]);
-    pn.pn(["work", "start", &id, "--step", "find it", "--branch", "fix"]).actor("ben").ok();
-    here(pn, &["run", "exec", "--issue", &id, "--", "sh", "-c", "exit 3"]).actor("ben").answer();
+    let start = ["work", "start", &id, "--step", "find it", "--branch", "fix"];
+    pn.pn(start).actor("ben").env("PN_SESSION", "s-1").ok();
+    let exec = ["run", "exec", "--issue", &id, "--", "sh", "-c", "exit 3"];
+    here(pn, &exec).actor("ben").env("PN_SESSION", "s-1").answer();
     pn.pn(["comment", "add", &id, "it is the empty password"]).actor("zoe").ok();
     pn.pn(["work", "step", "done", "--issue", &id]).actor("ben").ok();
     pn.pn(["close", &id, "--reason", "mended"]).actor("ben").ok();

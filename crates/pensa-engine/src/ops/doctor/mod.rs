@@ -124,7 +124,7 @@ fn claims(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Resu
 
 fn release(cx: &Context<'_>, tx: &Tx<'_>, claim: &Issue) -> Result<()> {
     let mut open = claim.clone();
-    let outcome = issue::apply(&mut open, Move::Release, &cx.actor, cx.now)?;
+    let outcome = issue::apply(&mut open, Move::Release, &cx.requester(true), cx.now)?;
     if let Some(event) = outcome.event {
         issues::save(cx, tx, claim, open, event, outcome.note)?;
     }

@@ -8,16 +8,19 @@ mod standing;
 
 use std::collections::HashSet;
 
+use pensa_core::effect::Thing;
 use pensa_core::event::EventType;
 use pensa_core::ops::undo::{TakenBack, Undo, Undone};
 use pensa_core::{Access, Code, Error, Result};
 
+use super::lease;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
 use crate::tables::issues;
 use crate::tables::operations::{self, Line};
 use selection::Operation;
+use serde_json::{Map, Value};
 use standing::Standing;
 
 impl Execute for Undo {
@@ -51,7 +54,7 @@ enum Pairs {
 }
 
 fn take_back(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Undone> {
-    let selected = Selected::new(selection::select(cx, tx, wanted)?);
+    let selected = Selected::new(selection::select(cx, tx, wanted)?, wanted.force);
     if wanted.by.is_none() && wanted.since.is_none() {
         return selected.take_back(cx, tx, Pairs::Replay, false);
     }
@@ -73,12 +76,14 @@ fn take_back(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Undone> {
 struct Selected {
     operations: Vec<Operation>,
     events: HashSet<i64>,
+    /// Whether claims that others hold are overridden.
+    force: bool,
 }
 
 impl Selected {
-    fn new(operations: Vec<Operation>) -> Self {
+    fn new(operations: Vec<Operation>, force: bool) -> Self {
         let events = operations.iter().flat_map(|operation| operation.lines.iter().map(|line| line.id)).collect();
-        Self { operations, events }
+        Self { operations, events, force }
     }
 
     /// Whether an operation took back what is itself selected, and nothing else.
@@ -99,7 +104,8 @@ impl Selected {
             refuse_others(cx, tx, operation)?;
             for line in operation.lines.iter().rev() {
                 standing.refuse(line)?;
-                let mark = reverse::reverse(cx, tx, line)?;
+                let note = refuse_claimed(cx, tx, line, self.force)?;
+                let mark = reverse::reverse(cx, tx, line, note)?;
                 standing.settle(line, mark)?;
                 undone.push(told(line)?);
             }
@@ -123,6 +129,17 @@ fn refuse_others(cx: &Context<'_>, tx: &Tx<'_>, operation: &Operation) -> Result
         Some(own) => error.hint(format!("the last of your own is event {own}: name it if you mean it")),
         None => error,
     })
+}
+
+/// Refuses to change the state of an issue whose claim is protected from the caller.
+fn refuse_claimed(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, force: bool) -> Result<Map<String, Value>> {
+    if !line.effect()?.things().iter().any(|thing| matches!(thing, Thing::State | Thing::Whole)) {
+        return Ok(Map::new());
+    }
+    match issues::get(tx, &line.subject_id.parse()?)? {
+        Some(issue) => lease::check_claim(cx, tx, &issue, &cx.requester(force)),
+        None => Ok(Map::new()),
+    }
 }
 
 /// A claim whose time has run out would be given back again at once.

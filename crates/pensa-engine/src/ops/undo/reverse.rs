@@ -20,8 +20,8 @@ use crate::db::{Tx, params};
 use crate::tables::operations::{self, Line};
 use crate::tables::{comments, conflicts, cycle, deps, events, issues, tombstones};
 
-/// Takes back what a line says and logs that.
-pub(super) fn reverse(cx: &Context<'_>, tx: &Tx<'_>, line: &Line) -> Result<Mark> {
+/// Takes back what a line says and logs that with `note`.
+pub(super) fn reverse(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, note: Map<String, Value>) -> Result<Mark> {
     let id: IssueId = line.subject_id.parse()?;
     let effect = line.effect()?;
     let mut detail = match &effect {
@@ -35,6 +35,7 @@ pub(super) fn reverse(cx: &Context<'_>, tx: &Tx<'_>, line: &Line) -> Result<Mark
         Effect::Settled(conflict) => dispute(tx, conflict)?,
         Effect::Changed(fields) => restore(cx, tx, line, &id, fields)?,
     };
+    detail.extend(note);
     detail.insert("undoes".into(), json!([line.id]));
     let is_there = match effect {
         Effect::Appeared => false,
@@ -49,7 +50,7 @@ pub(super) fn reverse(cx: &Context<'_>, tx: &Tx<'_>, line: &Line) -> Result<Mark
 pub(crate) fn revive(cx: &Context<'_>, tx: &Tx<'_>, id: &IssueId) -> Result<bool> {
     for line in operations::of_issue(tx, id.as_str(), 0)?.iter().rev() {
         if matches!(line.effect()?, Effect::Vanished(_)) {
-            return reverse(cx, tx, line).map(|_| true);
+            return reverse(cx, tx, line, Map::new()).map(|_| true);
         }
     }
     Ok(false)
@@ -246,6 +247,10 @@ fn lease(cx: &Context<'_>, tx: &Tx<'_>, issue: &Issue) -> Result<Option<Span>> {
     let ends_then =
         |line: &&Line| line.detail.get("lease_expires_at").is_some_and(|change| change["new"] == json!(end));
     let lines = operations::of_issue(tx, issue.id.as_str(), 0)?;
-    let taken = lines.iter().rev().filter(|line| line.event_type == "claimed").find(ends_then);
+    let taken = lines
+        .iter()
+        .rev()
+        .filter(|line| ["claimed", "lease_renewed"].contains(&line.event_type.as_str()))
+        .find(ends_then);
     Ok(end.since(taken.map_or(cx.now, |line| line.created_at)))
 }

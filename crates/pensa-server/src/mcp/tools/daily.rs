@@ -73,13 +73,16 @@ pub(super) struct Works {
     /// For done: how it was done
     #[serde(default)]
     reason: Option<String>,
-    /// For resume: from whoever has it
+    /// For resume: from another actor
     #[serde(default)]
     take: bool,
+    /// For resume and done: even from a live lease or another session
+    #[serde(default)]
+    force: bool,
 }
 
 pub(super) async fn works<C: Calls>(calls: &C, args: Works) -> Result<Told> {
-    let Works { act, issue, steps, number, kind, branch, reason, take } = args;
+    let Works { act, issue, steps, number, kind, branch, reason, take, force } = args;
     let named = || issue.as_deref().map(str::parse::<IssueRef>).transpose();
     let work = match act {
         Act::Show => match calls.call(work::Current { actor: calls.actor().await? }).await? {
@@ -91,8 +94,8 @@ pub(super) async fn works<C: Calls>(calls: &C, args: Works) -> Result<Told> {
             calls.call(work::Start { what, kind, branch, steps, ttl: None }).await?
         }
         Act::Pause => calls.call(work::Pause { issue: named()? }).await?,
-        Act::Resume => calls.call(work::Resume { issue: named()?, take, ttl: None }).await?,
-        Act::Done => calls.call(work::Done { issue: named()?, reason }).await?,
+        Act::Resume => calls.call(work::Resume { issue: named()?, take, ttl: None, force }).await?,
+        Act::Done => calls.call(work::Done { issue: named()?, reason, force }).await?,
         Act::AddSteps => calls.call(work::AddSteps { steps, issue: named()? }).await?,
         Act::StepDone => calls.call(work::FinishStep { number, issue: named()? }).await?,
     };

@@ -145,6 +145,7 @@ pub(super) async fn show<C: Calls>(calls: &C, args: Show) -> Result<Told> {
 fn described(detail: &IssueDetail) -> String {
     let issue = &detail.issue;
     let facts = [
+        ("session", issue.claim_session.clone()),
         ("spec", issue.spec.clone()),
         ("fixes", issue.fixes.as_ref().map(ToString::to_string)),
         ("created", Some(issue.created_at.to_string())),
@@ -274,15 +275,19 @@ pub(super) struct Update {
     /// A new assignee; empty clears it
     #[serde(default)]
     assignee: Option<String>,
+    /// Even if another holds the claim
+    #[serde(default)]
+    force: bool,
 }
 
 pub(super) async fn update<C: Calls>(calls: &C, args: Update) -> Result<Told> {
     args.check()?;
-    let Update { id, state, reason, ttl, title, description, priority, assignee } = args;
+    let Update { id, state, reason, ttl, title, description, priority, assignee, force } = args;
+    let mut was_assigned_to = None;
     let (done, issue) = match state {
-        Some(State::Close) => ("closed", calls.call(issue::Close { id, reason, force: false }).await?),
+        Some(State::Close) => ("closed", calls.call(issue::Close { id, reason, force }).await?),
         Some(State::Reopen) => ("reopened", calls.call(issue::Reopen { id, reason }).await?),
-        Some(State::Renew) => ("renewed", calls.call(issue::Heartbeat { id, ttl }).await?),
+        Some(State::Renew) => ("renewed", calls.call(issue::Heartbeat { id, ttl, force }).await?),
         None | Some(State::Claim | State::Release) => {
             let (claim, unclaim) = (state == Some(State::Claim), state == Some(State::Release));
             let done = if claim {
@@ -292,12 +297,18 @@ pub(super) async fn update<C: Calls>(calls: &C, args: Update) -> Result<Told> {
             } else {
                 "updated"
             };
-            let op = issue::Update { id, title, status: None, priority, assignee, description, claim, ttl, unclaim };
-            (done, calls.call(op).await?)
+            let status = None;
+            let op = issue::Update { id, title, status, priority, assignee, description, claim, ttl, unclaim, force };
+            let updated = calls.call(op).await?;
+            was_assigned_to = updated.was_assigned_to;
+            (done, updated.issue)
         }
     };
     let mut page = Page::new(None)?;
     say_issue(&mut page, done, &issue);
+    if let Some(name) = was_assigned_to {
+        page.say(&format!("it was assigned to {}", data_line(&name)));
+    }
     Ok(Told::about(&issue.id, page.finish()))
 }
 

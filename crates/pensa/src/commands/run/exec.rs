@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use pensa_client::Client;
 use pensa_core::id::IssueRef;
-use pensa_core::ops::issue::{Close, Heartbeat, Release, Update as UpdateIssue};
+use pensa_core::issue::Origin;
+use pensa_core::ops::issue::{Close, Heartbeat, Release, Show as ShowIssue};
 use pensa_core::ops::run::{Finish, Launch, Show, Start, Update};
 use pensa_core::run::{HarnessName, Process, Run, RunStatus};
 use pensa_core::{Code, Error, Result, Span};
@@ -54,18 +55,14 @@ pub(super) fn run(options: &Options, output: Output, args: RunExec) -> Result<()
     let client = home.client(options)?;
     settle(&client)?;
     let claim = launch.issue.clone();
-    if let Some(id) = &claim {
-        client.call(&claimed(id, ttl))?;
-    }
     let watch = Watch { options, output, home: &home, client: &client, ttl, is_alone: instances == 1 };
     if let Some(mux) = mux {
         let opened = window::open(&watch, mux, &launch, &command, instances, close);
-        if let Some(id) = claim.as_ref().filter(|_| opened.is_err()) {
-            give_back(&client, output, id, false, close);
-        }
         return window::told(&watch, &opened?, wait);
     }
-    let ended = supervise(&watch, &launch, &command, instances);
+    // If the issue cannot be claimed, there is no run and nothing to give back.
+    let first = record(&watch, &launch, false, true)?;
+    let ended = supervise(&watch, first, &launch, &command, instances);
     let is_success = ended.as_ref().is_ok_and(|ended| ended.is_success());
     if let Some(id) = &claim {
         give_back(&client, output, id, is_success, close);
@@ -87,26 +84,12 @@ pub(in crate::commands) fn end_as(output: Output, ended: Result<Ended>) -> Resul
     }
 }
 
-fn claimed(id: &IssueRef, ttl: Span) -> UpdateIssue {
-    UpdateIssue {
-        id: id.clone(),
-        title: None,
-        status: None,
-        priority: None,
-        assignee: None,
-        description: None,
-        claim: true,
-        ttl: Some(ttl),
-        unclaim: false,
-    }
-}
-
 /// What becomes of the claim: the agent may have given it back or closed the issue itself.
 pub(super) fn give_back(client: &Client, output: Output, id: &IssueRef, is_success: bool, close: bool) {
     let done = match (is_success, close) {
         (true, true) => client.call(&Close { id: id.clone(), reason: None, force: false }).map(drop),
         (true, false) => Ok(()),
-        (false, _) => client.call(&Release { id: id.clone() }).map(drop),
+        (false, _) => client.call(&Release { id: id.clone(), force: false }).map(drop),
     };
     match done {
         Err(e) if !matches!(e.code, Code::InvalidStatusTransition | Code::NotFound | Code::AlreadyClaimed) => {
@@ -140,11 +123,13 @@ pub(super) struct Watch<'a> {
     pub(super) is_alone: bool,
 }
 
-fn supervise(watch: &Watch<'_>, launch: &Launch, command: &[OsString], instances: u16) -> Result<Ended> {
+fn supervise(watch: &Watch<'_>, first: Run, launch: &Launch, command: &[OsString], instances: u16) -> Result<Ended> {
     let signals = Signals::caught();
     let mut all = Vec::new();
+    let mut first = Some(first);
     for instance in 1..=instances {
-        let started = record(watch, launch, false).and_then(|run| begin(watch, run, command, instance));
+        let recorded = first.take().map_or_else(|| record(watch, launch, false, false), Ok);
+        let started = recorded.and_then(|run| begin(watch, run, command, instance));
         match started {
             Ok(running) => all.push(running),
             Err(error) => {
@@ -174,13 +159,15 @@ pub(super) fn look_after(watch: &Watch<'_>, signals: io::Result<Signals>, all: V
     ended.iter().copied().find(|ended| !ended.is_success()).unwrap_or(Ended::Exit(0))
 }
 
-/// Records a run that this process looks after, at least until its command runs.
-pub(super) fn record(watch: &Watch<'_>, launch: &Launch, created: bool) -> Result<Run> {
+/// Records a run that this process looks after, at least until its command runs. The first of those launched together
+/// claims their issue.
+pub(super) fn record(watch: &Watch<'_>, launch: &Launch, created: bool, is_first: bool) -> Result<Run> {
     let logs = watch.home.private_dir("runs")?;
     let log_dir = logs.to_str().ok_or_else(|| Error::invalid(format!("not UTF-8: {}", logs.display())))?.to_owned();
     watch.client.call(&Start {
         launch: launch.clone(),
         created,
+        claim: is_first.then_some(watch.ttl),
         host: Some(host::name()),
         agent: None,
         supervisor: Some(host::process(std::process::id())),
@@ -195,6 +182,9 @@ pub(super) fn begin(watch: &Watch<'_>, run: Run, command: &[OsString], instance:
         let mut child = Command::new(&command[0]);
         child.args(&command[1..]).env("PN_RUN", run.id.as_str()).env("PN_ACTOR", watch.client.actor());
         child.env("PN_INSTANCE", instance.to_string());
+        if let Some(session) = continued_session(watch.client, &run) {
+            child.env("PN_SESSION", session);
+        }
         watch.home.tell(&mut child);
         let place = if watch.is_alone { Place::Terminal } else { Place::Shared };
         Job::start(&mut child, Arc::new(log), place).map_err(|e| {
@@ -211,6 +201,14 @@ pub(super) fn begin(watch: &Watch<'_>, run: Run, command: &[OsString], instance:
             Err(error)
         }
     }
+}
+
+/// The caller's session, if the run goes on with a claim of that session: its command must be able to act on it.
+fn continued_session(client: &Client, run: &Run) -> Option<String> {
+    let session = client.origin().claim_session()?;
+    let id = run.issue_id.as_ref()?;
+    let issue = client.call(&ShowIssue { id: id.into() }).ok()?.issue;
+    (issue.claim_session.as_deref() == Some(session)).then(|| session.to_owned())
 }
 
 fn log(run: &Run) -> Result<File> {
@@ -270,6 +268,12 @@ impl Keeper {
         };
         let mut runs: Vec<Kept> = all.iter().map(kept).collect();
         let issue = all.iter().find_map(|it| it.run.issue_id.as_ref()).map(IssueRef::from);
+        let base = watch.client.origin();
+        let origin = Origin {
+            session: base.claim_session().map(str::to_owned),
+            run: all.first().map(|it| it.run.id.to_string()),
+            host: base.host.clone(),
+        };
         let (options, home) = (watch.options.clone(), watch.home.clone());
         let third = Duration::from_millis(watch.ttl.as_millis().unsigned_abs() / 3);
         let thread = thread::Builder::new().spawn(move || {
@@ -278,10 +282,10 @@ impl Keeper {
             while stopped.recv_timeout(pause) == Err(mpsc::RecvTimeoutError::Timeout) {
                 pause = LOOK.min(third).max(SHORT);
                 // A store that cannot be had now may be there the next time.
-                client = client.or_else(|| home.client(&options).ok());
+                client = client.or_else(|| Some(home.client(&options).ok()?.with_origin(origin.clone())));
                 let Some(client) = &client else { continue };
                 if let Some(id) = issue.as_ref().filter(|_| renewed.elapsed() >= third) {
-                    let _ = client.call(&Heartbeat { id: id.clone(), ttl: None });
+                    let _ = client.call(&Heartbeat { id: id.clone(), ttl: None, force: false });
                     renewed = Instant::now();
                 }
                 for kept in &mut runs {

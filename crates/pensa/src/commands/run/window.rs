@@ -78,7 +78,8 @@ pub(super) fn open(
     let session = mux::session_name(Some(root.map_or(dir.as_path(), Path::new)));
     let mut all: Vec<Run> = Vec::new();
     // All are recorded before one runs: the first to end must know that others are yet to come.
-    let opened = (1..=instances).try_for_each(|_| exec::record(watch, launch, true).map(|run| all.push(run)));
+    let opened = (1..=instances)
+        .try_for_each(|instance| exec::record(watch, launch, true, instance == 1).map(|run| all.push(run)));
     let opened = opened.and_then(|()| {
         (1..=instances).zip(&mut all).try_for_each(|(instance, run)| {
             let handover = Handover {
@@ -101,6 +102,10 @@ pub(super) fn open(
         Ok(()) => Ok(all),
         Err(error) => {
             all.iter().for_each(|run| end(watch, run, RunStatus::Cancelled, "another instance could not start"));
+            // Without a run the issue was not claimed.
+            if let Some(id) = launch.issue.as_ref().filter(|_| !all.is_empty()) {
+                exec::give_back(watch.client, watch.output, id, false, close);
+            }
             Err(error)
         }
     }
