@@ -81,21 +81,23 @@ impl Engine {
 
     /// Opens a store with a clock and a source of ids of the caller's own.
     pub fn open_with(store: StoreDir, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Result<Self> {
+        store.refuse_tracked_database()?;
         if !store.database().exists() {
             store.refuse_empty()?;
             store.complete()?;
         }
-        let fresh = Cell::new(false);
+        let (fresh, notes) = (Cell::new(false), RefCell::new(Vec::new()));
         let home = Home::Dir(store.clone());
         let seed = |tx: &Tx<'_>| {
             fresh.set(true);
             let cx = Context::new(&Caller::system(), &*clock, &*ids, &home, Part::Alone)?;
             if sync::any(store.root()) {
-                sync::fill(&cx, tx)?;
+                notes.replace(sync::fill(&cx, tx)?);
             }
             taskstore::take_in(&cx, tx, &store)
         };
-        let (db, notices) = recover::open(&store, clock.now()?, &seed)?;
+        let (db, mut notices) = recover::open(&store, clock.now()?, &seed)?;
+        notices.extend(notes.take());
         let writes = Cell::new(u64::from(fresh.get()));
         let (source, notices) = (Source::Dir(store), RefCell::new(notices));
         Ok(Self { home, source, db, clock, ids, part: Part::Alone, writes, notices, ear: None })

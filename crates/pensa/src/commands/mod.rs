@@ -39,8 +39,8 @@ mod upgrade;
 mod watch;
 mod work;
 
-use pensa_core::Result;
 use pensa_core::ops::backup::Backups;
+use pensa_core::Result;
 use pensa_engine::Execute;
 
 use crate::cli::{
@@ -148,6 +148,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Conflicts(ConflictArgs { command: Some(Conflicts::Resolve(op)), .. }) => {
             pass_on(options, *output, &op)
         }
+        Command::Conflicts(ConflictArgs { command: Some(Conflicts::Repair), .. }) => transfer::repair(options, *output),
         Command::ImportFrom(command) => import_from::run(options, *output, &command),
         Command::Hooks(command) => hooks::run(options, *output, &command),
         Command::Doctor(op) => gc::doctor(options, *output, &op),

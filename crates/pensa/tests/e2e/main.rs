@@ -17,6 +17,7 @@ mod hooks_others;
 mod hooks_prek;
 mod hooks_world;
 mod hostile;
+mod hostile_clone;
 mod import_from;
 mod interactive;
 mod jobs;
@@ -46,6 +47,7 @@ mod upgrade;
 mod views;
 mod windows;
 mod work;
+mod wrong_answers;
 
 use pensa_testkit::Sandbox;
 
