@@ -16,6 +16,7 @@ mod journal;
 mod loop_dirs;
 mod meter;
 mod ops;
+pub mod pages;
 mod projects;
 mod recover;
 mod replay;

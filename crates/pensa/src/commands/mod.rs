@@ -40,7 +40,7 @@ mod watch;
 mod work;
 
 use pensa_core::ops::backup::Backups;
-use pensa_core::Result;
+use pensa_core::{Access, Result};
 use pensa_engine::Execute;
 
 use crate::cli::{
@@ -170,7 +170,11 @@ where
     O::Output: Render,
 {
     // The first command in a fresh clone imports.
-    output.answer(&watched(output, || connect::client(options)?.call(op))?)
+    output.answer(&watched(output, || connect::client(options)?.call(op))?)?;
+    if O::ACCESS != Access::Read {
+        context::refresh(options, output);
+    }
+    Ok(())
 }
 
 /// Agents with fresh context file the same bug again and again: say so, but never refuse.
@@ -180,6 +184,7 @@ fn create(options: &Options, output: Output, op: &pensa_core::ops::issue::Create
     for similar in &created.similar {
         output.note(&format!("note: similar to {} {}", similar.id, similar.title));
     }
+    context::refresh(options, output);
     Ok(())
 }
 
