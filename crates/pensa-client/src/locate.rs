@@ -4,10 +4,14 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use pensa_core::{Code, Error, Result};
-use pensa_engine::StoreDir;
+use pensa_engine::{StoreDir, open_committed};
+
+/// How much of a file of settings is looked at.
+const MAX_CONFIG: u64 = 1 << 20;
 
 /// Which stores can hold a noun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,14 +59,17 @@ fn explicit(dir: &Path) -> Result<PathBuf> {
     if dir.file_name().is_some_and(|name| name == StoreDir::NAME) && fs::symlink_metadata(&dir).is_ok() {
         return Ok(dir.parent().map_or_else(|| dir.clone(), shared_by_worktrees));
     }
-    if dir.join("db.sqlite").exists() || fs::read_to_string(dir.join("config.toml")).is_ok_and(names_a_store) {
+    if dir.join("db.sqlite").exists() || names_a_store(&dir.join("config.toml")) {
         return Ok(dir);
     }
     Err(Error::new(Code::NoStore, format!("no store in {}", dir.display())).hint("pn init makes one"))
 }
 
-fn names_a_store(config: String) -> bool {
-    config.lines().any(|line| line.trim_start().starts_with("store_id"))
+fn names_a_store(config: &Path) -> bool {
+    let mut text = String::new();
+    let Ok(Some((file, _))) = open_committed(config) else { return false };
+    let read = file.take(MAX_CONFIG).read_to_string(&mut text);
+    read.is_ok() && text.lines().any(|line| line.trim_start().starts_with("store_id"))
 }
 
 /// The store of the project in `dir`: that of the main worktree, if it has one.

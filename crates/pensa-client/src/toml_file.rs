@@ -2,7 +2,7 @@
 //!
 //! What stands in it is left to whoever keeps it.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use pensa_core::{Code, Error, Result};
+use pensa_engine::open_committed;
 use toml_edit::{Document, DocumentMut, TomlError};
 use uuid::Uuid;
 
@@ -86,23 +87,12 @@ impl TomlFile {
     }
 
     fn text(&self) -> Result<Option<String>> {
-        if !self.follows_links() {
-            self.path.parent().map_or(Ok(()), refuse_link)?;
-            refuse_link(&self.path)?;
-        }
-        let meta = match fs::metadata(&self.path) {
-            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
-            meta => meta.map_err(|e| self.failed("inspect", &e))?,
-        };
-        if !meta.is_file() {
-            return Err(Error::invalid(format!("{} is not a file", self.path.display())).hint("move it away"));
-        }
+        let Some((file, meta)) = self.open()? else { return Ok(None) };
         if self.nature == Nature::Secret && meta.mode() & 0o077 != 0 {
             return Err(Error::new(Code::Forbidden, format!("others can read {}", self.path.display()))
                 .hint(format!("chmod 600 '{}'; its tokens may be known to others by now", self.path.display())));
         }
         let mut text = String::new();
-        let file = File::open(&self.path).map_err(|e| self.failed("read", &e))?;
         match file.take(MAX_BYTES + 1).read_to_string(&mut text) {
             Ok(read) if read as u64 > MAX_BYTES => {
                 let message = format!("{} is too large: at most {MAX_BYTES} bytes", self.path.display());
@@ -114,6 +104,21 @@ impl TomlFile {
             }
             Err(e) => Err(self.failed("read", &e)),
         }
+    }
+
+    fn open(&self) -> Result<Option<(File, Metadata)>> {
+        if !self.follows_links() {
+            self.path.parent().map_or(Ok(()), refuse_link)?;
+            return open_committed(&self.path);
+        }
+        let meta = match fs::metadata(&self.path) {
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+            meta => meta.map_err(|e| self.failed("inspect", &e))?,
+        };
+        if !meta.is_file() {
+            return Err(Error::invalid(format!("{} is not a file", self.path.display())).hint("move it away"));
+        }
+        File::open(&self.path).map(|file| Some((file, meta))).map_err(|e| self.failed("read", &e))
     }
 
     fn not_toml(&self, text: &str, e: &TomlError) -> Error {

@@ -63,7 +63,10 @@ macro_rules! ids {
                 f.write_str(&self.0)
             }
         }
-    )*};
+    )*
+        /// How the ids of all kinds begin.
+        const PREFIXES: &[&str] = &[$($prefix),*];
+    };
 }
 
 ids! {
@@ -111,6 +114,16 @@ const MAX_BYTES: usize = 200;
 /// Whether a text has only characters that are safe in a path, in a shell and on a terminal.
 pub fn is_possible(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
+}
+
+/// Whether a text has the form of an id that Pensa makes, or of the beginning of an issue's, in any case.
+pub fn looks_like_id(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let is_hex = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if let Some(digits) = text.strip_prefix(IssueId::PREFIX) {
+        return is_hex(digits);
+    }
+    PREFIXES.iter().any(|prefix| text.strip_prefix(prefix).is_some_and(|digits| digits.len() == 8 && is_hex(digits)))
 }
 
 /// Refuses what nobody would give as an id.
@@ -280,6 +293,16 @@ mod tests {
     fn ids_come_from_the_random_end_of_the_uuid() {
         let a = Uuid::parse_str("018f0000-0000-7000-8000-0000a1b2c3d4").expect("a uuid");
         assert_eq!(IssueId::from_uuid(a).as_str(), "pn-a1b2c3d4");
+    }
+
+    #[test]
+    fn what_looks_like_an_id_is_told_from_a_word_in_any_case() {
+        for id in ["pn-a1b2", "PN-A1B2C3D4", "pn-0", "run-a1b2c3d4", "Lp-00000000"] {
+            assert!(looks_like_id(id), "{id}");
+        }
+        for word in ["pn-", "pn-xyz", "pn", "run-added", "utf-8", "a1b2c3d4", "login", "bd-42"] {
+            assert!(!looks_like_id(word), "{word}");
+        }
     }
 
     #[test]

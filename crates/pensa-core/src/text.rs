@@ -63,6 +63,8 @@ pub fn optional_block(what: &str, given: Option<&String>) -> Result<Option<Strin
 fn refuse_controls(what: &str, text: &str, allowed: &[char]) -> Result<()> {
     match text.chars().find(|c| c.is_control() && !allowed.contains(c)) {
         None => Ok(()),
+        Some('\n') => Err(Error::invalid(format!("{what} has more than one line"))
+            .hint("keep the first line; a description can have the others")),
         Some(c) => Err(Error::invalid(format!("{what} contains the control character U+{:04X}", c as u32))
             .hint("remove it; output of other programs can be had without colours by setting NO_COLOR=1")),
     }

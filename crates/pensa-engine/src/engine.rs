@@ -8,7 +8,7 @@ use pensa_core::id::IssueId;
 use pensa_core::{Access, Code, Error, Result, Timestamp};
 use uuid::Uuid;
 
-use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SystemClock};
+use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SYSTEM, SystemClock};
 use crate::db::{Db, Postgres, Question, Tx, Uncommitted, replaced};
 use crate::execute::Execute;
 use crate::group::Job;
@@ -18,7 +18,7 @@ use crate::store::StoreDir;
 use crate::tables::details::Ahead;
 use crate::tables::titles::{self, Coming};
 use crate::tables::touched;
-use crate::{recover, sync, taskstore};
+use crate::{pages, recover, sync, taskstore};
 
 /// How often a transaction is tried that fails before its commit because the database went away or another
 /// transaction got in its way.
@@ -81,21 +81,23 @@ impl Engine {
 
     /// Opens a store with a clock and a source of ids of the caller's own.
     pub fn open_with(store: StoreDir, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Result<Self> {
+        store.refuse_tracked_database()?;
         if !store.database().exists() {
             store.refuse_empty()?;
             store.complete()?;
         }
-        let fresh = Cell::new(false);
+        let (fresh, notes) = (Cell::new(false), RefCell::new(Vec::new()));
         let home = Home::Dir(store.clone());
         let seed = |tx: &Tx<'_>| {
             fresh.set(true);
             let cx = Context::new(&Caller::system(), &*clock, &*ids, &home, Part::Alone)?;
             if sync::any(store.root()) {
-                sync::fill(&cx, tx)?;
+                notes.replace(sync::fill(&cx, tx)?);
             }
             taskstore::take_in(&cx, tx, &store)
         };
-        let (db, notices) = recover::open(&store, clock.now()?, &seed)?;
+        let (db, mut notices) = recover::open(&store, clock.now()?, &seed)?;
+        notices.extend(notes.take());
         let writes = Cell::new(u64::from(fresh.get()));
         let (source, notices) = (Source::Dir(store), RefCell::new(notices));
         Ok(Self { home, source, db, clock, ids, part: Part::Alone, writes, notices, ear: None })
@@ -329,7 +331,21 @@ impl Engine {
         tx.commit()?;
         self.writes.set(self.writes.get() + 1);
         self.db.keep_files_in_step();
+        self.refresh_pages(&caller.actor);
         Ok(output)
+    }
+
+    /// Writes `now.md` and `next.md` again if somebody has asked for them. They are a help, so that nothing fails on them.
+    fn refresh_pages(&self, actor: &str) {
+        let Some(store) = self.home.own_dir().filter(|store| pages::is_wanted(store)) else { return };
+        let read = |reader: &str| pages::Pages::read(&self.context(&Caller::system())?, &self.db.begin_read()?, reader);
+        if let Err(e) = pages::refresh(store, actor, read) {
+            let notice = format!("the pages in local/context are old: {}", e.message);
+            match &self.ear {
+                Some(ear) => ear(&notice),
+                None => self.notices.borrow_mut().push(notice),
+            }
+        }
     }
 
     /// Begins to read: any number of questions, all answered as of one moment. `known` is what is known from an
@@ -441,6 +457,7 @@ impl Engine {
         tx.commit()?;
         self.writes.set(self.writes.get() + 1);
         self.db.keep_files_in_step();
+        self.refresh_pages(jobs.first().map_or(SYSTEM, |job| &job.caller.actor));
         Ok(answers)
     }
 }

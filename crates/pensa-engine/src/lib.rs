@@ -3,6 +3,7 @@
 //! The only crate that contains SQL. It knows nothing of HTTP, terminals or environment variables.
 
 mod backup;
+mod committed;
 mod context;
 mod db;
 mod engine;
@@ -15,6 +16,7 @@ mod journal;
 mod loop_dirs;
 mod meter;
 mod ops;
+pub mod pages;
 mod projects;
 mod recover;
 mod replay;
@@ -25,6 +27,7 @@ mod taskstore;
 mod ticket;
 mod upgrade;
 
+pub use committed::{DEFAULT_MAX_FILE, open_committed};
 pub use context::{Caller, Clock, Context, Ids, RandomIds, SYSTEM, SystemClock};
 pub use db::Tx;
 pub use db::migrations::SCHEMA_VERSION;
@@ -37,6 +40,7 @@ pub use meter::{Meter, meter};
 pub use ops::put_records;
 pub use projects::{Grant, Projects};
 pub use store::StoreDir;
+pub use sync::{Repaired, repair_marks};
 pub use tables::answers::Once;
 pub use tables::details::Ahead;
 pub use tables::events::{after as log_after, last as log_end};

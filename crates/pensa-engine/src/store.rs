@@ -4,6 +4,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
+use std::iter;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -12,14 +13,19 @@ use pensa_core::{Code, Error, Result, json};
 use toml_edit::DocumentMut;
 use uuid::Uuid;
 
+use crate::committed::{DEFAULT_MAX_FILE, read_committed};
 use crate::{error, git, sync};
 
 /// The directory of a store: `.pensa` of a project, or the user's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreDir {
     root: PathBuf,
+    /// The largest committed file that is read, in bytes.
+    max_file: u64,
 }
 
+/// Largest file of settings.
+const MAX_CONFIG: u64 = 1 << 20;
 const GITIGNORE: &str = "db.sqlite*\nlocal\n";
 
 impl StoreDir {
@@ -43,12 +49,22 @@ impl StoreDir {
         }
         refuse_link(&root.join("local"))?;
         refuse_network_file_system(&root)?;
-        Ok(Self { root })
+        Ok(Self { root, max_file: DEFAULT_MAX_FILE })
     }
 
     /// The files of a store that is not going to be opened here, wherever it lies.
     pub fn unopened(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self { root: root.to_owned(), max_file: DEFAULT_MAX_FILE }
+    }
+
+    /// The same store, with another limit for the files that the repository brings.
+    #[must_use]
+    pub fn with_max_file(self, max_file: u64) -> Self {
+        Self { max_file, ..self }
+    }
+
+    pub(crate) fn max_file(&self) -> u64 {
+        self.max_file
     }
 
     /// Makes a store in `root`, or completes the one that is there. Says whether it is new.
@@ -64,7 +80,7 @@ impl StoreDir {
 
     /// The user's own store, made with the directories around it when it is first needed.
     pub fn of_user(root: &Path) -> Result<Self> {
-        let store = Self { root: root.to_owned() };
+        let store = Self::unopened(root);
         if !store.config().exists()
             && let Some(around) = root.parent()
         {
@@ -141,21 +157,16 @@ impl StoreDir {
         self.root.join("local/token")
     }
 
-    /// Where the merge driver, which runs without a database, leaves its notes for the next import.
-    pub fn driver_notes(&self) -> PathBuf {
-        self.root.join("local/conflicts")
+    /// Where the merge driver, which runs without a database, leaves its notes for the next import: in the store, or in
+    /// git's directory if the store was not checked out then.
+    pub(crate) fn driver_notes(&self) -> impl Iterator<Item = PathBuf> {
+        let in_git = git::common_dir(self.project_dir()).map(|(common, project)| git::notes_dir(&common, project));
+        iter::once(self.root.join("local/conflicts")).chain(in_git)
     }
 
     /// Notes what a merge could not keep.
     pub fn leave_driver_notes(&self, conflicts: &[Conflict]) -> Result<()> {
-        self.local_dir("conflicts")?;
-        let mut lines = Vec::new();
-        for conflict in conflicts {
-            json::write_line(&mut lines, conflict)?;
-            lines.push(b'\n');
-        }
-        let path = self.driver_notes().join(format!("{}.jsonl", Uuid::now_v7().simple()));
-        write_once(&path, &String::from_utf8_lossy(&lines)).map(drop)
+        write_notes(&self.local_dir("conflicts")?, conflicts)
     }
 
     /// Says that something of the database could not be read, so that the next to open it looks closely.
@@ -202,12 +213,23 @@ impl StoreDir {
         .hint("remove it from the repository; what it holds may come from somebody else"))
     }
 
+    /// Refuses a database that git tracks: anybody who can change the repository could have written it.
+    pub(crate) fn refuse_tracked_database(&self) -> Result<()> {
+        let Some(name) = git::tracked_database(&self.root, &self.root.join("local/git-index")) else { return Ok(()) };
+        let message =
+            format!("{} is tracked by git, so it may come from somebody else", self.root.join(name).display());
+        Err(Error::new(Code::Forbidden, message).hint(
+            "git rm --cached takes it out of the repository; if it came with a clone, move it away too: the store is \
+             made anew from the JSONL files",
+        ))
+    }
+
     /// The id by which clones of a project know that they mean the same store.
     pub fn id(&self) -> Result<String> {
         let path = self.config();
-        refuse_link(&path)?;
-        let text = fs::read_to_string(&path).map_err(|e| error::io("read", &path, &e))?;
-        let doc: DocumentMut = text
+        let (bytes, _) = read_committed(&path, MAX_CONFIG)?
+            .ok_or_else(|| error::io("read", &path, &io::ErrorKind::NotFound.into()))?;
+        let doc: DocumentMut = String::from_utf8_lossy(&bytes)
             .parse()
             .map_err(|e| Error::invalid(format!("{}: {e}", path.display())).hint("mend the file by hand"))?;
         match doc.get("store_id").and_then(|id| id.as_str()) {
@@ -239,6 +261,17 @@ impl StoreDir {
         let text = fs::read_to_string(self.token()).map_err(|e| error::io("read", &self.token(), &e))?;
         Ok(text.trim().to_owned())
     }
+}
+
+/// Writes the merge driver's notes into a directory.
+pub(crate) fn write_notes(dir: &Path, conflicts: &[Conflict]) -> Result<()> {
+    let mut lines = Vec::new();
+    for conflict in conflicts {
+        json::write_line(&mut lines, conflict)?;
+        lines.push(b'\n');
+    }
+    let path = dir.join(format!("{}.jsonl", Uuid::now_v7().simple()));
+    write_once(&path, &String::from_utf8_lossy(&lines)).map(drop)
 }
 
 fn private_dir(path: &Path) -> io::Result<()> {

@@ -25,6 +25,7 @@ impl Schema {
 
 /// The schema of a store's database; that of none if it is yet to be made. One that is too new is an error.
 pub fn schema_of_store(store: &StoreDir) -> Result<Schema> {
+    store.refuse_tracked_database()?;
     let file = store.database();
     if !file.exists() {
         return Ok(Schema::at(0));

@@ -381,6 +381,8 @@ pub(crate) struct ConflictArgs {
 #[command(defer = true)]
 pub(crate) enum Conflicts {
     Resolve(conflict::Resolve),
+    /// Merge both sides of git's conflict marks in the JSONL files, and import them
+    Repair,
 }
 
 /// Take in what another tool keeps

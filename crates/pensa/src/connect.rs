@@ -116,7 +116,14 @@ pub(crate) fn client_for_any(options: &Options) -> Result<Client> {
 /// Opens a store of this machine, and tells the user what had to be mended.
 pub(crate) fn open(options: &Options, store: StoreDir) -> Result<Engine> {
     let output = Output::new(options.json, options.quiet);
+    let store = with_limits(options, store)?;
     Ok(Engine::open(store)?.telling(Arc::new(move |notice| output.warning(notice))))
+}
+
+/// A store with the limits that are set for the files which its repository brings.
+pub(crate) fn with_limits(options: &Options, store: StoreDir) -> Result<StoreDir> {
+    let is_foreign = |setting: &Setting| came_with_the_repository(options, setting);
+    Ok(store.with_max_file(config(options)?.limit(&config::IMPORT_MAX_FILE, &is_foreign)?))
 }
 
 /// The server that a command is to use: by its address, or by the name that the user gave it.

@@ -100,6 +100,14 @@ pub const GC_OLDER_THAN: Key = Key {
     alias: None,
 };
 
+pub const IMPORT_MAX_FILE: Key = Key {
+    name: "import.max-file",
+    about: "the largest committed file that is read, in MiB; a repository's own file can only lower it",
+    kind: Kind::Text(is_megabytes),
+    default: Some("1024"),
+    alias: None,
+};
+
 pub const RUN_HARNESS: Key = Key {
     name: "run.harness",
     about: "the agent software of runs that name none",
@@ -149,7 +157,7 @@ pub(super) const LANE_TIMEOUT: Key = Key {
 };
 
 /// All of them, by name, but for those of lanes, of which there may be any.
-pub const KEYS: [Key; 12] = [
+pub const KEYS: [Key; 13] = [
     ACTOR,
     DISK_MAX_PART,
     DISK_MIN_FREE,
@@ -157,6 +165,7 @@ pub const KEYS: [Key; 12] = [
     GC_AFTER,
     GC_AUTO,
     GC_OLDER_THAN,
+    IMPORT_MAX_FILE,
     REMOTE_SERVER,
     RUN_HARNESS,
     RUN_RUNTIME,
@@ -225,15 +234,6 @@ impl Value {
     /// A text that says nothing: the setting is what it is by itself, whatever weaker layers say.
     pub(super) fn is_empty(&self) -> bool {
         matches!(self, Value::Text(text) if text.is_empty())
-    }
-
-    /// The best guess at what a value is whose key nobody knows.
-    pub(super) fn guess(given: &str) -> Self {
-        match (given.parse(), given.parse()) {
-            (Ok(flag), _) => Value::Flag(flag),
-            (_, Ok(number)) => Value::Number(number),
-            _ => Value::Text(given.to_owned()),
-        }
     }
 }
 

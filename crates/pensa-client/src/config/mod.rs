@@ -19,8 +19,8 @@ use toml_edit::{Document, Item, TableLike};
 use crate::toml_file::{Nature, TomlFile, line_of};
 
 pub use keys::{
-    ACTOR, DISK_MAX_PART, DISK_MIN_FREE, EXPORT_EVENTS, GC_AFTER, GC_AUTO, GC_OLDER_THAN, KEYS, Key, Kind,
-    REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, SYNC_REMOTE, Value,
+    ACTOR, DISK_MAX_PART, DISK_MIN_FREE, EXPORT_EVENTS, GC_AFTER, GC_AUTO, GC_OLDER_THAN, IMPORT_MAX_FILE, KEYS, Key,
+    Kind, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, SYNC_REMOTE, Value,
 };
 pub use lanes::LANE_VARIABLES;
 pub use trust::{Trusted, Trusts};
@@ -91,13 +91,10 @@ impl Files {
         })
     }
 
-    /// Says what a setting is, in one of the files. What is not known is kept as it looks.
+    /// Says what a setting is, in one of the files.
     pub fn set(&self, layer: Layer, key: &str, given: &str) -> Result<(Value, PathBuf)> {
         let path = path_of(key)?;
-        let value = match Key::find(key) {
-            Some(key) => key.parse(given)?,
-            None => Value::guess(given),
-        };
+        let value = Key::find(key).ok_or_else(|| unknown(key))?.parse(given)?;
         let file = self.of(layer)?;
         file.change_text(|text| {
             let changed = edit::with(file.parse(text.to_owned())?, &path, &value);
@@ -125,6 +122,11 @@ impl Files {
 
 /// The name by which clones know a store stands in the same file as the settings of its project.
 const STORE_ID: &str = "store_id";
+
+fn unknown(key: &str) -> Error {
+    Error::invalid(format!("unknown setting {key}"))
+        .hint(format!("the nearest is {}; pn config list --all shows them all", Key::nearest(key).name))
+}
 
 /// A key as the path to it in a file.
 fn path_of(key: &str) -> Result<Vec<&str>> {
@@ -254,6 +256,21 @@ impl Config {
             parsed.map_err(|e: Error| e.within(format_args!("{}: {}", setting.origin, setting.key)))
         };
         self.get(key)?.map(parse).transpose()
+    }
+
+    /// A limit in MiB, as bytes. What came with the repository can lower it and not raise it.
+    pub fn limit(&self, key: &Key, came_with_repository: &dyn Fn(&Setting) -> bool) -> Result<u64> {
+        let setting = self.get(key)?;
+        let said = setting.as_ref().and_then(|setting| setting.value.to_string().parse::<u64>().ok());
+        let bytes = said.map_or(u64::MAX, |mebibytes| mebibytes.saturating_mul(1 << 20));
+        match setting {
+            Some(setting) if came_with_repository(&setting) => {
+                let files = self.files.iter().filter(|(layer, ..)| *layer != setting.layer).cloned().collect();
+                let others = Config { told: self.told.clone(), files };
+                Ok(bytes.min(others.limit(key, came_with_repository)?))
+            }
+            _ => Ok(bytes),
+        }
     }
 
     /// Whether something is switched on.

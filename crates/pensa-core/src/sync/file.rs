@@ -52,9 +52,74 @@ pub(super) fn refuse_marker(line: Line<'_>) -> Result<()> {
 }
 
 fn marker() -> Error {
-    Error::invalid("it is git's mark of a conflict").hint(
-        "keep the lines of both sides and delete the marks, then import again; pn hooks install lets pn merge next time",
-    )
+    Error::invalid("it is git's mark of a conflict")
+        .hint("pn conflicts repair merges both sides; pn hooks install lets pn merge next time")
+}
+
+/// The number of the first line that is a mark of a conflict.
+pub fn first_marker(bytes: &[u8]) -> Option<usize> {
+    lines(bytes).find(|line| refuse_marker(*line).is_err()).map(|line| line.number)
+}
+
+/// What git's marks of conflicts in a file stand between.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Sides {
+    pub ours: Vec<u8>,
+    pub theirs: Vec<u8>,
+    /// What both come from, if the marks tell it.
+    pub base: Option<Vec<u8>>,
+}
+
+/// The part of a file with conflict marks that a line stands in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MarkedPart {
+    Common,
+    Ours,
+    Base,
+    Theirs,
+}
+
+/// Takes a file with conflict marks apart; nothing if it has none.
+pub fn sides(file: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
+    use MarkedPart::{Base, Common, Ours, Theirs};
+    let (mut sides, mut base, mut part, mut last) = (Sides::default(), Vec::new(), Common, None);
+    for line in lines(bytes) {
+        let next = match (MARKERS.iter().position(|marker| line.text.starts_with(marker)), part) {
+            (None, _) => None,
+            (Some(0), Common) => Some(Ours),
+            (Some(1), Ours | Base) => Some(Theirs),
+            (Some(2), Theirs) => Some(Common),
+            (Some(3), Ours) => Some(Base),
+            _ => return Err(misplaced(file, line.number)),
+        };
+        if let Some(next) = next {
+            (part, last) = (next, Some(line.number));
+            if part == Base {
+                sides.base = Some(Vec::new());
+            }
+            continue;
+        }
+        let add = |to: &mut Vec<u8>| to.extend([line.text, b"\n"].concat());
+        match part {
+            Common => [&mut sides.ours, &mut sides.theirs, &mut base].into_iter().for_each(add),
+            Ours => add(&mut sides.ours),
+            Base => add(&mut base),
+            Theirs => add(&mut sides.theirs),
+        }
+    }
+    match last {
+        None => Ok(None),
+        Some(line) if part != Common => Err(misplaced(file, line)),
+        Some(_) => {
+            sides.base = sides.base.map(|_| base);
+            Ok(Some(sides))
+        }
+    }
+}
+
+fn misplaced(file: &Path, line: usize) -> Error {
+    let why = Error::invalid("this mark of a conflict has no counterpart");
+    bad_line(file, line, why.hint("complete the marks by hand, or take the file from one side with git checkout"))
 }
 
 /// What a merge of three files made.
@@ -341,6 +406,24 @@ mod tests {
             let files = files.each_ref().map(String::as_bytes);
             let quick = told(merge_files(collection, Path::new("f"), files));
             prop_assert_eq!(quick, told(merged_field_by_field(collection, files)));
+        }
+    }
+
+    #[test]
+    fn both_sides_of_conflict_marks_are_told_apart() {
+        let read = |text: &str| sides(Path::new("f"), text.as_bytes());
+        let some = |ours: &str, theirs: &str, base: Option<&str>| {
+            let base = base.map(|base| base.as_bytes().to_vec());
+            Some(Sides { ours: ours.into(), theirs: theirs.into(), base })
+        };
+        assert_eq!(read("a\nb\n").expect("no marks"), None);
+        let plain = "a\r\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> main\nd\n";
+        assert_eq!(read(plain).expect("marks"), some("a\nb\nd\n", "a\nc\nd\n", None));
+        let with_base =
+            "<<<<<<< HEAD\nb\n||||||| 123\nx\n=======\n>>>>>>> main\na\n<<<<<<< HEAD\n=======\nc\n>>>>>>> m\n";
+        assert_eq!(read(with_base).expect("marks"), some("b\na\n", "a\nc\n", Some("x\na\n")));
+        for bad in ["<<<<<<< a\nb\n", "=======\n", "<<<<<<< a\n>>>>>>> b\n", "<<<<<<< a\n<<<<<<< a\n", ">>>>>>> b\n"] {
+            assert_eq!(read(bad).expect_err(bad).code, crate::error::Code::InvalidInput);
         }
     }
 

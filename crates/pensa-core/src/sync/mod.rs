@@ -15,7 +15,7 @@ pub use collection::{
     COLLECTIONS, COMMENTS, Collection, DEPS, ISSUES, LEARNINGS, Name, Noun, RELEASES, Record, TOMBSTONES,
 };
 pub use conflict::{Conflict, ConflictId};
-pub use file::{Line, MergedFile, bad_line, lines, merge_files};
+pub use file::{Line, MergedFile, Sides, bad_line, first_marker, lines, merge_files, sides};
 pub use history::{EVENTS_FILE, united};
 pub use merge::{Clash, Merged};
 pub use tombstone::Tombstone;

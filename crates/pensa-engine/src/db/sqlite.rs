@@ -70,6 +70,10 @@ impl Database {
         if version == migrations::SCHEMA_VERSION && is_wal {
             return Ok(database);
         }
+        // Whatever else is in it, only a newer Pensa can tell.
+        if version > migrations::SCHEMA_VERSION {
+            return Err(newer(&database.path, version));
+        }
         let version = database.true_version()?;
         if version > migrations::SCHEMA_VERSION {
             return Err(newer(&database.path, version));

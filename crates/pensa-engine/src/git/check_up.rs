@@ -32,6 +32,7 @@ fn look(store: &StoreDir, fix: bool, report: &mut Report) -> Result<()> {
     let hooks = Hooks::of(store, store.project_dir())?;
     tracked(&hooks.repo, store, report)?;
     ignored(&hooks.repo, store, report)?;
+    not_ignored(&hooks.repo, store, report)?;
     installed(&hooks, &hooks.status()?, fix, report)
 }
 
@@ -109,6 +110,28 @@ fn ignored(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()> {
             let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
             found(report, "ignored_jsonl", Severity::Warning, format!("git ignores {name}: {rule}"), false);
         }
+    }
+    Ok(())
+}
+
+/// Files of this machine that `git add --all` would take into the repository.
+fn not_ignored(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()> {
+    let names = ["db.sqlite", "db.sqlite-wal", "local/token"];
+    let mut git = repo.git();
+    git.args(["check-ignore", "--no-index", "--verbose", "--non-matching", "--"]);
+    let told = super::run(git.args(names.map(|name| store.root().join(name))))?;
+    for (line, name) in String::from_utf8_lossy(&told.stdout).lines().zip(names) {
+        let Some((rule, _)) = line.split_once('\t') else { continue };
+        let why = match pattern(rule) {
+            "" => "no rule says so".to_owned(),
+            negated if negated.starts_with('!') => rule.to_owned(),
+            _ => continue,
+        };
+        let message = format!(
+            "git does not ignore {name} ({why}), so git add could publish it; the store's .gitignore must have db.sqlite* \
+             and local"
+        );
+        found(report, "unignored_database", Severity::Warning, message, false);
     }
     Ok(())
 }

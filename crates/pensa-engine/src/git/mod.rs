@@ -7,6 +7,7 @@ mod check_up;
 mod driver;
 mod files;
 mod hooks;
+mod index;
 mod mentions;
 mod objects;
 mod prek;
@@ -27,8 +28,11 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 pub(crate) use check_up::check_up;
-pub use driver::configure_if_named as configure_driver_if_named;
+pub(crate) use driver::notes_dir;
+pub use driver::{configure_if_named as configure_driver_if_named, leave_notes, merge_file};
 pub use hooks::{HookReport, HookState, Hooks, HooksReport};
+pub use index::staged_private_files;
+pub(crate) use index::{common_dir, tracked_database};
 pub use mentions::{Commit, mentions};
 pub(crate) use objects::Objects;
 pub use script::Hook;
@@ -192,6 +196,12 @@ pub(crate) fn is_clean(dir: &Path, file: &str) -> bool {
 /// The commit that two others come from.
 pub(crate) fn merge_base(dir: &Path, one: &str, other: &str) -> Option<String> {
     run(git(dir).args(["merge-base", "--end-of-options", one, other])).ok()?.line()
+}
+
+/// The version of a file from which both sides of a merge come that is yet to be committed.
+pub(crate) fn merge_base_of_file(dir: &Path, file: &str) -> Option<Vec<u8>> {
+    let told = run(git(dir).args(["cat-file", "blob", &format!(":1:./{file}")])).ok()?;
+    told.success.then_some(told.stdout)
 }
 
 /// A commit in which a file changed, with those before it in which it changed too.

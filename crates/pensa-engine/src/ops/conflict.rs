@@ -35,6 +35,8 @@ impl Execute for Resolve {
 
 fn find(tx: &Tx<'_>, wanted: &str) -> Result<Conflict> {
     id::check(wanted)?;
+    // All of them were made here, and none has capitals.
+    let wanted = &wanted.to_ascii_lowercase();
     let mut matches = conflicts::with_prefix(tx, wanted)?;
     if matches.is_empty() {
         matches = conflicts::with_prefix(tx, &format!("{}{wanted}", ConflictId::PREFIX))?;

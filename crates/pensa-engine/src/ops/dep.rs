@@ -50,6 +50,13 @@ impl Execute for Add {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<DepChange> {
         let child = issues::find(cx, tx, &self.issue_id)?;
         let parent = issues::find(cx, tx, &self.depends_on_id)?;
+        if child.id == parent.id {
+            return Err(Error::new(
+                Code::CycleDetected,
+                format!("cycle detected: {} cannot depend on itself", child.id),
+            )
+            .hint("name another issue"));
+        }
         if !deps::exists(tx, &child.id, &parent.id)? && cycle::would_close(tx, &child.id, &parent.id)? {
             return Err(Error::new(
                 Code::CycleDetected,

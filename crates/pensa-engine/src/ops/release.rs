@@ -87,20 +87,21 @@ impl Execute for Changelog {
                 Some(releases::shipped_in(tx, version)?.ok_or_else(unknown)?)
             }
         };
-        let shipped = releases::list(tx, after, None)?;
-        let last = match shipped.first() {
-            Some(last) => Some(last.shipped_at),
-            None => after,
-        };
-        let since = last.map_or_else(String::new, |last| last.to_string());
-        let named: HashSet<&IssueId> = shipped.iter().flat_map(|release| &release.issues).collect();
+        let all = releases::list(tx, None, None)?;
+        let released: HashSet<&IssueId> = all.iter().flat_map(|release| &release.issues).collect();
+        // A release that names issues ships those; one that names none ships all that was closed before it.
+        let whole = all.iter().find(|release| release.issues.is_empty()).map(|release| release.shipped_at);
+        let since = whole.map_or_else(String::new, |since| since.to_string());
+        let most = MAX_UNRELEASED + released.len() + 1;
         let rest = "WHERE i.status = 'closed' AND i.closed_at > ?1 ORDER BY i.closed_at DESC, i.id LIMIT ?2";
-        let most = i64::try_from(MAX_UNRELEASED + 1).unwrap_or(i64::MAX);
-        let mut closed = issues::query(tx, rest, &[since.into(), Param::Int(most)])?;
+        let limit = Param::Int(i64::try_from(most).unwrap_or(i64::MAX));
+        let mut closed = issues::query(tx, rest, &[since.into(), limit])?;
+        closed.retain(|issue| !released.contains(&issue.id));
         let is_cut = closed.len() > MAX_UNRELEASED;
         closed.truncate(MAX_UNRELEASED);
-        closed.retain(|issue| !named.contains(&issue.id));
         let closed: Vec<Closed> = closed.into_iter().map(|issue| Closed { id: issue.id, title: issue.title }).collect();
+        let shipped: Vec<Release> = all.iter().filter(|release| Some(release.shipped_at) > after).cloned().collect();
+        let named: HashSet<&IssueId> = shipped.iter().flat_map(|release| &release.issues).collect();
         let markdown = rules::changelog(&shipped, &titles(tx, &named)?, &closed, is_cut);
         Ok(ChangelogText { markdown })
     }

@@ -50,18 +50,16 @@ impl Execute for Start {
     }
 }
 
-/// The issue that a text names. What can't be an id, or begins none, is the title of a new one; but whoever writes out
-/// an id means it.
+/// The issue that a text names. What can't be an id, or begins none, is the title of a new one, unless it looks like an
+/// id.
 fn existing(cx: &Context<'_>, tx: &Tx<'_>, what: &str) -> Result<Option<Issue>> {
     let what = what.trim();
     let is_name = what.starts_with('@') && !what.contains(char::is_whitespace);
     if !is_name && (id::check(what).is_err() || !id::is_possible(what)) {
         return Ok(None);
     }
-    let digits = what.strip_prefix(IssueId::PREFIX).unwrap_or_default();
-    let is_id = digits.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     match issues::find(cx, tx, &what.parse()?) {
-        Err(error) if error.code == Code::NotFound && !is_id && !is_name => Ok(None),
+        Err(error) if error.code == Code::NotFound && !id::looks_like_id(what) && !is_name => Ok(None),
         found => found.map(Some),
     }
 }

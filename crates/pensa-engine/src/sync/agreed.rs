@@ -49,11 +49,11 @@ impl Known {
     }
 
     /// The same, read if need be.
-    pub(super) fn stands_in(&self, place: &Path) -> Result<bool> {
-        if self.is_in(place) {
+    pub(super) fn stands_in(&self, place: &Place) -> Result<bool> {
+        if self.is_in(&place.dir) {
             return Ok(true);
         }
-        let (here, agreed, waiting) = (files::contents(place)?, self.contents()?, self.waiting()?);
+        let (here, agreed, waiting) = (place.contents()?, self.contents()?, self.waiting()?);
         let is_same = |at: usize| match (&here[at], &agreed[at]) {
             (here, agreed) if waiting[at].is_empty() => here == agreed,
             (here, agreed) => {
@@ -86,11 +86,11 @@ impl Known {
 
     /// What was agreed on of one file.
     pub(super) fn content(&self, collection: &Collection) -> Result<Option<Vec<u8>>> {
-        Ok(files::read(&files::path_of(&self.dir, collection))?.map(|content| content.bytes))
+        Ok(files::read(&files::path_of(&self.dir, collection), u64::MAX)?.map(|content| content.bytes))
     }
 
     pub(super) fn contents(&self) -> Result<Contents> {
-        files::contents(&self.dir)
+        files::contents(&self.dir, u64::MAX)
     }
 
     /// Whether lines of the files could not be taken in yet.
@@ -102,7 +102,8 @@ impl Known {
     pub(super) fn waiting(&self) -> Result<Waiting> {
         let mut waiting = Waiting::default();
         for (lines, collection) in waiting.iter_mut().zip(COLLECTIONS) {
-            *lines = files::read(&self.dir.join(waiting_name(collection)))?.map(|it| it.bytes).unwrap_or_default();
+            *lines =
+                files::read(&self.dir.join(waiting_name(collection)), u64::MAX)?.map(|it| it.bytes).unwrap_or_default();
         }
         Ok(waiting)
     }

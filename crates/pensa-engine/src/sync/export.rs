@@ -60,7 +60,7 @@ fn render_after(tx: &Tx<'_>, at: usize, before: Option<&Before<'_>>) -> Result<(
 pub(crate) fn export(cx: &Context<'_>, tx: &Tx<'_>, place: &Place) -> Result<Transfer> {
     let store = cx.store.dir()?;
     let known = match agreed::last(store, tx, place)? {
-        Some(known) if known.stands_in(&place.dir)? => known,
+        Some(known) if known.stands_in(place)? => known,
         _ => return Err(changed_meanwhile(place)),
     };
     let waiting = still_waiting(tx, &known)?;
@@ -218,7 +218,7 @@ fn joined(collection: &Collection, one: &[u8], other: &[u8]) -> Result<Vec<u8>> 
 
 /// The files that differ from what an export would write.
 pub(crate) fn check(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<(Vec<String>, [i64; COLLECTIONS.len()])> {
-    let (rendered, on_disk) = (render(tx)?, files::contents(&place.dir)?);
+    let (rendered, on_disk) = (render(tx)?, place.contents()?);
     let known = agreed::last(store, tx, place)?;
     let waiting = known.map_or_else(|| Ok(Waiting::default()), |known| still_waiting(tx, &known))?;
     let mut drifted = Vec::new();

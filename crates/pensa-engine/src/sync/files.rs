@@ -1,7 +1,7 @@
 //! The files of a place: read whole, written whole or not at all.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read, Write};
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use pensa_core::Result;
 use pensa_core::sync::{COLLECTIONS, Collection};
 use uuid::Uuid;
 
+use crate::committed::read_committed;
 use crate::error;
 
 pub(crate) fn path_of(dir: &Path, collection: &Collection) -> PathBuf {
@@ -78,35 +79,25 @@ impl Stamp {
     }
 }
 
-/// The files of a directory.
-pub(super) fn contents(dir: &Path) -> Result<Contents> {
+/// The files of a directory, none of them larger than `limit`.
+pub(super) fn contents(dir: &Path, limit: u64) -> Result<Contents> {
     let mut all = Contents::default();
     for (slot, collection) in all.iter_mut().zip(COLLECTIONS) {
-        *slot = read(&path_of(dir, collection))?;
+        *slot = read(&path_of(dir, collection), limit)?;
     }
     Ok(all)
 }
 
 /// What a file has, if it is there.
-pub(super) fn read(path: &Path) -> Result<Option<Content>> {
-    let read = || {
-        let mut file = File::open(path)?;
-        let meta = file.metadata()?;
-        let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or_default());
-        file.read_to_end(&mut bytes)?;
-        Ok::<_, io::Error>(Content { bytes, stamp: meta.is_file().then(|| Stamp::of(&meta)) })
-    };
-    match read() {
-        Ok(content) => Ok(Some(content)),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(error::io("read", path, &e)),
-    }
+pub(super) fn read(path: &Path, limit: u64) -> Result<Option<Content>> {
+    let read = read_committed(path, limit)?;
+    Ok(read.map(|(bytes, meta)| Content { bytes, stamp: Some(Stamp::of(&meta)) }))
 }
 
 /// What a file has, if it is there and has this length.
 pub(super) fn read_if_long(path: &Path, length: usize) -> Result<Option<Content>> {
-    match fs::metadata(path) {
-        Ok(meta) if meta.len() == length as u64 => read(path),
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.len() == length as u64 => read(path, u64::MAX),
         _ => Ok(None),
     }
 }

@@ -21,7 +21,7 @@ fn wanted(tx: &Tx<'_>, place: &Place) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
         Ok(())
     })?;
     let path = place.dir.join(EVENTS_FILE);
-    let there = files::read(&path)?.map(|content| content.bytes);
+    let there = files::read(&path, place.max_file)?.map(|content| content.bytes);
     let united = united(&path, &[there.as_deref().unwrap_or_default(), &here])?;
     Ok((united, there))
 }

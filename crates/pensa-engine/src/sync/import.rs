@@ -1,6 +1,6 @@
 //! From the files into the database.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use super::agreed::{self, Taken, Waiting};
 use super::base::Base;
 use super::files::{Content, Contents, bytes_of};
 use super::place::Place;
-use super::{conflict, export, files, load, take};
+use super::{conflict, export, files, load, repeated, take};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::tables::{events, peers, seen_files};
@@ -99,7 +99,7 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative
         notes_of_driver(cx, tx, &mut report)?;
         return Ok(report.transfer(stored(tx)?));
     }
-    let on_disk = files::contents(&place.dir)?;
+    let on_disk = place.contents()?;
     let report = if authoritative {
         // It removes whatever the files do not have.
         cx.require(Access::Maintain, "import with authoritative")?;
@@ -125,16 +125,19 @@ pub(crate) fn pass_over(cx: &Context<'_>, tx: &Tx<'_>, places: &[String]) -> Res
         let worktree = (!name.is_empty()).then(|| Path::new(name));
         // One that is gone has no files.
         let Ok(place) = Place::new(cx.store.dir()?, worktree) else { continue };
-        let (contents, waiting) = (files::contents(&place.dir)?, Waiting::default());
+        let (contents, waiting) = (place.contents()?, Waiting::default());
         agreed::agree(cx, tx, &place, Taken::from_files(&contents, &waiting))?;
     }
     Ok(())
 }
 
-/// Fills a database that was just made from the files of its store.
-pub(crate) fn fill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
-    let (place, contents, waiting) = loaded(cx, tx)?;
-    agreed::agree(cx, tx, &place, Taken::from_files(&contents, &waiting))
+/// Fills a database that was just made from the files of its store. Tells what is worth knowing about them.
+pub(crate) fn fill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<String>> {
+    let (place, contents, waiting, mut report) = loaded(cx, tx)?;
+    // A merge before the first use has left its notes for this import.
+    notes_of_driver(cx, tx, &mut report)?;
+    agreed::agree(cx, tx, &place, Taken::from_files(&contents, &waiting))?;
+    Ok(report.notes)
 }
 
 /// Fills a database that nobody keeps.
@@ -143,13 +146,13 @@ pub(crate) fn refill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
 }
 
 /// Fills an empty database, and tells what with.
-fn loaded(cx: &Context<'_>, tx: &Tx<'_>) -> Result<(Place, Contents, Waiting)> {
+fn loaded(cx: &Context<'_>, tx: &Tx<'_>) -> Result<(Place, Contents, Waiting, Report)> {
     let place = Place::new(cx.store.dir()?, None)?;
-    let on_disk = files::contents(&place.dir)?;
+    let on_disk = place.contents()?;
     let mut report = Report::default();
     load::replace(cx, tx, &place, &on_disk, &mut report)?;
     let (taken, waiting) = divide(on_disk, &report);
-    Ok((place, taken, waiting))
+    Ok((place, taken, waiting, report))
 }
 
 /// How many records of each kind the store has.
@@ -282,10 +285,21 @@ fn news<'b>(
         }
         remark(collection, bytes, report);
         let path = files::path_of(&place.dir, collection);
-        let known: HashSet<&[u8]> = lines(old).map(|line| line.text).collect();
-        for line in lines(bytes).filter(|line| !known.contains(line.text)) {
-            collection.read_line(&path, line)?;
-            all[at].push(line);
+        let mut known: HashMap<&[u8], bool> = lines(old).map(|line| (line.text, false)).collect();
+        let mut suspects = Vec::new();
+        for line in lines(bytes) {
+            match known.get_mut(line.text) {
+                Some(is_seen) if *is_seen => suspects.push(line),
+                Some(is_seen) => *is_seen = true,
+                None => {
+                    collection.read_line(&path, line)?;
+                    all[at].push(line);
+                }
+            }
+        }
+        suspects.extend(&all[at]);
+        if !suspects.is_empty() {
+            repeated::repeated_by(collection, bytes, &suspects).into_iter().for_each(|note| report.note(note));
         }
     }
     Ok(all)
@@ -322,8 +336,11 @@ pub(super) fn notes_of_driver(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report
 
 /// Files with notes of the merge driver.
 fn notes(store: &StoreDir) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(store.driver_notes()).into_iter().flatten().flatten().take(MAX_NOTE_FILES);
-    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+    let entries = store.driver_notes().flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten());
+    entries
+        .take(MAX_NOTE_FILES)
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
 }
 
 /// Logs that the contents of the store came from files.

@@ -12,7 +12,7 @@ use super::files::{self, Contents, bytes_of};
 use super::import::{self, Files, News, Report};
 use super::place::Place;
 use super::shared::{Loaded, Seen, TABLES, Table};
-use super::{count, take};
+use super::{count, repeated, take};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::meter;
@@ -57,16 +57,20 @@ type Dead = HashMap<(String, String), Tombstone>;
 
 fn tombstones(tx: &Tx<'_>, place: &Place, bytes: &[u8], report: &mut Report) -> Result<Dead> {
     import::remark(&TOMBSTONES, bytes, report);
-    let mut dead = Dead::new();
+    let (mut dead, mut again) = (Dead::new(), Vec::new());
     for line in lines(bytes) {
         let record = TOMBSTONES.read_line(&files::path_of(&place.dir, &TOMBSTONES), line)?;
         let mut tombstone: Tombstone = serde_json::from_value(Value::Object(record)).map_err(Error::internal)?;
         let name = (tombstone.collection.clone(), tombstone.id.clone());
         if let Some(other) = dead.get(&name) {
             tombstone = take::both(other, tombstone)?;
+            again.push(line);
         }
         tombstones::put(tx, &tombstone)?;
         dead.insert(name, tombstone);
+    }
+    if !again.is_empty() {
+        repeated::repeated_by(&TOMBSTONES, bytes, &again).into_iter().for_each(|note| report.note(note));
     }
     Ok(dead)
 }
@@ -100,11 +104,7 @@ impl<'b> Loading<'_, '_, 'b> {
                 Ok(Loaded::Dangling(missing)) if !self.is_dead(&missing) => {
                     self.leave_out(table, line.number, &missing)
                 }
-                Ok(Loaded::Again) => {
-                    let (file, key) = (collection.file_name(), base::key(collection, line.text).unwrap_or_default());
-                    self.report.note(format!("{file} has {key} twice, the second time in line {}", line.number));
-                    self.again[at].push(line);
-                }
+                Ok(Loaded::Again) => self.again[at].push(line),
                 // Its issue may still turn out to be alive.
                 Ok(Loaded::Dangling(_)) => self.again[at].push(line),
                 // The slower way knows better what is wrong, and takes lines of every form.
@@ -113,6 +113,10 @@ impl<'b> Loading<'_, '_, 'b> {
                     Ok(_) => return Err(bad_line(&path, line.number, e)),
                 },
             }
+        }
+        if !self.again[at].is_empty() {
+            let told = repeated::repeated_by(collection, bytes, &self.again[at]);
+            told.into_iter().for_each(|note| self.report.note(note));
         }
         Ok(count)
     }

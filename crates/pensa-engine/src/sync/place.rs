@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use pensa_core::{Error, Result};
 
+use super::files::{self, Contents};
 use crate::error;
 use crate::git::Objects;
 use crate::store::{self, StoreDir};
@@ -19,6 +20,8 @@ pub(crate) struct Place {
     pub(crate) project: PathBuf,
     /// What it is called in the table of agreements; empty for the store's own.
     pub(crate) name: String,
+    /// The largest of the files that is read, in bytes.
+    pub(super) max_file: u64,
     /// What git knows there.
     pub(super) objects: Objects,
     head: OnceLock<Option<String>>,
@@ -28,36 +31,41 @@ impl Place {
     /// The place of the files: in `worktree`, which must be a worktree of the store's repository, or in the store.
     pub(crate) fn new(store: &StoreDir, worktree: Option<&Path>) -> Result<Self> {
         let project = store.project_dir();
-        match worktree {
-            Some(worktree) if worktree != project => Self::linked(project, worktree),
-            _ => Ok(Self::of(store.root().to_owned(), project.to_owned(), String::new())),
-        }
+        let (dir, project, name) = match worktree {
+            Some(worktree) if worktree != project => {
+                (linked(project, worktree)?, worktree.to_owned(), worktree.display().to_string())
+            }
+            _ => (store.root().to_owned(), project.to_owned(), String::new()),
+        };
+        let (objects, max_file) = (Objects::around(&dir), store.max_file());
+        Ok(Self { dir, project, name, max_file, objects, head: OnceLock::new() })
     }
 
-    fn of(dir: PathBuf, project: PathBuf, name: String) -> Self {
-        let objects = Objects::around(&dir);
-        Self { dir, project, name, objects, head: OnceLock::new() }
+    /// What its files have.
+    pub(super) fn contents(&self) -> Result<Contents> {
+        files::contents(&self.dir, self.max_file)
     }
 
     /// The commit that is checked out there, or was when this was first asked.
     pub(super) fn head(&self) -> Option<String> {
         self.head.get_or_init(|| self.objects.head()).clone()
     }
+}
 
-    fn linked(project: &Path, worktree: &Path) -> Result<Self> {
-        let is_ours = match (repository(worktree), fs::canonicalize(project.join(".git"))) {
-            (Some(theirs), Ok(ours)) => theirs == ours,
-            _ => false,
-        };
-        if !is_ours {
-            return Err(Error::invalid(format!("{} is not a worktree of {}", worktree.display(), project.display()))
-                .hint("run the command in a worktree of the repository that has the store"));
-        }
-        let dir = worktree.join(StoreDir::NAME);
-        store::refuse_link(&dir)?;
-        fs::create_dir_all(&dir).map_err(|e| error::io("create", &dir, &e))?;
-        Ok(Self::of(dir, worktree.to_owned(), worktree.display().to_string()))
+/// The directory of the files in a linked worktree.
+fn linked(project: &Path, worktree: &Path) -> Result<PathBuf> {
+    let is_ours = match (repository(worktree), fs::canonicalize(project.join(".git"))) {
+        (Some(theirs), Ok(ours)) => theirs == ours,
+        _ => false,
+    };
+    if !is_ours {
+        return Err(Error::invalid(format!("{} is not a worktree of {}", worktree.display(), project.display()))
+            .hint("run the command in a worktree of the repository that has the store"));
     }
+    let dir = worktree.join(StoreDir::NAME);
+    store::refuse_link(&dir)?;
+    fs::create_dir_all(&dir).map_err(|e| error::io("create", &dir, &e))?;
+    Ok(dir)
 }
 
 /// The repository whose linked worktree this is.

@@ -73,6 +73,7 @@ pub(super) trait Table: Sync {
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) issues: HashSet<IssueId>,
+    pub(super) deps: HashSet<String>,
     pub(super) comments: HashSet<String>,
     pub(super) releases: HashSet<String>,
     pub(super) learnings: HashSet<String>,
@@ -299,6 +300,9 @@ impl Table for Deps {
             if !seen.issues.contains(end) {
                 return Ok(Loaded::Dangling(end.to_string()));
             }
+        }
+        if !seen.deps.insert(dep.key()) {
+            return Ok(Loaded::Again);
         }
         deps::load(tx, &dep)?;
         Ok(Loaded::Taken)

@@ -52,7 +52,12 @@ impl Kind {
         let exact = format!("SELECT id FROM {} WHERE id = ?1", self.table);
         let mut matches = tx.query(&exact, params![text], |row| row.text(0))?;
         let range = format!("SELECT id FROM {} WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 6", self.table);
-        for prefix in [text.to_owned(), format!("{}{text}", self.prefix)] {
+        let mut wanted = vec![text.to_owned()];
+        if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            // Ids that are made here have no capitals.
+            wanted.push(text.to_ascii_lowercase());
+        }
+        for prefix in wanted.iter().flat_map(|text| [text.clone(), format!("{}{text}", self.prefix)]) {
             if matches.is_empty() {
                 matches = tx.query(&range, params![&prefix, format!("{prefix}\u{10FFFF}")], |row| row.text(0))?;
             }

@@ -84,6 +84,9 @@ pub(crate) fn find(cx: &Context<'_>, tx: &Tx<'_>, wanted: &IssueRef) -> Result<I
     if matches.is_empty() {
         matches = with_prefix(tx, &format!("{}{wanted}", IssueId::PREFIX))?;
     }
+    if matches.is_empty() {
+        matches = in_any_case(tx, wanted.as_str())?;
+    }
     match matches.len() {
         0 => Err(unknown()),
         1 => matches.pop().ok_or_else(unknown),
@@ -98,6 +101,23 @@ pub(crate) fn find(cx: &Context<'_>, tx: &Tx<'_>, wanted: &IssueRef) -> Result<I
 
 fn with_prefix(tx: &Tx<'_>, prefix: &str) -> Result<Vec<Issue>> {
     query(tx, "WHERE i.id >= ?1 AND i.id < ?2 ORDER BY i.id LIMIT 6", params![prefix, format!("{prefix}\u{10FFFF}")])
+}
+
+/// The issues that a text may mean in another case. Reads every id, so it comes last.
+fn in_any_case(tx: &Tx<'_>, text: &str) -> Result<Vec<Issue>> {
+    let rest = "WHERE lower(i.id) >= ?1 AND lower(i.id) < ?2 ORDER BY length(i.id), i.id LIMIT 6";
+    let text = text.to_ascii_lowercase();
+    for wanted in [text.clone(), format!("{}{text}", IssueId::PREFIX)] {
+        let mut matches = query(tx, rest, params![&wanted, format!("{wanted}\u{10FFFF}")])?;
+        // A whole id goes before those that begin with it.
+        if matches.first().is_some_and(|issue| issue.id.as_str().len() == wanted.len()) {
+            matches.retain(|issue| issue.id.as_str().len() == wanted.len());
+        }
+        if !matches.is_empty() {
+            return Ok(matches);
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// A listing: which issues, in which order, how many.

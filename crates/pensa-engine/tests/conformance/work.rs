@@ -293,6 +293,25 @@ conformance! {
         assert_eq!(told(&world).iter().map(|(event, ..)| event.as_str()).collect::<Vec<_>>(), ["feature.shipped"; 2]);
     }
 
+    fn a_release_that_names_issues_leaves_the_others_unreleased(world: World) {
+        let [named, other, open] = ["named", "other", "open"].map(|title| world.task(title));
+        for issue in [&named, &other] {
+            world.json::<issue::Close>("a", json!({"id": issue.id})).expect("closed");
+        }
+        world.pass(1);
+        let ship = |fields: Value| world.json::<release::Ship>("ana", fields).expect("shipped");
+        let changelog = |fields: Value| world.json::<release::Changelog>("a", fields).expect("a text").markdown;
+        ship(json!({"name": "first", "version": "1.0.0", "issues": [named.id]}));
+        let unreleased = format!("# Changelog\n\n## Unreleased\n\n- other ({})\n", other.id);
+        let text = changelog(json!({}));
+        assert!(text.starts_with(&format!("{unreleased}\n## 1.0.0")), "{text}");
+        assert_eq!(changelog(json!({"since": "1.0.0"})), unreleased, "it was not part of it");
+        world.json::<issue::Close>("a", json!({"id": open.id})).expect("closed");
+        world.pass(1);
+        ship(json!({"name": "all the rest", "version": "2.0.0"}));
+        assert!(!changelog(json!({})).contains("Unreleased"), "one that names none ships what was closed before");
+    }
+
     fn releases_travel_through_the_files_and_back(one: World) {
         let other = one.clone_of(0x5000);
         let transfer = |from: &World, to: &World| {

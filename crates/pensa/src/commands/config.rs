@@ -87,9 +87,6 @@ fn set(options: &Options, output: Output, args: &ConfigSet) -> Result<()> {
         connect::open(options, StoreDir::at(store.root())?)?;
     }
     let (value, file) = connect::files(options)?.set(layer, &args.key, &args.value)?;
-    if Key::find(&args.key).is_none() {
-        output.warning(&format!("unknown setting {}; the nearest is {}", args.key, Key::nearest(&args.key).name));
-    }
     output.answer(&Changed { status: "set", key: args.key.clone(), value: Some(value), layer, file })?;
     if layer == Layer::Project && args.key == REMOTE_SERVER.name && !args.value.is_empty() {
         output.note("note: everybody who works on this project has to say pn trust before a command goes there; --local needs no trust");

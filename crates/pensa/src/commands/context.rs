@@ -1,6 +1,6 @@
 //! `pn context`: where things stand, on the screen or in files that other tools read.
 
-use std::fs::{self, Permissions};
+use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,21 +8,16 @@ use std::path::{Path, PathBuf};
 use pensa_client::Client;
 use pensa_core::briefing::Format;
 use pensa_core::ops::briefing::Brief;
-use pensa_core::ops::issue::Ready;
-use pensa_core::ops::work::{Current, List};
-use pensa_core::work::{WorkStatus, page};
+use pensa_core::ops::work::Current;
+use pensa_core::work::WorkStatus;
 use pensa_core::{Code, Error, Result};
-use pensa_engine::StoreDir;
+use pensa_engine::pages::{self, Pages};
 use serde::Serialize;
 
 use crate::cli::Options;
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
-
-/// Most issues on a page, and most work that is counted.
-const MOST: u32 = 100;
-const NOW: &str = "now.md";
 
 /// Tells where things stand, for whoever asks.
 pub(super) fn brief(options: &Options, output: Output, mut op: Brief) -> Result<()> {
@@ -62,45 +57,28 @@ pub(super) fn write(options: &Options, output: Output) -> Result<()> {
     let project = connect::project_store(options).ok_or_else(|| {
         Error::new(Code::NoStore, "there is no project here whose pages could be written").hint("pn init makes one")
     })?;
-    output.answer(&Written { files: pages(&client, &project.local_dir("context")?)? })
+    output.answer(&Written { files: pages::write(&project, &client.actor(), |actor| ask(&client, actor))? })
 }
 
-/// Writes the pages again if there are any. They are a help, so that nothing fails on them.
+/// Writes the pages again after a change on a server, which may keep its store on another machine. A store on this one
+/// sees to its own.
 pub(super) fn refresh(options: &Options, output: Output) {
-    let is_written = |store: &StoreDir| store.root().join("local/context").join(NOW).exists();
-    let Some(store) = connect::project_store(options).filter(is_written) else { return };
-    // A repository can bring a link in place of the directory, and that is refused.
-    let dir = store.local_dir("context");
-    if let Err(e) = dir.and_then(|dir| pages(&connect::client(options)?, &dir)) {
+    let Some(store) = connect::project_store(options).filter(pages::is_wanted) else { return };
+    if !matches!(connect::server(options), Ok(Some(_))) {
+        return;
+    }
+    let written = connect::client(options)
+        .and_then(|client| pages::refresh(&store, &client.actor(), |actor| ask(&client, actor)));
+    if let Err(e) = written {
         output.warning(&format!("the pages in local/context are old: {}", e.message));
     }
 }
 
-fn pages(client: &Client, dir: &Path) -> Result<Vec<PathBuf>> {
-    let me = client.actor();
-    let doing = client.call(&Current { actor: me.clone() })?;
-    let count = |status| {
-        let list = List { status: Some(status), actor: Some(me.clone()), limit: Some(MOST) };
-        client.call(&list).map(|work| work.len())
-    };
+fn ask(client: &Client, actor: &str) -> Result<Pages> {
+    let count = |status| client.call(&Pages::work_in(status, actor)).map(|work| work.len());
     let (paused, done) = (count(WorkStatus::Paused)?, count(WorkStatus::Done)?);
-    let queue = client.call(&Ready { limit: Some(MOST), ..Ready::default() })?;
-    let pages = [(NOW, page::now(doing.as_ref(), paused, done)), ("next.md", page::next(&queue))];
-    pages.into_iter().map(|(name, page)| replace(&dir.join(name), page)).collect()
-}
-
-/// Puts a page in place of the one before, but for what a person put there to be kept.
-fn replace(path: &Path, page: String) -> Result<PathBuf> {
-    let before = match fs::read(path) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(e) => return Err(unwritten(path, &e)),
-    };
-    let page = page::with_kept(page, &before);
-    if page != before {
-        put(path, &page, 0o600)?;
-    }
-    Ok(path.to_owned())
+    let doing = client.call(&Current { actor: actor.to_owned() })?;
+    Ok(Pages { doing, paused, done, queue: client.call(&Pages::queue())? })
 }
 
 fn unwritten(path: &Path, e: &io::Error) -> Error {

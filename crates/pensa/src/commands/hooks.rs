@@ -1,6 +1,7 @@
 //! `pn hooks`, and what the hooks do when git calls them. Installing them is the engine's business.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process;
@@ -45,6 +46,9 @@ fn called_by_git(options: &Options, args: &HooksRun) -> Result<()> {
     let (hook, limit) = (args.hook, args.limit);
     give_up_after(Duration::from_secs(limit), hook);
     let top = connect::cwd()?.join(options.store.as_deref().unwrap_or(Path::new(".")));
+    if hook == Hook::PreCommit {
+        refuse_private_files(&top.join(StoreDir::NAME))?;
+    }
     // A branch from before there was a store.
     if !has_store(&top.join(StoreDir::NAME)) {
         return Ok(());
@@ -64,6 +68,31 @@ fn called_by_git(options: &Options, args: &HooksRun) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// Most files that an error names.
+const NAMED: usize = 5;
+
+/// Refuses a commit that would publish what belongs to this machine: sessions, journal, tokens.
+fn refuse_private_files(store: &Path) -> Result<()> {
+    let staged = git::staged_private_files(store)?;
+    if staged.is_empty() {
+        return Ok(());
+    }
+    let more = if staged.len() > NAMED { format!(" and {} more", staged.len() - NAMED) } else { String::new() };
+    let named = staged.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    // One name stands for all of a directory.
+    let to_unstage: BTreeSet<&str> = staged
+        .iter()
+        .map(|path| path.find("/local/").map_or(path.as_str(), |at| &path[..at + "/local".len()]))
+        .take(NAMED)
+        .collect();
+    let to_unstage = to_unstage.into_iter().collect::<Vec<_>>().join(" ");
+    let message = format!("the commit was stopped: it has files that belong to this machine only: {named}{more}");
+    Err(Error::new(Code::Forbidden, message).hint(format!(
+        "git rm -r --cached -- {to_unstage} takes them out of the commit and leaves them on the disk; pn doctor tells \
+         which rule lets git see them"
+    )))
 }
 
 fn has_store(dir: &Path) -> bool {

@@ -39,9 +39,9 @@ mod upgrade;
 mod watch;
 mod work;
 
-use pensa_core::Result;
 use pensa_core::id::IssueId;
 use pensa_core::ops::backup::Backups;
+use pensa_core::{Access, Result};
 use pensa_engine::Execute;
 
 use crate::cli::{
@@ -149,6 +149,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Conflicts(ConflictArgs { command: Some(Conflicts::Resolve(op)), .. }) => {
             pass_on(options, *output, &op)
         }
+        Command::Conflicts(ConflictArgs { command: Some(Conflicts::Repair), .. }) => transfer::repair(options, *output),
         Command::ImportFrom(command) => import_from::run(options, *output, &command),
         Command::Hooks(command) => hooks::run(options, *output, &command),
         Command::Doctor(op) => gc::doctor(options, *output, &op),
@@ -170,7 +171,11 @@ where
     O::Output: Render,
 {
     // The first command in a fresh clone imports.
-    output.answer(&watched(output, || connect::client(options)?.call(op))?)
+    output.answer(&watched(output, || connect::client(options)?.call(op))?)?;
+    if O::ACCESS != Access::Read {
+        context::refresh(options, output);
+    }
+    Ok(())
 }
 
 /// Agents with fresh context file the same bug again and again: say so, but never refuse.
@@ -180,6 +185,7 @@ fn create(options: &Options, output: Output, op: &pensa_core::ops::issue::Create
     for similar in &created.similar {
         output.note(&format!("note: similar to {} {}", similar.id, similar.title));
     }
+    context::refresh(options, output);
     Ok(())
 }
 

@@ -34,8 +34,7 @@ pub(super) fn read_within(most: usize) -> Result<String> {
         return Err(Error::new(Code::TooLarge, format!("standard input has more than {most} bytes, the limit")));
     }
     let mut text = String::from_utf8(bytes).map_err(|_| Error::invalid("standard input is not UTF-8"))?;
-    if text.ends_with('\n') {
-        text.pop();
-    }
+    let line_end = if text.ends_with("\r\n") { 2 } else { usize::from(text.ends_with('\n')) };
+    text.truncate(text.len() - line_end);
     Ok(text)
 }

@@ -23,11 +23,7 @@ pub(super) fn run(options: &Options, output: Output, args: WorkArgs) -> Result<(
         let client = connect::client(options)?;
         return output.answer(&client.call(&Current { actor: client.actor() })?);
     };
-    let done = change(options, output, command);
-    if done.is_ok() {
-        context::refresh(options, output);
-    }
-    done
+    change(options, output, command)
 }
 
 fn change(options: &Options, output: Output, command: Work) -> Result<()> {

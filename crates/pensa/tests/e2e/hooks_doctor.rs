@@ -11,7 +11,7 @@ use crate::steps::{elements, text};
 
 /// The findings of doctor about git, as (check, severity, fixable, message).
 fn findings(report: &Value) -> Vec<(String, String, bool, String)> {
-    let ours = ["hooks", "merge_driver", "tracked_database", "ignored_jsonl"];
+    let ours = ["hooks", "merge_driver", "tracked_database", "ignored_jsonl", "unignored_database"];
     let of = |finding: &Value| {
         let fixable = finding["fixable"].as_bool().expect("a yes or no");
         (text(&finding["check"]), text(&finding["severity"]), fixable, text(&finding["message"]))
@@ -91,10 +91,10 @@ fn a_hook_whose_pn_is_gone_is_told() {
 #[test]
 fn tracked_files_of_this_machine_and_ignored_files_of_all_are_told() {
     let pn = with_hooks();
-    pn.git(["add", "--force", ".pensa/db.sqlite", ".pensa/local/writer.lock"]);
+    pn.git(["add", "--force", ".pensa/local/writer.lock"]);
     let found = findings(&doctor(&pn));
     let tracked: Vec<&str> = found.iter().map(|finding| finding.3.split(' ').next().unwrap_or_default()).collect();
-    assert_eq!(tracked, [".pensa/db.sqlite", ".pensa/local/writer.lock"], "{found:?}");
+    assert_eq!(tracked, [".pensa/local/writer.lock"], "{found:?}");
     assert!(
         found
             .iter()
@@ -132,4 +132,19 @@ fn entries_for_prek_without_its_hooks_are_told() {
         found.len() == 4 && found.iter().all(|finding| !finding.2 && finding.3.contains("prek install")),
         "{found:?}"
     );
+}
+
+#[test]
+fn a_gitignore_that_shows_the_database_to_git_is_told_before_anything_is_staged() {
+    let pn = with_hooks();
+    fs::write(pn.store().join(".gitignore"), "!*\n").expect("written");
+    let found = findings(&doctor(&pn));
+    let unignored: Vec<&str> = found.iter().map(|finding| finding.3.as_str()).collect();
+    assert_eq!(unignored.len(), 3, "{found:?}");
+    for (message, name) in unignored.iter().zip(["db.sqlite ", "db.sqlite-wal ", "local/token "]) {
+        assert!(message.starts_with(&format!("git does not ignore {name}(.pensa/.gitignore:1:!*)")), "{message}");
+    }
+    assert!(found.iter().all(|finding| (finding.0.as_str(), finding.1.as_str()) == ("unignored_database", "warning")));
+    fs::write(pn.store().join(".gitignore"), "db.sqlite*\nlocal\n").expect("written");
+    assert_eq!(checks(&doctor(&pn)), []);
 }

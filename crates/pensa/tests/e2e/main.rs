@@ -18,6 +18,7 @@ mod hooks_others;
 mod hooks_prek;
 mod hooks_world;
 mod hostile;
+mod hostile_clone;
 mod import_from;
 mod interactive;
 mod jobs;
@@ -47,6 +48,7 @@ mod upgrade;
 mod views;
 mod windows;
 mod work;
+mod wrong_answers;
 
 use pensa_testkit::Sandbox;
 

@@ -329,6 +329,29 @@ fn a_database_of_a_newer_pensa_is_refused_untouched() {
 }
 
 #[test]
+fn a_version_beyond_ours_is_newer_whatever_the_list_of_migrations_says() {
+    for sql in [
+        "PRAGMA user_version = 999",
+        "PRAGMA user_version = 999; DELETE FROM _migrations",
+        "PRAGMA user_version = 999; DROP TABLE _migrations",
+    ] {
+        let pn = crate::sandbox();
+        task(&pn, "one");
+        pn.pn(["export"]).ok();
+        let database = pn.store().join("db.sqlite");
+        sqlite(&pn, &database, sql);
+        let before = fs::read(&database).expect("a database");
+        for args in
+            [vec!["list"], vec!["create", "x", "-t", "task"], vec!["doctor", "--fix"], vec!["import"], vec!["upgrade"]]
+        {
+            pn.pn(args).fails("newer_schema");
+        }
+        assert!(fs::read(&database).expect("a database") == before, "the file was changed: {sql}");
+        assert!(!pn.store().join("local/set-aside").exists(), "{sql}");
+    }
+}
+
+#[test]
 fn a_foreign_or_broken_database_is_refused_untouched() {
     for foreign in [true, false] {
         let pn = crate::sandbox();

@@ -153,6 +153,53 @@ fn pages_are_written_on_demand_and_kept_up_to_date_with_what_a_person_put_there(
 }
 
 #[test]
+fn pages_are_true_after_every_change_whoever_makes_it() {
+    let pn = crate::sandbox();
+    let page = |name: &str| fs::read_to_string(pn.store().join("local/context").join(name)).unwrap_or_default();
+    pn.pn(["context", "--write"]).ok();
+    let id = task(&pn, "first thing");
+    assert!(page("next.md").contains("first thing"), "{}", page("next.md"));
+    pn.pn(["update", &id, "--title", "renamed"]).ok();
+    assert!(page("next.md").contains("renamed"));
+    pn.pn(["batch"]).stdin(json!({"op": "issue.create", "title": "by a batch", "issue_type": "task"}).to_string()).ok();
+    assert!(page("next.md").contains("by a batch"));
+    pn.pn(["work", "start", &id]).ok();
+    assert!(page("now.md").contains("**renamed**") && !page("next.md").contains("renamed"));
+    let other = task(&pn, "of another");
+    pn.pn(["work", "start", &other]).actor("bob").ok();
+    assert!(page("now.md").contains("**renamed**"), "the page is for the one who asked: {}", page("now.md"));
+    assert!(!page("next.md").contains("of another"));
+    let daemon = pn.daemon();
+    let by_daemon = |args: &[&str]| pn.pn(args).dir(pn.path("elsewhere")).env("PN_DAEMON", &daemon.url).ok();
+    by_daemon(&["create", "by the daemon", "-t", "task"]);
+    assert!(page("next.md").contains("by the daemon"));
+    by_daemon(&["close", &id]);
+    assert!(page("now.md").contains("No active work."), "{}", page("now.md"));
+    pn.pn(["undo"]).ok();
+    assert!(page("now.md").contains("**renamed**"), "{}", page("now.md"));
+    pn.pn(["export"]).ok();
+    let file = pn.store().join("issues.jsonl");
+    let edited = fs::read_to_string(&file).expect("an export").replace("by the daemon", "by hand");
+    fs::write(&file, edited).expect("written");
+    pn.pn(["import"]).ok();
+    assert!(page("next.md").contains("by hand"));
+}
+
+#[test]
+fn pages_of_many_writers_at_once_tell_the_last_state() {
+    let pn = crate::sandbox();
+    pn.pn(["context", "--write"]).ok();
+    std::thread::scope(|scope| {
+        for writer in 0..6 {
+            let pn = &pn;
+            scope.spawn(move || (0..5).for_each(|n| drop(task(pn, &format!("task {writer} {n}")))));
+        }
+    });
+    let page = fs::read_to_string(pn.store().join("local/context/next.md")).expect("a page");
+    assert_eq!(page.lines().filter(|line| line.contains("task ")).count(), 30, "{page}");
+}
+
+#[test]
 fn pages_are_not_written_where_a_link_leads() {
     let pn = crate::sandbox();
     fs::write(pn.path("elsewhere/now.md"), "mine").expect("written");

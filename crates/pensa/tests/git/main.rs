@@ -2,6 +2,7 @@
 
 mod branches;
 mod clones;
+mod drivers;
 mod events;
 mod exports;
 mod faults;

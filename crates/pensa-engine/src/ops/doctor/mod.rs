@@ -190,7 +190,15 @@ fn drift(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report) -> Result<()> {
     if !sync::any(store.root()) {
         return Ok(());
     }
-    let (drifted, _) = sync::check(store, tx, &Place::new(store, None)?)?;
+    let place = Place::new(store, None)?;
+    let (mut drifted, _) = sync::check(store, tx, &place)?;
+    for problem in sync::problems_in_files(&place)? {
+        // It differs for a reason that neither export nor import does anything about.
+        drifted.retain(|file| *file != problem.file || !problem.is_marked);
+        let (check, severity) =
+            if problem.is_marked { ("conflict_marks", Severity::Error) } else { ("repeated_line", Severity::Warning) };
+        found(report, check, severity, problem.message, None, false);
+    }
     for file in drifted {
         let message = format!("{file} differs from the database; pn export or pn import brings them together");
         found(report, "drift", Severity::Warning, message, None, false);

@@ -1,0 +1,143 @@
+//! Whether git's index has files of a store that belong to one machine: its database is asked for whenever a store is
+//! opened, all of them before a commit.
+//!
+//! While the index is the file that it was, one look at its metadata is enough. A new one is searched for the name of
+//! the database; git is started only if it is found, or if the bytes of the index cannot tell.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use aho_corasick::AhoCorasick;
+use pensa_core::{Error, Result};
+
+use crate::committed::open_committed;
+use crate::store::StoreDir;
+
+/// What the names of the database and its log begin with.
+const DATABASE: &str = "db.sqlite";
+/// Extensions of an index that says less than all: part of it is in another file, or directories stand for their files.
+const PARTIAL: [&str; 2] = ["link\0", "sdir\0"];
+/// The version of an index whose names are cut short where they begin like the one before.
+const COMPRESSED: u8 = 4;
+/// Longest note of what the index looked like.
+const MAX_NOTE: u64 = 1000;
+
+/// A file of the store's database that git tracks, by its name in the store's directory. `noted` is a file of this
+/// machine that remembers which index had none.
+pub(crate) fn tracked_database(root: &Path, noted: &Path) -> Option<String> {
+    let index = git_dir(root)?.join("index");
+    let stamp = stamp(&index)?;
+    if read_note(noted).as_ref() == Some(&stamp) {
+        return None;
+    }
+    let tracked = search(root, &fs::read(&index).unwrap_or_default());
+    if tracked.is_none() {
+        // Without it the next command looks again.
+        let _ = StoreDir::open_private(noted).and_then(|mut file| {
+            file.set_len(0)?;
+            file.write_all(stamp.as_bytes())
+        });
+    }
+    tracked
+}
+
+/// The root of the work tree around a directory.
+fn top_of(dir: &Path) -> Option<&Path> {
+    dir.ancestors().find(|above| above.join(".git").exists())
+}
+
+/// The git directory of the work tree around a directory.
+fn git_dir(dir: &Path) -> Option<PathBuf> {
+    let top = top_of(dir)?;
+    let git = top.join(".git");
+    if git.is_dir() {
+        return Some(git);
+    }
+    let link = fs::read_to_string(git).ok()?;
+    Some(top.join(link.strip_prefix("gitdir:")?.trim()))
+}
+
+/// The git directory that all work trees of the repository around a directory share, and where the directory is in it.
+pub(crate) fn common_dir(dir: &Path) -> Option<(PathBuf, &Path)> {
+    let own = git_dir(dir)?;
+    let common = match fs::read_to_string(own.join("commondir")) {
+        Ok(link) => own.join(link.trim()),
+        Err(_) => own,
+    };
+    Some((common, dir.strip_prefix(top_of(dir)?).ok()?))
+}
+
+/// What tells an index from every other. Git replaces the file whenever it changes.
+fn stamp(index: &Path) -> Option<String> {
+    let meta = fs::metadata(index).ok()?;
+    let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
+    Some(format!("{} {} {} {times:?}", meta.dev(), meta.ino(), meta.len()))
+}
+
+fn read_note(noted: &Path) -> Option<String> {
+    let mut note = String::new();
+    let (file, _) = open_committed(noted).ok()??;
+    file.take(MAX_NOTE).read_to_string(&mut note).ok()?;
+    Some(note)
+}
+
+fn search(root: &Path, index: &[u8]) -> Option<String> {
+    let version = index.get(7).copied().unwrap_or(COMPRESSED);
+    let has = |names: &[&str]| {
+        let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(names);
+        finder.map_or(true, |finder| finder.is_match(index))
+    };
+    let is_named = has(&[DATABASE]);
+    if !is_named && version < COMPRESSED && !has(&PARTIAL) {
+        return None;
+    }
+    let pattern = format!(":(icase){DATABASE}*");
+    match super::run(super::git(root).args(["ls-files", "-z", "--", &pattern])) {
+        Ok(told) if told.success => {
+            let first = told.stdout.split(|byte| *byte == 0).find(|name| !name.is_empty())?;
+            Some(String::from_utf8_lossy(first).into_owned())
+        }
+        // Git cannot say otherwise.
+        _ => is_named.then(|| DATABASE.to_owned()),
+    }
+}
+
+/// Files of one machine that the commit which git is making would add or change, by their paths in the repository.
+pub fn staged_private_files(store: &Path) -> Result<Vec<String>> {
+    let mut git = super::plain();
+    git.env("GIT_LITERAL_PATHSPECS", "1");
+    git.args(["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-relative", "--diff-filter=d", "--"]);
+    let told = super::run(git.arg(store))?;
+    if !told.success {
+        return Err(Error::internal(format!("git diff failed: {}", told.stderr.trim())));
+    }
+    let names = told.stdout.split(|byte| *byte == 0).map(|name| String::from_utf8_lossy(name).into_owned());
+    Ok(names.filter(|name| is_private(name)).collect())
+}
+
+/// Whether a path in a repository is that of a file which belongs to one machine.
+fn is_private(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    let is_private = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name.starts_with(DATABASE) || name == "local"
+    };
+    parts.windows(2).any(|parts| parts[0] == StoreDir::NAME && is_private(parts[1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_machine_are_known_by_their_place_in_a_store() {
+        for path in [".pensa/db.sqlite", "a/.pensa/db.sqlite-wal", ".pensa/local/token", "x.pensa/.pensa/DB.SQLITE"] {
+            assert!(is_private(path), "{path}");
+        }
+        for path in [".pensa/issues.jsonl", "db.sqlite", "local/x", ".pensa/x/local", "x.pensa/db.sqlite"] {
+            assert!(!is_private(path), "{path}");
+        }
+    }
+}
