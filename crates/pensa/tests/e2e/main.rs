@@ -11,6 +11,7 @@ mod documents;
 mod equality;
 mod errors;
 mod events;
+mod foreign_records;
 mod hooks;
 mod hooks_doctor;
 mod hooks_others;
