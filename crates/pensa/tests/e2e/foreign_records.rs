@@ -205,3 +205,36 @@ fn notes_of_processes_are_private_and_go_with_their_commands() {
     assert_eq!(fs::metadata(&dir).expect("a directory").permissions().mode() & 0o777, 0o700);
     pn.pn(["doctor"]).dir(pn.path("elsewhere")).fails("no_store");
 }
+
+#[test]
+fn a_snapshot_record_of_another_store_deletes_nothing_in_a_repository() {
+    let pn = crate::sandbox();
+    pn.git_init();
+    let held = || pn.git(["for-each-ref", "--format=%(refname)", "refs/pensa/snapshots"]);
+    let taken = pn.pn(["snapshot", "create", "--provider", "git"]).ok_json();
+    let before = held();
+    let other = Sandbox::with_store(crate::PN);
+    let mut copied = json!({});
+    for name in ["id", "kind", "provider", "host", "root", "ref", "metadata"] {
+        copied[name] = taken[name].clone();
+    }
+    copied["seen"] = json!({"vcs": "git", "host": taken["host"], "root_path": taken["root"]});
+    let daemon = other.daemon();
+    let (mut newer, mut older) = (copied.clone(), copied);
+    (older["kind"], newer["id"]) = (json!("safety"), json!("snap-00000001"));
+    for body in [older, newer] {
+        let reply = Http::to(&daemon.url).post("/snapshots", &body);
+        assert_eq!(reply.status, 201, "{}", reply.json());
+    }
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let answer = other.pn(["gc", "--older-than", "1s"]).json().answer();
+    assert!(answer.code == Some(0) && answer.stdout.contains("\"snapshots\":0"), "{answer:?}");
+    let id = text(&taken["id"]);
+    for command in ["delete", "verify"] {
+        let error = other.pn(["snapshot", command, &id]).fails("unsupported");
+        assert!(text(&error["error"]).contains("record only"), "{error}");
+    }
+    assert_eq!(held(), before);
+    pn.pn(["snapshot", "delete", &id]).dir(pn.path("elsewhere")).env("PN_STORE", pn.project()).ok();
+    assert_eq!(held(), "");
+}
