@@ -80,6 +80,15 @@ impl Home {
         }
     }
 
+    /// The same, whether it is there or not.
+    pub(crate) fn private_path(&self, name: &str) -> Option<PathBuf> {
+        let root = match self {
+            Home::Store(store) => store.root().to_owned(),
+            Home::Server(_) => locate::user_store_root(Platform::HERE, variable)?,
+        };
+        Some(root.join("local").join(name))
+    }
+
     /// Leads a command that is about to be run to the same place, whatever the settings are where it goes.
     pub(crate) fn tell(&self, command: &mut Command) {
         command.env_remove("PN_REMOTE_SERVER");
@@ -99,7 +108,8 @@ pub(crate) fn client_for_agents(options: &Options) -> Result<Client> {
 pub(crate) fn any_store(options: &Options) -> Result<StoreDir> {
     let start = start(options)?;
     let nearest = locate::store_root(&start, Scope::Project);
-    match start.user.filter(|user| nearest.is_err() && start.explicit.is_none() && user.exists()) {
+    let is_store = |user: &PathBuf| StoreDir::unopened(user).config().exists();
+    match start.user.filter(|user| nearest.is_err() && start.explicit.is_none() && is_store(user)) {
         Some(user) => StoreDir::at(&user),
         None => StoreDir::at(&nearest?),
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{gc, job, recover, run as runs};
 use crate::cli::{Daemon, DaemonCommand, Options};
-use crate::connect;
+use crate::connect::{self, Home};
 use crate::output::Output;
 use crate::render::{Render, Screen};
 
@@ -57,7 +57,7 @@ fn serve(options: &Options, output: Output, args: Daemon) -> Result<()> {
     let info = engine.call("daemon", &Info {})?;
     let settled = engine.another().and_then(|own| {
         let own = Client::embedded(own, Box::new(|| "daemon".to_owned()));
-        runs::settle(&own)?;
+        runs::settle(&own, &Home::Store(store.clone()))?;
         job::settle(&own)?;
         recover::loops(&own, Some(store.root())).map(drop)
     });

@@ -48,7 +48,7 @@ impl Render for Recovered {
 pub(super) fn run(options: &Options, output: Output) -> Result<()> {
     let home = Home::of(options)?;
     let client = home.client(options)?;
-    runs::settle(&client)?;
+    runs::settle(&client, &home)?;
     let jobs = job::settle(&client)?;
     let project = match &home {
         Home::Store(store) => Some(store.root().to_owned()),

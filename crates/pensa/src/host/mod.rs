@@ -4,10 +4,11 @@ mod exec;
 pub(crate) mod mux;
 mod process;
 mod repo;
+pub(crate) mod supervised;
 mod terminal;
 
 pub(crate) use exec::{Ended, Job, Leash, Place, Signals};
-pub(crate) use process::{end_group, group_with, has_members, is_alive, is_gone, process, variable_of};
+pub(crate) use process::{has_members, is_alive, is_gone, process, signal_group};
 pub(crate) use repo::{Tree, detect, detect_tree};
 pub(crate) use terminal::enter as enter_terminal;
 

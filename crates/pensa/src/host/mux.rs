@@ -201,10 +201,10 @@ fn told_place(mux: Mux, env: Variables<'_>, ask_tmux: &dyn Fn(&OsStr) -> Option<
 
 /// The command that shows the window of a run, as seen from this process; `theirs` reads the variables of the window.
 /// None if what is known about it does not lead there.
-pub(crate) fn attach(place: &MuxPlace, ours: Variables<'_>, theirs: Variables<'_>) -> Option<Command> {
-    let mux = place.multiplexer_kind?;
+pub(crate) fn attach(mux: Mux, ours: Variables<'_>, theirs: Variables<'_>) -> Option<Command> {
     let mut line = Command::new(mux.as_str());
-    // What a store tells may come from anybody, and these become arguments.
+    let place = told_place(mux, theirs, &|_| None);
+    // A variable can hold anything, and these become arguments.
     let session = place.mux_session.as_deref().filter(|name| is_plain(name));
     match mux {
         Mux::Tmux => {
@@ -342,7 +342,7 @@ mod tests {
         ] {
             let place = told_place(mux, &env(&theirs), &ask);
             assert!(place.check().is_ok() && place.multiplexer_kind == Some(mux), "{place:?}");
-            let line = |ours: &[(&str, &str)]| attach(&place, &env(ours), &env(&theirs)).map(|line| told(&line));
+            let line = |ours: &[(&str, &str)]| attach(mux, &env(ours), &env(&theirs)).map(|line| told(&line));
             assert_eq!(line(&[]).as_deref(), Some(outside));
             assert_eq!(line(&[inside]).as_deref(), Some(within));
         }
@@ -350,16 +350,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_store_tells_becomes_a_command() {
-        let place = |mux, session: &str, pane: &str| MuxPlace {
-            multiplexer_kind: Some(mux),
-            mux_session: Some(session.to_owned()),
-            mux_window: Some(1),
-            pane_left: Some(pane.to_owned()),
-            pane_right: None,
-        };
+    fn nothing_that_an_environment_holds_becomes_a_command() {
         for bad in ["; run-shell evil", "%1;", "-L", "%", "", "a b", "$(x)", "%1 ; kill-server"] {
-            let line = |mux| attach(&place(mux, bad, bad), &env(&[]), &env(&[])).map(|line| told(&line));
+            let theirs = ["STY", "TMUX_PANE", "ZELLIJ_PANE_ID", "ZELLIJ_SESSION_NAME"].map(|name| (name, bad));
+            let theirs = [theirs.as_slice(), &[("WINDOW", "1")]].concat();
+            let line = |mux| attach(mux, &env(&[]), &env(&theirs)).map(|line| told(&line));
             assert_eq!([line(Mux::Tmux), line(Mux::Screen), line(Mux::Zellij)], [None, None, None], "{bad}");
         }
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
 use pensa_core::run::Process;
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
 
 /// A process as it can be found again.
 pub(crate) fn process(pid: u32) -> Process {
@@ -18,9 +18,10 @@ pub(crate) fn is_alive(process: &Process) -> bool {
         // Those that were noted without a namespace are of this one.
         Some(known) => born(process.pid)
             .is_some_and(|born| born == *known || born.rsplit_once(' ').is_some_and(|(before, _)| before == known)),
-        // A number that this machine cannot have is nobody's.
+        // A number that this machine cannot have is nobody's, and one below 1 would mean a group.
         None => {
-            i32::try_from(process.pid).ok().and_then(Pid::from_raw).is_some_and(|pid| test_kill_process(pid).is_ok())
+            let pid = i32::try_from(process.pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw);
+            pid.is_some_and(|pid| test_kill_process(pid).is_ok())
         }
     }
 }
@@ -70,38 +71,67 @@ fn all() -> impl Iterator<Item = i64> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
+/// The processes of a group.
+pub(super) fn members(group: i64) -> impl Iterator<Item = i64> {
+    all().filter(move |pid| group_and_session(*pid).is_some_and(|(of, _)| of == group))
+}
+
 /// Whether anybody of a process group in our own session is still there.
 pub(crate) fn has_members(group: i64) -> bool {
     let ours = group_and_session(i64::from(std::process::id())).map(|(_, session)| session);
     all().filter_map(group_and_session).any(|(of, session)| of == group && Some(session) == ours)
 }
 
-/// A process group, but no session of its own, with somebody in it who began with this variable in the environment.
-pub(crate) fn group_with(name: &str, value: &str) -> Option<Process> {
-    let wanted = format!("{name}={value}");
-    all().find_map(|pid| {
-        let (group, session) = group_and_session(pid)?;
-        let bytes = (group != session).then(|| fs::read(format!("/proc/{pid}/environ")).ok()).flatten()?;
-        let has_it = bytes.split(|byte| *byte == 0).any(|pair| pair == wanted.as_bytes());
-        has_it.then_some(Process { pid: group, born: None })
+/// The processes that began after this one with a variable in the environment, and not in a session of their own.
+pub(super) fn started_after(supervisor: &Process, name: &str, value: &str) -> impl Iterator<Item = i64> {
+    let since = supervisor.born.as_deref().and_then(moment);
+    all().filter(move |pid| {
+        let is_later = || {
+            let (born, since) = (born(*pid)?, since?);
+            let (place, ticks) = moment(&born)?;
+            Some(place == since.0 && ticks >= since.1)
+        };
+        let has_session = || group_and_session(*pid).is_none_or(|(group, session)| group == session);
+        carries(*pid, name, value) && is_later() == Some(true) && !has_session()
     })
 }
 
-/// Sends a signal to the process group that a process leads.
-pub(crate) fn end_group(leader: &Process, signal: Signal) {
-    if let Some(pid) = i32::try_from(leader.pid).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(pid, signal);
-    }
+/// A birth in parts that can be compared: the start of the machine and the namespace, and the time since then.
+fn moment(born: &str) -> Option<((&str, &str), u64)> {
+    let mut words = born.split(' ');
+    let (boot, ticks) = (words.next()?, words.next()?.parse().ok()?);
+    Some(((boot, words.next().unwrap_or_default()), ticks))
+}
+
+/// Whether a process of this user began with a variable in its environment.
+pub(super) fn carries(pid: i64, name: &str, value: &str) -> bool {
+    variable(pid, name).is_some_and(|found| found == value)
 }
 
 /// A variable of the environment in which a process of this user began.
-pub(crate) fn variable_of(process: &Process, name: &str) -> Option<OsString> {
-    let bytes = fs::read(format!("/proc/{}/environ", process.pid)).ok()?;
+pub(super) fn variable(pid: i64, name: &str) -> Option<OsString> {
+    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut values = bytes.split(|byte| *byte == 0).filter_map(|pair| {
         let value = pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
         Some(OsStr::from_bytes(value).to_owned())
     });
-    values.next().filter(|value| !value.is_empty() && is_alive(process))
+    values.next().filter(|value| !value.is_empty())
+}
+
+/// A number that one process can have: 0 and below mean groups, and 1 as a group means everybody.
+fn number(pid: i64) -> Option<Pid> {
+    i32::try_from(pid).ok().filter(|pid| *pid > 1).and_then(Pid::from_raw)
+}
+
+/// Sends a signal to one process. Says whether it was sent.
+pub(super) fn signal(pid: i64, signal: Signal) -> bool {
+    number(pid).is_some_and(|pid| kill_process(pid, signal).is_ok())
+}
+
+/// Sends a signal to a process group that is not our own. Says whether it was sent.
+pub(crate) fn signal_group(group: i64, signal: Signal) -> bool {
+    let is_ours = group_and_session(i64::from(std::process::id())).is_none_or(|(ours, _)| ours == group);
+    number(group).is_some_and(|group| !is_ours && kill_process_group(group, signal).is_ok())
 }
 
 #[cfg(test)]
@@ -109,6 +139,14 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    #[test]
+    fn numbers_that_mean_more_than_one_process_are_never_signalled() {
+        for pid in [1, 0, -1, -2, i64::MIN, i64::MAX] {
+            assert!(number(pid).is_none(), "{pid}");
+        }
+        assert_eq!(number(2).map(|pid| pid.as_raw_nonzero().get()), Some(2));
+    }
 
     #[test]
     fn a_process_is_alive_until_it_has_ended_and_no_other_is_taken_for_it() {
@@ -130,6 +168,9 @@ mod tests {
         }
         child.wait().expect("reaped");
         assert!(is_gone(&known) && is_gone(&with(before.to_owned())) && !is_gone(&elsewhere));
-        assert!(!is_alive(&known) && !is_alive(&Process { pid: i64::MAX, born: None }));
+        for nobody in [i64::MAX, 0, -1, i64::from(i32::MIN)] {
+            let nobody = Process { pid: nobody, born: None };
+            assert!(!is_alive(&known) && !is_alive(&nobody) && is_gone(&nobody));
+        }
     }
 }

@@ -12,6 +12,7 @@ mod documents;
 mod equality;
 mod errors;
 mod events;
+mod foreign_records;
 mod hooks;
 mod hooks_doctor;
 mod hooks_others;

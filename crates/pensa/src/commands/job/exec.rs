@@ -17,8 +17,9 @@ use rustix::process::Signal;
 use super::queue::{self, Slot};
 use super::{limits, surrounded};
 use crate::cli::{JobExec, Options};
-use crate::commands::run::end_as;
+use crate::commands::run::{end_as, noted, started};
 use crate::connect::Home;
+use crate::host::supervised::Kind;
 use crate::host::{self, Ended, Leash, Place, Signals};
 use crate::output::Output;
 
@@ -80,6 +81,7 @@ impl Watch<'_> {
         let mut child = Command::new(&command[0]);
         child.args(&command[1..]).env("PN_JOB", self.job.id.as_str()).env("PN_ACTOR", self.client.actor());
         self.home.tell(&mut child);
+        let mut note = noted(self.output, Kind::Job, self.job.id.as_str());
         let running = host::Job::start(&mut child, kept.clone(), Place::Group).map_err(|e| {
             let code = if e.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::InvalidInput };
             self.failed(Error::new(code, format!("cannot run {}: {e}", command[0].to_string_lossy())))
@@ -91,6 +93,7 @@ impl Watch<'_> {
             self.failed(Error::internal(format!("cannot look after a command: {e}")))
         })?;
         let process = running.process.clone();
+        started(self.output, note.as_mut(), &process);
         let keeper = self.keep(process.clone(), words.clone());
         let told = words.clone();
         if let Err(e) = signals.and_then(|signals| signals.each(move |signal| drop(told.send(Word::Signal(signal))))) {
@@ -255,7 +258,8 @@ fn end_rest(leader: &Process) {
     let deadline = Instant::now() + GRACE;
     while host::has_members(leader.pid) {
         if Instant::now() >= deadline {
-            return host::end_group(leader, Signal::KILL);
+            host::signal_group(leader.pid, Signal::KILL);
+            return;
         }
         thread::sleep(Duration::from_millis(10));
     }

@@ -17,6 +17,7 @@ use pensa_core::{Code, Error, Result, Span};
 use rustix::process::Signal;
 
 use crate::cli::{Job, JobCancel, JobFinish, JobShow, JobStart, Options};
+use crate::host::supervised::{self, Kind, Supervised};
 use crate::output::Output;
 use crate::{connect, host};
 
@@ -130,26 +131,21 @@ fn cancel(client: &Client, output: Output, args: &JobCancel) -> Result<()> {
     if told.status.is_over() || !is_here {
         return output.answer(&told);
     }
-    if let Some(process) = told.process().filter(host::is_alive) {
-        let grace = Duration::from_millis(args.grace.as_millis().unsigned_abs());
-        end_command(&told, &process, grace);
+    if let Some(noted) = supervised::find(Kind::Job, told.id.as_str()) {
+        end_command(&noted, Duration::from_millis(args.grace.as_millis().unsigned_abs()));
     }
     output.answer(&over(client, &told)?)
 }
 
-/// Ends a command on this machine, as a whole if it is one that we started.
-fn end_command(job: &Record, process: &pensa_core::run::Process, grace: Duration) {
-    // Whoever looks after a command by themselves has not put it into a group of its own.
-    if job.supervisor.is_none() {
-        return;
-    }
-    host::end_group(process, Signal::TERM);
+/// Ends a command that this user supervises on this machine, with all that it started.
+fn end_command(noted: &Supervised, grace: Duration) {
+    noted.signal_all(Signal::TERM);
     let deadline = Instant::now() + grace;
-    while host::is_alive(process) && Instant::now() < deadline {
+    while noted.is_running() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));
     }
-    if host::is_alive(process) {
-        host::end_group(process, Signal::KILL);
+    if noted.is_running() {
+        noted.signal_all(Signal::KILL);
     }
 }
 

@@ -6,19 +6,19 @@ use pensa_client::Client;
 use pensa_core::id::JobRef;
 use pensa_core::job::{Job, JobStatus};
 use pensa_core::ops::job::{List, MAX_SETTLED, Settle};
-use pensa_core::run::Process;
 use pensa_core::{Result, Span, Timestamp};
 use rustix::process::Signal;
 
 use crate::host;
+use crate::host::supervised::{self, Kind};
 
 /// How much later than it should a job may be told as over by those whose processes nobody knows.
 const LATE: Span = Span::from_millis(60_000);
 /// How long a process that was killed may take to be gone.
 const DYING: Duration = Duration::from_secs(2);
 
-/// Gives up the jobs of this machine whose processes are gone, and ends commands that were left behind by whoever looked
-/// after them: nobody else would end them in time. Tells which.
+/// Gives up the jobs of this machine whose processes are gone, and ends commands whose supervisors are gone: nobody else
+/// would end them in time. Returns which.
 pub(crate) fn settle(client: &Client) -> Result<Vec<Job>> {
     let here = host::name();
     let mut standing = Vec::new();
@@ -32,7 +32,9 @@ pub(crate) fn settle(client: &Client) -> Result<Vec<Job>> {
 
 /// The same, for jobs of this machine that were just seen.
 pub(super) fn settle_these(client: &Client, here: &str, standing: &[Job]) -> Result<Vec<Job>> {
-    let lost: Vec<JobRef> = standing.iter().filter(|job| is_lost(job)).map(|job| (&job.id).into()).collect();
+    let still_there = end_left_behind();
+    let is_lost = |job: &&Job| is_lost(job) && !still_there.iter().any(|id| id == job.id.as_str());
+    let lost: Vec<JobRef> = standing.iter().filter(is_lost).map(|job| (&job.id).into()).collect();
     let overdue: Vec<JobRef> = standing.iter().filter(|job| is_overdue(job)).map(|job| (&job.id).into()).collect();
     if lost.is_empty() && overdue.is_empty() {
         return Ok(Vec::new());
@@ -40,27 +42,31 @@ pub(super) fn settle_these(client: &Client, here: &str, standing: &[Job]) -> Res
     client.call(&Settle { host: here.to_owned(), lost, overdue })
 }
 
+/// Whether the processes that a record names are gone. Records are believed here: it is only their status that changes.
 fn is_lost(job: &Job) -> bool {
     match (&job.supervisor, job.process()) {
-        (Some(supervisor), process) => host::is_gone(supervisor) && is_ended(job, process.as_ref()),
+        (Some(supervisor), process) => host::is_gone(supervisor) && process.is_none_or(|it| host::is_gone(&it)),
         (None, Some(process)) => host::is_gone(&process),
         (None, None) => false,
     }
 }
 
-/// Whether nobody is left of the command of a job that nobody looks after, if need be because it was killed.
-fn is_ended(job: &Job, process: Option<&Process>) -> bool {
-    let deadline = Instant::now() + DYING;
-    loop {
-        let known = process.filter(|process| host::is_alive(process)).cloned();
-        // Whoever started it may have been killed before its number was told, and who leads a group ends before others.
-        let Some(left) = known.or_else(|| host::group_with("PN_JOB", job.id.as_str())) else { return true };
-        host::end_group(&left, Signal::KILL);
-        if Instant::now() >= deadline {
-            return false;
+/// Ends the commands of jobs that this user supervised and whose supervisors are gone. Returns the jobs of which
+/// somebody is left all the same.
+fn end_left_behind() -> Vec<String> {
+    let mut still_there = Vec::new();
+    supervised::each_left_behind(Kind::Job, |job| {
+        let deadline = Instant::now() + DYING;
+        while job.signal_all(Signal::KILL) {
+            if Instant::now() >= deadline {
+                still_there.push(job.id().to_owned());
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
         }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        true
+    });
+    still_there
 }
 
 /// Whether a job whose processes nobody knows has had its time, and more.

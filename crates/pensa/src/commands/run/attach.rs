@@ -9,6 +9,7 @@ use pensa_core::run::Run;
 use pensa_core::{Code, Error, Result};
 
 use crate::cli::RunAttach;
+use crate::host::supervised::{self, Kind};
 use crate::host::{self, mux};
 
 pub(super) fn run(client: &Client, args: &RunAttach) -> Result<()> {
@@ -27,8 +28,10 @@ pub(super) fn run(client: &Client, args: &RunAttach) -> Result<()> {
         return Err(Error::new(Code::Unsupported, message).hint("attach to it there"));
     }
     mux::must_be_there(kind)?;
-    let theirs = |name: &str| run.supervisor.as_ref().and_then(|process| host::variable_of(process, name));
-    let mut line = mux::attach(&run.mux, &|name| std::env::var_os(name), &theirs).ok_or_else(|| unknown(&run))?;
+    // A record may name any window. Which one it is, is known from the command's own environment.
+    let noted = supervised::find(Kind::Run, run.id.as_str()).ok_or_else(|| unknown(&run))?;
+    let theirs = |name: &str| noted.variable(name);
+    let mut line = mux::attach(kind, &|name| std::env::var_os(name), &theirs).ok_or_else(|| unknown(&run))?;
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(Error::new(Code::Unsupported, "attaching needs a terminal")
             .hint(format!("pn run logs -f {} shows the output without one", run.id)));

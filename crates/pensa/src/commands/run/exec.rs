@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, exit};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -21,10 +21,12 @@ use pensa_core::run::{HarnessName, Process, Run, RunStatus};
 use pensa_core::{Code, Error, Result, Span};
 use rustix::process::Signal;
 
+use super::logs::{LOGS, log_file};
 use super::{as_set, labels, settle, window};
 use crate::cli::{Options, RunExec};
 use crate::commands::stdin;
 use crate::connect::{self, Home};
+use crate::host::supervised::{Kind, Note};
 use crate::host::{self, Ended, Job, Leash, Place, Signals};
 use crate::output::Output;
 
@@ -53,7 +55,7 @@ pub(super) fn run(options: &Options, output: Output, args: RunExec) -> Result<()
     }
     let home = Home::of(options)?;
     let client = home.client(options)?;
-    settle(&client)?;
+    settle(&client, &home)?;
     let claim = launch.issue.clone();
     let watch = Watch { options, output, home: &home, client: &client, ttl, is_alone: instances == 1 };
     if let Some(mux) = mux {
@@ -109,6 +111,8 @@ fn harness_of(command: &[OsString]) -> Option<HarnessName> {
 pub(super) struct Running {
     run: Run,
     job: Job,
+    /// Goes when the command has ended.
+    _note: Option<Note>,
 }
 
 /// What whoever looks after runs needs for it.
@@ -129,7 +133,10 @@ fn supervise(watch: &Watch<'_>, first: Run, launch: &Launch, command: &[OsString
     let mut first = Some(first);
     for instance in 1..=instances {
         let recorded = first.take().map_or_else(|| record(watch, launch, false, false), Ok);
-        let started = recorded.and_then(|run| begin(watch, run, command, instance));
+        let started = recorded.and_then(|run| {
+            let note = noted(watch.output, Kind::Run, run.id.as_str());
+            begin(watch, run, note, command, instance)
+        });
         match started {
             Ok(running) => all.push(running),
             Err(error) => {
@@ -162,7 +169,7 @@ pub(super) fn look_after(watch: &Watch<'_>, signals: io::Result<Signals>, all: V
 /// Records a run that this process looks after, at least until its command runs. The first of those launched together
 /// claims their issue.
 pub(super) fn record(watch: &Watch<'_>, launch: &Launch, created: bool, is_first: bool) -> Result<Run> {
-    let logs = watch.home.private_dir("runs")?;
+    let logs = watch.home.private_dir(LOGS)?;
     let log_dir = logs.to_str().ok_or_else(|| Error::invalid(format!("not UTF-8: {}", logs.display())))?.to_owned();
     watch.client.call(&Start {
         launch: launch.clone(),
@@ -177,8 +184,14 @@ pub(super) fn record(watch: &Watch<'_>, launch: &Launch, created: bool, is_first
 }
 
 /// Starts the command of a run, or records that it could not be.
-pub(super) fn begin(watch: &Watch<'_>, run: Run, command: &[OsString], instance: u16) -> Result<Running> {
-    let begun = log(&run).and_then(|log| {
+pub(super) fn begin(
+    watch: &Watch<'_>,
+    run: Run,
+    mut note: Option<Note>,
+    command: &[OsString],
+    instance: u16,
+) -> Result<Running> {
+    let begun = log(watch, &run).and_then(|log| {
         let mut child = Command::new(&command[0]);
         child.args(&command[1..]).env("PN_RUN", run.id.as_str()).env("PN_ACTOR", watch.client.actor());
         child.env("PN_INSTANCE", instance.to_string());
@@ -187,13 +200,15 @@ pub(super) fn begin(watch: &Watch<'_>, run: Run, command: &[OsString], instance:
         }
         watch.home.tell(&mut child);
         let place = if watch.is_alone { Place::Terminal } else { Place::Shared };
-        Job::start(&mut child, Arc::new(log), place).map_err(|e| {
+        let job = Job::start(&mut child, Arc::new(log), place).map_err(|e| {
             let code = if e.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::InvalidInput };
             Error::new(code, format!("cannot run {}: {e}", command[0].to_string_lossy()))
-        })
+        })?;
+        started(watch.output, note.as_mut(), &job.process);
+        Ok(job)
     });
     match begun {
-        Ok(job) => Ok(Running { run, job }),
+        Ok(job) => Ok(Running { run, job, _note: note }),
         Err(error) => {
             let mut end = over(&run, RunStatus::Failed);
             end.reason = Some(error.message.clone());
@@ -211,8 +226,22 @@ fn continued_session(client: &Client, run: &Run) -> Option<String> {
     (issue.claim_session.as_deref() == Some(session)).then(|| session.to_owned())
 }
 
-fn log(run: &Run) -> Result<File> {
-    let path = PathBuf::from(run.log_path.as_deref().unwrap_or_default());
+/// Notes what this process supervises: without that, nobody else can end the command.
+pub(in crate::commands) fn noted(output: Output, kind: Kind, id: &str) -> Option<Note> {
+    let warn = |e: Error| output.warning(&format!("the command of {id} goes on if pn is killed: {}", e.message));
+    Note::leave(kind, id).map_err(warn).ok()
+}
+
+/// Notes the process of a command that was started.
+pub(in crate::commands) fn started(output: Output, note: Option<&mut Note>, process: &Process) {
+    if let Some(Err(e)) = note.map(|note| note.started(process)) {
+        output.warning(&format!("only this process can end the command: {}", e.message));
+    }
+}
+
+/// The log of a run, which must be new. Where it is, is for this machine to say and not for the record.
+fn log(watch: &Watch<'_>, run: &Run) -> Result<File> {
+    let path = log_file(&watch.home.private_dir(LOGS)?, &run.id);
     let opened = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
     opened.map_err(|e| Error::internal(format!("cannot write {}: {e}", path.display())))
 }
@@ -224,7 +253,7 @@ pub(super) fn over(run: &Run, status: RunStatus) -> Finish {
 
 /// Waits for a command and records how it ended. Whatever goes wrong with that, the command has ended so.
 fn finish(watch: &Watch<'_>, running: Running) -> Ended {
-    let Running { run, job } = running;
+    let Running { run, job, _note } = running;
     let process = job.process.clone();
     let ended = job.wait().unwrap_or(Ended::Exit(1));
     let mut end = over(&run, if ended.is_success() { RunStatus::Succeeded } else { RunStatus::Failed });

@@ -5,18 +5,22 @@ mod exec;
 mod logs;
 mod window;
 
-pub(super) use exec::end_as;
+pub(super) use exec::{end_as, noted, started};
+
+use std::time::{Duration, Instant};
 
 use pensa_client::Client;
 use pensa_client::config::{RUN_HARNESS, RUN_RUNTIME};
 use pensa_core::ops::run::{Launch, List, Show};
 use pensa_core::run::{Labels, Run as Record, RunStatus};
 use pensa_core::{Code, Error, Result};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 use super::agent::pass_on;
 use super::stdin;
-use crate::cli::{Label, Options, Run, RunCancel, RunStart, RunTerminal};
+use crate::cli::{Label, Options, Run, RunCancel, RunLogs, RunStart, RunTerminal};
+use crate::connect::Home;
+use crate::host::supervised::{self, Kind};
 use crate::output::Output;
 use crate::{connect, host};
 
@@ -30,7 +34,7 @@ pub(super) fn run(options: &Options, output: Output, command: Run) -> Result<()>
         Run::Finish(op) => pass_on(options, output, &op),
         Run::List(op) => settled(options, |client| output.answer(&client.call(&op)?)),
         Run::Show(op) => settled(options, |client| output.answer(&client.call(&op)?)),
-        Run::Logs(args) => settled(options, |client| logs::print(client, &args)),
+        Run::Logs(args) => logs(options, &args),
         Run::Events(op) => settled(options, |client| output.answer(&client.call(&op)?)),
         Run::Attach(args) => settled(options, |client| attach::run(client, &args)),
         Run::Terminal(args) => Err(terminal(&args)),
@@ -41,13 +45,21 @@ pub(super) fn run(options: &Options, output: Output, command: Run) -> Result<()>
 
 /// Does something after the runs of this machine whose processes are gone have been settled.
 fn settled(options: &Options, work: impl FnOnce(&Client) -> Result<()>) -> Result<()> {
-    let client = connect::client_for_agents(options)?;
-    settle(&client)?;
+    let home = Home::of(options)?;
+    let client = home.client(options)?;
+    settle(&client, &home)?;
     work(&client)
 }
 
+fn logs(options: &Options, args: &RunLogs) -> Result<()> {
+    let home = Home::of(options)?;
+    settled(options, |client| logs::print(options, &home, client, args))
+}
+
 /// Marks runs as failed whose command is gone and which nobody looks after.
-pub(crate) fn settle(client: &Client) -> Result<()> {
+pub(crate) fn settle(client: &Client, home: &Home) -> Result<()> {
+    // Their commands go on without them; what is left of those that have ended is their note.
+    supervised::each_left_behind(Kind::Run, |run| !run.is_running());
     let here = host::name();
     for status in [RunStatus::Running, RunStatus::Created] {
         let list =
@@ -67,7 +79,7 @@ pub(crate) fn settle(client: &Client) -> Result<()> {
                 Err(e) if matches!(e.code, Code::InvalidStatusTransition | Code::Conflict) => continue,
                 other => drop(other?),
             }
-            window::forget(&run);
+            window::forget(home, &run);
         }
     }
     Ok(())
@@ -117,18 +129,16 @@ fn cancel(client: &Client, output: Output, args: &RunCancel) -> Result<()> {
     output.answer(&told)
 }
 
-/// Ends the command of a run that is on this machine.
+/// Ends the command of a run that this user supervises on this machine.
 fn end_process(run: &Record, args: &RunCancel) {
-    let is_here = run.host.as_deref() == Some(&host::name());
-    let Some(process) = run.agent.as_ref().filter(|process| is_here && host::is_alive(process)) else { return };
-    let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) else { return };
-    let _ = kill_process(pid, Signal::TERM);
-    let deadline = std::time::Instant::now() + std::time::Duration::from_millis(args.grace.as_millis().unsigned_abs());
-    while host::is_alive(process) {
-        if std::time::Instant::now() >= deadline {
-            let _ = kill_process(pid, Signal::KILL);
+    let Some(noted) = supervised::find(Kind::Run, run.id.as_str()) else { return };
+    let deadline = Instant::now() + Duration::from_millis(args.grace.as_millis().unsigned_abs());
+    noted.signal(Signal::TERM);
+    while noted.is_running() {
+        if Instant::now() >= deadline {
+            noted.signal(Signal::KILL);
             return;
         }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        std::thread::sleep(Duration::from_millis(10));
     }
 }

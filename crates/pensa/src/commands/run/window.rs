@@ -20,10 +20,12 @@ use pensa_core::{Code, Error, Result, Span, json};
 use serde::{Deserialize, Serialize};
 
 use super::exec::{self, Watch};
+use super::logs::{LOGS, log_file};
 use super::settle;
 use crate::cli::{Options, RunWindow};
 use crate::connect::{self, Home};
 use crate::host::mux::{self, Window};
+use crate::host::supervised::Kind;
 use crate::host::{self, Ended, Signals};
 use crate::output::Output;
 
@@ -47,19 +49,16 @@ struct Handover {
     dir: OsString,
 }
 
-/// Where what is handed to the window of a run lies until it is taken, and why it could not be.
-fn files(run: &Run) -> Option<(PathBuf, PathBuf)> {
-    let log = Path::new(run.log_path.as_deref()?);
-    // Where a server says that a log is, files of any name could be.
-    if log.file_stem() != Some(OsStr::new(run.id.as_str())) {
-        return None;
-    }
+/// Where what is handed to the window of a run lies until it is taken, and why it could not be: with the logs of this
+/// machine, wherever the record says that its log is.
+fn files(home: &Home, run: &Run) -> Option<(PathBuf, PathBuf)> {
+    let log = log_file(&home.private_path(LOGS)?, &run.id);
     Some((log.with_extension("window"), log.with_extension("failed")))
 }
 
 /// Removes what was handed to a window that will not take it.
-pub(super) fn forget(run: &Run) {
-    for file in files(run).map(|(window, failed)| [window, failed]).into_iter().flatten() {
+pub(super) fn forget(home: &Home, run: &Run) {
+    for file in files(home, run).map(|(window, failed)| [window, failed]).into_iter().flatten() {
         let _ = fs::remove_file(file);
     }
 }
@@ -92,8 +91,8 @@ pub(super) fn open(
                 environment: environment(watch),
                 dir: dir.clone().into_os_string(),
             };
-            let shown = hand_over(run, &session, &handover).and_then(|()| started(watch, run));
-            forget(run);
+            let shown = hand_over(watch.home, run, &session, &handover).and_then(|()| started(watch, run));
+            forget(watch.home, run);
             *run = shown.inspect_err(|error| end(watch, run, RunStatus::Failed, &error.message))?;
             Ok(())
         })
@@ -122,9 +121,9 @@ fn environment(watch: &Watch<'_>) -> Vec<(OsString, OsString)> {
     kept.chain(set).collect()
 }
 
-fn hand_over(run: &Run, session: &str, handover: &Handover) -> Result<()> {
+fn hand_over(home: &Home, run: &Run, session: &str, handover: &Handover) -> Result<()> {
     let program = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
-    let (file, _) = files(run).ok_or_else(|| Error::internal(format!("{} has no log", run.id)))?;
+    let (file, _) = files(home, run).ok_or_else(|| Error::internal(format!("{} has no log", run.id)))?;
     let failed = |e: &dyn std::fmt::Display| Error::internal(format!("cannot write {}: {e}", file.display()));
     let document = json::to_document(handover).map_err(|e| failed(&e))?;
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
@@ -136,7 +135,7 @@ fn hand_over(run: &Run, session: &str, handover: &Handover) -> Result<()> {
 /// Waits until the window has taken over.
 fn started(watch: &Watch<'_>, run: &Run) -> Result<Run> {
     let deadline = Instant::now() + START;
-    let refused = files(run).map(|(_, failed)| failed).unwrap_or_default();
+    let refused = files(watch.home, run).map(|(_, failed)| failed).unwrap_or_default();
     loop {
         let shown = watch.client.call(&Show { id: (&run.id).into() })?;
         if shown.status != RunStatus::Created {
@@ -190,7 +189,7 @@ fn ended(watch: &Watch<'_>, run: &Run) -> Result<Ended> {
             });
         }
         thread::sleep(LATER);
-        settle(watch.client)?;
+        settle(watch.client, watch.home)?;
     }
 }
 
@@ -220,6 +219,8 @@ fn inside_or_not(options: &Options, output: Output, args: &RunWindow) -> Result<
     let home = Home::of(options)?;
     let client = home.client(options)?;
     let watch = Watch { options, output, home: &home, client: &client, ttl: handed.ttl, is_alone: true };
+    // Before others can see that it runs: they may want to attach to it.
+    let note = exec::noted(output, Kind::Run, handed.run.as_str());
     let run = client.call(&Update {
         id: handed.run.clone(),
         started: true,
@@ -229,7 +230,7 @@ fn inside_or_not(options: &Options, output: Output, args: &RunWindow) -> Result<
         mux: mux::place(handed.mux),
     })?;
     let _ = fs::remove_file(&args.file);
-    let ended = exec::begin(&watch, run.clone(), &handed.command, handed.instance)
+    let ended = exec::begin(&watch, run.clone(), note, &handed.command, handed.instance)
         .map(|running| exec::look_after(&watch, signals, vec![running]));
     if let Some(id) = run.issue_id.as_ref().map(IssueRef::from)
         && let Some(is_success) = outcome(&watch, &run)

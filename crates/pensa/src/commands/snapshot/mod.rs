@@ -24,7 +24,7 @@ use pensa_core::{Code, Error, Result, Timestamp, text};
 use pensa_snapshot::{Place, Taken};
 use serde::Serialize;
 
-use self::note::{About, Note};
+use self::note::{About, Note, Origins};
 use super::agent::pass_on;
 use crate::cli::{Options, Snapshot, SnapshotCreate, SnapshotDelete};
 use crate::connect::{self, Home};
@@ -176,7 +176,7 @@ impl Desk {
             self.client.call(&runs::Show { id: run.clone() })?;
         }
         let Tree { seen, tree } = match &repo {
-            Some(repo) => host::detect_tree(&self.root_of(repo)?)?,
+            Some(repo) => self.tree_of(repo)?,
             None => host::detect_tree(&connect::cwd()?)?,
         };
         // What could not be recorded is not taken either.
@@ -201,14 +201,19 @@ impl Desk {
         })
     }
 
-    /// The directory of a repository that is known.
-    fn root_of(&self, wanted: &RepoRef) -> Result<PathBuf> {
+    /// The work tree of a repository that is known. A record may name any directory; only the root of one is taken.
+    fn tree_of(&self, wanted: &RepoRef) -> Result<Tree> {
         let repo = self.client.call(&repo::Show { id: wanted.clone() })?;
-        match repo.root_path.filter(|_| repo.host.as_ref() == Some(&self.here)) {
-            Some(root) => Ok(PathBuf::from(root)),
-            None => Err(Error::new(Code::Unsupported, format!("{} is not on this machine", repo.id))
-                .hint("a snapshot is taken where the files are")),
+        let Some(root) = repo.root_path.filter(|_| repo.host.as_ref() == Some(&self.here)) else {
+            return Err(Error::new(Code::Unsupported, format!("{} is not on this machine", repo.id))
+                .hint("a snapshot is taken where the files are"));
+        };
+        let tree = host::detect_tree(Path::new(&root))?;
+        if tree.seen.root_path.as_ref() == Some(&root) {
+            return Ok(tree);
         }
+        Err(Error::new(Code::NoRepo, format!("{root} is not the root of a repository"))
+            .hint("run this command in the repository, without --repo"))
     }
 
     /// The last snapshot of a tree on this machine.
@@ -231,6 +236,7 @@ impl Desk {
         let taken = match pensa_snapshot::create(order.provider, &place, parent.as_ref(), covering.as_ref()) {
             Ok(taken) => taken,
             Err(error) => {
+                self.origins().remove(&about.id);
                 note.done();
                 return Err(error);
             }
@@ -262,6 +268,7 @@ impl Desk {
                 repo_root: order.seen.as_ref().and_then(|seen| seen.root_path.clone()),
             };
             if let Some(note) = Note::leave(&self.data, &about)? {
+                self.origins().add(&about)?;
                 return Ok((about, note));
             }
         }
@@ -373,21 +380,40 @@ impl Desk {
         self.client.call(&Delete { id: (&record.id).into() })
     }
 
+    /// What this machine knows of a content. Where the record says that it was taken is believed only for contents that
+    /// lie among our own files, or if that is where the caller stands.
     fn about(&self, record: &Record) -> Result<About> {
-        let repo = self.client.call(&repo::Show { id: (&record.repo_id).into() })?;
-        Ok(About {
-            id: record.id.clone(),
-            store_id: self.store_id()?,
-            host: record.host.clone(),
-            provider: record.provider,
-            root: record.root.clone(),
-            repo_root: repo.root_path.filter(|_| repo.host.as_ref() == Some(&record.host)),
-        })
+        let store_id = self.store_id()?;
+        match self.origins().get(&record.id) {
+            Some(about) if about.store_id == store_id && about.provider == record.provider => return Ok(about),
+            Some(_) => return Err(self.unknown(record)),
+            None => {}
+        }
+        let is_elsewhere = matches!(record.provider, Provider::Git | Provider::Zfs);
+        let here = || host::detect_tree(&connect::cwd()?);
+        let repo_root = match is_elsewhere.then(here).transpose() {
+            Ok(None) => None,
+            Ok(Some(Tree { tree, seen })) if tree == Path::new(&record.root) => seen.root_path,
+            _ => return Err(self.unknown(record)),
+        };
+        let (id, host, root) = (record.id.clone(), record.host.clone(), record.root.clone());
+        Ok(About { id, store_id, host, provider: record.provider, root, repo_root })
+    }
+
+    fn unknown(&self, record: &Record) -> Error {
+        let message = format!("that {} was taken in {} is known from its record only", record.id, record.root);
+        Error::new(Code::Unsupported, message).hint("run this command in that tree")
+    }
+
+    fn origins(&self) -> Origins {
+        Origins::beside(&self.data)
     }
 
     fn delete_content(&self, about: &About) -> Result<()> {
         let root = about.somewhere();
-        pensa_snapshot::delete(about.provider, &Place { root: &root, data: &self.data, id: about.id.as_str() })
+        pensa_snapshot::delete(about.provider, &Place { root: &root, data: &self.data, id: about.id.as_str() })?;
+        self.origins().remove(&about.id);
+        Ok(())
     }
 }
 

@@ -6,9 +6,9 @@
 //! and one rule ends all such work: if the store has the record, the content is whole, for it came before; if it has
 //! not, the content is nobody's and is deleted.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use pensa_core::id::SnapshotId;
@@ -106,6 +106,43 @@ impl Note {
     pub(super) fn done(self) {
         // If this fails, the next command finds that they agree.
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Where the snapshots of this machine were taken, in a directory beside the contents. A record names a tree as well, but
+/// anybody may have written it, and git is run in that tree.
+#[derive(Debug)]
+pub(super) struct Origins(PathBuf);
+
+impl Origins {
+    pub(super) fn beside(data: &Path) -> Self {
+        Self(data.with_file_name("snapshot-origins"))
+    }
+
+    fn file(&self, id: &SnapshotId) -> PathBuf {
+        self.0.join(format!("{id}.json"))
+    }
+
+    /// Notes a snapshot that is about to be taken.
+    pub(super) fn add(&self, about: &About) -> Result<()> {
+        let path = self.file(&about.id);
+        let failed = |e: io::Error| Error::internal(format!("cannot write {}: {e}", path.display()));
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.0).map_err(failed)?;
+        let document = json::to_document(about)?;
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path).map_err(failed)?;
+        file.write_all(document.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
+    }
+
+    pub(super) fn get(&self, id: &SnapshotId) -> Option<About> {
+        let mut text = String::new();
+        File::open(self.file(id)).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok().filter(|about: &About| about.id == *id)
+    }
+
+    /// Forgets a snapshot whose content is gone.
+    pub(super) fn remove(&self, id: &SnapshotId) {
+        let _ = fs::remove_file(self.file(id));
     }
 }
 
