@@ -134,6 +134,7 @@ macro_rules! for_each_op {
             $crate::ops::learning::Forget,
             $crate::ops::loops::Create,
             $crate::ops::loops::Take,
+            $crate::ops::loops::TakeFiles,
             $crate::ops::loops::List,
             $crate::ops::loops::Show,
             $crate::ops::loops::Tree,

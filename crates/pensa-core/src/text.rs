@@ -2,29 +2,60 @@
 
 use crate::error::{Code, Error, Result};
 
-/// Longest title, actor, assignee or spec, in characters.
+/// Longest actor, assignee or spec, in characters.
 pub const LINE_CHARS: usize = 500;
+/// Longest title that can be typed, in characters. A title that is imported may be longer.
+pub const TITLE_CHARS: usize = 1000;
 /// Longest description, comment or reason, in bytes.
 pub const TEXT_BYTES: usize = 1 << 20;
 
-/// Checks a one-line text (title, actor, spec) and gives it back without surrounding blanks.
+/// Checks a one-line text (actor, spec) and gives it back without surrounding blanks.
 pub fn line<'a>(what: &str, text: &'a str) -> Result<&'a str> {
+    let text = one_line(what, text)?;
+    fits_line(what, text)?;
+    Ok(text)
+}
+
+/// The same for a title that somebody types.
+pub fn title<'a>(what: &str, text: &'a str) -> Result<&'a str> {
+    let text = one_line(what, text)?;
+    fits(what, text, TITLE_CHARS)?;
+    Ok(text)
+}
+
+/// The same for a title that exists elsewhere: it is kept however long it is, within what any text may have.
+pub fn existing_title<'a>(what: &str, text: &'a str) -> Result<&'a str> {
+    fits_block(what, text)?;
+    one_line(what, text)
+}
+
+/// The warning about a title that is longer than one that could be typed.
+pub fn long_title(title: &str) -> Option<String> {
+    let length = if title.len() > TITLE_CHARS { title.chars().count() } else { 0 };
+    (length > TITLE_CHARS)
+        .then(|| format!("has a title of {length} characters, which was kept; new titles have at most {TITLE_CHARS}"))
+}
+
+fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str> {
     let text = text.trim();
     if text.is_empty() {
         return Err(Error::invalid(format!("{what} is empty")));
     }
-    fits_line(what, text)?;
     refuse_controls(what, text, &[])?;
     Ok(text)
 }
 
 /// Checks that a text is no longer than one line may be.
 pub fn fits_line(what: &str, text: &str) -> Result<()> {
+    fits(what, text, LINE_CHARS)
+}
+
+fn fits(what: &str, text: &str, limit: usize) -> Result<()> {
     let length = text.chars().count();
-    if length <= LINE_CHARS {
+    if length <= limit {
         return Ok(());
     }
-    Err(Error::new(Code::TooLarge, format!("{what} has {length} characters; the limit is {LINE_CHARS}"))
+    Err(Error::new(Code::TooLarge, format!("{what} has {length} characters; the limit is {limit}"))
         .hint("put the details into the description"))
 }
 
@@ -142,8 +173,22 @@ mod tests {
         for bad in ["", "   ", "a\nb", "a\u{1b}[31mb", "a\u{9b}b", "nul\0", &"x".repeat(LINE_CHARS + 1)] {
             assert!(line("title", bad).is_err(), "{bad:?}");
         }
-        let error = line("title", &"é".repeat(501)).expect_err("too long");
+        let error = line("actor", &"é".repeat(501)).expect_err("too long");
         assert!(error.message.contains("500"), "the limit is named: {error}");
+    }
+
+    #[test]
+    fn a_typed_title_is_bounded_and_an_existing_one_is_kept_with_a_warning() {
+        let (fits, long) = ("é".repeat(TITLE_CHARS), "é".repeat(TITLE_CHARS + 1));
+        assert_eq!((title("title", &fits).expect("fine"), long_title(&fits)), (fits.as_str(), None));
+        let error = title("title", &long).expect_err("too long");
+        assert!(error.message.contains("1000"), "the limit is named: {error}");
+        assert_eq!(existing_title("title", &long).expect("kept"), long);
+        assert!(long_title(&long).is_some_and(|warning| warning.contains("1001")));
+        for bad in ["", " ", "a\nb", "\u{1b}[2J"] {
+            assert!(title("title", bad).is_err() && existing_title("title", bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(existing_title("title", &"x".repeat(TEXT_BYTES + 1)).expect_err("huge").code, Code::TooLarge);
     }
 
     #[test]

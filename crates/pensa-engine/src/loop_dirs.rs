@@ -4,13 +4,15 @@
 //! where its loop would have it is what an operation has left that was not committed, and the next puts it right.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use pensa_core::id::LoopId;
 use pensa_core::loops::Loop;
-use pensa_core::loops::files::{ARTIFACTS, IterationFile};
+use pensa_core::loops::files::{ARTIFACTS, FilePart, IterationFile};
+use pensa_core::ops::import::Outcome;
+use pensa_core::ops::loops::TakeFiles;
 use pensa_core::{Error, Result};
 use uuid::Uuid;
 
@@ -120,6 +122,56 @@ fn point(home: &Path, number: &str) -> Result<()> {
         let _ = fs::remove_file(&draft);
         error::io("move", &current, &e)
     })
+}
+
+/// Keeps a part of a file that another tool has, unless the file here says something else.
+pub(crate) fn take_part(store: &StoreDir, op: &TakeFiles, part: &FilePart) -> Result<Outcome> {
+    let (steps, bytes) = (part.steps()?, part.bytes()?);
+    let (file, dirs) = steps.split_last().ok_or_else(|| Error::invalid("a file has a name"))?;
+    let mut dir = own_dir(home_of(store, op)?)?;
+    for step in dirs {
+        dir = own_dir(dir.join(step))?;
+    }
+    let path = dir.join(file);
+    refuse_link(&path)?;
+    let is_new = !exists(&path);
+    add_part(&path, part.offset, &bytes).map_err(|e| error::io("write", &path, &e)).map(|added| match added {
+        Some(0) if !is_new => Outcome::Here,
+        Some(_) => Outcome::Imported,
+        None => Outcome::Clash,
+    })
+}
+
+/// How many bytes were added to a file; nothing if it says something else than the part.
+fn add_part(path: &Path, offset: u64, bytes: &[u8]) -> io::Result<Option<usize>> {
+    let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+    let length = file.metadata()?.len();
+    let Some(known) = length.checked_sub(offset) else { return Ok(None) };
+    let known = usize::try_from(known).unwrap_or(usize::MAX).min(bytes.len());
+    let mut here = vec![0; known];
+    file.seek(SeekFrom::Start(offset))?;
+    file.read_exact(&mut here)?;
+    if here != bytes[..known] {
+        return Ok(None);
+    }
+    file.write_all(&bytes[known..])?;
+    file.sync_all()?;
+    Ok(Some(bytes.len() - known))
+}
+
+/// Has `current` lead where it led at the other tool, unless it leads somewhere already.
+pub(crate) fn take_current(store: &StoreDir, op: &TakeFiles, number: &str) -> Result<()> {
+    let home = own_dir(home_of(store, op)?)?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number {
+        return Err(Error::invalid(format!("{number:?} is no number of an iteration")));
+    }
+    let is_there = fs::symlink_metadata(home.join("iterations").join(number)).is_ok_and(|found| found.is_dir());
+    if is_there && !exists(&home.join("current")) { point(&home, number) } else { Ok(()) }
+}
+
+fn home_of(store: &StoreDir, op: &TakeFiles) -> Result<PathBuf> {
+    Ok(store.local_dir(if op.archived { "archive" } else { "loops" })?.join(name(&op.id)?))
 }
 
 /// Moves the directory of a loop to the archive, if it has one.

@@ -89,6 +89,12 @@ fn surrogate(bytes: &[u8]) -> Option<u32> {
     (0xd800..0xe000).contains(&code).then_some(code)
 }
 
+/// When a file was last written.
+pub(crate) fn written_at(meta: &fs::Metadata) -> Option<Timestamp> {
+    let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Timestamp::from_millis(i64::try_from(since.as_millis()).ok()?).ok()
+}
+
 /// A time as the files have it, in milliseconds, or as text.
 pub(crate) fn time(value: &Value) -> Option<Timestamp> {
     match value {

@@ -4,5 +4,6 @@
 
 pub mod daycare;
 mod files;
+pub mod loopr;
 pub mod prjct;
 pub mod taskstore;

@@ -233,26 +233,58 @@ fn without_a_state_there_are_defaults() {
     let dir = TempDir::new().expect("a directory");
     put(&dir.path().join(ID), "descriptor.json", r#"{"type":"cron"}"#);
     let agent = one(dir.path());
-    assert_eq!(
-        (agent.lifecycle, agent.tokens, agent.created_at, agent.updated_at),
-        (Lifecycle::Active, None, None, None)
-    );
+    assert_eq!((agent.lifecycle, agent.tokens), (Lifecycle::Active, None));
     assert!(agent.permissions.is_empty() && agent.stats.is_empty() && agent.notes.is_empty());
     assert_eq!(agent.inference_session_id, None);
 }
 
 #[test]
-fn a_state_that_can_not_be_used_is_told_and_replaced_by_defaults() {
+fn an_agent_with_a_corrupt_state_is_reported_and_not_imported() {
     for broken in ["", "{\"permissions\":", "[1]", "\"x\""] {
-        let agent = with_state(broken);
-        assert_eq!((agent.lifecycle, agent.permissions.len()), (Lifecycle::Active, 0));
-        assert!(agent.notes.len() == 1 && agent.notes[0].contains("state.json"), "{:?}", agent.notes);
+        let dir = TempDir::new().expect("a directory");
+        put(&dir.path().join(ID), "descriptor.json", r#"{"type":"cron","id":"c1"}"#);
+        put(&dir.path().join(ID), "state.json", broken);
+        put(&dir.path().join(ID), "history.jsonl", "{\"type\":\"start\",\"at\":1000}\n");
+        assert!(reason(dir.path(), ID).starts_with("state.json is not "), "{broken}");
+        fs::remove_file(dir.path().join(ID).join("state.json")).expect("removed");
+        assert_eq!(one(dir.path()).sessions.len(), 1, "without a state it comes in with defaults");
     }
+}
+
+#[test]
+fn fields_of_a_state_that_are_of_another_type_are_named() {
     let odd = with_state(
         r#"{"permissions":7,"tokens":[],"stats":"x","createdAt":true,"updatedAt":1e300,"state":9,"inferenceSessionId":4}"#,
     );
-    assert_eq!((odd.created_at, odd.updated_at, odd.inference_session_id), (None, None, None));
-    assert_eq!(odd.notes.len(), 4, "{:?}", odd.notes);
+    assert_eq!((odd.inference_session_id, odd.lifecycle), (None, Lifecycle::Sleeping));
+    assert_eq!(odd.notes.len(), 5, "{:?}", odd.notes);
+    assert_eq!(odd.notes[4], "state.json: no place for createdAt, updatedAt, inferenceSessionId");
+    let more = with_state(r#"{"context":{"messages":[1]},"later":{"a":1},"createdAt":1000,"nothing":null}"#);
+    assert_eq!(more.notes, ["state.json: no place for context, later"]);
+}
+
+#[test]
+fn without_times_in_its_state_an_agent_is_as_old_as_its_history_and_files() {
+    let dir = TempDir::new().expect("a directory");
+    let agent = dir.path().join(ID);
+    put(&agent, "descriptor.json", r#"{"type":"subagent","id":"s","parentAgentId":"p","name":"n"}"#);
+    put(&agent, "state.json", "{}");
+    let written = |name: &str, millis: u64| {
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(millis);
+        fs::File::options().write(true).open(agent.join(name)).and_then(|file| file.set_modified(time)).expect("set");
+    };
+    (written("descriptor.json", 5_000), written("state.json", 9_000));
+    let bare = one(dir.path());
+    assert_eq!((bare.created_at, bare.updated_at), (at(5_000), at(9_000)));
+    assert_eq!(bare.sessions[0].at, at(5_000), "a session without entries is as old as its agent");
+    put(&agent, "history.jsonl", "{\"type\":\"note\",\"at\":3000}\n{\"type\":\"reset\"}\n");
+    written("history.jsonl", 8_000);
+    let told = one(dir.path());
+    assert_eq!((told.created_at, told.updated_at), (at(3_000), at(9_000)));
+    assert_eq!(told.sessions.iter().map(|session| session.at).collect::<Vec<_>>(), [at(3_000), at(3_000)]);
+    put(&agent, "state.json", r#"{"createdAt":1000,"updatedAt":2000}"#);
+    let known = one(dir.path());
+    assert_eq!((known.created_at, known.updated_at), (at(1_000), at(2_000)));
 }
 
 #[test]
@@ -267,6 +299,12 @@ fn the_lifecycle_is_understood_in_the_old_and_the_new_form() {
         (r#"{"sleeping":false}"#, Lifecycle::Active),
         (r#"{"sleeping":"yes"}"#, Lifecycle::Active),
         (r#"{"state":"resting","sleeping":true}"#, Lifecycle::Sleeping),
+        (r#"{"state":"resting"}"#, Lifecycle::Sleeping),
+        (r#"{"lifecycle":"active"}"#, Lifecycle::Active),
+        (r#"{"lifecycle":"sleeping"}"#, Lifecycle::Sleeping),
+        (r#"{"lifecycle":"dead"}"#, Lifecycle::Dead),
+        (r#"{"lifecycle":"dead","state":"active","sleeping":true}"#, Lifecycle::Dead),
+        (r#"{"lifecycle":null,"state":"dead"}"#, Lifecycle::Dead),
         (r#"{"tokens":null}"#, Lifecycle::Active),
     ];
     for (state, expected) in table {
@@ -313,7 +351,7 @@ fn without_any_record_there_is_one_empty_session() {
     for history in ["", "\n", "{torn", "\u{feff}"] {
         let agent = with_history(history);
         assert_eq!(outline(&agent), [(OpenedBy::Start, vec![])]);
-        assert_eq!(agent.sessions[0].at, None);
+        assert_eq!(agent.sessions[0].at, agent.created_at);
     }
 }
 

@@ -355,6 +355,9 @@ pub(crate) struct Upgrade {
     /// A server's PostgreSQL database instead: postgres://user:password@host/database
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
+    /// Also import the agents of ~/.daycare/agents, or of $PN_DAYCARE_DIR
+    #[arg(long, conflicts_with_all = ["dry_run", "database"])]
+    pub(crate) import: bool,
 }
 
 /// Tell what an agent should know before it goes on: work, claims, the queue, what is known, what was shipped
@@ -390,6 +393,7 @@ pub(crate) enum Conflicts {
 #[command(defer = true)]
 pub(crate) enum ImportFrom {
     Daycare(FromDaycare),
+    Loopr(FromLoopr),
     Prjct(FromPrjct),
     Taskstore(FromTaskstore),
 }
@@ -422,6 +426,19 @@ pub(crate) struct FromPrjct {
     /// Keep secrets that are found in it
     #[arg(long)]
     pub(crate) no_redact: bool,
+}
+
+/// Import a project of Loopr: the records in .taskstore, and the files of its loops in loops and archive
+///
+/// Iterations, stdout.log and stderr.log go to the directories of the loops here. What is here already is left as it is, so
+/// it can be done again; a log that has grown since gets the rest.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  pn import-from loopr ~/.loopr/3f9a1c22b07d4e15\n  \
+    pn import-from loopr DIR --json      # what was imported, left out and not kept as it was")]
+pub(crate) struct FromLoopr {
+    /// The directory that has .taskstore, loops and archive
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
 }
 
 /// Import records that are kept as JSONL: <DIR>/{loops,signals,tool_jobs,events}.jsonl and any other

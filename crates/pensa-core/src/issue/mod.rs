@@ -185,7 +185,7 @@ impl Issue {
         if self.title.trim().is_empty() {
             return Err(Error::invalid("title is empty"));
         }
-        text::fits_line("title", &self.title)?;
+        text::fits_block("title", &self.title)?;
         text::fits_block("description", self.description.as_deref().unwrap_or_default())?;
         if let Some(name) = RESERVED.into_iter().find(|name| self.extra.contains_key(*name)) {
             return Err(Error::invalid(format!("{name} is not a field of an issue")));

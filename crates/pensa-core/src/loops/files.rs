@@ -46,13 +46,7 @@ impl IterationFile {
 
     /// What it holds.
     pub fn bytes(&self) -> Result<Vec<u8>> {
-        match (&self.text, &self.hex) {
-            (Some(text), None) => Ok(text.clone().into_bytes()),
-            (None, Some(hex)) => {
-                unhex(hex).ok_or_else(|| Error::invalid(format!("the content of {:?} is not hexadecimal", self.path)))
-            }
-            _ => Err(Error::invalid(format!("{:?} has either a text or hex", self.path))),
-        }
+        content(&self.path, self.text.as_ref(), self.hex.as_ref())
     }
 
     /// The name of the artifact, or nothing for one of the three other files.
@@ -63,6 +57,63 @@ impl IterationFile {
             _ => Err(Error::invalid(format!("an iteration has no file {:?}", self.path))
                 .hint("prompt.md, conversation.jsonl, validation.log, or artifacts/NAME")),
         }
+    }
+}
+
+/// A part of a file in the directory of a loop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FilePart {
+    /// In the directory of the loop, such as `stdout.log` or `iterations/001/artifacts/plan.md`
+    pub path: String,
+    /// Where in the file it begins
+    #[serde(default)]
+    pub offset: u64,
+    /// What it holds
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// What it holds, two hexadecimal digits a byte, if that is no text
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hex: Option<String>,
+}
+
+/// Deepest path of a file in the directory of a loop.
+const MAX_PARTS: usize = 16;
+
+impl FilePart {
+    /// A part from its content.
+    pub fn new(path: String, offset: u64, bytes: Vec<u8>) -> Self {
+        let IterationFile { path, text, hex } = IterationFile::new(path, bytes);
+        Self { path, offset, text, hex }
+    }
+
+    /// What it holds.
+    pub fn bytes(&self) -> Result<Vec<u8>> {
+        content(&self.path, self.text.as_ref(), self.hex.as_ref())
+    }
+
+    /// The directories that the file lies in, and its name.
+    pub fn steps(&self) -> Result<Vec<&str>> {
+        let steps: Vec<&str> = self.path.split('/').collect();
+        if steps.len() > MAX_PARTS {
+            return Err(Error::invalid(format!("{:?} is deeper than {MAX_PARTS} directories", self.path)));
+        }
+        // `current` is a link to an iteration, and never a file.
+        if steps == ["current"] {
+            return Err(Error::invalid("current is no file of a loop"));
+        }
+        steps.iter().try_for_each(|step| check_name(step))?;
+        Ok(steps)
+    }
+}
+
+fn content(path: &str, text: Option<&String>, hex: Option<&String>) -> Result<Vec<u8>> {
+    match (text, hex) {
+        (Some(text), None) => Ok(text.clone().into_bytes()),
+        (None, Some(hex)) => {
+            unhex(hex).ok_or_else(|| Error::invalid(format!("the content of {path:?} is not hexadecimal")))
+        }
+        _ => Err(Error::invalid(format!("{path:?} has either a text or hex"))),
     }
 }
 

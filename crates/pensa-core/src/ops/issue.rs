@@ -138,7 +138,7 @@ impl Update {
     /// Applies the fields that are not a matter of state.
     pub fn edit(&self, issue: &mut Issue) -> Result<()> {
         if let Some(title) = &self.title {
-            issue.title = text::line("title", title)?.to_owned();
+            issue.title = text::title("title", title)?.to_owned();
         }
         if self.description.is_some() {
             issue.description = text::optional_block("description", self.description.as_ref())?;

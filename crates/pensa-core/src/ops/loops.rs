@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::{IssueRef, LoopId, LoopRef};
-use crate::loops::files::IterationFile;
+use crate::loops::files::{FilePart, IterationFile};
 use crate::loops::{Branch, Loop, LoopStatus, LoopType};
 use crate::op::{Access, Op, Route};
+use crate::ops::import::Outcome;
 use crate::session::Object;
 use crate::signal::Signal;
 
@@ -72,6 +73,42 @@ impl Op for Take {
     const NAME: &'static str = "loop.take";
     const ROUTE: Route = Route::post("/loops/take").creates();
     const ACCESS: Access = Access::Write;
+}
+
+/// Keep files of a loop that another tool has; what is here already stays as it is
+///
+/// A long file comes in parts. A part that begins where the file here ends is added to it; one that says something else
+/// than the file here is left out and reported as a clash.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TakeFiles {
+    /// The loop, whose record need not be here
+    pub id: LoopId,
+    /// Whether they lie in the archive
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
+    pub parts: Vec<FilePart>,
+    /// The number of the iteration that `current` leads to
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current: Option<String>,
+}
+
+impl Op for TakeFiles {
+    type Output = TakenFiles;
+    const NAME: &'static str = "loop.take_files";
+    const ROUTE: Route = Route::post("/loops/files");
+    const ACCESS: Access = Access::Write;
+    const MAX_BODY: usize = 64 << 20;
+}
+
+/// What became of the files of a loop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TakenFiles {
+    /// `imported`, `here` or `clash`, for each part
+    pub outcomes: Vec<Outcome>,
+    /// Why none of them was kept
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_directory: Option<String>,
 }
 
 /// List loops, newest first

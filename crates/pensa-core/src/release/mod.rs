@@ -47,7 +47,7 @@ const RESERVED: &str = "open";
 
 impl Noun for Release {
     fn adopt(self) -> Result<Self> {
-        text::line("name", &self.name)?;
+        text::existing_title("name", &self.name)?;
         check_version(&self.version)?;
         text::fits_line("actor", &self.actor)?;
         text::fits_block("notes", self.notes.as_deref().unwrap_or_default())?;

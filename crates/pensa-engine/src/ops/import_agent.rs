@@ -41,8 +41,9 @@ impl Execute for Import {
         agents::insert(tx, &agent)?;
         agents::log(cx, tx, &agent.id, EventType::Imported, event::differences(None, &agent))?;
         for (at, (id, given)) in ids.into_iter().zip(&self.sessions).enumerate() {
-            let ended_at = self.sessions.get(at + 1).map(|next| next.created_at.unwrap_or(cx.now));
-            session(cx, tx, self, given, Place { id, ended_at }, &mut told)?;
+            let ended_at = self.sessions.get(at + 1).map(|next| next.created_at.unwrap_or(agent.created_at));
+            let place = Place { id, begun_at: given.created_at.unwrap_or(agent.created_at), ended_at };
+            session(cx, tx, self, given, place, &mut told)?;
         }
         told.imported = true;
         Ok(told)
@@ -72,6 +73,8 @@ fn agent(cx: &Context<'_>, given: &Import, parent_id: Option<AgentId>, active: &
 /// Where a session stands among the others.
 struct Place {
     id: SessionId,
+    /// As old as its agent, if nothing else is known.
+    begun_at: Timestamp,
     ended_at: Option<Timestamp>,
 }
 
@@ -81,7 +84,7 @@ fn session(
     tx: &Tx<'_>,
     import: &Import,
     given: &ImportedSession,
-    Place { id, ended_at }: Place,
+    Place { id, begun_at, ended_at }: Place,
     told: &mut Imported,
 ) -> Result<()> {
     let (reset_message, hidden) = match &given.reset_message {
@@ -102,7 +105,7 @@ fn session(
         reset_message,
         issue_id: None,
         run_id: None,
-        created_at: given.created_at.unwrap_or(cx.now),
+        created_at: begun_at,
         ended_at,
     };
     sessions::insert(tx, &made)?;

@@ -129,12 +129,13 @@ impl Intake<'_> {
         }
         let issue = self.made_issue(given)?;
         let mut piece = given.work.as_ref().map(|work| self.piece(work, &issue)).transpose()?;
-        let mut reason = None;
+        let mut reason = text::long_title(&issue.title);
         if let Some(piece) = piece.as_mut().filter(|piece| piece.status == WorkStatus::Active)
             && let Some(current) = work::current(tx, &cx.actor)?
         {
             piece.status = WorkStatus::Paused;
-            reason = Some(format!("is paused here, for {} is doing {}", cx.actor, current.issue_id));
+            let paused = format!("is paused here, for {} is doing {}", cx.actor, current.issue_id);
+            reason = Some(reason.map_or(paused.clone(), |warning| format!("{warning}; {paused}")));
         }
         issues::insert(tx, &issue)?;
         events::log(cx, tx, &issue.id, EventType::Created, event::changes(None, &issue))?;
@@ -148,7 +149,7 @@ impl Intake<'_> {
 
     fn made_issue(&mut self, given: &GivenIssue) -> Result<Issue> {
         let extra = self.extra(&given.origin)?;
-        let title = self.redaction.clean(text::line("title", &given.title)?);
+        let title = self.redaction.clean(text::existing_title("title", &given.title)?);
         let description = text::optional_block("description", given.description.as_ref())?;
         let close_reason = text::optional_block("reason", given.close_reason.as_ref())?;
         let status = match given.work.as_ref().map(|work| work.status) {
@@ -189,7 +190,7 @@ impl Intake<'_> {
             return Err(Error::new(Code::TooLarge, format!("{} has more than {MAX_STEPS} steps", issue.id)));
         }
         let step = |step: &Step| -> Result<Step> {
-            Ok(Step { title: self.redaction.clean(text::line("step", &step.title)?), status: step.status })
+            Ok(Step { title: self.redaction.clean(text::existing_title("step", &step.title)?), status: step.status })
         };
         let steps = given.steps.iter().map(step).collect::<Result<_>>()?;
         Ok(Piece {
@@ -224,7 +225,7 @@ impl Intake<'_> {
         let notes = text::optional_block("notes", given.notes.as_ref())?;
         let made = Release {
             id: given.id.clone(),
-            name: self.redaction.clean(text::line("name", &given.name)?),
+            name: self.redaction.clean(text::existing_title("name", &given.name)?),
             version: given.version.clone(),
             kind: given.kind,
             issues: named,

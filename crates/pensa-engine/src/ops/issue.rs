@@ -25,7 +25,7 @@ impl Execute for Create {
             Some(wanted) => Some(bug(cx, tx, wanted)?),
         };
         let parents = self.deps.iter().map(|wanted| issues::find(cx, tx, wanted)).collect::<Result<Vec<_>>>()?;
-        let title = text::line("title", &self.title)?.to_owned();
+        let title = text::title("title", &self.title)?.to_owned();
         let description = text::optional_block("description", self.description.as_ref())?;
         let spec = text::optional_line("spec", self.spec.as_ref())?;
         let assignee = text::optional_line("assignee", self.assignee.as_ref())?;

@@ -7,7 +7,7 @@ use pensa_core::id::{LoopId, LoopRef};
 use pensa_core::loops::{self as rules, Branch, Loop, LoopStatus, Move, apply, files};
 use pensa_core::ops::loops::{
     Approve, Approved, Archive, Claim, Complete, Create, Fail, Invalidate, Invalidated, Iterate, Iterated, List,
-    MAX_CHILDREN, Pause, Rebase, Reject, Resume, Show, Start, Submit, Take, Tree,
+    MAX_CHILDREN, Pause, Rebase, Reject, Resume, Show, Start, Submit, Take, TakeFiles, TakenFiles, Tree,
 };
 use pensa_core::record::{Filter, Order};
 use pensa_core::signal::{RecipientKind, Signal, SignalType, Target};
@@ -312,6 +312,25 @@ impl Execute for Iterate {
         });
         let directory = directory.map(|directory| directory.display().to_string());
         Ok(Iterated { subject, directory, no_directory })
+    }
+}
+
+impl Execute for TakeFiles {
+    fn execute(&self, cx: &Context<'_>, _: &Tx<'_>) -> Result<TakenFiles> {
+        if self.parts.len() > files::MAX_FILES {
+            let message =
+                format!("{} parts of files at once are too many: at most {}", self.parts.len(), files::MAX_FILES);
+            return Err(Error::new(Code::TooLarge, message));
+        }
+        let Some(store) = cx.own_files() else {
+            let no_directory = Some("this server keeps no directories of loops".to_owned());
+            return Ok(TakenFiles { outcomes: Vec::new(), no_directory });
+        };
+        let outcomes = self.parts.iter().map(|part| loop_dirs::take_part(store, self, part)).collect::<Result<_>>()?;
+        if let Some(number) = &self.current {
+            loop_dirs::take_current(store, self, number)?;
+        }
+        Ok(TakenFiles { outcomes, no_directory: None })
     }
 }
 

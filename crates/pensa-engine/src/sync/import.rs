@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use pensa_core::event::EventType;
 use pensa_core::ops::store::Transfer;
-use pensa_core::sync::{COLLECTIONS, Collection, Conflict, Line, lines};
-use pensa_core::{Access, Result};
+use pensa_core::sync::{COLLECTIONS, Collection, Conflict, ISSUES, Line, lines};
+use pensa_core::{Access, Result, text};
 use serde_json::{Map, json};
 
 use super::agreed::{self, Taken, Waiting};
@@ -293,6 +293,7 @@ fn news<'b>(
                 Some(is_seen) => *is_seen = true,
                 None => {
                     collection.read_line(&path, line)?;
+                    remark_title(collection, line, report);
                     all[at].push(line);
                 }
             }
@@ -313,6 +314,23 @@ pub(super) fn remark(collection: &Collection, bytes: &[u8], report: &mut Report)
     }
     if bytes.contains(&b'\r') && bytes.windows(2).any(|two| two == b"\r\n") {
         report.note(format!("{name} had the line ends of another system"));
+    }
+}
+
+/// Warns of a title that nobody could type. Data that exists is imported as it is.
+pub(super) fn remark_title(collection: &Collection, line: Line<'_>, report: &mut Report) {
+    #[derive(serde::Deserialize)]
+    struct Titled {
+        id: String,
+        title: String,
+    }
+    // Only a long line can have a long title, and most are short.
+    if collection.name != ISSUES.name || line.text.len() <= text::TITLE_CHARS {
+        return;
+    }
+    let Ok(Titled { id, title }) = serde_json::from_slice(line.text) else { return };
+    if let Some(warning) = text::long_title(&title) {
+        report.note(format!("{} line {}: {id} {warning}", collection.file_name(), line.number));
     }
 }
 

@@ -94,6 +94,7 @@ impl<'b> Loading<'_, '_, 'b> {
         let mut count = 0;
         for line in lines(bytes) {
             meter().advance(line.text.len() + 1);
+            import::remark_title(collection, line, self.report);
             if any_dead && self.is_buried(table, line.text) {
                 collection.read_line(&path, line)?;
                 self.again[at].push(line);

@@ -101,25 +101,26 @@ pub(crate) fn is_there(tx: &Tx<'_>, id: &SignalId) -> Result<bool> {
     Ok(Collection::open(tx, COLLECTION)?.get(tx, id.as_str())?.is_some())
 }
 
-/// Keeps a signal that another tool has sent to a loop, acknowledged or not.
-pub(crate) fn take(cx: &Context<'_>, tx: &Tx<'_>, signal: Signal) -> Result<Signal> {
-    let (id, heard_at) = (signal.id.clone(), signal.acknowledged_at);
+/// Keeps a signal that another tool has sent, with its own times: acknowledged or not, as it was there.
+pub(crate) fn take(cx: &Context<'_>, tx: &Tx<'_>, mut signal: Signal) -> Result<Signal> {
     let to: Vec<Recipient> = signal.target_loop.iter().map(|id| (RecipientKind::Loop, id.to_string())).collect();
-    let sent = send(cx, tx, signal, &to)?;
-    match (heard_at, to.first()) {
-        (Some(_), Some((_, recipient))) => acknowledge(cx, tx, &sent, recipient).map(|(_, signal)| signal),
-        _ => find(tx, &(&id).into()),
-    }
+    signal.recipient_count = i64::try_from(to.len()).map_err(Error::internal)?;
+    signal.acknowledged_count = if signal.acknowledged_at.is_some() { signal.recipient_count } else { 0 };
+    keep(cx, tx, signal, &to)
 }
 
 /// Keeps a new signal with a receipt for each recipient, and logs it.
 pub(crate) fn send(cx: &Context<'_>, tx: &Tx<'_>, mut signal: Signal, to: &[Recipient]) -> Result<Signal> {
-    let signals = Collection::open(tx, COLLECTION)?.declaring(tx, &SIGNAL_FIELDS)?;
-    let receipts = Collection::open(tx, RECEIPTS)?.declaring(tx, &RECEIPT_FIELDS)?;
     signal.recipient_count = i64::try_from(to.len()).map_err(Error::internal)?;
     // Nobody has to be waited for.
-    let heard_by_all = to.is_empty().then(|| signal.acknowledged_at.unwrap_or(cx.now));
-    signal.acknowledged_at = heard_by_all;
+    signal.acknowledged_at = to.is_empty().then_some(cx.now);
+    keep(cx, tx, signal, to)
+}
+
+/// Keeps a signal with a receipt for each recipient, as old and as acknowledged as it says.
+fn keep(cx: &Context<'_>, tx: &Tx<'_>, signal: Signal, to: &[Recipient]) -> Result<Signal> {
+    let signals = Collection::open(tx, COLLECTION)?.declaring(tx, &SIGNAL_FIELDS)?;
+    let receipts = Collection::open(tx, RECEIPTS)?.declaring(tx, &RECEIPT_FIELDS)?;
     let put = signals.put(tx, draft(signal.id.to_string(), &signal, cx.now)?, Expect::Absent)?;
     let drafts = to.iter().map(|(kind, id)| {
         let receipt = Receipt {
@@ -127,8 +128,8 @@ pub(crate) fn send(cx: &Context<'_>, tx: &Tx<'_>, mut signal: Signal, to: &[Reci
             signal_type: signal.signal_type,
             recipient: id.clone(),
             recipient_kind: *kind,
-            created_at: cx.now,
-            acknowledged_at: None,
+            created_at: signal.created_at,
+            acknowledged_at: signal.acknowledged_at,
             acknowledged_by: None,
         };
         Ok((Kept::of(receipt).draft(cx.now)?, Expect::Absent))

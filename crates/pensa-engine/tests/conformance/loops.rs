@@ -349,7 +349,12 @@ conformance! {
         let signals = json!([
             {"id": "s1", "signal_type": "stop", "target_loop": "b", "acknowledged_at": null, "created_at": 1_700_000_000_000_i64},
             {"id": "s2", "signal_type": "info", "target_loop": "a", "acknowledged_at": 1_700_000_000_005_i64}]);
-        world.json::<signal::Take>("ana", json!({ "records": signals })).expect("taken");
+        let heard = Timestamp::from_millis(1_700_000_000_005).expect("a time");
+        let taken = world.json::<signal::Take>("ana", json!({ "records": signals })).expect("taken");
+        let times: Vec<_> = taken.iter().map(|signal| (signal.acknowledged_at, signal.acknowledged_count)).collect();
+        assert_eq!(times, [(None, 0), (Some(heard), 1)], "acknowledged_at keeps its value");
+        let shown = world.json::<signal::Show>("a", json!({"id": "s2"})).expect("shown");
+        assert_eq!((shown.signal.acknowledged_at, shown.missing.len()), (Some(heard), 0));
         let open = world.json::<signal::List>("a", json!({"for": "b", "unacked": true})).expect("a list");
         assert_eq!(open.iter().map(|signal| signal.id.as_str()).collect::<Vec<_>>(), ["s1"]);
         assert_eq!(world.json::<signal::List>("a", json!({"unacked": true})).expect("a list").len(), 1);

@@ -13,7 +13,8 @@ use std::vec;
 use pensa_core::{Code, Error, Result, Timestamp, id};
 use serde_json::{Map, Value};
 
-use crate::files::{Content, read, time};
+use crate::files::{Content, read, time, written_at};
+use history::Sessions;
 
 /// An agent as its files describe it, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +37,9 @@ pub struct Agent {
     pub tokens: Option<Map<String, Value>>,
     pub stats: Map<String, Value>,
     pub lifecycle: Lifecycle,
+    /// As its state says, else as early as its history and its files.
     pub created_at: Option<Timestamp>,
+    /// As its state says, else as late as its files.
     pub updated_at: Option<Timestamp>,
     /// Belongs to the last session.
     pub inference_session_id: Option<String>,
@@ -60,7 +63,8 @@ pub enum Lifecycle {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     pub opened_by: OpenedBy,
-    /// When its marker says, or its first entry if it has no marker. A session without either has no time.
+    /// When its marker says, else the first of its entries that has a time, else as late as what stands before it: the
+    /// session before, or the agent.
     pub at: Option<Timestamp>,
     /// As the marker says it. After a compaction that is the fixed text `Session context compacted.`; the summary is
     /// the first entry, where the file has it.
@@ -97,6 +101,13 @@ struct Place {
     name: String,
     /// Why no agent can be here, if that is plain to see.
     refused: Option<&'static str>,
+}
+
+impl Agents {
+    /// The ids of those that are still to be read.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.left.as_slice().iter().filter(|place| place.refused.is_none()).map(|place| place.name.as_str())
+    }
 }
 
 impl Iterator for Agents {
@@ -167,12 +178,17 @@ fn agent(dir: &Path, id: &str) -> Result<Agent, String> {
     let mut state = match read(&dir.join("state.json"))? {
         Content::Object(state) => state,
         Content::Missing => Map::new(),
-        Content::Corrupt(reason) => {
-            notes.push(format!("state.json {reason}; defaults are used"));
-            Map::new()
-        }
+        // Nobody can say whether it lives, so it is not imported as if it did.
+        Content::Corrupt(reason) => return Err(format!("state.json {reason}; mend it, or remove it for defaults")),
     };
-    let (sessions, lines_skipped) = history::read(&dir.join("history.jsonl"))?;
+    let Sessions { mut sessions, lines_skipped } = history::read(&dir.join("history.jsonl"), &mut notes)?;
+    let files = file_times(dir);
+    let first = sessions.iter().find_map(|session| session.at);
+    let earliest = files.iter().copied().chain(first).min();
+    let updated_at = take_time(&mut state, "updatedAt");
+    let created_at = take_time(&mut state, "createdAt").or(earliest.into_iter().chain(updated_at).min());
+    let updated_at = updated_at.or(files.into_iter().chain(created_at).max());
+    date(&mut sessions, created_at);
     Ok(Agent {
         id: id.to_owned(),
         kind,
@@ -182,14 +198,49 @@ fn agent(dir: &Path, id: &str) -> Result<Agent, String> {
         permissions: object(&mut state, "permissions", &mut notes).unwrap_or_default(),
         tokens: object(&mut state, "tokens", &mut notes),
         stats: object(&mut state, "stats", &mut notes).unwrap_or_default(),
-        lifecycle: lifecycle(&state, &mut notes),
-        created_at: state.get("createdAt").and_then(time),
-        updated_at: state.get("updatedAt").and_then(time),
-        inference_session_id: text(&state, "inferenceSessionId"),
+        lifecycle: lifecycle(&mut state, &mut notes),
+        created_at,
+        updated_at,
+        inference_session_id: text(&state, "inferenceSessionId")
+            .inspect(|_| drop(state.shift_remove("inferenceSessionId"))),
         sessions,
         lines_skipped,
-        notes,
+        notes: left_out(notes, &state),
     })
+}
+
+/// When the files of an agent were written.
+fn file_times(dir: &Path) -> Vec<Timestamp> {
+    ["descriptor.json", "state.json", "history.jsonl"]
+        .iter()
+        .filter_map(|name| written_at(&fs::symlink_metadata(dir.join(name)).ok()?))
+        .collect()
+}
+
+fn take_time(state: &mut Map<String, Value>, name: &str) -> Option<Timestamp> {
+    let at = state.get(name).and_then(time)?;
+    state.shift_remove(name);
+    Some(at)
+}
+
+/// Gives sessions without a time that of what stands before them.
+fn date(sessions: &mut [Session], created_at: Option<Timestamp>) {
+    let mut before = created_at;
+    for session in sessions {
+        let first = session.entries.iter().find_map(|entry| entry.at);
+        session.at = session.at.or(first).or(before);
+        let last = session.entries.iter().rev().find_map(|entry| entry.at);
+        before = last.or(session.at);
+    }
+}
+
+/// Names what else the state has. The context is rebuilt from the history.
+fn left_out(mut notes: Vec<String>, state: &Map<String, Value>) -> Vec<String> {
+    let left: Vec<&str> = state.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str()).collect();
+    if !left.is_empty() {
+        notes.push(format!("state.json: no place for {}", left.join(", ")));
+    }
+    notes
 }
 
 fn text(from: &Map<String, Value>, name: &str) -> Option<String> {
@@ -197,7 +248,7 @@ fn text(from: &Map<String, Value>, name: &str) -> Option<String> {
 }
 
 fn object(state: &mut Map<String, Value>, name: &str, notes: &mut Vec<String>) -> Option<Map<String, Value>> {
-    match state.get_mut(name).map(Value::take) {
+    match state.shift_remove(name) {
         Some(Value::Object(object)) => Some(object),
         None | Some(Value::Null) => None,
         Some(_) => {
@@ -207,17 +258,28 @@ fn object(state: &mut Map<String, Value>, name: &str, notes: &mut Vec<String>) -
     }
 }
 
-/// Newer files have `state`, older ones only whether the agent sleeps.
-fn lifecycle(state: &Map<String, Value>, notes: &mut Vec<String>) -> Lifecycle {
-    match state.get("state").map(Value::as_str) {
-        Some(Some("active")) => return Lifecycle::Active,
-        Some(Some("sleeping")) => return Lifecycle::Sleeping,
-        Some(Some("dead")) => return Lifecycle::Dead,
-        None => {}
-        Some(_) => notes.push("state in state.json is none that is known".to_owned()),
+/// The newest files have `lifecycle`, those before `state`, the oldest only whether the agent sleeps. An agent whose word
+/// is not known sleeps.
+fn lifecycle(state: &mut Map<String, Value>, notes: &mut Vec<String>) -> Lifecycle {
+    let sleeping = state.get("sleeping").and_then(Value::as_bool);
+    if sleeping.is_some() {
+        state.shift_remove("sleeping");
     }
-    match state.get("sleeping") {
-        Some(Value::Bool(true)) => Lifecycle::Sleeping,
-        _ => Lifecycle::Active,
+    for name in ["lifecycle", "state"] {
+        let found = match state.get(name) {
+            None | Some(Value::Null) => continue,
+            Some(found) => match found.as_str() {
+                Some("active") => Some(Lifecycle::Active),
+                Some("sleeping") => Some(Lifecycle::Sleeping),
+                Some("dead") => Some(Lifecycle::Dead),
+                _ => None,
+            },
+        };
+        let given = state.shift_remove(name).unwrap_or_default();
+        return found.unwrap_or_else(|| {
+            notes.push(format!("{name} in state.json is {given}, which is not known; the agent sleeps"));
+            Lifecycle::Sleeping
+        });
     }
+    if sleeping == Some(true) { Lifecycle::Sleeping } else { Lifecycle::Active }
 }

@@ -53,16 +53,21 @@ fn cleaned(text: &str) -> String {
 
 /// The first line of a text, or as much of it as a line may have.
 pub(super) fn first_line(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default().trim().replace('\t', " ");
+    let line = title(text);
     if line.chars().count() <= LINE_CHARS {
         return line;
     }
     line.chars().take(LINE_CHARS - 1).chain(['…']).collect()
 }
 
+/// The first line of a text, however long: a title that exists is kept as it is.
+pub(super) fn title(text: &str) -> String {
+    text.trim().lines().next().unwrap_or_default().trim().replace('\t', " ")
+}
+
 /// What stands as the title of a text, and all of it if that is more.
 pub(super) fn headline(text: &str) -> (String, Option<String>) {
-    let title = first_line(text);
+    let title = title(text);
     let more = (title != text.trim()).then(|| text.to_owned());
     (title, more)
 }

@@ -78,7 +78,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn of(file: &str, reason: impl Into<String>) -> Self {
+    pub(crate) fn of(file: &str, reason: impl Into<String>) -> Self {
         Self { file: file.to_owned(), line: None, reason: reason.into() }
     }
 }
@@ -336,7 +336,5 @@ fn content(path: &Path) -> std::result::Result<(String, Value, Option<Timestamp>
     let bytes = files::without_mark(&bytes);
     let value = files::object(bytes).map_err(|error| format!("is not JSON ({error})"))?;
     let text = str::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?.to_owned();
-    let written = meta.and_then(|meta| meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok());
-    let millis = written.and_then(|since| i64::try_from(since.as_millis()).ok());
-    Ok((text, value, millis.and_then(|millis| Timestamp::from_millis(millis).ok())))
+    Ok((text, value, meta.as_ref().and_then(files::written_at)))
 }

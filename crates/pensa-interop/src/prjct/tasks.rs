@@ -227,7 +227,7 @@ fn steps(fields: &Fields) -> Vec<Step> {
             || given["completed"] == json!(true)
             || matches!(given["status"].as_str(), Some("done" | "completed" | "skipped"));
         Step {
-            title: title.map_or_else(|| format!("step {}", at + 1), |title| fields::first_line(&title)),
+            title: title.map_or_else(|| format!("step {}", at + 1), |title| fields::title(&title)),
             status: if is_done { StepStatus::Done } else { StepStatus::Pending },
         }
     };

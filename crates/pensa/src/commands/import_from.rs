@@ -1,5 +1,7 @@
 //! `pn import-from`: reads another tool's files and hands what they hold to the store, one agent at a time.
 
+use std::path::Path;
+
 use pensa_client::Client;
 use pensa_core::agent::{Lifecycle, TypeName};
 use pensa_core::ops::agent::{Import, ImportedSession};
@@ -20,13 +22,16 @@ use crate::render::{Render, Screen, agents};
 
 /// What came of it.
 #[derive(Debug, Default, Serialize)]
-struct Report {
+pub(super) struct Report {
     agents_imported: usize,
     agents_skipped: Vec<Skipped>,
     sessions: i64,
     entries: i64,
     lines_skipped: usize,
     redactions: i64,
+    /// What could not be kept, or not as it was
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -38,29 +43,39 @@ struct Skipped {
 pub(super) fn run(options: &Options, output: Output, command: &ImportFrom) -> Result<()> {
     let args = match command {
         ImportFrom::Daycare(args) => args,
+        ImportFrom::Loopr(args) => return import_records::run_loopr(options, output, args),
         ImportFrom::Prjct(args) => return import_prjct::run(options, output, args),
         ImportFrom::Taskstore(args) => return import_records::run(options, output, args),
     };
-    let mut notes = Vec::new();
-    let report = watched(output, || from_daycare(&connect::client_for_agents(options)?, args, &mut notes))?;
+    let FromDaycare { dir, no_redact } = args;
+    let report = watched(output, || from_daycare(&connect::client_for_agents(options)?, dir, *no_redact))?;
     output.answer(&report)?;
-    notes.iter().for_each(|note| output.note(&format!("note: {note}")));
+    show_notes(output, &report.notes);
     Ok(())
 }
 
-fn from_daycare(client: &Client, args: &FromDaycare, notes: &mut Vec<String>) -> Result<Report> {
+/// Shows people what a report says besides its counts; others find it in the report.
+pub(super) fn show_notes(output: Output, notes: &[String]) {
+    notes.iter().for_each(|note| output.note(&format!("note: {note}")));
+}
+
+/// Has the store take in the agents of a directory.
+pub(super) fn from_daycare(client: &Client, dir: &Path, no_redact: bool) -> Result<Report> {
     let mut report = Report::default();
     let mut orphans = Vec::new();
-    let agents = daycare::agents(&args.dir)?;
+    let agents = daycare::agents(dir)?;
     meter().begin(agents.len());
     for found in agents {
         meter().advance(1);
         match found {
             Found::Skipped { id, reason } => report.agents_skipped.push(Skipped { id, reason }),
             Found::Agent(agent) => {
-                notes.extend(agent.notes.iter().map(|note| format!("{}: {note}", agent.id)));
-                let lines_skipped = agent.lines_skipped;
-                let orphan = take(client, import(*agent, args.no_redact)?, lines_skipped, &mut report)?;
+                let notes: Vec<String> = agent.notes.iter().map(|note| format!("{}: {note}", agent.id)).collect();
+                let (lines_skipped, before) = (agent.lines_skipped, report.agents_imported);
+                let orphan = take(client, import(*agent, no_redact)?, lines_skipped, &mut report)?;
+                if report.agents_imported > before {
+                    report.notes.extend(notes);
+                }
                 orphans.extend(orphan);
             }
         }

@@ -10,6 +10,7 @@ use pensa_engine::meter;
 use pensa_interop::prjct::{self, Found, Kind, Problem, Project};
 use serde::Serialize;
 
+use super::import_from::show_notes;
 use crate::cli::{FromPrjct, Options};
 use crate::connect;
 use crate::output::Output;
@@ -37,6 +38,9 @@ struct Report {
     not_understood: Vec<Problem>,
     left_out: Vec<Problem>,
     redactions: i64,
+    /// What was imported in another way than it was kept
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -78,14 +82,13 @@ struct Skipped {
 }
 
 pub(super) fn run(options: &Options, output: Output, args: &FromPrjct) -> Result<()> {
-    let mut notes = Vec::new();
-    let report = watched(output, || import(&connect::client(options)?, args, &mut notes))?;
+    let report = watched(output, || import(&connect::client(options)?, args))?;
     output.answer(&report)?;
-    notes.iter().for_each(|note| output.note(&format!("note: {note}")));
+    show_notes(output, &report.notes);
     Ok(())
 }
 
-fn import(client: &Client, args: &FromPrjct, notes: &mut Vec<String>) -> Result<Report> {
+fn import(client: &Client, args: &FromPrjct) -> Result<Report> {
     let Project { scope, found, not_understood, left_out } = prjct::read(&args.dir)?;
     let (imported, here_already) = (Counts::none(), Counts::none());
     let mut report = Report { scope, imported, here_already, not_understood, left_out, ..Report::default() };
@@ -95,7 +98,7 @@ fn import(client: &Client, args: &FromPrjct, notes: &mut Vec<String>) -> Result<
         let records: Vec<Given> = part.iter().map(|found| found.record.clone()).collect();
         let answer = client.call(&Records { from: Source::Prjct, records, no_redact: args.no_redact })?;
         for (found, told) in part.into_iter().zip(answer) {
-            report.add(found, told, notes);
+            report.add(found, told);
         }
     }
     meter().end();
@@ -123,14 +126,14 @@ fn parts(found: Vec<Found>) -> Result<Vec<Vec<Found>>> {
 }
 
 impl Report {
-    fn add(&mut self, found: Found, told: Told, notes: &mut Vec<String>) {
+    fn add(&mut self, found: Found, told: Told) {
         self.redactions += told.redactions;
         let id = told.id;
         match told.outcome {
             Outcome::Imported => {
                 self.imported.add(found.kind);
                 self.kept_as_extra += usize::from(found.holds_more());
-                notes.extend(told.reason.map(|reason| format!("{} {reason}", id.unwrap_or_default())));
+                self.notes.extend(told.reason.map(|reason| format!("{} {reason}", id.unwrap_or_default())));
             }
             Outcome::Updated => self.documents_updated += 1,
             Outcome::Here => self.here_already.add(found.kind),

@@ -91,10 +91,10 @@ fn text_that_cannot_be_stored_is_refused(pn: &Sandbox) {
 }
 
 fn what_is_too_large_is_refused_and_the_limit_is_named(pn: &Sandbox) {
-    let id = task(pn, &"é".repeat(500));
+    let id = task(pn, &"é".repeat(1000));
     let before = everything(pn);
-    let error = pn.pn(["create", &"é".repeat(501), "-t", "task"]).fails("too_large");
-    assert!(text(&error["error"]).contains("500"), "{error}");
+    let error = pn.pn(["create", &"é".repeat(1001), "-t", "task"]).fails("too_large");
+    assert!(text(&error["error"]).contains("1000"), "{error}");
     for op in [
         json!({"op": "issue.create", "title": "x".repeat(1 << 20), "issue_type": "task"}),
         json!({"op": "issue.update", "id": id, "title": "x".repeat(1 << 20)}),
@@ -103,7 +103,7 @@ fn what_is_too_large_is_refused_and_the_limit_is_named(pn: &Sandbox) {
     ] {
         let error = pn.pn(["batch"]).stdin(op.to_string()).fails("too_large");
         let told = text(&error["error"]);
-        assert!(told.contains("500") || told.contains("1048576"), "the limit is named: {error}");
+        assert!(told.contains("1000") || told.contains("1048576"), "the limit is named: {error}");
     }
     pn.pn(["--actor", &"a".repeat(501), "close", &id]).fails("too_large");
     pn.pn(["show", &"a".repeat(100_000)]).fails("invalid_input");

@@ -67,7 +67,7 @@ fn file_based_agents_are_taken_in_once_and_whole(pn: &Sandbox) {
     let skipped = elements(&report["agents_skipped"]);
     assert_eq!((skipped.len(), &skipped[0]["id"]), (1, &json!("c-broken")), "{report}");
     let counts = json!({"agents_imported": 2, "agents_skipped": skipped, "sessions": 3, "entries": 4,
-        "lines_skipped": 2, "redactions": 1});
+        "lines_skipped": 2, "redactions": 1, "notes": ["a-child: history.jsonl: could not read line 8"]});
     assert_eq!(report, counts);
 
     let agent = pn.pn(["agent", "show", "a-child"]).ok_json();

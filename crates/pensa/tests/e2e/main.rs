@@ -21,6 +21,7 @@ mod hooks_world;
 mod hostile;
 mod hostile_clone;
 mod import_from;
+mod importers;
 mod interactive;
 mod jobs;
 mod learnings;

@@ -242,6 +242,7 @@ impl Asked {
             "loop.take" => {
                 json!({"records": [{"id": format!("from-{issue}"), "loop_type": "code", "status": "failed"}]})
             }
+            "loop.take_files" => json!({"id": a_loop, "parts": [{"path": "stdout.log", "text": "made"}]}),
             "loop.list" => json!({"parent": a_loop}),
             "loop.claim" => json!({"type": "plan"}),
             "signal.send" => json!({"type": "info", "to": a_loop}),
