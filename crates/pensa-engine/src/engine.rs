@@ -85,6 +85,7 @@ impl Engine {
             store.refuse_empty()?;
             store.complete()?;
         }
+        let store = store.located()?;
         let fresh = Cell::new(false);
         let home = Home::Dir(store.clone());
         let seed = |tx: &Tx<'_>| {

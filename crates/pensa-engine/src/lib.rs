@@ -5,6 +5,7 @@
 mod backup;
 mod context;
 mod db;
+mod durable;
 mod engine;
 mod error;
 mod execute;
@@ -12,6 +13,7 @@ pub mod git;
 mod group;
 mod home;
 mod journal;
+mod last_event;
 mod loop_dirs;
 mod meter;
 mod ops;

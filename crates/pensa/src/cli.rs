@@ -499,7 +499,7 @@ pub(crate) struct HooksRun {
 
 /// Copy the store's database to a file
 ///
-/// Without a file the copy goes to local/backups of the store, where the newest five are kept.
+/// Without a file the copy goes to the store's backups, where the newest five are kept.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
     #[command(flatten)]

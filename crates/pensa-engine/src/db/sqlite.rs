@@ -299,7 +299,9 @@ impl Database {
     }
 
     pub(crate) fn is_orphaned(&self) -> bool {
-        self.journal.is_some() && (identity(&self.path) != self.file || self.store.damage_mark().exists())
+        let is_moved = || !self.store.durable().is_dir() && self.store.durable() != self.store.local();
+        let is_other = identity(&self.path) != self.file || self.store.damage_mark().exists();
+        self.journal.is_some() && (is_other || is_moved())
     }
 
     pub(crate) fn expect_many_writes(&self) -> Result<()> {

@@ -4,6 +4,7 @@
 
 mod attributes;
 mod check_up;
+mod dirs;
 mod driver;
 mod files;
 mod hooks;
@@ -27,6 +28,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 pub(crate) use check_up::check_up;
+pub(crate) use dirs::Surrounding;
 pub use driver::configure_if_named as configure_driver_if_named;
 pub use hooks::{HookReport, HookState, Hooks, HooksReport};
 pub use mentions::{Commit, mentions};

@@ -2,6 +2,7 @@
 
 mod agents;
 mod beyond;
+mod cleaned;
 mod completion;
 mod concurrency;
 mod config;
