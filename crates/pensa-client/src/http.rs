@@ -78,9 +78,9 @@ impl Remote {
     }
 
     /// Runs one operation. What may be lost on the way is sent again, a few times; a change has a key by which the
-    /// server knows that it is the same one.
-    pub fn call<O: Op>(&self, actor: &str, op: &O) -> Result<O::Output> {
-        let request = self.request(actor, op)?;
+    /// server knows that it is the same one: the caller's, who may try again later, or one of its own.
+    pub fn call<O: Op>(&self, actor: &str, op: &O, key: Option<String>) -> Result<O::Output> {
+        let request = self.request(actor, op, key)?;
         let deadline = Instant::now() + CALL_TIMEOUT;
         let (mut attempt, mut in_doubt) = (1, false);
         loop {
@@ -113,7 +113,7 @@ impl Remote {
         Ok(())
     }
 
-    fn request<O: Op>(&self, actor: &str, op: &O) -> Result<Sendable> {
+    fn request<O: Op>(&self, actor: &str, op: &O, key: Option<String>) -> Result<Sendable> {
         let Value::Object(fields) = serde_json::to_value(op).map_err(Error::internal)? else {
             return Err(Error::internal(format!("{} is not an object", O::NAME)));
         };
@@ -125,7 +125,7 @@ impl Remote {
         };
         let mut head = self.head(O::ROUTE.method.as_str(), &format!("{path}{query}"), actor);
         if O::ACCESS != Access::Read {
-            head = head.header("Idempotency-Key", Uuid::new_v4().to_string());
+            head = head.header("Idempotency-Key", key.unwrap_or_else(|| Uuid::new_v4().to_string()));
         }
         if body.is_some() {
             head = head.header(header::CONTENT_TYPE, "application/json");

@@ -19,6 +19,11 @@ pub const SYSTEM: &str = "pensa";
 /// Tells the time.
 pub trait Clock: Debug + Send + Sync {
     fn now(&self) -> Result<Timestamp>;
+
+    /// Whether it is the machine's, which may be wrong, and not one that the caller has set.
+    fn is_the_systems(&self) -> bool {
+        false
+    }
 }
 
 /// Gives out the random bits of new ids.
@@ -33,6 +38,10 @@ impl Clock for SystemClock {
     fn now(&self) -> Result<Timestamp> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Error::internal)?;
         Timestamp::from_millis(i64::try_from(since.as_millis()).map_err(Error::internal)?)
+    }
+
+    fn is_the_systems(&self) -> bool {
+        true
     }
 }
 
@@ -88,6 +97,8 @@ fn no_server() -> Error {
 pub struct Context<'a> {
     pub actor: String,
     pub now: Timestamp,
+    /// Whether `now` has to be confirmed before anything runs out by it.
+    pub(crate) is_by_system_clock: bool,
     pub store: &'a Home,
     pub(crate) token: Option<String>,
     may: Access,
@@ -101,7 +112,18 @@ impl<'a> Context<'a> {
     pub fn new(caller: &Caller, clock: &dyn Clock, ids: &'a dyn Ids, store: &'a Home, part: Part) -> Result<Self> {
         let actor = text::line("actor", &caller.actor)?.to_owned();
         let (token, may) = (caller.token.clone(), caller.may);
-        Ok(Self { actor, now: clock.now()?, store, token, may, part, ids, names: RefCell::default() })
+        let is_by_system_clock = clock.is_the_systems();
+        Ok(Self {
+            actor,
+            now: clock.now()?,
+            is_by_system_clock,
+            store,
+            token,
+            may,
+            part,
+            ids,
+            names: RefCell::default(),
+        })
     }
 
     pub fn uuid(&self) -> Uuid {
@@ -170,6 +192,7 @@ impl<'a> Context<'a> {
         Self {
             actor: SYSTEM.to_owned(),
             now: self.now,
+            is_by_system_clock: self.is_by_system_clock,
             store: self.store,
             token: None,
             may: self.may,

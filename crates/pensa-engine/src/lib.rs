@@ -3,6 +3,7 @@
 //! The only crate that contains SQL. It knows nothing of HTTP, terminals or environment variables.
 
 mod backup;
+mod clock;
 mod context;
 mod db;
 mod durable;

@@ -78,6 +78,9 @@ pub(crate) struct Options {
     /// Use a daemon or server instead of the store's files: its address, or its name in pn remote list [env: PN_DAEMON]
     #[arg(long, global = true, value_name = "SERVER")]
     pub(crate) remote_server: Option<String>,
+    /// Do this once, however often it is tried with this key within a day
+    #[arg(long, global = true, value_name = "KEY")]
+    pub(crate) idempotency_key: Option<String>,
     /// What is set, once it was asked for
     #[arg(skip)]
     pub(crate) config: OnceCell<Arc<Config>>,

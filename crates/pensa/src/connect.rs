@@ -21,9 +21,13 @@ pub(crate) const DEFAULT_URL: &str = "http://localhost:7533";
 pub(crate) fn client(options: &Options) -> Result<Client> {
     let actor = actor_source(options)?;
     match server(options)? {
-        Some(server) => Ok(Client::http(remote(options, &server)?, actor)),
-        None => Ok(Client::embedded(open(options, store(options)?)?, actor)),
+        Some(server) => Ok(Client::http(remote(options, &server)?, actor).with_idempotency_key(key(options))),
+        None => Ok(Client::embedded(open(options, store(options)?)?, actor).with_idempotency_key(key(options))),
     }
+}
+
+fn key(options: &Options) -> Option<String> {
+    options.idempotency_key.clone()
 }
 
 /// Where agents, sessions, runs, repositories and small values live: on a server, in a project's store, else in the
@@ -48,8 +52,12 @@ impl Home {
     pub(crate) fn client(&self, options: &Options) -> Result<Client> {
         let actor = actor_source(options)?;
         match self {
-            Home::Server(server) => Ok(Client::http(remote(options, server)?, actor)),
-            Home::Store(store) => Ok(Client::embedded(open(options, store.clone())?, actor)),
+            Home::Server(server) => {
+                Ok(Client::http(remote(options, server)?, actor).with_idempotency_key(key(options)))
+            }
+            Home::Store(store) => {
+                Ok(Client::embedded(open(options, store.clone())?, actor).with_idempotency_key(key(options)))
+            }
         }
     }
 
@@ -96,8 +104,8 @@ pub(crate) fn any_store(options: &Options) -> Result<StoreDir> {
 pub(crate) fn client_for_any(options: &Options) -> Result<Client> {
     let actor = actor_source(options)?;
     match server(options)? {
-        Some(server) => Ok(Client::http(remote(options, &server)?, actor)),
-        None => Ok(Client::embedded(open(options, any_store(options)?)?, actor)),
+        Some(server) => Ok(Client::http(remote(options, &server)?, actor).with_idempotency_key(key(options))),
+        None => Ok(Client::embedded(open(options, any_store(options)?)?, actor).with_idempotency_key(key(options))),
     }
 }
 

@@ -179,6 +179,12 @@ impl<'c> Recording<'c> {
         serde_json::from_slice(&items).map_err(Error::internal)
     }
 
+    /// The last event that was noted, by its columns.
+    pub(super) fn last_event(&self) -> Option<Value> {
+        let is_event = |(kind, event): (String, Value)| (kind == "event").then_some(event);
+        self.items().ok()?.into_iter().rev().find_map(is_event)
+    }
+
     /// The last event before the transaction, if the journal has later ones.
     pub(super) fn is_behind(&self) -> Result<Option<i64>> {
         let before = self.before.get();
