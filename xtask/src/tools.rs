@@ -16,11 +16,12 @@ const POSTGRESQL: &str = "postgresql";
 const NO_CLUSTER: &str = "/etc/postgresql-common/createcluster.d/pensa-tests.conf";
 
 /// A program and the Debian package it comes in.
-const NEEDED: [(&str, &str); 12] = [
+const NEEDED: [(&str, &str); 13] = [
     ("git", "git"),
     ("pip3", "python3-pip"),
     ("sqlite3", "sqlite3"),
     ("strace", "strace"),
+    ("faketime", "faketime"),
     ("tmux", "tmux"),
     ("screen", "screen"),
     ("curl", "curl"),

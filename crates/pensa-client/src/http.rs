@@ -80,9 +80,9 @@ impl Remote {
     }
 
     /// Runs one operation. What may be lost on the way is sent again, a few times; a change has a key by which the
-    /// server knows that it is the same one.
-    pub fn call<O: Op>(&self, caller: &Caller, op: &O) -> Result<O::Output> {
-        let request = self.request(caller, op)?;
+    /// server knows that it is the same one: the caller's, who may try again later, or one of its own.
+    pub fn call<O: Op>(&self, caller: &Caller, op: &O, key: Option<String>) -> Result<O::Output> {
+        let request = self.request(caller, op, key)?;
         let deadline = Instant::now() + CALL_TIMEOUT;
         let (mut attempt, mut in_doubt) = (1, false);
         loop {
@@ -115,7 +115,7 @@ impl Remote {
         Ok(())
     }
 
-    fn request<O: Op>(&self, caller: &Caller, op: &O) -> Result<Sendable> {
+    fn request<O: Op>(&self, caller: &Caller, op: &O, key: Option<String>) -> Result<Sendable> {
         let Value::Object(fields) = serde_json::to_value(op).map_err(Error::internal)? else {
             return Err(Error::internal(format!("{} is not an object", O::NAME)));
         };
@@ -127,7 +127,7 @@ impl Remote {
         };
         let mut head = self.head(O::ROUTE.method.as_str(), &format!("{path}{query}"), &caller.actor);
         if O::ACCESS != Access::Read {
-            head = head.header("Idempotency-Key", Uuid::new_v4().to_string());
+            head = head.header("Idempotency-Key", key.unwrap_or_else(|| Uuid::new_v4().to_string()));
             let Origin { session, run, host } = &caller.origin;
             for (name, value) in [("Pensa-Session", session), ("Pensa-Run", run), ("Pensa-Host", host)] {
                 if let Some(value) = value {

@@ -13,6 +13,7 @@ mod tls;
 mod token;
 mod toml_file;
 
+use std::cell::Cell;
 use std::fmt;
 
 use pensa_core::issue::Origin;
@@ -36,6 +37,8 @@ pub struct Client {
     transport: Transport,
     actor: ActorSource,
     origin: Origin,
+    /// The caller's key, and how many changes were made with it.
+    key: Option<(String, Cell<usize>)>,
 }
 
 enum Transport {
@@ -55,12 +58,12 @@ impl fmt::Debug for Client {
 impl Client {
     /// On a store of this machine.
     pub fn embedded(engine: Engine, actor: ActorSource) -> Self {
-        Self { transport: Transport::Embedded(Box::new(engine)), actor, origin: Origin::default() }
+        Self { transport: Transport::Embedded(Box::new(engine)), actor, origin: Origin::default(), key: None }
     }
 
     /// On whatever store a daemon serves.
     pub fn http(remote: Remote, actor: ActorSource) -> Self {
-        Self { transport: Transport::Http(remote), actor, origin: Origin::default() }
+        Self { transport: Transport::Http(remote), actor, origin: Origin::default(), key: None }
     }
 
     /// The same handle for a caller with a session, a run or a host of its own.
@@ -78,13 +81,36 @@ impl Client {
         Caller { origin: self.origin.clone(), ..Caller::local(actor) }
     }
 
+    /// The same handle for a caller who may have to try again: changes with the same key, in the same order, are done
+    /// once.
+    #[must_use]
+    pub fn with_idempotency_key(mut self, key: Option<String>) -> Self {
+        self.key = key.map(|key| (key, Cell::new(0)));
+        self
+    }
+
     /// Runs one operation.
     pub fn call<O: Execute>(&self, op: &O) -> Result<O::Output> {
-        let caller = if O::ACCESS == Access::Read { self.caller("reader") } else { self.caller(&(self.actor)()) };
-        match &self.transport {
-            Transport::Embedded(engine) => engine.call_as(&caller, op),
-            Transport::Http(remote) => remote.call(&caller, op),
+        if O::ACCESS == Access::Read {
+            let reader = self.caller("reader");
+            return match &self.transport {
+                Transport::Embedded(engine) => engine.call_as(&reader, op),
+                Transport::Http(remote) => remote.call(&reader, op, None),
+            };
         }
+        let (caller, key) = (self.caller(&(self.actor)()), self.next_key());
+        match (&self.transport, key) {
+            (Transport::Embedded(engine), None) => engine.call_as(&caller, op),
+            (Transport::Embedded(engine), Some(key)) => engine.call_once(&caller, &key, op),
+            (Transport::Http(remote), key) => remote.call(&caller, op, key),
+        }
+    }
+
+    /// The caller's key for the next change: a command may make several.
+    fn next_key(&self) -> Option<String> {
+        let (key, made) = self.key.as_ref()?;
+        let number = made.replace(made.get() + 1) + 1;
+        Some(if number == 1 { key.clone() } else { format!("{key}#{number}") })
     }
 
     /// Puts up to `count` records of one collection, in one transaction. Each is made when its turn has come, by its
@@ -96,10 +122,12 @@ impl Client {
         make: impl Fn(usize) -> Option<Result<Put>>,
     ) -> Result<Vec<Applied>> {
         match &self.transport {
-            Transport::Embedded(engine) => engine.run(Apply::ACCESS, &self.caller(&(self.actor)()), |cx, tx| {
-                pensa_engine::put_records(cx, tx, (collection, count), &make)
-            }),
-            Transport::Http(_) => {
+            Transport::Embedded(engine) if self.key.is_none() => {
+                engine.run(Apply::ACCESS, &self.caller(&(self.actor)()), |cx, tx| {
+                    pensa_engine::put_records(cx, tx, (collection, count), &make)
+                })
+            }
+            _ => {
                 let puts = (0..count).map_while(make).map(|put| put.map(Change::Put));
                 self.call(&Apply { changes: puts.collect::<Result<_>>()? })
             }

@@ -53,6 +53,7 @@ codes! {
     Corrupt "corrupt" 500,
     NewerSchema "newer_schema" 500,
     DiskFull "disk_full" 507,
+    UnknownOutcome "unknown_outcome" 500,
     Internal "internal" 500,
 }
 

@@ -1,4 +1,4 @@
-//! Backups: whole copies of a store's database in `local/backups`, behind which the journal can be cut.
+//! Backups: whole copies of a store's database, behind which the journal can be cut.
 //!
 //! Made while the writer's ticket is held. Putting one in place is left to the operations and to `recover`.
 
@@ -41,7 +41,7 @@ pub(crate) struct Backup {
 }
 
 pub(crate) fn dir(store: &StoreDir) -> PathBuf {
-    store.root().join("local").join(DIR)
+    store.durable().join(DIR)
 }
 
 /// A mark that tells the stores apart from which backups were made.
@@ -103,7 +103,7 @@ pub(crate) fn automatic(store: &StoreDir) -> Result<Backup> {
 
 /// Makes a backup, then forgets old ones and the journal behind them.
 pub(crate) fn make(store: &StoreDir) -> Result<Backup> {
-    let dir = store.local_dir(DIR)?;
+    let dir = store.durable_dir(DIR)?;
     let draft = dir.join(format!("{}.tmp", Uuid::new_v4().simple()));
     let made = copy_to(store, &draft).and_then(|contents| {
         let name = format!("{}-{}.sqlite", compact(SystemClock.now()?), contents.event);
@@ -191,7 +191,7 @@ pub(crate) fn make_at(store: &StoreDir, path: &Path, force: bool) -> Result<Back
 
 /// Copies a file from which the store is about to be restored to where it stays, and gives its name.
 pub(crate) fn keep_source(store: &StoreDir, file: &Path) -> Result<(String, PathBuf)> {
-    let dir = store.local_dir(DIR)?;
+    let dir = store.durable_dir(DIR)?;
     // To the millisecond, and then by number: the newest sorts last.
     let made = SystemClock.now()?.to_string().replace(['-', ':', '.'], "");
     let name = format!("{SOURCE}{made}-{}.sqlite", Uuid::now_v7().simple());

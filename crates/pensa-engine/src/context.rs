@@ -20,6 +20,11 @@ pub const SYSTEM: &str = "pensa";
 /// Tells the time.
 pub trait Clock: Debug + Send + Sync {
     fn now(&self) -> Result<Timestamp>;
+
+    /// Whether it is the machine's, which may be wrong, and not one that the caller has set.
+    fn is_the_systems(&self) -> bool {
+        false
+    }
 }
 
 /// Gives out the random bits of new ids.
@@ -34,6 +39,10 @@ impl Clock for SystemClock {
     fn now(&self) -> Result<Timestamp> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Error::internal)?;
         Timestamp::from_millis(i64::try_from(since.as_millis()).map_err(Error::internal)?)
+    }
+
+    fn is_the_systems(&self) -> bool {
+        true
     }
 }
 
@@ -91,6 +100,8 @@ fn no_server() -> Error {
 pub struct Context<'a> {
     pub actor: String,
     pub now: Timestamp,
+    /// Whether `now` has to be confirmed before anything runs out by it.
+    pub(crate) is_by_system_clock: bool,
     pub store: &'a Home,
     pub(crate) token: Option<String>,
     pub(crate) origin: Origin,
@@ -111,7 +122,18 @@ impl<'a> Context<'a> {
             run: text::optional_line("run", run.as_ref())?,
             host: text::optional_line("host", host.as_ref())?,
         };
-        Ok(Self { actor, now: clock.now()?, store, token, origin, may, part, ids, names: RefCell::default() })
+        Ok(Self {
+            actor,
+            now: clock.now()?,
+            is_by_system_clock: clock.is_the_systems(),
+            store,
+            token,
+            origin,
+            may,
+            part,
+            ids,
+            names: RefCell::default(),
+        })
     }
 
     /// The caller as somebody who asks for a change of an issue's state.
@@ -185,6 +207,7 @@ impl<'a> Context<'a> {
         Self {
             actor: SYSTEM.to_owned(),
             now: self.now,
+            is_by_system_clock: self.is_by_system_clock,
             store: self.store,
             token: None,
             origin: Origin::default(),

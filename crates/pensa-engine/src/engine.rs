@@ -5,7 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use pensa_core::id::IssueId;
-use pensa_core::{Access, Code, Error, Result, Timestamp};
+use pensa_core::{Access, Code, Error, Result, Timestamp, json};
 use uuid::Uuid;
 
 use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SYSTEM, SystemClock};
@@ -15,6 +15,7 @@ use crate::group::Job;
 use crate::home::Home;
 use crate::ops::lease;
 use crate::store::StoreDir;
+use crate::tables::answers::{self, Once};
 use crate::tables::details::Ahead;
 use crate::tables::titles::{self, Coming};
 use crate::tables::touched;
@@ -38,6 +39,8 @@ pub struct Engine {
     writes: Cell<u64>,
     notices: RefCell<Vec<String>>,
     ear: Option<Ear>,
+    /// Whether it was told that the clock is wrong.
+    has_warned: Cell<bool>,
 }
 
 /// Who is told what happens by itself.
@@ -86,6 +89,7 @@ impl Engine {
             store.refuse_empty()?;
             store.complete()?;
         }
+        let store = store.located()?;
         let (fresh, notes) = (Cell::new(false), RefCell::new(Vec::new()));
         let home = Home::Dir(store.clone());
         let seed = |tx: &Tx<'_>| {
@@ -100,7 +104,18 @@ impl Engine {
         notices.extend(notes.take());
         let writes = Cell::new(u64::from(fresh.get()));
         let (source, notices) = (Source::Dir(store), RefCell::new(notices));
-        Ok(Self { home, source, db, clock, ids, part: Part::Alone, writes, notices, ear: None })
+        Ok(Self {
+            home,
+            source,
+            db,
+            clock,
+            ids,
+            part: Part::Alone,
+            writes,
+            notices,
+            ear: None,
+            has_warned: Cell::new(false),
+        })
     }
 
     /// Tells `ear` what happens by itself and is worth knowing: what was recovered, and how.
@@ -132,7 +147,18 @@ impl Engine {
         let home = Home::Database { project: project.to_owned(), id, files: None };
         let (db, source) = (Db::Postgres(database.store(id)), Source::Database(database.clone(), id));
         let (writes, notices) = (Cell::new(0), RefCell::default());
-        Self { home, source, db, clock, ids, part: Part::Project, writes, notices, ear: None }
+        Self {
+            home,
+            source,
+            db,
+            clock,
+            ids,
+            part: Part::Project,
+            writes,
+            notices,
+            ear: None,
+            has_warned: Cell::new(false),
+        }
     }
 
     #[must_use]
@@ -225,6 +251,23 @@ impl Engine {
         self.run(O::ACCESS, caller, |cx, tx| op.execute(cx, tx))
     }
 
+    /// Runs an operation unless the same was done before with this key; then gives the answer of that time.
+    pub fn call_once<O: Execute>(&self, caller: &Caller, key: &str, op: &O) -> Result<O::Output> {
+        let input = serde_json::to_value(op).map_err(Error::internal)?.to_string();
+        let parts = [O::NAME, &caller.actor, &input].map(str::as_bytes);
+        let once = Once::new(None, key, &parts, O::TELLS_SECRET)?;
+        let answer = if O::ALONE {
+            self.call_alone(caller, op, |cx, tx, before| {
+                answers::once(cx, tx, Some(&once), || json::to_line(&O::answer(before, op.execute(cx, tx)?)))
+            })
+        } else {
+            self.run(O::ACCESS, caller, |cx, tx| {
+                answers::once(cx, tx, Some(&once), || json::to_line(&op.execute(cx, tx)?))
+            })
+        };
+        serde_json::from_str(&answer?).map_err(Error::internal)
+    }
+
     /// Runs an operation that has transactions of its own: what must be committed before it, then `work`, then what
     /// follows.
     pub(crate) fn call_alone<O: Execute, T>(
@@ -311,10 +354,32 @@ impl Engine {
         if !is_due {
             return work(&cx, &tx).map_err(|e| Lost::with(&tx, e));
         }
+        if let Some(doubt) = lease::doubt(&cx, &tx)? {
+            self.warn(&doubt);
+            return work(&cx, &tx).map_err(|e| Lost::with(&tx, e));
+        }
         drop(tx);
         self.expire()?;
         let tx = self.db.begin_read()?;
         work(&cx, &tx).map_err(|e| Lost::with(&tx, e))
+    }
+
+    fn expire_leases(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<(), Lost> {
+        if let Some(doubt) = lease::expire(cx, tx).map_err(|e| Lost::with(tx, e))? {
+            self.warn(&doubt);
+        }
+        Ok(())
+    }
+
+    /// Tells, once, that the clock cannot be right.
+    fn warn(&self, doubt: &str) {
+        if self.has_warned.replace(true) {
+            return;
+        }
+        match &self.ear {
+            Some(ear) => ear(doubt),
+            None => self.notices.borrow_mut().push(doubt.to_owned()),
+        }
     }
 
     /// Gives back every claim whose lease has run out.
@@ -325,10 +390,10 @@ impl Engine {
     fn write<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {
         let cx = self.context(caller)?;
         let tx = self.db.begin_write_asking(&[lease::due_question(&cx)])?;
-        lease::expire(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
+        self.expire_leases(&cx, &tx)?;
         tx.begin_operation();
         let output = work(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
-        tx.commit()?;
+        self.commit(tx)?;
         self.writes.set(self.writes.get() + 1);
         self.db.keep_files_in_step();
         self.refresh_pages(&caller.actor);
@@ -346,6 +411,22 @@ impl Engine {
                 None => self.notices.borrow_mut().push(notice),
             }
         }
+    }
+
+    /// Commits. A disk that fails while it does may have stored the change or not: then another look decides.
+    fn commit(&self, tx: Tx<'_>) -> Result<(), Lost> {
+        let Err(uncommitted) = tx.commit() else { return Ok(()) };
+        let Some(event) = &uncommitted.doubt else { return Err(uncommitted.into()) };
+        if self.db.is_stored(event) == Ok(true) {
+            return Ok(());
+        }
+        let error = uncommitted.error;
+        if error.code == Code::DiskFull {
+            return Err(error.into());
+        }
+        let message = format!("not known whether the change was stored: {}", error.message);
+        let hint = "look whether it is there; with the same --idempotency-key a second try does not do it twice";
+        Err(Error::new(Code::UnknownOutcome, message).hint(hint).into())
     }
 
     /// Begins to read: any number of questions, all answered as of one moment. `known` is what is known from an
@@ -433,7 +514,7 @@ impl Engine {
         if careful {
             tx.be_careful();
         }
-        lease::expire(&system, &tx).map_err(|e| Lost::with(&tx, e))?;
+        self.expire_leases(&system, &tx)?;
         titles::foresee(&tx, coming);
         let (mut answers, mut foreseen) = (Vec::with_capacity(jobs.len()), jobs.len());
         loop {
@@ -454,7 +535,7 @@ impl Engine {
             }
             answers.push(answer);
         }
-        tx.commit()?;
+        self.commit(tx)?;
         self.writes.set(self.writes.get() + 1);
         self.db.keep_files_in_step();
         self.refresh_pages(jobs.first().map_or(SYSTEM, |job| &job.caller.actor));
@@ -492,7 +573,7 @@ impl Lost {
 }
 
 impl From<Uncommitted> for Lost {
-    fn from(Uncommitted { error, again }: Uncommitted) -> Self {
+    fn from(Uncommitted { error, again, .. }: Uncommitted) -> Self {
         Self { error, again }
     }
 }

@@ -46,8 +46,7 @@ pub(crate) fn sqlite(error: rusqlite::Error) -> Error {
     }
 }
 
-const REBUILT: &str =
-    "try again: it is rebuilt from local/backups, local/journal or the JSONL files, if those are there";
+const REBUILT: &str = "try again: it is rebuilt from the backups, the journal or the JSONL files, if those are there";
 
 /// Failures that can only come from a damaged file: it ends too early, what the schema says is not there, or a value
 /// is not of its column's kind.

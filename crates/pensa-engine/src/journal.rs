@@ -174,7 +174,7 @@ impl Journal {
     }
 
     fn begin_segment(&self, before: i64) -> Result<End> {
-        let dir = self.store.local_dir(DIR)?;
+        let dir = self.store.durable_dir(DIR)?;
         let path = dir.join(segment_name(before + 1));
         let begun = (|| {
             let file = open_segment(&path, true)?;
@@ -190,8 +190,8 @@ impl Journal {
     }
 }
 
-fn dir(store: &StoreDir) -> PathBuf {
-    store.root().join("local").join(DIR)
+pub(crate) fn dir(store: &StoreDir) -> PathBuf {
+    store.durable().join(DIR)
 }
 
 /// Takes room for bytes that are yet to be written, where that is possible.
@@ -357,6 +357,22 @@ fn read_raw(store: &StoreDir, after: i64, mut each: impl FnMut(&[u8]) -> Result<
         }
     }
     Ok(())
+}
+
+/// An event by its number, if the journal has it.
+pub(crate) fn event(store: &StoreDir, number: i64) -> Result<Option<Value>> {
+    let mut found = None;
+    read(store, number - 1, |line| {
+        if let Line::Entry(entry) = line
+            && found.is_none()
+            && entry.last >= number
+        {
+            let is_it = |(kind, event): &(String, Value)| kind == "event" && event["id"].as_i64() == Some(number);
+            found = entry.items.into_iter().find(is_it).map(|(_, event)| event);
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// Whether there is a journal with anything in it.

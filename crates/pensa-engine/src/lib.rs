@@ -3,9 +3,11 @@
 //! The only crate that contains SQL. It knows nothing of HTTP, terminals or environment variables.
 
 mod backup;
+mod clock;
 mod committed;
 mod context;
 mod db;
+mod durable;
 mod engine;
 mod error;
 mod execute;
@@ -13,6 +15,7 @@ pub mod git;
 mod group;
 mod home;
 mod journal;
+mod last_event;
 mod loop_dirs;
 mod meter;
 mod ops;

@@ -77,7 +77,7 @@ impl Projects {
     pub fn control(&self) -> Result<Engine> {
         let engine = match self {
             Self::Database(database) => Engine::in_database(database, CONTROL_NAME, CONTROL),
-            Self::Directory(dir) => Engine::open(StoreDir::create(&dir.join(CONTROL_NAME))?.0)?,
+            Self::Directory(dir) => Engine::open(StoreDir::create(&dir.join(CONTROL_NAME))?.0.complete_in_itself())?,
         };
         Ok(engine.being(Part::Control))
     }

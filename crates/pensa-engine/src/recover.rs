@@ -5,7 +5,6 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use pensa_core::{Code, Error, Result, Timestamp};
@@ -14,6 +13,7 @@ use uuid::Uuid;
 use crate::backup;
 use crate::db::{Db, Tx, params, replaced};
 use crate::journal::{self, Journal, Line};
+use crate::last_event::{self, LastEvent};
 use crate::replay::Replay;
 use crate::store::StoreDir;
 use crate::tables::{comments, deps, events, issues, records};
@@ -42,8 +42,8 @@ pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<(
     for _ in 0..TRIES {
         let seen = identity(store);
         match look(store, now, seed, is_fresh) {
-            Ok(Look::Sound(db, notice)) => {
-                notices.extend(notice);
+            Ok(Look::Sound(db, more)) => {
+                notices.extend(more);
                 return Ok((db, notices));
             }
             Err(error) if error == replaced() => {}
@@ -63,7 +63,7 @@ pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<(
 
 /// What a look at a database finds.
 enum Look {
-    Sound(Db, Option<String>),
+    Sound(Db, Vec<String>),
     Damaged(Error),
 }
 
@@ -75,28 +75,73 @@ fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>, is_fresh: bool) -> Res
             let cleared = fs::remove_file(store.damage_mark()).or_else(gone_is_fine);
             cleared.map_err(|e| error::io("delete", &store.damage_mark(), &e))?;
         }
-        // In this order: the journal is written after the database.
+        // In this order: the journal is written after the database, and the last event is noted after both.
+        let noted = last_event::known(store);
         let journaled = Journal::new(store).last(-1)?;
         let last = db.last_event()?;
+        if let Some(noted) = noted.filter(|noted| noted.file != identity(store)) {
+            require_same_history(&db, store, journaled.min(last))?;
+            note_again(store, noted);
+        }
         if journaled < last && !is_fresh {
             make_up_for_lag(&db, store);
         }
         db.mend_files(store);
-        if journaled <= last {
-            return Ok(Look::Sound(db, None));
+        if journaled <= last && noted.is_none_or(|noted| noted.number <= last) {
+            return Ok(Look::Sound(db, Vec::new()));
         }
         // To begin is to catch up.
-        db.begin_write()?.commit().map_err(|uncommitted| uncommitted.error)?;
-        let notice = (db.last_event()? > last).then(|| {
+        let lost = own_up_to_loss(db.begin_write()?, store)?;
+        let mut notices = Vec::new();
+        if journaled > last && db.last_event()? > last {
             let count = journaled - last;
-            format!("the database had lost its last {count} events; they were taken from the journal")
-        });
-        Ok(Look::Sound(db, notice))
+            notices.push(format!("the database had lost its last {count} events; they were taken from the journal"));
+        }
+        notices.extend(lost);
+        Ok(Look::Sound(db, notices))
     })();
     match looked {
         Err(e) if e.code == Code::Corrupt && (has_source(store) || sync::any(store.root())) => Ok(Look::Damaged(e)),
         looked => looked,
     }
+}
+
+/// Refuses a database whose last event is another than the one that the journal has under the same number: it has come
+/// back from elsewhere, and what the two have in common is not known.
+fn require_same_history(db: &Db, store: &StoreDir, number: i64) -> Result<()> {
+    let tx = db.begin_read()?;
+    let sql = "SELECT created_at, event_type, subject_id FROM events WHERE id = ?1";
+    let ours = tx.query_one(sql, params![number], |row| Ok([row.text(0)?, row.text(1)?, row.text(2)?]))?;
+    let Some(ours) = ours else { return Ok(()) };
+    let Some(theirs) = journal::event(store, number)? else { return Ok(()) };
+    let columns = ["created_at", "event_type", "subject_id"];
+    if columns.into_iter().zip(&ours).all(|(name, value)| theirs[name].as_str() == Some(value)) {
+        return Ok(());
+    }
+    Err(Error::new(Code::Corrupt, format!("{} and its journal have different histories", store.database().display())))
+}
+
+/// Notes that the file that is here now has the last event, unless somebody is writing.
+fn note_again(store: &StoreDir, noted: LastEvent) {
+    if let Some(_ticket) = ticket::try_take(store)
+        && last_event::known(store) == Some(noted)
+    {
+        let _ = last_event::note(store, noted.number);
+    }
+}
+
+/// Counts the events that are neither in the database nor in the journal, once. Their numbers are not given out again.
+fn own_up_to_loss(tx: Tx<'_>, store: &StoreDir) -> Result<Option<String>> {
+    let last = events::last(&tx)?;
+    let lost = last_event::known(store).map(|noted| (noted.number, noted.number - last)).filter(|(_, lost)| *lost > 0);
+    if let Some((number, _)) = lost {
+        tx.skip_events(number)?;
+        last_event::note(store, last)?;
+    }
+    tx.commit().map_err(|uncommitted| uncommitted.error)?;
+    Ok(lost.map(|(number, lost)| {
+        format!("{lost} events are lost: event {number} was acknowledged, and database and journal end with {last}")
+    }))
 }
 
 /// A process that was killed after its commit, a lost journal, or a store from before there were journals: what the
@@ -111,7 +156,7 @@ fn make_up_for_lag(db: &Db, store: &StoreDir) {
             return;
         }
         // Reading does not depend on it, and the next to write tries again.
-        let _ = backup::begin_journal(store, &journal, last);
+        let _ = backup::begin_journal(store, &journal, last).and_then(|()| last_event::note(store, last));
     }
 }
 
@@ -142,11 +187,12 @@ pub(crate) fn suspect(store: &StoreDir) {
 
 /// Whether there is anything besides the JSONL files from which a store can be rebuilt.
 pub(crate) fn has_source(store: &StoreDir) -> bool {
-    journal::any(store) || backup::list(store).is_ok_and(|backups| !backups.is_empty())
+    let has_backups = || backup::list(store).is_ok_and(|backups| !backups.is_empty());
+    journal::any(store) || has_backups() || last_event::known(store).is_some_and(|noted| noted.number > 0)
 }
 
 fn identity(store: &StoreDir) -> Option<(u64, u64)> {
-    fs::metadata(store.database()).ok().filter(|meta| meta.len() > 0).map(|meta| (meta.dev(), meta.ino()))
+    store.database_file().filter(|_| fs::metadata(store.database()).is_ok_and(|meta| meta.len() > 0))
 }
 
 /// Whether this is a clone that has its files and nothing else.
@@ -191,15 +237,21 @@ fn build<T>(store: &StoreDir, now: Timestamp, fill: impl FnOnce(&mut Db) -> Resu
 /// Makes the database anew from the newest backup that can be read and the journal after it. The caller holds the
 /// ticket.
 fn rebuild(store: &StoreDir, now: Timestamp, seed: Seed<'_>, why: &Error) -> Result<String> {
-    store.refuse_foreign_local()?;
-    let (draft, told) = build(store, now, |db| Ok(fill(db, store, now, seed)?.told))?;
+    store.refuse_foreign_journal()?;
+    let (draft, filled) = build(store, now, |db| fill(db, store, now, seed))?;
+    let noted = last_event::known(store);
     let put = set_aside(store, now).and_then(|aside| put_in_place(store, &draft).map(|()| aside));
     if put.is_err() {
         let _ = fs::remove_file(&draft);
     }
     let aside = put?;
+    if let Some(noted) = noted {
+        let _ = last_event::note(store, noted.number);
+    }
+    let (told, lost) = (filled.told, filled.lost);
+    let lost = if lost > 0 { format!("; {lost} events are lost") } else { String::new() };
     let place = aside.map_or_else(String::new, |dir| format!("; the old one is in {}", dir.display()));
-    Ok(format!("the database could not be used ({}) and was rebuilt from {told}{place}", why.message))
+    Ok(format!("the database could not be used ({}) and was rebuilt from {told}{lost}{place}", why.message))
 }
 
 fn put_in_place(store: &StoreDir, draft: &Path) -> Result<()> {
@@ -251,6 +303,8 @@ struct Base {
     after: i64,
     told: String,
     has_history: bool,
+    /// Events that neither a file nor the journal has, if nothing of the log is left to compare.
+    lost: i64,
 }
 
 /// What a database was filled with.
@@ -258,6 +312,8 @@ struct Base {
 pub(crate) struct Filled {
     /// From what, for people.
     told: String,
+    /// Events of which there is nothing left but that they were acknowledged.
+    lost: i64,
     /// Pieces of the journal that are missing or cannot be read.
     pub(crate) missing: usize,
     /// Whether all events are those that were logged.
@@ -278,7 +334,8 @@ pub(crate) fn fill(db: &mut Db, store: &StoreDir, now: Timestamp, seed: Seed<'_>
         0 => String::new(),
         n => format!("; {n} parts of the journal are missing or unreadable"),
     };
-    Ok(Filled { told: format!("{}{journal}{lost}", base.told), missing, has_history: base.has_history })
+    let told = format!("{}{journal}{lost}", base.told);
+    Ok(Filled { told, lost: base.lost, missing, has_history: base.has_history })
 }
 
 /// The newest file that can be read and from which the journal leads on.
@@ -287,14 +344,14 @@ fn base_file(db: &mut Db, store: &StoreDir, now: Timestamp) -> Result<Option<Bas
     for backup in backup::list(store)? {
         let is_late = boundary.as_ref().is_none_or(|boundary| backup.event >= boundary.last);
         if is_late && backup::is_sound(&backup.path) && db.fill_from(&backup.path, now).is_ok() {
-            return Ok(Some(Base { after: backup.event, told: "a backup".to_owned(), has_history: true }));
+            return Ok(Some(Base { after: backup.event, told: "a backup".to_owned(), has_history: true, lost: 0 }));
         }
     }
     let Some(boundary) = boundary else { return Ok(None) };
     let source = backup::dir(store).join(&boundary.from);
     if backup::is_sound(&source) && db.fill_from(&source, now).is_ok() {
         let told = "the file it was last restored from".to_owned();
-        return Ok(Some(Base { after: boundary.before, told, has_history: true }));
+        return Ok(Some(Base { after: boundary.before, told, has_history: true, lost: 0 }));
     }
     Ok(None)
 }
@@ -303,16 +360,17 @@ fn base_file(db: &mut Db, store: &StoreDir, now: Timestamp) -> Result<Option<Bas
 fn base_without_file(db: &mut Db, store: &StoreDir, seed: Seed<'_>) -> Result<Base> {
     let begins = journal::segments(store)?.first().map(|(first, _)| *first);
     if begins == Some(1) {
-        return Ok(Base { after: 0, told: "nothing else".to_owned(), has_history: true });
+        return Ok(Base { after: 0, told: "nothing else".to_owned(), has_history: true, lost: 0 });
     }
-    let last = Journal::new(store).last(-1)?;
+    let journaled = Journal::new(store).last(-1)?;
+    let last = last_event::known(store).map_or(journaled, |noted| noted.number.max(journaled));
     let tx = db.begin_write()?;
     seed(&tx)?;
-    // The journal's events keep their numbers; those of this import come after them.
+    // Events that are known keep their numbers; those of this import come after them.
     tx.execute("UPDATE events SET id = -id", params![])?;
     tx.execute("UPDATE events SET id = ?1 - id", params![last])?;
     tx.commit().map_err(|uncommitted| uncommitted.error)?;
-    Ok(Base { after: 0, told: "the JSONL files".to_owned(), has_history: false })
+    Ok(Base { after: 0, told: "the JSONL files".to_owned(), has_history: false, lost: last - journaled })
 }
 
 /// Does all of the journal after an event again, as far as it can be read; tells how many pieces are missing.

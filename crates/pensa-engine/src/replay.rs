@@ -54,7 +54,7 @@ pub(crate) struct TokenRow<T> {
 /// of the transaction that noticed.
 pub(crate) fn catch_up(tx: &Tx<'_>) -> Result<()> {
     let Some((before, store)) = tx.is_behind()? else { return Ok(()) };
-    store.refuse_foreign_local()?;
+    store.refuse_foreign_journal()?;
     let mut last = before;
     tx.expect_many_rows()?;
     let replay = Replay::new(tx)?;

@@ -5,7 +5,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::iter;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use pensa_core::sync::Conflict;
@@ -14,7 +14,7 @@ use toml_edit::DocumentMut;
 use uuid::Uuid;
 
 use crate::committed::{DEFAULT_MAX_FILE, read_committed};
-use crate::{error, git, sync};
+use crate::{durable, error, git, sync, ticket};
 
 /// The directory of a store: `.pensa` of a project, or the user's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,18 @@ pub struct StoreDir {
     root: PathBuf,
     /// The largest committed file that is read, in bytes.
     max_file: u64,
+    keep: Keep,
+    /// Where journal and backups are, once that is known.
+    durable: Option<PathBuf>,
+}
+
+/// Where a store keeps its journal and backups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// In `local/`: nobody cleans the store's directory with git, and a copy of it is to be complete.
+    Beside,
+    /// In the git repository around it, else in this directory for the user's state, if there is one.
+    Outside(Option<PathBuf>),
 }
 
 /// Largest file of settings.
@@ -49,12 +61,55 @@ impl StoreDir {
         }
         refuse_link(&root.join("local"))?;
         refuse_network_file_system(&root)?;
-        Ok(Self { root, max_file: DEFAULT_MAX_FILE })
+        Ok(Self::unopened(&root))
+    }
+
+    /// The same store, which keeps its journal and backups in the user's directory `state` unless a git repository is
+    /// around it.
+    #[must_use]
+    pub fn with_state_dir(mut self, state: Option<PathBuf>) -> Self {
+        self.keep = Keep::Outside(state);
+        self
+    }
+
+    /// The same store with all its files in its own directory.
+    #[must_use]
+    pub(crate) fn complete_in_itself(mut self) -> Self {
+        self.keep = Keep::Beside;
+        self
+    }
+
+    pub(crate) fn keep(&self) -> &Keep {
+        &self.keep
+    }
+
+    /// The same store, its journal and backups found.
+    pub(crate) fn located(mut self) -> Result<Self> {
+        self.durable = Some(durable::find(&self)?);
+        Ok(self)
+    }
+
+    /// Where journal, backups and the writer lock are.
+    pub fn durable(&self) -> PathBuf {
+        self.durable.clone().unwrap_or_else(|| self.local())
+    }
+
+    /// A directory below [`durable`](Self::durable), made if it is not there.
+    pub(crate) fn durable_dir(&self, name: &str) -> Result<PathBuf> {
+        match &self.durable {
+            Some(durable) if *durable != self.local() => own_dir(durable.join(name)),
+            _ => self.local_dir(name),
+        }
+    }
+
+    /// The files of this machine only.
+    pub(crate) fn local(&self) -> PathBuf {
+        self.root.join("local")
     }
 
     /// The files of a store that is not going to be opened here, wherever it lies.
     pub fn unopened(root: &Path) -> Self {
-        Self { root: root.to_owned(), max_file: DEFAULT_MAX_FILE }
+        Self { root: root.to_owned(), max_file: DEFAULT_MAX_FILE, keep: Keep::Outside(None), durable: None }
     }
 
     /// The same store, with another limit for the files that the repository brings.
@@ -69,11 +124,16 @@ impl StoreDir {
 
     /// Makes a store in `root`, or completes the one that is there. Says whether it is new.
     pub fn create(root: &Path) -> Result<(Self, bool)> {
+        Self::create_with(root, None)
+    }
+
+    /// The same with the user's directory for state, see [`with_state_dir`](Self::with_state_dir).
+    pub fn create_with(root: &Path, state: Option<PathBuf>) -> Result<(Self, bool)> {
         match private_dir(root) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(error::io("create", root, &e)),
             _ => {}
         }
-        let store = Self::at(root)?;
+        let store = Self::at(root)?.with_state_dir(state);
         let created = store.complete()?;
         Ok((store, created))
     }
@@ -97,14 +157,15 @@ impl StoreDir {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(error::io("create", root, &e)),
             _ => {}
         }
-        let store = Self::at(root)?;
+        let store = Self::at(root)?.complete_in_itself();
         store.complete_with_id(id)?;
         Ok(store)
     }
 
     /// Adds whatever a store needs and this one lacks, as a fresh clone does. Says whether it got its id just now.
     pub(crate) fn complete(&self) -> Result<bool> {
-        self.complete_with_id(&Uuid::now_v7().to_string())
+        let known = if self.config().exists() { None } else { durable::left_behind(self) };
+        self.complete_with_id(&known.unwrap_or_else(|| Uuid::now_v7().to_string()))
     }
 
     fn complete_with_id(&self, id: &str) -> Result<bool> {
@@ -152,6 +213,11 @@ impl StoreDir {
         self.root.join("db.sqlite")
     }
 
+    /// The file that is the database now, by device and number.
+    pub(crate) fn database_file(&self) -> Option<(u64, u64)> {
+        fs::metadata(self.database()).ok().map(|meta| (meta.dev(), meta.ino()))
+    }
+
     /// The secret that lets another user or machine talk to the daemon.
     pub fn token(&self) -> PathBuf {
         self.root.join("local/token")
@@ -174,41 +240,37 @@ impl StoreDir {
         self.root.join("local/damaged")
     }
 
-    /// Bytes that are free on the store's disk, if the file system tells.
+    /// Bytes that are free on the store's disk, or on that of its journal if there are fewer; if the file system tells.
     pub(crate) fn free_space(&self) -> Option<u64> {
-        free_space(&self.root)
+        let elsewhere = self.durable.as_deref().and_then(free_space);
+        free_space(&self.root).map(|free| free.min(elsewhere.unwrap_or(u64::MAX)))
     }
 
     pub(crate) fn writer_lock(&self) -> PathBuf {
-        self.root.join("local/writer.lock")
+        self.durable().join(ticket::FILE)
     }
 
     /// A directory below `local/`, made if it is not there.
     pub fn local_dir(&self, name: &str) -> Result<PathBuf> {
-        let mut path = self.root.join("local");
-        for part in ["", name] {
-            path = if part.is_empty() { path } else { path.join(part) };
-            match private_dir(&path) {
-                Ok(()) => {}
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                    refuse_link(&path)?;
-                    make_private(&path)?;
-                }
-                Err(e) => return Err(error::io("create", &path, &e)),
-            }
-        }
-        Ok(path)
+        let local = own_dir(self.local())?;
+        if name.is_empty() { Ok(local) } else { own_dir(local.join(name)) }
     }
 
-    /// Refuses to take state from `local/` if the repository brought it: then it is anybody's, and not of this machine.
-    pub(crate) fn refuse_foreign_local(&self) -> Result<()> {
-        let local = self.root.join("local");
-        if !git::is_tracked(self.project_dir(), &local) {
+    /// Refuses to take state from the journal and the backups if the repository brought them.
+    pub(crate) fn refuse_foreign_journal(&self) -> Result<()> {
+        self.refuse_tracked(&self.durable())
+    }
+
+    /// Refuses to use a directory that the repository brought: then it is anybody's, and not of this machine.
+    pub(crate) fn refuse_tracked(&self, dir: &Path) -> Result<()> {
+        // No repository tracks what is in its own git directory.
+        let project = if dir.starts_with(&self.root) { self.project_dir() } else { dir.parent().unwrap_or(dir) };
+        if !git::is_tracked(project, dir) {
             return Ok(());
         }
         Err(Error::new(
             Code::Forbidden,
-            format!("{} is tracked by git, so nothing is recovered from it", local.display()),
+            format!("{} is tracked by git, so nothing is recovered from it", dir.display()),
         )
         .hint("remove it from the repository; what it holds may come from somebody else"))
     }
@@ -250,6 +312,12 @@ impl StoreDir {
             .open(path)
     }
 
+    /// Opens a file to read, if it is not a link; one that is not plain does not make anybody wait.
+    pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+    }
+
     /// The secret in [`token`](Self::token), made on first use. One that came with the repository is no secret.
     pub fn token_secret(&self) -> Result<String> {
         self.local_dir("")?;
@@ -272,6 +340,19 @@ pub(crate) fn write_notes(dir: &Path, conflicts: &[Conflict]) -> Result<()> {
     }
     let path = dir.join(format!("{}.jsonl", Uuid::now_v7().simple()));
     write_once(&path, &String::from_utf8_lossy(&lines)).map(drop)
+}
+
+/// A directory for this user alone, made if it is not there.
+fn own_dir(path: PathBuf) -> Result<PathBuf> {
+    match private_dir(&path) {
+        Ok(()) => {}
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            refuse_link(&path)?;
+            make_private(&path)?;
+        }
+        Err(e) => return Err(error::io("create", &path, &e)),
+    }
+    Ok(path)
 }
 
 fn private_dir(path: &Path) -> io::Result<()> {

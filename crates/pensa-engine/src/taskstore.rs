@@ -209,7 +209,7 @@ fn latest(path: &Path) -> Result<HashMap<String, Line>> {
 /// Fills a database that had to be made with what the files hold.
 pub(crate) fn take_in(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir) -> Result<()> {
     let files = files(store);
-    if files.is_empty() || is_stale(store) || store.refuse_foreign_local().is_err() {
+    if files.is_empty() || is_stale(store) || store.refuse_tracked(&store.local()).is_err() {
         return Ok(());
     }
     tx.expect_many_rows()?;

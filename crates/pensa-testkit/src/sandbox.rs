@@ -67,6 +67,24 @@ impl Sandbox {
         self.project().join(".pensa")
     }
 
+    /// Where the store has its journal, its backups and the writers' lock.
+    pub fn durable(&self) -> PathBuf {
+        self.durable_of(&self.project())
+    }
+
+    /// The same of another project: in its git directory, or else in the user's directory for state.
+    pub fn durable_of(&self, project: &Path) -> PathBuf {
+        let config = fs::read_to_string(project.join(".pensa/config.toml")).expect("a store with settings");
+        let id =
+            config.split("store_id = \"").nth(1).and_then(|rest| rest.split('"').next()).expect("a store with an id");
+        if project.join(".git").is_dir() {
+            return project.join(".git/pensa").join(id);
+        }
+        let all = self.path("xdg/state/pensa/stores").join(id);
+        let mut below = fs::read_dir(&all).expect("a store that was opened").flatten();
+        below.next().expect("one directory for each path").path()
+    }
+
     /// A path of the machine.
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.root.path().join(name)

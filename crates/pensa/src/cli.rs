@@ -78,6 +78,9 @@ pub(crate) struct Options {
     /// Use a daemon or server instead of the store's files: its address, or its name in pn remote list [env: PN_DAEMON]
     #[arg(long, global = true, value_name = "SERVER")]
     pub(crate) remote_server: Option<String>,
+    /// Do this once, however often it is tried with this key within a day
+    #[arg(long, global = true, value_name = "KEY")]
+    pub(crate) idempotency_key: Option<String>,
     /// What is set, once it was asked for
     #[arg(skip)]
     pub(crate) config: OnceCell<Arc<Config>>,
@@ -518,7 +521,7 @@ pub(crate) struct HooksRun {
 
 /// Copy the store's database to a file
 ///
-/// Without a file the copy goes to local/backups of the store, where the newest five are kept.
+/// Without a file the copy goes to the store's backups, where the newest five are kept.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
     #[command(flatten)]

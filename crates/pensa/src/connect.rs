@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -28,18 +28,24 @@ pub(crate) fn client(options: &Options) -> Result<Client> {
 }
 
 fn over_http(options: &Options, server: &Server) -> Result<Client> {
-    Ok(Client::http(remote(options, server)?, actor_source(options)?).with_origin(origin()))
+    Ok(Client::http(remote(options, server)?, actor_source(options)?)
+        .with_origin(origin())
+        .with_idempotency_key(key(options)))
 }
 
 fn on_files(options: &Options, store: StoreDir) -> Result<Client> {
     let actor = actor_source(options)?;
-    Ok(Client::embedded(open(options, store)?, actor).with_origin(origin()))
+    Ok(Client::embedded(open(options, store)?, actor).with_origin(origin()).with_idempotency_key(key(options)))
 }
 
 /// What tells this caller apart from others of the same name.
 fn origin() -> Origin {
     let text = |name| variable(name).and_then(|value| value.into_string().ok());
     Origin { session: text("PN_SESSION"), run: text("PN_RUN"), host: Some(host::name()) }
+}
+
+fn key(options: &Options) -> Option<String> {
+    options.idempotency_key.clone()
 }
 
 /// Where agents, sessions, runs, repositories and small values live: on a server, in a project's store, else in the
@@ -58,7 +64,7 @@ impl Home {
         let start = start(options)?;
         let root = locate::store_root(&start, Scope::ProjectElseUser)?;
         let is_users = start.user.as_ref() == Some(&root);
-        Ok(Home::Store(if is_users { StoreDir::of_user(&root)? } else { StoreDir::at(&root)? }))
+        Ok(Home::Store(if is_users { StoreDir::of_user(&root)? } else { at(&root)? }))
     }
 
     pub(crate) fn client(&self, options: &Options) -> Result<Client> {
@@ -108,10 +114,11 @@ pub(crate) fn client_for_agents(options: &Options) -> Result<Client> {
 pub(crate) fn any_store(options: &Options) -> Result<StoreDir> {
     let start = start(options)?;
     let nearest = locate::store_root(&start, Scope::Project);
+    // The directory may be there for the journals of projects only.
     let is_store = |user: &PathBuf| StoreDir::unopened(user).config().exists();
     match start.user.filter(|user| nearest.is_err() && start.explicit.is_none() && is_store(user)) {
         Some(user) => StoreDir::at(&user),
-        None => StoreDir::at(&nearest?),
+        None => at(&nearest?),
     }
 }
 
@@ -310,7 +317,21 @@ pub(crate) fn remotes() -> Result<Remotes> {
 
 /// The store on this machine that a command on a project's state means.
 pub(crate) fn store(options: &Options) -> Result<StoreDir> {
-    StoreDir::at(&locate::store_root(&start(options)?, Scope::Project)?)
+    at(&locate::store_root(&start(options)?, Scope::Project)?)
+}
+
+/// A project's store. Outside git its journal is in the directory for the user's state.
+pub(crate) fn at(root: &Path) -> Result<StoreDir> {
+    Ok(StoreDir::at(root)?.with_state_dir(state_dir()))
+}
+
+/// Makes a project's store, or completes it. Says whether it is new.
+pub(crate) fn create(root: &Path) -> Result<(StoreDir, bool)> {
+    StoreDir::create_with(root, state_dir())
+}
+
+fn state_dir() -> Option<PathBuf> {
+    locate::user_store_root(Platform::HERE, variable)
 }
 
 fn start(options: &Options) -> Result<Start> {

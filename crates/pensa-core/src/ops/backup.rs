@@ -8,7 +8,7 @@ use crate::op::{Access, Op, Route};
 
 /// Copy the store's database to a file
 ///
-/// Without a file the copy goes to local/backups of the store, where the newest five are kept.
+/// Without a file the copy goes to the store's backups, where the newest five are kept.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Backup {

@@ -78,6 +78,14 @@ impl Db {
         }
     }
 
+    /// Whether an event is stored after its commit has failed.
+    pub(crate) fn is_stored(&self, event: &Value) -> Result<bool> {
+        match self {
+            Db::Sqlite(database) => database.is_stored(event),
+            Db::Postgres(_) => Ok(false),
+        }
+    }
+
     /// Makes a backup if the journal has grown long.
     pub(crate) fn keep_journal_short(&self) {
         match self {
@@ -568,7 +576,7 @@ impl Tx<'_> {
 
     pub(crate) fn commit(self) -> Result<(), Uncommitted> {
         match self.driver {
-            Driver::Sqlite(tx) => tx.commit().map_err(Uncommitted::from),
+            Driver::Sqlite(tx) => tx.commit(),
             Driver::Postgres(tx) => tx.commit(),
         }
     }
@@ -585,10 +593,12 @@ fn columns_of(insert_one: &str) -> (&str, usize) {
 pub(crate) struct Uncommitted {
     pub(crate) error: Error,
     pub(crate) again: bool,
+    /// An event of it by which can be found out whether it was stored all the same.
+    pub(crate) doubt: Option<Value>,
 }
 
 impl From<Error> for Uncommitted {
     fn from(error: Error) -> Self {
-        Self { error, again: false }
+        Self { error, again: false, doubt: None }
     }
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::value::Param;
 use crate::backup;
 use crate::journal::{self, Journal};
+use crate::last_event;
 use crate::store::StoreDir;
 use crate::taskstore;
 use crate::ticket::Ticket;
@@ -178,6 +179,12 @@ impl<'c> Recording<'c> {
         serde_json::from_slice(&items).map_err(Error::internal)
     }
 
+    /// The last event that was noted, by its columns.
+    pub(super) fn last_event(&self) -> Option<Value> {
+        let is_event = |(kind, event): (String, Value)| (kind == "event").then_some(event);
+        self.items().ok()?.into_iter().rev().find_map(is_event)
+    }
+
     /// The last event before the transaction, if the journal has later ones.
     pub(super) fn is_behind(&self) -> Result<Option<i64>> {
         let before = self.before.get();
@@ -258,12 +265,19 @@ impl<'c> Recording<'c> {
         })
     }
 
-    /// Appends what was committed to the journal. Where that is not possible, a backup is where the journal goes on.
+    /// Keeps what was committed, and that there is so much of it.
     fn keep(&self, last: i64, items: &[u8], begun: u64) {
-        let before = self.before.get();
         if self.is_nothing(last) {
             return;
         }
+        self.keep_in_journal(last, items, begun);
+        // Without it a loss is only not noticed.
+        let _ = last_event::note(self.store, last);
+    }
+
+    /// Appends what was committed to the journal. Where that is not possible, a backup is where the journal goes on.
+    fn keep_in_journal(&self, last: i64, items: &[u8], begun: u64) {
+        let before = self.before.get();
         if !self.keep_files() {
             // The journal is left behind, so that the next to open the store sees to both.
             return;

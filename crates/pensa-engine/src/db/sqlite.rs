@@ -1,6 +1,6 @@
 //! The SQLite driver.
 
-use std::cell::Cell;
+use std::cell::{Cell, Ref, RefCell};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::migrations::{self, Migration};
 use super::recording::{Columns, Recording};
 use super::value::{Param, Row};
-use super::{NewEvent, params};
+use super::{NewEvent, Uncommitted, params};
 use crate::journal::Journal;
 use crate::store::{self, StoreDir};
 use crate::ticket::{self, Ticket};
@@ -43,7 +43,8 @@ const LARGEST_LOG_LEFT: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Database {
-    connection: Connection,
+    /// Replaced if a failed commit leaves in doubt what is stored.
+    connection: RefCell<Connection>,
     store: StoreDir,
     path: PathBuf,
     /// Which file it was, by device and number, when it was opened.
@@ -100,6 +101,7 @@ impl Database {
         };
         let connection = open().map_err(|e| failed(&path, e))?;
         let (store, has_grown, files_due) = (store.clone(), Cell::new(false), Cell::new(false));
+        let connection = RefCell::new(connection);
         let loose = Self { connection, store, path, file: None, journal: None, has_grown, files_due };
         loose.migrate_loose(now)?;
         Ok(loose)
@@ -108,7 +110,7 @@ impl Database {
     /// Takes the contents of a file, whatever was there before.
     pub(crate) fn fill_from(&mut self, file: &Path, now: Timestamp) -> Result<()> {
         let source = super::snapshot::open(file)?;
-        super::snapshot::copy_into(&source, &mut self.connection).map_err(|e| failed(file, e))?;
+        super::snapshot::copy_into(&source, self.connection.get_mut()).map_err(|e| failed(file, e))?;
         self.migrate_loose(now)
     }
 
@@ -122,21 +124,36 @@ impl Database {
         }
         let tx = self.begin("BEGIN IMMEDIATE", None)?;
         self.migrate(&tx, version, now)?;
-        tx.commit()
+        tx.commit().map_err(|uncommitted| uncommitted.error)
     }
 
     /// Makes a loose file what [`open`](Self::open) expects, and makes sure that it is on the disk.
     pub(crate) fn finish(self) -> Result<()> {
         self.one::<String>("PRAGMA journal_mode = WAL").map_err(|e| self.failed(e))?;
         let path = self.path.clone();
-        self.connection.close().map_err(|(_, e)| failed(&path, e))?;
+        self.connection.into_inner().close().map_err(|(_, e)| failed(&path, e))?;
         let synced = fs::File::open(&path).and_then(|file| file.sync_all());
         synced.map_err(|e| error::io("write", &path, &e))
     }
 
     /// The number of the last event.
     pub(crate) fn last_event(&self) -> Result<i64> {
-        last_event(&self.connection).map_err(|e| self.failed(e))
+        last_event(&self.connection.borrow()).map_err(|e| self.failed(e))
+    }
+
+    /// Whether an event is stored, as whoever opens the file next will find it, and on the disk for good.
+    pub(crate) fn is_stored(&self, event: &Value) -> Result<bool> {
+        let mut slot = self.connection.try_borrow_mut().map_err(Error::internal)?;
+        // To open it anew is to read the log anew, if nobody else has it open.
+        *slot = Connection::open_in_memory().map_err(|e| self.failed(e))?;
+        *slot = connect(&self.path)?;
+        let sql = "SELECT COUNT(*) FROM events WHERE id = ?1 AND created_at = ?2 AND subject_id = ?3 AND detail = ?4";
+        let text = |name: &str| event[name].as_str();
+        let values = (event["id"].as_i64(), text("created_at"), text("subject_id"), text("detail"));
+        let count: i64 = slot.query_row(sql, values, |row| row.get(0)).map_err(|e| self.failed(e))?;
+        // The kernel says only once that it could not write something. What is written elsewhere, and synced, is there.
+        let fold = || slot.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get::<_, i64>(0));
+        Ok(count > 0 && fold().is_ok_and(|busy| busy == 0))
     }
 
     /// Opens the file and reads its first page. SQLite finds a database's log by its name, so a file that is replaced
@@ -152,7 +169,7 @@ impl Database {
             }
             let file = identity(&path);
             let opened = connect(&path).and_then(|connection| {
-                let (path, journal) = (path.clone(), Some(Journal::new(store)));
+                let (path, journal, connection) = (path.clone(), Some(Journal::new(store)), RefCell::new(connection));
                 let (store, has_grown, files_due) = (store.clone(), Cell::new(false), Cell::new(false));
                 let new = Self { connection, store, file, path, journal, has_grown, files_due };
                 let (version, is_wal) = (new.version()?, new.is_wal()?);
@@ -222,7 +239,7 @@ impl Database {
             recording.begin_after(before);
         }
         self.migrate(&tx, version, now)?;
-        if version == 0 { seed(tx) } else { tx.commit() }
+        if version == 0 { seed(tx) } else { tx.commit().map_err(|uncommitted| uncommitted.error) }
     }
 
     fn migrate(&self, tx: &Transaction<'_>, version: i64, now: Timestamp) -> Result<()> {
@@ -263,8 +280,8 @@ impl Database {
     }
 
     fn begin<'d>(&'d self, how: &str, recording: Option<Recording<'d>>) -> Result<Transaction<'d>> {
-        self.connection.prepare_cached(how).and_then(|mut s| s.execute([])).map_err(|e| self.failed(e))?;
-        let (connection, path) = (&self.connection, self.path.as_path());
+        let (connection, path) = (self.connection.borrow(), self.path.as_path());
+        connection.prepare_cached(how).and_then(|mut s| s.execute([])).map_err(|e| self.failed(e))?;
         Ok(Transaction { connection, path, open: true, usual_cache: Cell::new(None), recording })
     }
 
@@ -296,22 +313,26 @@ impl Database {
         log.push("-wal");
         let is_large = fs::metadata(log).is_ok_and(|meta| meta.len() > LARGEST_LOG_LEFT);
         if is_large && let Some(_ticket) = ticket::try_take(&self.store) {
-            let _ = self.connection.busy_timeout(Duration::ZERO);
-            let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-            let _ = self.connection.busy_timeout(BUSY_TIMEOUT);
+            let connection = self.connection.borrow();
+            let _ = connection.busy_timeout(Duration::ZERO);
+            let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            let _ = connection.busy_timeout(BUSY_TIMEOUT);
         }
     }
 
     pub(crate) fn is_orphaned(&self) -> bool {
-        self.journal.is_some() && (identity(&self.path) != self.file || self.store.damage_mark().exists())
+        let is_moved = || !self.store.durable().is_dir() && self.store.durable() != self.store.local();
+        let is_other = identity(&self.path) != self.file || self.store.damage_mark().exists();
+        self.journal.is_some() && (is_other || is_moved())
     }
 
     pub(crate) fn expect_many_writes(&self) -> Result<()> {
-        self.connection.pragma_update(None, "cache_size", WRITER_CACHE_KIB).map_err(|e| self.failed(e))
+        self.connection.borrow().pragma_update(None, "cache_size", WRITER_CACHE_KIB).map_err(|e| self.failed(e))
     }
 
     pub(crate) fn changes_seen(&self) -> Result<i64> {
-        let ask = || self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0));
+        let connection = self.connection.borrow();
+        let ask = || connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0));
         ask().map_err(|e| self.failed(e))
     }
 
@@ -324,7 +345,7 @@ impl Database {
     }
 
     fn one<T: rusqlite::types::FromSql>(&self, sql: &str) -> rusqlite::Result<T> {
-        self.connection.query_row(sql, [], |row| row.get(0))
+        self.connection.borrow().query_row(sql, [], |row| row.get(0))
     }
 
     fn failed(&self, e: rusqlite::Error) -> Error {
@@ -403,7 +424,7 @@ pub(crate) fn failed(path: &Path, e: rusqlite::Error) -> Error {
 
 #[derive(Debug)]
 pub(crate) struct Transaction<'c> {
-    connection: &'c Connection,
+    connection: Ref<'c, Connection>,
     path: &'c Path,
     open: bool,
     /// The size of the cache to go back to after many rows.
@@ -424,12 +445,24 @@ impl Drop for Transaction<'_> {
 }
 
 impl Transaction<'_> {
-    pub(crate) fn commit(mut self) -> Result<()> {
-        let commit = || self.execute("COMMIT", params![]).map(drop);
-        match &self.recording {
-            Some(recording) => recording.commit(last_event(self.connection).map_err(|e| self.failed(e))?, commit)?,
-            None => commit()?,
-        }
+    pub(crate) fn commit(mut self) -> Result<(), Uncommitted> {
+        let is_in_doubt = Cell::new(false);
+        let commit = || {
+            let done = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+            done.map(drop).map_err(|e| {
+                // It may have been written and only not synced.
+                is_in_doubt.set(e.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure));
+                self.failed(e)
+            })
+        };
+        let committed = match &self.recording {
+            Some(recording) => {
+                last_event(&self.connection).map_err(|e| self.failed(e)).and_then(|last| recording.commit(last, commit))
+            }
+            None => commit(),
+        };
+        let last = || self.recording.as_ref().filter(|_| is_in_doubt.get()).and_then(Recording::last_event);
+        committed.map_err(|error| Uncommitted { error, again: false, doubt: last() })?;
         self.open = false;
         Ok(())
     }
@@ -450,7 +483,7 @@ impl Transaction<'_> {
     }
 
     pub(crate) fn skip_events(&self, last: i64) -> Result<()> {
-        super::snapshot::skip_events(self.connection, last).map_err(|e| self.failed(e))
+        super::snapshot::skip_events(&self.connection, last).map_err(|e| self.failed(e))
     }
 
     /// What this transaction has noted so far.
@@ -473,7 +506,7 @@ impl Transaction<'_> {
     }
 
     pub(crate) fn connection(&self) -> &Connection {
-        self.connection
+        &self.connection
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -520,7 +553,7 @@ impl Transaction<'_> {
     }
 
     pub(crate) fn next_event(&self) -> Result<i64> {
-        Ok(last_number(self.connection).map_err(|e| self.failed(e))? + 1)
+        Ok(last_number(&self.connection).map_err(|e| self.failed(e))? + 1)
     }
 
     pub(crate) fn append_event(&self, event: &NewEvent<'_>, op: Option<i64>) -> Result<i64> {
@@ -589,7 +622,7 @@ impl Transaction<'_> {
         )?;
         problems.retain(|line| line != "ok");
         if thorough {
-            problems.extend(super::snapshot::schema_problems(self.connection).map_err(|e| self.failed(e))?);
+            problems.extend(super::snapshot::schema_problems(&self.connection).map_err(|e| self.failed(e))?);
         }
         self.prepare("PRAGMA foreign_key_check")?.for_each(params![], &mut |row| {
             problems.push(format!("{} has a row that refers to a missing row of {}", row.text(0)?, row.text(2)?));

@@ -4,6 +4,7 @@
 
 mod attributes;
 mod check_up;
+mod dirs;
 mod driver;
 mod files;
 mod hooks;
@@ -28,6 +29,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 pub(crate) use check_up::check_up;
+pub(crate) use dirs::Surrounding;
 pub(crate) use driver::notes_dir;
 pub use driver::{configure_if_named as configure_driver_if_named, leave_notes, merge_file};
 pub use hooks::{HookReport, HookState, Hooks, HooksReport};

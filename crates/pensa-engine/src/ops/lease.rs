@@ -6,6 +6,7 @@
 use pensa_core::issue::{self, Issue, Move, Origin, Requester, Status};
 use pensa_core::{Code, Error, Result, Timestamp};
 
+use crate::clock;
 use crate::context::{Context, SYSTEM};
 use crate::db::{Question, Tx, params};
 use crate::tables::{events, issues};
@@ -29,10 +30,20 @@ pub(crate) fn next_expiry(tx: &Tx<'_>) -> Result<Option<Timestamp>> {
     tx.query_one(NEXT, params![], |row| row.parse(0))
 }
 
-/// Gives back every claim whose lease has run out.
-pub(crate) fn expire(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
+/// Why nothing runs out although it seems to be time: the time is implausible.
+pub(crate) fn doubt(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<String>> {
+    let confirmed = clock::confirmed(cx, tx)?;
+    Ok((confirmed < cx.now)
+        .then(|| format!("the clock says {}, and the disk {confirmed}: no lease was ended; set the clock", cx.now)))
+}
+
+/// Gives back every claim whose lease has run out; says why not if the time is implausible.
+pub(crate) fn expire(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<String>> {
     if !any_due(cx, tx)? {
-        return Ok(());
+        return Ok(None);
+    }
+    if let Some(doubt) = doubt(cx, tx)? {
+        return Ok(Some(doubt));
     }
     let system = cx.as_system();
     for old in issues::query(tx, "WHERE i.lease_expires_at <= ?1 ORDER BY i.id", params![cx.now])? {
@@ -45,7 +56,7 @@ pub(crate) fn expire(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
             issues::save(&system, tx, &old, new, event, outcome.note)?;
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Refuses to act on a claim that is protected from `by`. Returns what the event notes if that was overridden.

@@ -9,6 +9,7 @@ use pensa_core::{Access, Code, Error, Result};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::clock;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
@@ -46,7 +47,7 @@ impl Execute for Acquire {
             None => format!("{}{}", cx.uuid().simple(), cx.uuid().simple()),
         };
         let mut lock = kept(tx, name)?;
-        let event = match lock.acquire(&cx.actor, &hash(&token), ttl, cx.now)? {
+        let event = match lock.acquire(&cx.actor, &hash(&token), ttl, clock::confirmed(cx, tx)?)? {
             Acquired::Anew => EventType::LockAcquired,
             Acquired::Renewed => EventType::LockRenewed,
         };

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use pensa_client::config::{KEYS, Key, Layer, REMOTE_SERVER, Setting, Value};
 use pensa_core::{Code, Error, Result};
-use pensa_engine::StoreDir;
 use serde::Serialize;
 
 use crate::cli::{ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Options};
@@ -84,7 +83,7 @@ fn set(options: &Options, output: Output, args: &ConfigSet) -> Result<()> {
         connect::project_store(options).filter(|store| layer <= Layer::Project && !store.config().exists())
     {
         // A store that an older tool made gets its id before anything else.
-        connect::open(options, StoreDir::at(store.root())?)?;
+        connect::open(options, connect::at(store.root())?)?;
     }
     let (value, file) = connect::files(options)?.set(layer, &args.key, &args.value)?;
     output.answer(&Changed { status: "set", key: args.key.clone(), value: Some(value), layer, file })?;

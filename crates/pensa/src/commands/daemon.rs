@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use pensa_client::{Client, locate};
 use pensa_core::Result;
 use pensa_core::ops::store::Info;
-use pensa_engine::StoreDir;
 use pensa_server::{Options as ServerOptions, Server};
 use serde::Serialize;
 
@@ -46,7 +45,7 @@ fn serve(options: &Options, output: Output, args: Daemon) -> Result<()> {
     let (options, store) = match &args.project_dir {
         Some(dir) => {
             let dir = connect::cwd()?.join(dir);
-            let store = StoreDir::create(&locate::new_store_root(&dir))?.0;
+            let store = connect::create(&locate::new_store_root(&dir))?.0;
             // Its settings are those of the project, wherever it is started.
             own = Options { store: Some(dir), config: OnceCell::new(), ..options.clone() };
             (&own, store)

@@ -2,7 +2,6 @@
 
 use pensa_client::locate;
 use pensa_core::{Code, Result};
-use pensa_engine::StoreDir;
 use pensa_engine::git::{self, Hooks};
 use serde::Serialize;
 
@@ -27,7 +26,7 @@ pub(super) fn run(options: &Options, args: &Init, output: Output) -> Result<()> 
     if args.hooks {
         git::require_work_tree(&dir)?;
     }
-    let (store, created) = StoreDir::create(&locate::new_store_root(&dir))?;
+    let (store, created) = connect::create(&locate::new_store_root(&dir))?;
     let engine = connect::open(options, store.clone())?;
     let hooks = match Hooks::of(&store, &dir) {
         Err(e) if e.code == Code::NoRepo && !args.hooks => false,

@@ -116,7 +116,7 @@ fn many_first_commands_at_once_make_one_store() {
 fn while_one_writes_readers_read_and_writers_wait_their_turn() {
     let pn = crate::sandbox();
     let id = task(&pn, "one");
-    let ticket = File::open(pn.store().join("local/writer.lock")).expect("the writers' lock");
+    let ticket = File::open(pn.durable().join("writer.lock")).expect("the writers' lock");
     ticket.lock().expect("locked");
     assert_eq!(ids(&pn, &["list"]), [id.as_str()]);
     let mut writer = pn.pn(["create", "two", "-t", "task"]).spawn();

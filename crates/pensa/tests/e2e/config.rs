@@ -187,7 +187,7 @@ fn a_server_of_any_layer_is_used_by_every_noun_or_the_command_fails() {
     for variable in ["PN_REMOTE_SERVER", "PN_DAEMON"] {
         pn.pn(["list"]).env(variable, &url).fails("unreachable");
     }
-    assert!(!pn.path("xdg/state").exists(), "no store was made in place of a server");
+    assert!(!pn.path("xdg/state/pensa/config.toml").exists(), "no store was made in place of a server");
     assert_eq!(pn.pn(["list"]).ok_json(), json!([]));
 }
 
@@ -246,7 +246,7 @@ fn a_server_that_only_the_repository_names_is_refused_to_every_noun() {
         pn.pn(args).ok();
     }
     assert!(trap.caller().is_none(), "nobody called");
-    assert!(!pn.path("xdg/state").exists(), "no store was made in place of a server");
+    assert!(!pn.path("xdg/state/pensa/config.toml").exists(), "no store was made in place of a server");
 }
 
 #[test]

@@ -558,6 +558,7 @@ fn a_migration_killed_at_any_system_call_is_done_by_the_next_command() {
             let _ = fs::remove_file(pn.store().join(name));
         }
         let _ = fs::remove_dir_all(pn.store().join("local"));
+        let _ = fs::remove_dir_all(pn.path("xdg/state/pensa/stores"));
         pn.tool(pn.command("sqlite3").arg(&database).arg(&first_release));
         pn.pn(["list"])
     };

@@ -173,6 +173,7 @@ fn a_log_that_was_replaced_ends_a_follower_with_an_error(pn: &Sandbox) {
     assert_eq!(following.next()["id"], 3);
     // Gone for good: neither the journal nor a backup is left, and the log begins anew.
     fs::remove_dir_all(pn.store().join("local")).expect("removed");
+    fs::remove_dir_all(pn.durable()).expect("removed");
     for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
         let _ = fs::remove_file(pn.store().join(name));
     }

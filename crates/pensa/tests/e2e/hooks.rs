@@ -169,7 +169,7 @@ fn a_checkout_of_one_file_imports_it_and_of_others_costs_no_import() {
     git_in(&pn, &there, &["checkout", "origin/main", "--", ISSUES]);
     assert_eq!(titles(&pn, &there), ["in a file"]);
     // Whoever imported now would have to wait for this lock, and give up in the end.
-    let lock = File::open(there.join(".pensa/local/writer.lock")).expect("a lock");
+    let lock = File::open(pn.durable_of(&there).join("writer.lock")).expect("a lock");
     lock.lock().expect("locked");
     let said = git_in(&pn, &there, &["checkout", "HEAD", "--", ".gitattributes"]);
     assert!(!said.contains("pensa:"), "{said}");
@@ -223,7 +223,7 @@ fn a_failing_import_is_told_and_fails_no_git_command() {
 fn a_hook_that_has_to_wait_gives_up() {
     let pn = with_hooks();
     task(&pn, "one");
-    let lock = File::open(pn.store().join("local/writer.lock")).expect("a lock");
+    let lock = File::open(pn.durable().join("writer.lock")).expect("a lock");
     lock.lock().expect("locked");
     for (hook, code) in [("pre-commit", 1), ("post-merge", 0), ("post-checkout", 0), ("post-rewrite", 0)] {
         let said = pn.pn(["--store", ".", "hooks", "run", hook, "--limit", "1"]).answer();

@@ -91,10 +91,10 @@ fn a_hook_whose_pn_is_gone_is_told() {
 #[test]
 fn tracked_files_of_this_machine_and_ignored_files_of_all_are_told() {
     let pn = with_hooks();
-    pn.git(["add", "--force", ".pensa/local/writer.lock"]);
+    pn.git(["add", "--force", ".pensa/local/journal-dir"]);
     let found = findings(&doctor(&pn));
     let tracked: Vec<&str> = found.iter().map(|finding| finding.3.split(' ').next().unwrap_or_default()).collect();
-    assert_eq!(tracked, [".pensa/local/writer.lock"], "{found:?}");
+    assert_eq!(tracked, [".pensa/local/journal-dir"], "{found:?}");
     assert!(
         found
             .iter()

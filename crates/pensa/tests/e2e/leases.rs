@@ -132,3 +132,61 @@ fn a_lease_ends_with_the_claim(pn: &Sandbox) {
         }
     }
 }
+
+#[test]
+fn a_process_with_a_wrong_clock_ends_no_lease_and_takes_no_lock() {
+    let pn = crate::sandbox();
+    let id = task(&pn, "held");
+    pn.pn(["update", &id, "--claim", "--ttl", "1h"]).actor("ana").ok_json();
+    pn.pn(["lock", "acquire", "deploy", "--ttl", "1h"]).actor("ana").ok_json();
+    let in_2035 = |args: &[&str]| pn.pn(args).actor("ben").under("faketime", ["2035-01-01 00:00:00"]);
+    for args in [&["list"][..], &["show", &id], &["ready"], &["create", "by ben", "-t", "task"], &["list"]] {
+        let told = in_2035(args).answer();
+        assert_eq!(told.code, Some(0), "{args:?}: {told:?}");
+        assert_eq!(told.stderr.lines().count(), 1, "{args:?}: one warning: {told:?}");
+        assert!(told.stderr.contains("2035-01-01") && told.stderr.contains("no lease was ended"), "{args:?}: {told:?}");
+        assert_eq!(show(&pn, &id)["assignee"], "ana", "{args:?}");
+    }
+    let told = in_2035(&["list"]).json().answer();
+    assert!(serde_json::from_str::<Value>(&told.stderr).expect("JSON")["warning"].is_string(), "{told:?}");
+    let refused = in_2035(&["update", &id, "--claim"]).json().answer();
+    assert!(refused.stderr.contains("\"code\":\"already_claimed\""), "{refused:?}");
+    assert_ne!(in_2035(&["lock", "acquire", "deploy"]).answer().code, Some(0));
+    assert_eq!(event_types(&pn, &id), ["created", "claimed"]);
+    // What it wrote is in the log with its wrong time, which makes that time no more plausible.
+    assert!(in_2035(&["list"]).answer().stderr.contains("no lease was ended"));
+    assert_eq!(pn.pn(["list"]).answer().stderr, "", "a right clock is not doubted");
+}
+
+#[test]
+fn a_daemon_with_a_wrong_clock_ends_no_lease() {
+    let pn = crate::sandbox();
+    let id = task(&pn, "held");
+    pn.pn(["update", &id, "--claim", "--ttl", "1h"]).actor("ana").ok_json();
+    let log = pn.path("daemon.log");
+    // Not under `faketime`, which would be the process that is ended.
+    let library =
+        pn.tool(pn.command("faketime").args(["2035-01-01 00:00:00", "sh", "-c", "printf %s \"$LD_PRELOAD\""]));
+    let daemon = pn.pn(["daemon", "--port", "0"]).json().errors_to(&log);
+    let daemon = daemon.env("LD_PRELOAD", library).env("FAKETIME", "@2035-01-01 00:00:00").serve();
+    let through = |args: &[&str]| pn.pn(args).env("PN_DAEMON", &daemon.url).dir(pn.path("elsewhere"));
+    for _ in 0..3 {
+        assert_eq!(through(&["show", &id]).ok_json()["assignee"], "ana");
+        through(&["create", "another", "-t", "task"]).ok();
+    }
+    assert!(std::fs::read_to_string(&log).expect("a log").contains("no lease was ended"));
+    assert_eq!(event_types(&pn, &id), ["created", "claimed"]);
+}
+
+#[test]
+fn leases_of_a_store_that_was_not_used_for_long_run_out() {
+    let pn = crate::sandbox();
+    let id = task(&pn, "held");
+    pn.pn(["update", &id, "--claim", "--ttl", "1h"]).actor("ana").ok_json();
+    let sql = "UPDATE events SET created_at = '2026-01-01T00:00:00.000Z';
+         UPDATE issues SET lease_expires_at = '2026-01-01T01:00:00.000Z'";
+    pn.tool(pn.command("sqlite3").arg(pn.store().join("db.sqlite")).arg(sql));
+    let told = pn.pn(["list"]).answer();
+    assert_eq!(told.stderr, "");
+    assert_eq!(event_types(&pn, &id), ["created", "claimed", "lease_expired"]);
+}

@@ -3,6 +3,7 @@
 mod agents;
 mod beyond;
 mod claims;
+mod cleaned;
 mod completion;
 mod concurrency;
 mod config;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use pensa_testkit::{Disk, Sandbox};
@@ -113,6 +114,7 @@ fn through_a_daemon_no_file_of_the_callers_choice_is_touched() {
 fn a_full_disk_during_backup_and_restore_changes_nothing() {
     let pn = Sandbox::bare(crate::PN);
     let disk = Disk::small(&pn, &pn.project(), "12m");
+    repository_on(&disk);
     pn.pn(["init"]).on(&disk).ok();
     let large = pn.pn(["create", "large", "-t", "task", "--description", "-"]).stdin("x".repeat(300_000));
     large.on(&disk).ok_json();
@@ -123,7 +125,8 @@ fn a_full_disk_during_backup_and_restore_changes_nothing() {
     pn.pn(["backup"]).on(&disk).fails("disk_full");
     pn.pn(["restore", &made]).on(&disk).fails("disk_full");
     assert_eq!(pn.pn(["list"]).on(&disk).ok_json(), before);
-    let left = fs::read_dir(disk.file(".pensa/local/backups")).expect("backups");
+    let dir = Path::new(&made).parent().and_then(|dir| dir.strip_prefix(pn.project()).ok()).expect("on that disk");
+    let left = fs::read_dir(disk.file(dir.to_str().expect("UTF-8"))).expect("backups");
     let drafts =
         left.filter(|entry| entry.as_ref().expect("one").file_name().to_string_lossy().contains("tmp")).count();
     assert_eq!(drafts, 0, "no drafts are left");
@@ -150,6 +153,14 @@ fn a_full_disk_while_rebuilding_is_told_and_tried_again() {
     assert_eq!(pn.pn(["list", "-q"]).on(&disk).ok().trim(), id);
 }
 
+/// What git takes for a repository, so that the journal is on the same disk.
+fn repository_on(disk: &Disk) {
+    for dir in [".git/objects", ".git/refs"] {
+        fs::create_dir_all(disk.file(dir)).expect("made");
+    }
+    fs::write(disk.file(".git/HEAD"), "ref: refs/heads/main\n").expect("written");
+}
+
 /// Leaves no space on a disk.
 fn fill(disk: &Disk) {
     let mut ballast = fs::File::create(disk.file("ballast")).expect("made");
@@ -166,9 +177,11 @@ fn the_doctor_finds_and_mends_what_was_left_behind_and_left_open() {
     task(&pn, "one");
     assert_eq!(checks(&pn.pn(["doctor", "--deep"]).ok_json()), Vec::<String>::new());
     let old = SystemTime::now() - Duration::from_secs(3600);
-    for name in ["local/export-0123.tmp", "local/rebuild-0123.tmp-wal", "local/backups/0123.tmp", "config.tmp-0123"] {
-        fs::create_dir_all(pn.store().join(name).parent().expect("a directory")).expect("made");
-        let file = fs::File::create(pn.store().join(name)).expect("made");
+    let backups = pn.durable().join("backups");
+    let in_store = ["local/export-0123.tmp", "local/rebuild-0123.tmp-wal", "config.tmp-0123"];
+    for path in in_store.map(|name| pn.store().join(name)).into_iter().chain([backups.join("0123.tmp")]) {
+        fs::create_dir_all(path.parent().expect("a directory")).expect("made");
+        let file = fs::File::create(&path).expect("made");
         file.set_permissions(fs::Permissions::from_mode(0o600)).expect("set");
         file.set_modified(old).expect("set");
     }
@@ -178,7 +191,7 @@ fn the_doctor_finds_and_mends_what_was_left_behind_and_left_open() {
         .expect("set");
     fs::set_permissions(pn.store().join("db.sqlite"), fs::Permissions::from_mode(0o644)).expect("set");
     fs::set_permissions(pn.store().join("local"), fs::Permissions::from_mode(0o755)).expect("set");
-    fs::set_permissions(pn.store().join("local/backups"), fs::Permissions::from_mode(0o700)).expect("set");
+    fs::set_permissions(&backups, fs::Permissions::from_mode(0o700)).expect("set");
     let found = checks(&pn.pn(["doctor"]).ok_json());
     assert_eq!(found.iter().filter(|check| *check == "leftover").count(), 4, "{found:?}");
     assert_eq!(found.iter().filter(|check| *check == "permissions").count(), 2, "{found:?}");
@@ -210,7 +223,7 @@ fn the_doctor_tells_of_a_clock_that_went_backwards() {
 fn a_journal_that_lags_is_made_up_for_by_whoever_comes_next() {
     let pn = crate::sandbox();
     task(&pn, "one");
-    fs::remove_dir_all(pn.store().join("local/journal")).expect("removed");
+    fs::remove_dir_all(pn.durable().join("journal")).expect("removed");
     let before = everything(&pn);
     lose_database(&pn);
     assert_eq!(everything(&pn), before);
@@ -227,7 +240,7 @@ fn the_doctor_tells_of_a_journal_that_cannot_be_read_and_goes_on_from_a_backup()
     for title in ["one", "two", "three"] {
         task(&pn, title);
     }
-    let segment = pn.store().join("local/journal/000000000000001.jsonl");
+    let segment = pn.durable().join("journal/000000000000001.jsonl");
     let damaged = fs::read_to_string(&segment).expect("a journal").replace("two", "tow");
     fs::write(&segment, damaged).expect("written");
     let report = pn.pn(["doctor"]).ok_json();
@@ -242,8 +255,11 @@ fn the_doctor_tells_of_a_journal_that_cannot_be_read_and_goes_on_from_a_backup()
 #[test]
 fn nothing_is_recovered_from_what_came_with_the_repository() {
     let pn = crate::sandbox();
-    pn.git_init();
     task(&pn, "one");
+    let journal = pn.durable().join("journal");
+    pn.git_init();
+    // As an earlier Pensa had it.
+    fs::rename(journal, pn.store().join("local/journal")).expect("moved");
     pn.git(["add", "--force", ".pensa/local/journal"]);
     lose_database(&pn);
     let told = pn.pn(["list"]).fails("forbidden");
@@ -257,6 +273,7 @@ fn with_nothing_but_an_export_a_damaged_database_is_rebuilt_from_that() {
     let pn = crate::sandbox();
     let id = task(&pn, "one");
     pn.pn(["export"]).ok();
+    fs::remove_dir_all(pn.durable()).expect("removed");
     fs::remove_dir_all(pn.store().join("local")).expect("removed");
     garble(&pn);
     let answer = pn.pn(["list", "-q"]).answer();

@@ -170,7 +170,14 @@ fn files_are_for_their_owner_only() {
     let mode = |path: &Path| fs::symlink_metadata(path).expect("a file").permissions().mode() & 0o777;
     assert_eq!(mode(&pn.store()), 0o700);
     assert_eq!(mode(&pn.store().join("local")), 0o700);
-    for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm", "local/writer.lock", "config.toml"] {
+    let durable = pn.durable();
+    for dir in [durable.clone(), durable.join("journal"), durable.parent().expect("one for all copies").to_owned()] {
+        assert_eq!(mode(&dir), 0o700, "{}", dir.display());
+    }
+    for name in ["writer.lock", "last-event", "journal/000000000000001.jsonl"] {
+        assert_eq!(mode(&durable.join(name)), 0o600, "{name}");
+    }
+    for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm", "local/journal-dir", "config.toml"] {
         let path = pn.store().join(name);
         if path.exists() {
             assert_eq!(mode(&path), 0o600, "{name}");
@@ -209,6 +216,7 @@ fn a_fresh_clone_with_a_broken_file_says_so_until_it_is_mended() {
     for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
         let _ = fs::remove_file(pn.store().join(name));
     }
+    fs::remove_dir_all(pn.durable()).expect("a clone has none");
     fs::remove_dir_all(pn.store().join("local")).expect("a clone has none");
     let broken = format!("<<<<<<< HEAD\n{good}");
     fs::write(&file, &broken).expect("written");

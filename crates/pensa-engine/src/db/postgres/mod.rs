@@ -505,7 +505,7 @@ impl<'c> Transaction<'c> {
     fn uncommitted(&self, failure: Failure) -> Uncommitted {
         match failure.kind {
             Kind::Lost | Kind::Silent => unknown(&failure.error.message).into(),
-            _ => Uncommitted { again: !self.careful.get(), error: failure.error },
+            _ => Uncommitted { again: !self.careful.get(), error: failure.error, doubt: None },
         }
     }
 

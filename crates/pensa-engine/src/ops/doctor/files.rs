@@ -11,8 +11,8 @@ use pensa_core::ops::store::{Report, Severity};
 use super::{found, log_fix};
 use crate::context::Context;
 use crate::db::Tx;
-use crate::error;
 use crate::store::StoreDir;
+use crate::{backup, error, journal};
 
 /// A draft this old belongs to nobody who is still at work.
 const LEFT_BEHIND: Duration = Duration::from_secs(60);
@@ -32,7 +32,7 @@ pub(super) fn leftover(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: boo
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let in_root = files(root).into_iter().filter(|path| name(path).contains(".tmp-"));
     let is_draft = |path: &PathBuf| name(path).contains(".tmp");
-    let in_local = files(&local).into_iter().chain(files(&local.join("backups"))).filter(is_draft);
+    let in_local = files(&local).into_iter().chain(files(&backup::dir(store))).filter(is_draft);
     for path in in_root.chain(in_local).filter(|path| is_old(path)) {
         let told = path.strip_prefix(root).unwrap_or(&path).display().to_string();
         let message = format!("{told} was left behind by a command that did not finish");
@@ -62,7 +62,10 @@ pub(super) fn permissions(
     let databases = files(root)
         .into_iter()
         .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("db.sqlite")));
-    let below = ["journal", "backups", "set-aside"].map(|name| files(&local.join(name)));
+    let mut below = vec![files(&journal::dir(store)), files(&backup::dir(store)), files(&local.join("set-aside"))];
+    if store.durable() != local {
+        below.extend([vec![store.durable()], files(&store.durable())]);
+    }
     let private = databases.chain([local.clone()]).chain(files(&local)).chain(below.into_iter().flatten());
     for path in private {
         let Ok(meta) = fs::symlink_metadata(&path) else { continue };

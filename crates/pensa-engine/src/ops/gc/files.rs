@@ -82,9 +82,9 @@ pub(super) fn taken(store: &StoreDir) -> Taken {
     };
     Taken {
         database: Some(["", "-wal", "-shm"].into_iter().map(with).sum()),
-        journal: Some(size(&local.join("journal"), DEEPEST)),
+        journal: Some(size(&journal::dir(store), DEEPEST)),
         logs: Some(size(&local.join("runs"), DEEPEST)),
-        backups: Some(size(&local.join("backups"), DEEPEST)),
+        backups: Some(size(&backup::dir(store), DEEPEST)),
         free: store.free_space(),
     }
 }
