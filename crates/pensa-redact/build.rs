@@ -63,6 +63,14 @@ struct Rule {
     reach: Option<usize>,
     /// A character without which there is no match, so that the pattern is not even compiled.
     needs: Option<char>,
+    /// Whether only what stands before it says that this is a secret; upstream's patterns show it.
+    by_name: Option<bool>,
+    /// Whether the program looks at what follows the keyword, without a pattern.
+    #[serde(default)]
+    named: bool,
+    /// Whether it is also tried at long words with a dot behind them.
+    #[serde(default)]
+    long_word: bool,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -140,7 +148,8 @@ impl Rule {
         {
             return Err("a rule needs keywords of two or more characters, and an id of letters, digits and -".into());
         }
-        let by_name = self.regex.trim_start_matches("(?i)").starts_with(NAME_START);
+        let upstream_name = self.regex.trim_start_matches("(?i)").starts_with(NAME_START);
+        let by_name = self.by_name.unwrap_or(upstream_name);
         let pattern =
             self.regex.replace(NAME_START, "").replace(FILE_END, TEXT_END).replace(FILE_NAME_END, TEXT_NAME_END);
         let parsed = ParserBuilder::new().unicode(false).utf8(false).build().parse(&pattern)?;
@@ -153,11 +162,13 @@ impl Rule {
         }
         Ok(format!(
             "Rule {{ kind: {:?}, pattern: {pattern:?}, entropy: {:?}, group: {}, reach: {reach:?}, by_name: {by_name}, \
-             block: {}, needs: {needs:?}, allow: {}, regex: OnceLock::new() }}",
+             block: {}, needs: {needs:?}, named: {}, long_word: {}, allow: {}, regex: OnceLock::new() }}",
             self.id,
             self.entropy,
             self.secret_group,
             self.block,
+            self.named,
+            self.long_word,
             allow.written()
         ))
     }

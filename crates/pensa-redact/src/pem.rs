@@ -9,6 +9,7 @@ use regex_automata::Input;
 use regex_automata::meta::Regex;
 
 use crate::rules::compile;
+use crate::sight;
 
 /// How far into a block a key is looked for, so that many headers cost no more than a little each.
 const INSIDE: usize = 1024;
@@ -17,6 +18,10 @@ const FIRST: usize = 24;
 const CUT_OFF: usize = 8;
 /// Shortest stretch further on in a block that has an end; lines of keys have 64 characters or more.
 const LINE: usize = 40;
+/// Shortest line of a key whose lines before it were seen.
+const SHORT_LINE: usize = 4;
+/// Texts in a row that are no part of a key, after which it is taken for over.
+const OTHERS: usize = 32;
 /// Longest number of a line.
 const LINE_NUMBER: usize = 6;
 
@@ -25,6 +30,8 @@ const LINE_NUMBER: usize = 6;
 pub(crate) struct Ends {
     next: Option<Range<usize>>,
     none_left: bool,
+    /// Whether the last header opened a key whose end is not in the text.
+    pub(crate) is_open: bool,
 }
 
 impl Ends {
@@ -34,6 +41,7 @@ impl Ends {
         let limit = end.as_ref().map_or(sight.len(), |end| end.start).min(header.end + INSIDE);
         let body = &sight[header.end..limit];
         let is_key = begins_with_key(body, limit == sight.len()) || (end.is_some() && has_line(body));
+        self.is_open = end.is_none() && (is_key || body.iter().all(|byte| !is_base64(byte)));
         is_key.then(|| header.start..end.map_or(sight.len(), |end| end.end))
     }
 
@@ -71,6 +79,52 @@ fn begins_with_key(mut body: &[u8], is_all: bool) -> bool {
             Some(b':') if name > 0 => &body[line(body)..],
             _ => return false,
         };
+    }
+}
+
+/// A key that began in an earlier text: the items of a list, the entries of a session or the lines of a log.
+#[derive(Debug, Default)]
+pub(crate) struct Continued {
+    is_open: bool,
+    /// Whether a line of it was seen: what follows may be short.
+    has_line: bool,
+    /// Texts since that are not part of it.
+    others: usize,
+}
+
+impl Continued {
+    pub(crate) fn open(&mut self, has_line: bool) {
+        *self = Self { is_open: true, has_line, others: 0 };
+    }
+
+    /// How much of `text`, from its beginning, belongs to the key.
+    pub(crate) fn take(&mut self, text: &str) -> usize {
+        let mut taken = 0;
+        for line in text.split_inclusive('\n').take_while(|_| self.is_open) {
+            let bytes = sight::of(line);
+            if let Some(end) = end_line().and_then(|regex| regex.find(&bytes[..])) {
+                *self = Self::default();
+                return taken + end.end();
+            }
+            if !self.is_line_of_key(&bytes) {
+                self.others += 1;
+                self.is_open = self.others < OTHERS;
+                break;
+            }
+            (self.has_line, self.others) = (true, 0);
+            taken += line.len();
+        }
+        taken
+    }
+
+    fn is_line_of_key(&self, line: &[u8]) -> bool {
+        let is_edge = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,|>#*:+-".contains(byte);
+        let line = line.trim_ascii();
+        let start = line.iter().take_while(|byte| is_edge(byte) && **byte != b'+').count();
+        let end = line.iter().rev().take_while(|byte| is_edge(byte) && **byte != b'+').count();
+        let Some(line) = line.get(start..line.len() - end) else { return false };
+        let is_whole = line.iter().all(is_base64);
+        is_whole && (has_line(line) || self.has_line && line.len() >= SHORT_LINE)
     }
 }
 

@@ -28,6 +28,10 @@ pub(crate) struct Rule {
     pub(crate) block: bool,
     /// A byte without which there is no match.
     pub(crate) needs: Option<u8>,
+    /// Whether the name before a value decides, which takes no pattern.
+    pub(crate) named: bool,
+    /// Whether it is also tried at long words with a dot behind them.
+    pub(crate) long_word: bool,
     allow: Allow,
     regex: OnceLock<Option<Regex>>,
 }
@@ -108,9 +112,14 @@ impl Rule {
             self.by_name && !(secret.iter().any(u8::is_ascii_digit) && secret.iter().any(u8::is_ascii_alphabetic));
         !is_word
             && (self.entropy <= 0.0 || entropy(secret) > self.entropy)
-            && !ALLOWED.covers(secret)
+            && !is_harmless(secret)
             && !self.allow.covers(secret)
     }
+}
+
+/// Whether this is what stands for a secret everywhere: a placeholder, a variable, a path.
+pub(crate) fn is_harmless(secret: &[u8]) -> bool {
+    ALLOWED.covers(secret)
 }
 
 impl Allow {
@@ -126,7 +135,7 @@ impl Allow {
 }
 
 /// Shannon's bits for each byte.
-fn entropy(bytes: &[u8]) -> f64 {
+pub(crate) fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0u32; 256];
     for byte in bytes {
         counts[usize::from(*byte)] += 1;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pensa_redact::{Kinds, map_counted, text, text_counted, value};
+use pensa_redact::{Allow, Redactor, Stream, text, value};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -24,10 +24,10 @@ fn text_without_secrets_is_not_even_copied() {
 
 #[test]
 fn the_kind_says_what_was_there() {
-    let mut kinds = Kinds::default();
+    let mut redactor = Redactor::default();
     let given = format!("a {} b {} c", token('1'), token('2'));
-    assert_eq!(text_counted(&given, &mut kinds), "a [REDACTED:github-pat] b [REDACTED:github-pat] c");
-    assert_eq!((kinds.total(), kinds.iter().collect::<Vec<_>>()), (2, vec![("github-pat", 2)]));
+    assert_eq!(redactor.text(&given), "a [REDACTED:github-pat] b [REDACTED:github-pat] c");
+    assert_eq!((redactor.count(), redactor.kinds().iter().collect::<Vec<_>>()), (2, vec![("github-pat", 2)]));
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn names_with_secrets_are_changed_in_place_and_no_member_is_lost() {
     for name in ["first", &token('1'), "[REDACTED:github-pat]", &token('2'), "last"] {
         members.insert(name.to_owned(), json!(members.len()));
     }
-    let mut kinds = Kinds::default();
-    map_counted(&mut members, &mut kinds);
-    assert_eq!(kinds.total(), 2);
+    let mut redactor = Redactor::default();
+    redactor.map(&mut members);
+    assert_eq!(redactor.count(), 2);
     let expected =
         r#"{"first":0,"[REDACTED:github-pat] 2":1,"[REDACTED:github-pat]":2,"[REDACTED:github-pat] 3":3,"last":4}"#;
     assert_eq!(serde_json::to_string(&members).expect("JSON"), expected);
@@ -253,7 +253,7 @@ fn long_texts_full_of_keywords_take_a_moment() {
 }
 
 #[test]
-fn what_a_look_finds_is_what_is_taken_out() {
+fn what_may_hold_a_secret_is_known_without_looking_closely() {
     let secret = token('a');
     for (value, found) in [
         (json!({"text": "nothing"}), false),
@@ -263,11 +263,94 @@ fn what_a_look_finds_is_what_is_taken_out() {
         (json!({secret: 1}), true),
         (json!({}), false),
     ] {
-        let Value::Object(mut members) = value else { unreachable!("an object") };
-        assert_eq!(pensa_redact::is_in(&members), found, "{members:?}");
-        let mut kinds = Kinds::default();
-        map_counted(&mut members, &mut kinds);
-        assert_eq!(kinds.total() > 0, found);
-        assert!(!pensa_redact::is_in(&members), "{members:?}");
+        assert_eq!(pensa_redact::may_hold(value.to_string().as_bytes()), found, "{value}");
+        assert_eq!(pensa_redact::may_be_in(&value), found, "{value}");
+        assert_eq!(pensa_redact::value(&mut value.clone()) > 0, found);
     }
+}
+
+#[test]
+fn what_a_project_allows_stays_and_a_wrong_pattern_is_named() {
+    let allow = Allow::new(vec!["^ghp_aB3d".to_owned(), "no such".to_owned()]);
+    assert_eq!(allow.check(), Ok(()));
+    let mut redactor = Redactor::new(Some(std::sync::Arc::new(allow)));
+    let other = token('1').replace("aB3d", "xB3d");
+    let given = format!("{} and {other}", token('1'));
+    assert_eq!(redactor.text(&given), format!("{} and [REDACTED:github-pat]", token('1')));
+    let wrong = Allow::new(vec!["fine".to_owned(), "(open".to_owned()]).check().expect_err("no pattern");
+    assert!(wrong.contains("(open"), "{wrong}");
+}
+
+/// The lines of a key, from its header to its end.
+fn key_lines() -> Vec<String> {
+    let line = "MIIEpAIBAAKCAQEA7bq1Xo3vZs9kQ2fYtR8uWcLdPgHjNmSx4e6TiOyUaBzVwE5r";
+    vec![header("BEGIN"), line.to_owned(), line.chars().rev().collect(), "aGVs".to_owned(), header("END")]
+}
+
+#[test]
+fn a_key_in_the_items_of_a_list_or_in_several_entries_is_taken_out() {
+    let lines = key_lines();
+    let mut list = json!({"lines": lines, "after": "aGVs", "commit": "0123456789abcdef0123456789abcdef01234567"});
+    assert!(value(&mut list) > 0);
+    let text = list.to_string();
+    assert!(!lines[1..4].iter().any(|line| list["lines"].to_string().contains(line.as_str())), "{text}");
+    assert!(text.contains(r#""after":"aGVs","commit":"0123"#), "{text}");
+    let entries: Vec<_> = lines
+        .iter()
+        .map(|line| json!({"type": "output", "at": "2026-01-02T03:04:05.000Z", "data": {"text": format!("{line}\n")}}))
+        .collect();
+    let mut entries = json!(entries);
+    value(&mut entries);
+    assert!(!lines[1..4].iter().any(|line| entries.to_string().contains(line.as_str())), "{entries}");
+    assert_eq!(entries[1]["at"], "2026-01-02T03:04:05.000Z");
+}
+
+#[test]
+fn a_mention_of_a_header_does_not_hide_what_follows_it() {
+    let mut mention = json!([header("BEGIN"), "0123456789abcdef0123456789abcdef01234567", "src/lib.rs", "word"]);
+    assert_eq!(value(&mut mention), 0, "{mention}");
+}
+
+fn streamed(text: &[u8], size: usize) -> Vec<u8> {
+    let mut stream = Stream::new(Redactor::default());
+    let mut out = Vec::new();
+    for chunk in text.chunks(size) {
+        out.extend(stream.push(chunk));
+    }
+    out.extend(stream.finish());
+    out
+}
+
+#[test]
+fn a_secret_in_a_stream_is_taken_out_wherever_it_is_cut() {
+    let text = format!(
+        "start\n\u{1b}[32mtoken\u{1b}[0m {} end\n{}\nlast {}",
+        token('1'),
+        key_lines().join("\r\n"),
+        token('2')
+    );
+    let expected = String::from_utf8(streamed(text.as_bytes(), text.len())).expect("text");
+    assert!(!expected.contains(&token('1')[4..20]) && !expected.contains(&token('2')[4..20]), "{expected}");
+    assert!(!key_lines()[1..4].iter().any(|line| expected.contains(line.as_str())), "{expected}");
+    assert!(expected.starts_with("start\n") && expected.contains(" end\n"), "{expected}");
+    for size in [1, 2, 3, 7, 16, 39, 40, 41, 64, 100, 1000] {
+        let out = String::from_utf8(streamed(text.as_bytes(), size)).expect("text");
+        assert!(!out.contains(&token('1')[4..20]) && !out.contains(&token('2')[4..20]), "{size}: {out}");
+        assert!(!key_lines()[1..4].iter().any(|line| out.contains(line.as_str())), "{size}: {out}");
+    }
+}
+
+#[test]
+fn a_stream_without_line_ends_is_passed_on_and_bytes_that_are_no_text_stay() {
+    let mut long = b"\xff\x00".repeat(3);
+    long.extend("word ".repeat(20_000).as_bytes());
+    long.extend(token('1').as_bytes());
+    long.extend(" word".repeat(10_000).as_bytes());
+    let mut stream = Stream::new(Redactor::default());
+    let early = stream.push(&long);
+    assert!(early.len() > long.len() - (20 << 10), "{}", early.len());
+    let out = [early, stream.finish()].concat();
+    let found = String::from_utf8_lossy(&out);
+    assert!(out.starts_with(b"\xff\x00\xff") && found.contains("word [REDACTED:github-pat] word"));
+    assert_eq!(out.len(), long.len() - token('1').len() + "[REDACTED:github-pat]".len());
 }
