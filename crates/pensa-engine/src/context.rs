@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Origin, Requester};
+use pensa_core::project::ProjectName;
 use pensa_core::{Access, Code, Error, Result, Timestamp, text};
 use uuid::Uuid;
 
@@ -65,12 +66,15 @@ pub struct Caller {
     pub may: Access,
     /// The session, run and host that it says it comes from.
     pub origin: Origin,
+    /// The project to which a token confines what its holder may do with the server itself.
+    pub project: Option<ProjectName>,
 }
 
 impl Caller {
     /// Somebody who has the store itself in hand, and so may do anything with it.
     pub fn local(actor: &str) -> Self {
-        Self { actor: actor.to_owned(), token: None, may: Access::Admin, origin: Origin::default() }
+        let (origin, project) = (Origin::default(), None);
+        Self { actor: actor.to_owned(), token: None, may: Access::Operate, origin, project }
     }
 
     /// What happens by itself.
@@ -90,6 +94,16 @@ pub enum Part {
     Control,
 }
 
+/// The error of a caller whose token lets it do less than `access`.
+pub fn too_little(access: Access, what: &str) -> Error {
+    Error::new(Code::Forbidden, format!("{what} needs more rights than this token has")).hint(match access {
+        Access::Operate => {
+            "an operator's token manages the server: pn token create --operator, on its database or directory"
+        }
+        _ => "ask for a token with a higher role: viewer, agent, maintainer, admin",
+    })
+}
+
 fn no_server() -> Error {
     Error::new(Code::Unsupported, "this is one store, not a server with projects and tokens")
         .hint("pn serve runs one; name its database or directory with --database or --data-dir")
@@ -106,6 +120,7 @@ pub struct Context<'a> {
     pub(crate) token: Option<String>,
     pub(crate) origin: Origin,
     may: Access,
+    confined_to: Option<ProjectName>,
     part: Part,
     ids: &'a dyn Ids,
     /// What earlier lines of a batch called the issues they made.
@@ -115,7 +130,7 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     pub fn new(caller: &Caller, clock: &dyn Clock, ids: &'a dyn Ids, store: &'a Home, part: Part) -> Result<Self> {
         let actor = text::line("actor", &caller.actor)?.to_owned();
-        let (token, may) = (caller.token.clone(), caller.may);
+        let (token, may, confined_to) = (caller.token.clone(), caller.may, caller.project.clone());
         let Origin { session, run, host } = &caller.origin;
         let origin = Origin {
             session: text::optional_line("session", session.as_ref())?,
@@ -130,6 +145,7 @@ impl<'a> Context<'a> {
             token,
             origin,
             may,
+            confined_to,
             part,
             ids,
             names: RefCell::default(),
@@ -150,8 +166,12 @@ impl<'a> Context<'a> {
         if access <= self.may {
             return Ok(());
         }
-        Err(Error::new(Code::Forbidden, format!("{what} needs more rights than this token has"))
-            .hint("ask for a token with a higher role: viewer, agent, maintainer, admin"))
+        Err(too_little(access, what))
+    }
+
+    /// Whether this caller may manage a project of the server. To whoever may not, it is like one that is not there.
+    pub(crate) fn manages(&self, project: Option<&ProjectName>) -> bool {
+        self.confined_to.is_none() || self.confined_to.as_ref() == project
     }
 
     /// Refuses what only a server's control store can do.
@@ -212,6 +232,7 @@ impl<'a> Context<'a> {
             token: None,
             origin: Origin::default(),
             may: self.may,
+            confined_to: self.confined_to.clone(),
             part: self.part,
             ids: self.ids,
             names: RefCell::default(),

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+use std::time::Instant;
 
 use pensa_core::id::IssueId;
 use pensa_core::{Access, Code, Error, Result, Timestamp, json};
@@ -333,7 +334,7 @@ impl Engine {
             let last = tries.next().is_none_or(|tried| tried >= TRIES);
             let attempt = match access {
                 Access::Read => self.read(caller, work),
-                Access::Write | Access::Maintain | Access::Admin => self.write(caller, work),
+                Access::Write | Access::Maintain | Access::Admin | Access::Operate => self.write(caller, work),
             };
             match attempt {
                 Ok(output) => return Ok(output),
@@ -427,6 +428,12 @@ impl Engine {
         let message = format!("not known whether the change was stored: {}", error.message);
         let hint = "look whether it is there; with the same --idempotency-key a second try does not do it twice";
         Err(Error::new(Code::UnknownOutcome, message).hint(hint).into())
+    }
+
+    /// Has transactions from now on, and the locks they need, waited for until then at most, where others may hold them
+    /// for long.
+    pub fn wait_until(&self, until: Option<Instant>) {
+        self.db.wait_until(until);
     }
 
     /// Begins to read: any number of questions, all answered as of one moment. `known` is what is known from an
@@ -528,7 +535,7 @@ impl Engine {
             // Unwinding has undone what it did.
             let answer = panic::catch_unwind(AssertUnwindSafe(run))
                 .unwrap_or_else(|_| Err(Error::internal("the operation failed unexpectedly")));
-            if !tx.is_alive() || tx.is_worth_another_try() {
+            if !tx.is_alive() || tx.is_worth_another_try() || tx.is_locked_out() {
                 let lost = || Error::new(Code::Unreachable, "the database went away during the transaction");
                 let error = answer.err().unwrap_or_else(lost);
                 return Err(Lost::with(&tx, error));
@@ -621,6 +628,11 @@ impl Reading<'_> {
     pub fn run<T>(&self, caller: &Caller, work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T> {
         self.tx.tells_of.take();
         work(&self.engine.context(caller)?, &self.tx)
+    }
+
+    /// Has the next questions wait for locks until then at most.
+    pub fn wait_until(&self, until: Instant) -> Result<()> {
+        self.tx.wait_until(until)
     }
 
     /// Takes in what was read ahead for operations that are about to be answered.

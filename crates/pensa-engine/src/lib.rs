@@ -31,7 +31,7 @@ mod ticket;
 mod upgrade;
 
 pub use committed::{DEFAULT_MAX_FILE, open_committed};
-pub use context::{Caller, Clock, Context, Ids, RandomIds, SYSTEM, SystemClock};
+pub use context::{Caller, Clock, Context, Ids, RandomIds, SYSTEM, SystemClock, too_little};
 pub use db::Tx;
 pub use db::migrations::SCHEMA_VERSION;
 pub use db::{PoolState, Postgres, Wakeups};

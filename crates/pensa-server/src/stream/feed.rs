@@ -30,6 +30,8 @@ pub(super) struct Piece {
     last: i64,
     text: Bytes,
     lines: Vec<Line>,
+    /// Whether an issue is gone, and with it what was told of it before.
+    removes: bool,
 }
 
 /// What a piece knows of one of its events.
@@ -82,7 +84,8 @@ impl Piece {
             });
         }
         let last = lines.last().map_or(0, |line| line.id);
-        Ok(Self { last, text: Bytes::from(text), lines })
+        let removes = lines.iter().any(|line| line.kind == "issue" && line.issue_id.is_none());
+        Ok(Self { last, text: Bytes::from(text), lines, removes })
     }
 
     /// What it takes to keep it.
@@ -178,6 +181,12 @@ impl Feed {
     fn add(&self, piece: Piece) {
         {
             let mut kept = self.lock();
+            if piece.removes {
+                // What was kept may tell of the issue that is gone: whoever is behind reads the log.
+                kept.start = kept.pieces.back().map(|newest| newest.last).or(kept.start);
+                kept.pieces.clear();
+                kept.weight = 0;
+            }
             kept.weight += piece.weight();
             kept.pieces.push_back(Arc::new(piece));
             // The newest stays, whatever its size: those who follow wait for it.

@@ -77,7 +77,7 @@ pub(super) fn refresh(options: &Options, output: Output) {
 fn ask(client: &Client, actor: &str) -> Result<Pages> {
     let count = |status| client.call(&Pages::work_in(status, actor)).map(|work| work.len());
     let (paused, done) = (count(WorkStatus::Paused)?, count(WorkStatus::Done)?);
-    let doing = client.call(&Current { actor: actor.to_owned() })?;
+    let doing = client.call(&Current { actor: actor.to_owned(), issue: None })?;
     Ok(Pages { doing, paused, done, queue: client.call(&Pages::queue())? })
 }
 
