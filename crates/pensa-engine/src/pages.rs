@@ -56,7 +56,7 @@ impl Pages {
     pub(crate) fn read(cx: &Context<'_>, tx: &Tx<'_>, actor: &str) -> Result<Self> {
         let count = |status| Self::work_in(status, actor).execute(cx, tx).map(|work| work.len());
         Ok(Self {
-            doing: Current { actor: actor.to_owned() }.execute(cx, tx)?,
+            doing: Current { actor: actor.to_owned(), issue: None }.execute(cx, tx)?,
             paused: count(WorkStatus::Paused)?,
             done: count(WorkStatus::Done)?,
             queue: Self::queue().execute(cx, tx)?,
