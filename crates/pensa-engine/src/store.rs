@@ -226,7 +226,9 @@ impl StoreDir {
     /// Where the merge driver, which runs without a database, leaves its notes for the next import: in the store, or in
     /// git's directory if the store was not checked out then.
     pub(crate) fn driver_notes(&self) -> impl Iterator<Item = PathBuf> {
-        let in_git = git::common_dir(self.project_dir()).map(|(common, project)| git::notes_dir(&common, project));
+        let project = self.project_dir();
+        let in_git = git::Surrounding::of(project)
+            .and_then(|around| Some(git::notes_dir(&around.common, project.strip_prefix(&around.top).ok()?)));
         iter::once(self.root.join("local/conflicts")).chain(in_git)
     }
 

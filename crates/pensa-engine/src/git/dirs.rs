@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Surrounding {
     /// The root of the work tree.
     pub(crate) top: PathBuf,
+    /// The git directory of the work tree.
+    pub(crate) git_dir: PathBuf,
     /// The git directory that all work trees share.
     pub(crate) common: PathBuf,
     /// Whether the work tree was added by `git worktree add`.
@@ -33,7 +35,7 @@ impl Surrounding {
         // An empty `.git` is no repository: git looks further up.
         fs::symlink_metadata(common.join("HEAD")).ok()?;
         let common = if is_linked { fs::canonicalize(&common).ok()? } else { common };
-        Some(Self { top: top.to_owned(), common, is_linked })
+        Some(Self { top: top.to_owned(), git_dir, common, is_linked })
     }
 
     /// Whether stores at the root of this work tree and of the main one are the same store.

@@ -7,11 +7,12 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use aho_corasick::AhoCorasick;
 use pensa_core::{Error, Result};
 
+use super::Surrounding;
 use crate::committed::open_committed;
 use crate::store::StoreDir;
 
@@ -27,7 +28,7 @@ const MAX_NOTE: u64 = 1000;
 /// A file of the store's database that git tracks, by its name in the store's directory. `noted` is a file of this
 /// machine that remembers which index had none.
 pub(crate) fn tracked_database(root: &Path, noted: &Path) -> Option<String> {
-    let index = git_dir(root)?.join("index");
+    let index = Surrounding::of(root)?.git_dir.join("index");
     let stamp = stamp(&index)?;
     if read_note(noted).as_ref() == Some(&stamp) {
         return None;
@@ -41,32 +42,6 @@ pub(crate) fn tracked_database(root: &Path, noted: &Path) -> Option<String> {
         });
     }
     tracked
-}
-
-/// The root of the work tree around a directory.
-fn top_of(dir: &Path) -> Option<&Path> {
-    dir.ancestors().find(|above| above.join(".git").exists())
-}
-
-/// The git directory of the work tree around a directory.
-fn git_dir(dir: &Path) -> Option<PathBuf> {
-    let top = top_of(dir)?;
-    let git = top.join(".git");
-    if git.is_dir() {
-        return Some(git);
-    }
-    let link = fs::read_to_string(git).ok()?;
-    Some(top.join(link.strip_prefix("gitdir:")?.trim()))
-}
-
-/// The git directory that all work trees of the repository around a directory share, and where the directory is in it.
-pub(crate) fn common_dir(dir: &Path) -> Option<(PathBuf, &Path)> {
-    let own = git_dir(dir)?;
-    let common = match fs::read_to_string(own.join("commondir")) {
-        Ok(link) => own.join(link.trim()),
-        Err(_) => own,
-    };
-    Some((common, dir.strip_prefix(top_of(dir)?).ok()?))
 }
 
 /// What tells an index from every other. Git replaces the file whenever it changes.

@@ -34,7 +34,7 @@ pub(crate) use driver::notes_dir;
 pub use driver::{configure_if_named as configure_driver_if_named, leave_notes, merge_file};
 pub use hooks::{HookReport, HookState, Hooks, HooksReport};
 pub use index::staged_private_files;
-pub(crate) use index::{common_dir, tracked_database};
+pub(crate) use index::tracked_database;
 pub use mentions::{Commit, mentions};
 pub(crate) use objects::Objects;
 pub use script::Hook;
