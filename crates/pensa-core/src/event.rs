@@ -52,6 +52,9 @@ pub enum EventType {
     Started,
     /// A run came to its end.
     Finished,
+    /// Something happened in a run that its agent or harness wants to keep.
+    #[serde(rename = "run.event")]
+    RunEvent,
     /// The store and another came closer.
     Synced,
     /// What was old and no longer needed was removed.
@@ -129,6 +132,7 @@ impl EventType {
         EventType::Appended,
         EventType::Started,
         EventType::Finished,
+        EventType::RunEvent,
         EventType::Synced,
         EventType::Collected,
         EventType::TaskCreated,
@@ -183,6 +187,7 @@ impl EventType {
             EventType::Appended => "appended",
             EventType::Started => "started",
             EventType::Finished => "finished",
+            EventType::RunEvent => "run.event",
             EventType::Synced => "synced",
             EventType::Collected => "collected",
             EventType::TaskCreated => "task.created",

@@ -213,6 +213,8 @@ refs! {
     JobRef;
     /// How a caller names a repository: its id, any unique prefix of it, or its root.
     RepoRef;
+    /// How a caller names a runtime: its id, or any unique prefix of it.
+    RuntimeRef;
     /// How a caller names a snapshot: its id, or any unique prefix of it.
     SnapshotRef;
     /// How a caller names a learning: its id, or any unique prefix of it.

@@ -42,6 +42,7 @@ pub(crate) fn begin(cx: &Context<'_>, subject: &Loop, given: &[IterationFile]) -
     made?;
     point(&home, &number)?;
     sync(&iterations)?;
+    given.iter().filter(|file| file.is_appended()).try_for_each(|file| append(&home, file))?;
     Ok(Some(place))
 }
 
@@ -80,7 +81,7 @@ fn exists(path: &Path) -> bool {
 fn fill(dir: &Path, given: &[IterationFile]) -> Result<()> {
     let dir = own_dir(dir.to_owned())?;
     let artifacts = own_dir(dir.join(ARTIFACTS))?;
-    for file in given {
+    for file in given.iter().filter(|file| !file.is_appended()) {
         let path = match file.artifact()? {
             Some(name) => artifacts.join(name),
             None => dir.join(&file.path),
@@ -95,6 +96,18 @@ fn fill(dir: &Path, given: &[IterationFile]) -> Result<()> {
     }
     sync(&artifacts)?;
     sync(&dir)
+}
+
+/// Appends what a loop wrote to what it wrote before.
+fn append(home: &Path, file: &IterationFile) -> Result<()> {
+    let (path, bytes) = (home.join(&file.path), file.bytes()?);
+    let write = || {
+        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        let mut to = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(&path)?;
+        to.write_all(&bytes)?;
+        to.sync_all()
+    };
+    write().map_err(|e| error::io("write", &path, &e))
 }
 
 fn sync(dir: &Path) -> Result<()> {

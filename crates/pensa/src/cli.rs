@@ -32,11 +32,14 @@ pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSe
 pub(crate) use events::{Events, UntilIssue, UntilReady, Watch, WatchIssue, WatchReady};
 pub(crate) use jobs::{Job, JobCancel, JobExec, JobFinish, JobShow, JobStart};
 pub(crate) use learnings::Learning;
-pub(crate) use loops::{Lock, LockAcquire, Loop, LoopApprove, LoopCreate, LoopIterate, Signal, SignalSend, SignalWait};
+pub(crate) use loops::{
+    Lock, LockAcquire, Loop, LoopApprove, LoopCreate, LoopIterate, LoopWorktree, Signal, SignalSend, SignalWait,
+    WorktreeAdd, WorktreeRemove,
+};
 pub(crate) use records::{Record, RecordPut};
 pub(crate) use runs::{
-    Harness, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunExec, RunLogs, RunStart, RunTerminal, RunWindow,
-    Runtime, Workspace,
+    Harness, HarnessSet, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunEvent, RunExec, RunLogs, RunStart,
+    RunTerminal, RunWindow, Runtime, RuntimeSet, Workspace,
 };
 pub(crate) use servers::{
     AuditArgs, Daemon, DaemonCommand, Location, LogLevel, OnServer, Project, Remote, RemoteAdd, Serve, Token,

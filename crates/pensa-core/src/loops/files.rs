@@ -10,6 +10,9 @@ use crate::error::{Code, Error, Result};
 pub const PROMPT: &str = "prompt.md";
 pub const CONVERSATION: &str = "conversation.jsonl";
 pub const VALIDATION: &str = "validation.log";
+/// What the loop wrote, in all of its iterations.
+pub const STDOUT: &str = "stdout.log";
+pub const STDERR: &str = "stderr.log";
 /// The directory of artifacts.
 pub const ARTIFACTS: &str = "artifacts";
 
@@ -22,7 +25,8 @@ const NAME_BYTES: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IterationFile {
-    /// `prompt.md`, `conversation.jsonl`, `validation.log`, or `artifacts/NAME`
+    /// `prompt.md`, `conversation.jsonl`, `validation.log`, or `artifacts/NAME`; `stdout.log` and `stderr.log` are
+    /// appended to those of the loop
     pub path: String,
     /// What it holds
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,13 +53,18 @@ impl IterationFile {
         content(&self.path, self.text.as_ref(), self.hex.as_ref())
     }
 
-    /// The name of the artifact, or nothing for one of the three other files.
+    /// Whether it is appended to a file of the loop, and is none of the iteration itself.
+    pub fn is_appended(&self) -> bool {
+        [STDOUT, STDERR].contains(&self.path.as_str())
+    }
+
+    /// The name of the artifact, or nothing for one of the other files.
     pub fn artifact(&self) -> Result<Option<&str>> {
         match self.path.split_once('/') {
-            None if [PROMPT, CONVERSATION, VALIDATION].contains(&self.path.as_str()) => Ok(None),
+            None if self.is_appended() || [PROMPT, CONVERSATION, VALIDATION].contains(&self.path.as_str()) => Ok(None),
             Some((ARTIFACTS, name)) => check_name(name).map(|()| Some(name)),
             _ => Err(Error::invalid(format!("an iteration has no file {:?}", self.path))
-                .hint("prompt.md, conversation.jsonl, validation.log, or artifacts/NAME")),
+                .hint("prompt.md, conversation.jsonl, validation.log, stdout.log, stderr.log, or artifacts/NAME")),
         }
     }
 }

@@ -71,3 +71,24 @@ impl Op for Status {
     const ROUTE: Route = Route::get("/locks/status");
     const ACCESS: Access = Access::Read;
 }
+
+/// List the locks that somebody holds, by name
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// Also those that are free
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+    /// At most this many [default: 1000]
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    pub limit: Option<u32>,
+}
+
+impl Op for List {
+    type Output = Vec<Lock>;
+    const NAME: &'static str = "lock.list";
+    const ROUTE: Route = Route::get("/locks");
+    const ACCESS: Access = Access::Read;
+}

@@ -3,14 +3,16 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::event::LogEntry;
-use crate::id::{IssueRef, RepoRef, RunRef, SessionRef};
+use crate::id::{IssueRef, RepoRef, RunRef, RuntimeRef, SessionRef};
 use crate::op::{Access, Op, Route};
 use crate::repo::Seen;
 use crate::run::{
     Delivery, End, Harness, HarnessName, Labels, MuxPlace, Process, Run, RunStatus, Runtime, RuntimeName,
 };
+use crate::session::Object;
 use crate::time::Span;
 
 /// What runs are launched with, whoever looks after them.
@@ -291,6 +293,30 @@ impl Op for Events {
     const ACCESS: Access = Access::Read;
 }
 
+/// Add an event of your own to the log of a run
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct AddEvent {
+    /// Which run: its id, or the beginning of it
+    #[arg(value_name = "RUN")]
+    pub id: RunRef,
+    /// What happened, in a word of your own such as tool_call
+    #[arg(long = "type", value_name = "TYPE")]
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Whatever belongs to it: any JSON
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl Op for AddEvent {
+    type Output = LogEntry;
+    const NAME: &'static str = "run.event";
+    const ROUTE: Route = Route::post("/runs/{id}/events").creates();
+    const ACCESS: Access = Access::Write;
+}
+
 /// List the agent software that runs had, by name and version
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
@@ -303,6 +329,26 @@ impl Op for Harnesses {
     const ACCESS: Access = Access::Read;
 }
 
+/// Say what an agent software can do, whether a run has had it yet or not
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct SetHarness {
+    /// The agent software and its version, such as claude-code@2.1
+    #[arg(value_name = "NAME@VERSION")]
+    pub harness: HarnessName,
+    /// An object in words of your own, in place of the one before; none takes it away
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Object>,
+}
+
+impl Op for SetHarness {
+    type Output = Harness;
+    const NAME: &'static str = "harness.set";
+    const ROUTE: Route = Route::post("/harnesses");
+    const ACCESS: Access = Access::Write;
+}
+
 /// List the surroundings that runs took place in
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
@@ -313,4 +359,24 @@ impl Op for Runtimes {
     const NAME: &'static str = "runtime.list";
     const ROUTE: Route = Route::get("/runtimes");
     const ACCESS: Access = Access::Read;
+}
+
+/// Describe surroundings that runs took place in
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct SetRuntime {
+    /// Which runtime: its id, or the beginning of it
+    #[arg(value_name = "RUNTIME")]
+    pub id: RuntimeRef,
+    /// An object in words of your own, in place of the one before; none takes it away
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Object>,
+}
+
+impl Op for SetRuntime {
+    type Output = Runtime;
+    const NAME: &'static str = "runtime.set";
+    const ROUTE: Route = Route::patch("/runtimes/{id}");
+    const ACCESS: Access = Access::Write;
 }

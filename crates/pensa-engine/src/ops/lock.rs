@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use pensa_core::event::EventType;
 use pensa_core::lock::{self, Acquired, COLLECTION, Kept, Lock};
-use pensa_core::ops::lock::{Acquire, Release, Status};
+use pensa_core::ops::lock::{Acquire, List, Release, Status};
+use pensa_core::record::Record;
 use pensa_core::{Access, Code, Error, Result};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -13,13 +14,17 @@ use crate::clock;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
-use crate::tables::records::{Collection, Draft, Expect};
+use crate::tables::records::{Collection, Draft, Expect, Query};
 use crate::tables::{answers, events, loops};
 
 fn kept(tx: &Tx<'_>, name: &str) -> Result<Kept> {
-    let Some(record) = Collection::open(tx, COLLECTION)?.get(tx, name)? else { return Ok(Kept::new(name)) };
-    serde_json::from_value(Value::Object(record.data))
-        .map_err(|e| Error::new(Code::Corrupt, format!("lock {name} is unreadable: {e}")).hint("run pn doctor --deep"))
+    Collection::open(tx, COLLECTION)?.get(tx, name)?.map_or_else(|| Ok(Kept::new(name)), read)
+}
+
+fn read(record: Record) -> Result<Kept> {
+    serde_json::from_value(Value::Object(record.data)).map_err(|e| {
+        Error::new(Code::Corrupt, format!("lock {} is unreadable: {e}", record.id)).hint("run pn doctor --deep")
+    })
 }
 
 fn save(cx: &Context<'_>, tx: &Tx<'_>, lock: &Kept, event: EventType) -> Result<()> {
@@ -33,6 +38,9 @@ fn save(cx: &Context<'_>, tx: &Tx<'_>, lock: &Kept, event: EventType) -> Result<
     }
     Ok(())
 }
+
+/// Most locks of a listing that says nothing about it.
+const LISTED: usize = 1000;
 
 fn hash(token: &str) -> String {
     answers::hex(&Sha256::digest(token.as_bytes()))
@@ -74,5 +82,28 @@ impl Execute for Release {
 impl Execute for Status {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Lock> {
         Ok(kept(tx, lock::name(&self.name)?)?.seen(cx.now))
+    }
+}
+
+impl Execute for List {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Lock>> {
+        let most = self.limit.map_or(LISTED, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let (collection, mut query, mut locks) = (Collection::open(tx, COLLECTION)?, Query::default(), Vec::new());
+        loop {
+            let found = collection.select(tx, &query)?;
+            for record in found.records {
+                let lock = read(record)?.seen(cx.now);
+                if self.all || lock.held {
+                    locks.push(lock);
+                }
+            }
+            match found.next {
+                Some(next) => query.after = Some(next),
+                None => break,
+            }
+        }
+        locks.sort_by(|a, b| a.name.cmp(&b.name));
+        locks.truncate(most);
+        Ok(locks)
     }
 }

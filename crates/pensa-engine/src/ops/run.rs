@@ -3,9 +3,13 @@
 use pensa_core::event::{EventType, LogEntry};
 use pensa_core::id::RunId;
 use pensa_core::issue::{self, Issue, Origin, Requester};
-use pensa_core::ops::run::{Events, Finish, Harnesses, Launch, List, Runtimes, Show, Start, Update};
+use pensa_core::ops::run::{
+    AddEvent, Events, Finish, Harnesses, Launch, List, Runtimes, SetHarness, SetRuntime, Show, Start, Update,
+};
 use pensa_core::repo::Repo;
 use pensa_core::run::{self, End, Harness, Move, MuxPlace, Process, Run, RunStatus, Runtime, RuntimeName, Task};
+use pensa_core::session::Object;
+use pensa_core::session::object::{self, OBJECT_BYTES};
 use pensa_core::{Code, Error, Result, Span, text};
 use serde_json::Map;
 
@@ -228,6 +232,61 @@ impl Execute for Events {
     fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<LogEntry>> {
         let run = runs::find(tx, &self.id)?;
         events::of_subject(tx, "run", run.id.as_str(), self.after.unwrap_or_default(), self.limit)
+    }
+}
+
+/// Longest type of an event, in characters.
+const TYPE_CHARS: usize = 100;
+
+impl Execute for AddEvent {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<LogEntry> {
+        let run = runs::find(tx, &self.id)?;
+        let kind = text::line("type", &pensa_redact::text(&self.kind).0)?.to_owned();
+        if kind.chars().count() > TYPE_CHARS {
+            return Err(Error::new(
+                Code::TooLarge,
+                format!("the type of an event has at most {TYPE_CHARS} characters"),
+            ));
+        }
+        let mut detail = Object::new();
+        detail.insert("type".to_owned(), kind.into());
+        if let Some(mut data) = self.data.clone() {
+            pensa_redact::value(&mut data);
+            detail.insert("data".to_owned(), data);
+        }
+        object::check("data", &detail, OBJECT_BYTES)?;
+        let (subject, event) = (("run", run.id.as_str()), EventType::RunEvent);
+        let id = events::append(cx, tx, subject, None, event, detail.clone())?;
+        Ok(LogEntry {
+            id,
+            subject_kind: "run".to_owned(),
+            subject_id: run.id.to_string(),
+            issue_id: None,
+            event_type: event.as_str().to_owned(),
+            actor: cx.actor.clone(),
+            detail,
+            created_at: cx.now,
+        })
+    }
+}
+
+/// What a caller says about a harness or a runtime, without secrets.
+fn metadata(given: Option<&Object>) -> Result<Option<Object>> {
+    let Some(mut metadata) = given.cloned() else { return Ok(None) };
+    object::check("metadata", &metadata, OBJECT_BYTES)?;
+    pensa_redact::map_counted(&mut metadata, &mut pensa_redact::Kinds::default());
+    Ok(Some(metadata))
+}
+
+impl Execute for SetHarness {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Harness> {
+        harnesses::describe(cx, tx, &self.harness, metadata(self.metadata.as_ref())?)
+    }
+}
+
+impl Execute for SetRuntime {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Runtime> {
+        harnesses::describe_runtime(cx, tx, &self.id, metadata(self.metadata.as_ref())?)
     }
 }
 

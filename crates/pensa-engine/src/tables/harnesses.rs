@@ -1,7 +1,7 @@
 //! Rows of `harnesses` and `runtimes`, which are made when a run first has them.
 
 use pensa_core::event::{self, EventType};
-use pensa_core::id::{HarnessId, RuntimeId};
+use pensa_core::id::{HarnessId, RuntimeId, RuntimeRef};
 use pensa_core::run::{Harness, HarnessName, Runtime, RuntimeName};
 use pensa_core::session::Object;
 use pensa_core::{Result, json};
@@ -54,6 +54,24 @@ pub(crate) fn remember(cx: &Context<'_>, tx: &Tx<'_>, wanted: &HarnessName) -> R
     Ok(harness.id)
 }
 
+/// Replaces what is said about a harness.
+pub(crate) fn describe(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    wanted: &HarnessName,
+    metadata: Option<Object>,
+) -> Result<Harness> {
+    let id = remember(cx, tx, wanted)?;
+    let old = query(tx, "WHERE id = ?1", params![id.as_str()])?.pop().ok_or_else(|| HARNESSES.unknown(id.as_str()))?;
+    let new = Harness { metadata, ..old.clone() };
+    let detail = event::differences(Some(&old), &new);
+    if !detail.is_empty() {
+        put(tx, &new)?;
+        events::append(cx, tx, ("harness", new.id.as_str()), None, EventType::Updated, detail)?;
+    }
+    Ok(new)
+}
+
 pub(crate) fn put(tx: &Tx<'_>, harness: &Harness) -> Result<()> {
     tx.journal("harness", harness)?;
     SHAPE.put(
@@ -97,6 +115,24 @@ pub(crate) fn remember_runtime(cx: &Context<'_>, tx: &Tx<'_>, wanted: &RuntimeNa
     let detail = event::differences(None, &runtime);
     events::append(cx, tx, ("runtime", runtime.id.as_str()), None, EventType::Created, detail)?;
     Ok(runtime.id)
+}
+
+/// Replaces what is said about a runtime.
+pub(crate) fn describe_runtime(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    wanted: &RuntimeRef,
+    metadata: Option<Object>,
+) -> Result<Runtime> {
+    let id = RUNTIMES.find(tx, wanted.as_str())?;
+    let old = query_runtimes(tx, "WHERE id = ?1", params![&id])?.pop().ok_or_else(|| RUNTIMES.unknown(&id))?;
+    let new = Runtime { metadata, ..old.clone() };
+    let detail = event::differences(Some(&old), &new);
+    if !detail.is_empty() {
+        put_runtime(tx, &new)?;
+        events::append(cx, tx, ("runtime", new.id.as_str()), None, EventType::Updated, detail)?;
+    }
+    Ok(new)
 }
 
 pub(crate) fn put_runtime(tx: &Tx<'_>, runtime: &Runtime) -> Result<()> {

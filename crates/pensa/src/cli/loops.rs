@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use pensa_core::Span;
-use pensa_core::id::SignalRef;
+use pensa_core::id::{LoopRef, SignalRef};
 use pensa_core::ops::{lock, loops, signal};
 
 #[derive(Debug, Subcommand)]
@@ -27,6 +27,40 @@ pub(crate) enum Loop {
     Fail(loops::Fail),
     Invalidate(loops::Invalidate),
     Archive(loops::Archive),
+    #[command(subcommand)]
+    Worktree(LoopWorktree),
+}
+
+/// Make or remove the git worktree that a loop works in
+#[derive(Debug, Subcommand)]
+pub(crate) enum LoopWorktree {
+    Add(WorktreeAdd),
+    Remove(WorktreeRemove),
+}
+
+/// Make the git worktree of a loop, local/worktrees/LOOP of the store, with a branch of its own
+#[derive(Debug, Args)]
+pub(crate) struct WorktreeAdd {
+    /// Which loop: its id, or the beginning of it
+    #[arg(value_name = "LOOP")]
+    pub(crate) id: LoopRef,
+    /// The branch that it works on, made if it is not there [default: loop/LOOP]
+    #[arg(long, value_name = "BRANCH")]
+    pub(crate) branch: Option<String>,
+    /// What a new branch begins with [default: HEAD]
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) from: Option<String>,
+}
+
+/// Remove the git worktree of a loop; its branch stays
+#[derive(Debug, Args)]
+pub(crate) struct WorktreeRemove {
+    /// Which loop: its id, or the beginning of it
+    #[arg(value_name = "LOOP")]
+    pub(crate) id: LoopRef,
+    /// Also if it has changes that are not committed
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Create a loop; it can be claimed once its parent is complete
@@ -64,6 +98,12 @@ pub(crate) struct LoopIterate {
     /// What the validation command printed, kept as validation.log
     #[arg(long, value_name = "FILE")]
     pub(crate) validation_log: Option<PathBuf>,
+    /// What the loop wrote, appended to local/loops/ID/stdout.log
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stdout: Option<PathBuf>,
+    /// What the loop complained about, appended to local/loops/ID/stderr.log
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stderr: Option<PathBuf>,
     /// A file that came of it, kept in artifacts/; may be given again
     #[arg(long = "artifact", value_name = "FILE")]
     pub(crate) artifacts: Vec<PathBuf>,
@@ -135,6 +175,7 @@ pub(crate) enum Lock {
     Acquire(LockAcquire),
     Release(lock::Release),
     Status(lock::Status),
+    List(lock::List),
 }
 
 /// Acquire a lock, or renew it with the token that acquiring it has told

@@ -52,12 +52,40 @@ pub(crate) enum Workspace {
 #[command(defer = true)]
 pub(crate) enum Harness {
     List(run::Harnesses),
+    Set(HarnessSet),
+}
+
+/// Say what an agent software can do, whether a run has had it yet or not
+///
+///   pn harness set claude-code@2.1 --metadata '{"context":200000,"vision":true}'
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct HarnessSet {
+    #[command(flatten)]
+    pub(crate) op: run::SetHarness,
+    /// A JSON object in words of your own; null takes it away, - reads standard input
+    #[arg(long, value_name = "JSON")]
+    pub(crate) metadata: String,
 }
 
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Runtime {
     List(run::Runtimes),
+    Set(RuntimeSet),
+}
+
+/// Describe surroundings that runs took place in
+///
+///   pn runtime set rt-1a2b --metadata '{"image":"debian:12"}'
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RuntimeSet {
+    #[command(flatten)]
+    pub(crate) op: run::SetRuntime,
+    /// A JSON object in words of your own; null takes it away, - reads standard input
+    #[arg(long, value_name = "JSON")]
+    pub(crate) metadata: String,
 }
 
 #[derive(Debug, Subcommand)]
@@ -79,6 +107,7 @@ pub(crate) enum Run {
     Show(run::Show),
     Logs(RunLogs),
     Events(run::Events),
+    Event(RunEvent),
     Attach(RunAttach),
     Cancel(RunCancel),
     Terminal(RunTerminal),
@@ -121,6 +150,9 @@ pub(crate) struct RunExec {
     /// Open a window of this terminal multiplexer for the command, and return when it runs there
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) mux: Option<Mux>,
+    /// Open a shell beside the command, in a pane on the right; tmux only
+    #[arg(long, requires = "mux")]
+    pub(crate) split: bool,
     /// Wait for the end of what runs in windows, and end as it did
     #[arg(long, requires = "mux")]
     pub(crate) wait: bool,
@@ -151,6 +183,19 @@ pub(crate) struct RunLogs {
     /// Go on until the run has ended
     #[arg(short, long)]
     pub(crate) follow: bool,
+}
+
+/// Add an event of your own to the log of a run
+///
+///   pn run event "$PN_RUN" --type tool_call --data '{"tool":"edit","file":"src/main.rs"}'
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RunEvent {
+    #[command(flatten)]
+    pub(crate) op: run::AddEvent,
+    /// Whatever belongs to it, as JSON; - reads it from standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) data: Option<String>,
 }
 
 /// Look at the window of a terminal multiplexer that a run is in

@@ -3,17 +3,17 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::parent_id;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pensa_core::loops::files::{ARTIFACTS, CONVERSATION, IterationFile, PROMPT, VALIDATION};
+use pensa_core::loops::files::{ARTIFACTS, CONVERSATION, IterationFile, PROMPT, STDERR, STDOUT, VALIDATION};
 use pensa_core::ops::loops::{Create, Iterate};
 use pensa_core::ops::signal::{Show, Shown};
 use pensa_core::{Code, Error, Op, Result, Span};
 use serde_json::Value;
 
-use super::{pass_on, stdin};
+use super::{pass_on, stdin, worktree};
 use crate::cli::{
     Lock, LockAcquire, Loop, LoopApprove, LoopCreate, LoopIterate, Options, Signal, SignalSend, SignalWait,
 };
@@ -56,6 +56,7 @@ pub(super) fn run(options: &Options, output: Output, command: Loop) -> Result<()
         Loop::Fail(op) => pass_on(options, output, &op),
         Loop::Invalidate(op) => pass_on(options, output, &op),
         Loop::Archive(op) => pass_on(options, output, &op),
+        Loop::Worktree(command) => worktree::run(options, output, command),
     }
 }
 
@@ -76,8 +77,12 @@ fn any_json(what: &str, text: &str) -> Result<Value> {
 }
 
 fn iterate(options: &Options, output: Output, args: LoopIterate) -> Result<()> {
-    let LoopIterate { mut op, prompt, conversation, validation_log, artifacts } = args;
-    let named = [(PROMPT, prompt), (CONVERSATION, conversation), (VALIDATION, validation_log)];
+    let LoopIterate { mut op, prompt, conversation, validation_log, stdout, stderr, artifacts } = args;
+    // Logs are kept byte by byte; a text on standard input loses its last line break.
+    let raw = |file: PathBuf| if file.as_os_str() == "-" { PathBuf::from("/dev/stdin") } else { file };
+    let written = [(STDOUT, stdout.map(raw)), (STDERR, stderr.map(raw))];
+    let named =
+        [(PROMPT, prompt), (CONVERSATION, conversation), (VALIDATION, validation_log)].into_iter().chain(written);
     let mut left = Iterate::MAX_BODY / 2;
     let mut add = |path: String, file: &Path| {
         let bytes = read(file, left)?;
@@ -212,6 +217,7 @@ pub(super) fn lock(options: &Options, output: Output, command: Lock) -> Result<(
         Lock::Acquire(args) => acquire(options, output, &args),
         Lock::Release(op) => pass_on(options, output, &op),
         Lock::Status(op) => pass_on(options, output, &op),
+        Lock::List(op) => pass_on(options, output, &op),
     }
 }
 

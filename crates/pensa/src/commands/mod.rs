@@ -38,6 +38,7 @@ mod trust;
 mod upgrade;
 mod watch;
 mod work;
+mod worktree;
 
 use pensa_core::id::IssueId;
 use pensa_core::ops::backup::Backups;
@@ -45,8 +46,8 @@ use pensa_core::{Access, Result};
 use pensa_engine::Execute;
 
 use crate::cli::{
-    AuditArgs, Cli, Command, Comment, ConflictArgs, Conflicts, Dep, Harness, OnServer, Options, Project, Runtime,
-    ShowArgs, Token, Workspace,
+    AuditArgs, Cli, Command, Comment, ConflictArgs, Conflicts, Dep, OnServer, Options, Project, ShowArgs, Token,
+    Workspace,
 };
 use crate::connect;
 use crate::output::Output;
@@ -104,8 +105,8 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Repo(command) => repo::run(options, *output, command),
         Command::Workspace(Workspace::Create(op)) => agent::pass_on(options, *output, &op),
         Command::Workspace(Workspace::List(op)) => agent::pass_on(options, *output, &op),
-        Command::Harness(Harness::List(op)) => agent::pass_on(options, *output, &op),
-        Command::Runtime(Runtime::List(op)) => agent::pass_on(options, *output, &op),
+        Command::Harness(command) => run::harness(options, *output, command),
+        Command::Runtime(command) => run::runtime(options, *output, command),
         Command::Kv(command) => kv::run(options, *output, command),
         Command::Record(command) => record::run(options, *output, command),
         Command::Work(args) => work::run(options, *output, args),

@@ -177,6 +177,29 @@ pub(crate) fn place(mux: Mux) -> MuxPlace {
     if place.check().is_ok() { place } else { MuxPlace { multiplexer_kind: Some(mux), ..MuxPlace::default() } }
 }
 
+/// Refuses to split windows of a multiplexer whose panes cannot be named.
+pub(crate) fn must_split(mux: Mux) -> Result<()> {
+    if mux == Mux::Tmux {
+        return Ok(());
+    }
+    Err(Error::new(Code::Unsupported, format!("a window of {} cannot be split", mux.as_str())).hint("use --mux tmux"))
+}
+
+/// Opens a shell to the right of a pane of tmux, in this directory. Returns its pane.
+pub(crate) fn split(pane: &str) -> Result<String> {
+    let mut line = Command::new(Mux::Tmux.as_str());
+    line.args(["split-window", "-h", "-d", "-P", "-F", "#{pane_id}", "-t", pane]);
+    if let Ok(dir) = env::current_dir() {
+        line.arg("-c").arg(dir);
+    }
+    let done = line.stdin(Stdio::null()).output().map_err(|e| Error::internal(format!("cannot run tmux: {e}")))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if done.status.success() {
+        return Ok(text(&done.stdout));
+    }
+    Err(Error::internal(format!("cannot split the window: {}", text(&done.stderr))))
+}
+
 /// The same, from what the window's environment and tmux tell.
 fn told_place(mux: Mux, env: Variables<'_>, ask_tmux: &dyn Fn(&OsStr) -> Option<(i64, String)>) -> MuxPlace {
     let text = |name: &str| env(name).and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty());
@@ -189,7 +212,8 @@ fn told_place(mux: Mux, env: Variables<'_>, ask_tmux: &dyn Fn(&OsStr) -> Option<
         }
         Mux::Screen => {
             place.mux_session = text("STY");
-            place.mux_window = text("WINDOW").and_then(|number| number.parse().ok());
+            place.pane_left = text("WINDOW");
+            place.mux_window = place.pane_left.as_ref().and_then(|number| number.parse().ok());
         }
         Mux::Zellij => {
             place.mux_session = text("ZELLIJ_SESSION_NAME");

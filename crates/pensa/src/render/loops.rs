@@ -196,3 +196,13 @@ impl Render for Lock {
         vec![self.fencing.to_string()]
     }
 }
+
+impl Render for Vec<Lock> {
+    fn render(&self, screen: &mut Screen) {
+        self.iter().for_each(|lock| lock.render(screen));
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().map(|lock| lock.name.clone()).collect()
+    }
+}

@@ -7,6 +7,7 @@ use pensa_core::ops::kv::Deleted;
 use pensa_core::ops::repo::Removed;
 use pensa_core::repo::{Repo, Seen, Workspace};
 use pensa_core::run::{Harness, MuxPlace, Run, Runtime};
+use pensa_core::session::Object;
 
 use super::agents::{brief, fact};
 use super::{Render, Screen};
@@ -89,11 +90,27 @@ impl Render for Vec<Workspace> {
     }
 }
 
+fn metadata(object: Option<&Object>, screen: &mut Screen) {
+    if let Some(object) = object {
+        screen.plain(" ").faint(&brief(&json::to_line(object).unwrap_or_default()));
+    }
+    screen.end();
+}
+
+impl Render for Harness {
+    fn render(&self, screen: &mut Screen) {
+        screen.id(&self.id).plain(" ").text(&format!("{}@{}", self.name, self.version));
+        metadata(self.metadata.as_ref(), screen);
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
 impl Render for Vec<Harness> {
     fn render(&self, screen: &mut Screen) {
-        for harness in self {
-            screen.id(&harness.id).plain(" ").text(&format!("{}@{}", harness.name, harness.version)).end();
-        }
+        self.iter().for_each(|harness| harness.render(screen));
     }
 
     fn ids(&self) -> Vec<String> {
@@ -101,12 +118,21 @@ impl Render for Vec<Harness> {
     }
 }
 
+impl Render for Runtime {
+    fn render(&self, screen: &mut Screen) {
+        screen.id(&self.id).plain(" ").text(&self.kind);
+        screen.plain(" ").text(self.devcontainer_path.as_deref().unwrap_or_default());
+        metadata(self.metadata.as_ref(), screen);
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
 impl Render for Vec<Runtime> {
     fn render(&self, screen: &mut Screen) {
-        for runtime in self {
-            screen.id(&runtime.id).plain(" ").text(&runtime.kind);
-            screen.plain(" ").text(runtime.devcontainer_path.as_deref().unwrap_or_default()).end();
-        }
+        self.iter().for_each(|runtime| runtime.render(screen));
     }
 
     fn ids(&self) -> Vec<String> {
@@ -163,7 +189,7 @@ fn window(place: &MuxPlace) -> Option<String> {
     if let Some(number) = place.mux_window {
         told.push_str(&format!(":{number}"));
     }
-    if let Some(pane) = &place.pane_left {
+    for pane in [&place.pane_left, &place.pane_right].into_iter().flatten() {
         told.push_str(&format!(" {pane}"));
     }
     Some(told)
@@ -179,13 +205,21 @@ impl Render for Vec<Run> {
     }
 }
 
+impl Render for LogEntry {
+    fn render(&self, screen: &mut Screen) {
+        screen.faint(&self.created_at.to_string()).plain(" ").text(&self.event_type);
+        screen.plain(" by ").text(&self.actor).plain(" ");
+        screen.text(&brief(&json::to_line(&self.detail).unwrap_or_default())).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
 impl Render for Vec<LogEntry> {
     fn render(&self, screen: &mut Screen) {
-        for line in self {
-            screen.faint(&line.created_at.to_string()).plain(" ").text(&line.event_type);
-            screen.plain(" by ").text(&line.actor).plain(" ");
-            screen.text(&brief(&json::to_line(&line.detail).unwrap_or_default())).end();
-        }
+        self.iter().for_each(|line| line.render(screen));
     }
 
     fn ids(&self) -> Vec<String> {

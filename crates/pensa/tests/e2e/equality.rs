@@ -26,7 +26,7 @@ impl Transcript {
                 || matches!(args, ["next" | "shipped" | "changelog", ..])
                 || matches!(args, ["job", "list" | "show" | "stats", ..])
                 || matches!(args, ["recall" | "context", ..] | ["learning", "list" | "show", ..])
-                || matches!(args, ["loop" | "signal", "list" | "show" | "tree", ..] | ["lock", "status", ..])
+                || matches!(args, ["loop" | "signal", "list" | "show" | "tree", ..] | ["lock", "status" | "list", ..])
                 || matches!(
                     args,
                     ["agent" | "session", "list" | "show" | "history" | "context" | "export" | "search", ..]
@@ -273,6 +273,7 @@ fn loop_script(pn: &Sandbox) -> Vec<String> {
         ("ana", vec!["loop", "claim"], ""),
         ("ben", vec!["loop", "start", &plan], ""),
         ("ana", vec!["loop", "iterate", &plan, "--prompt", "-", "--progress", "Zoë & co"], "do\nit"),
+        ("ana", vec!["loop", "iterate", &plan, "--stdout", "-"], "out"),
         ("ana", vec!["loop", "iterate", &other], ""),
         ("ana", vec!["loop", "pause", &plan, "--reason", "a/b?c"], ""),
         ("ana", vec!["loop", "pause", &plan], ""),
@@ -315,7 +316,10 @@ fn loop_script(pn: &Sandbox) -> Vec<String> {
         ("ben", vec!["lock", "acquire", "a b/c?é", "--token", "u"], ""),
         ("ben", vec!["lock", "acquire", "a b/c?é", "--token", "u", "--wait", "1s"], ""),
         ("ben", vec!["lock", "release", "a b/c?é"], ""),
+        ("ana", vec!["lock", "list"], ""),
         ("ben", vec!["lock", "release", "a b/c?é", "--force"], ""),
+        ("ana", vec!["lock", "list"], ""),
+        ("ana", vec!["lock", "list", "--all", "-n", "1"], ""),
         ("ana", vec!["lock", "acquire", "", "--token", "t"], ""),
         ("ana", vec!["lock", "status", "a b/c?é"], ""),
         ("ana", vec!["undo"], ""),

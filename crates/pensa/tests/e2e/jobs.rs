@@ -178,6 +178,8 @@ fn a_command_that_takes_too_long_is_ended_with_all_that_it_started(pn: &Sandbox)
     let answer = pn.pn(["job", "exec", "--lane", "net", "--timeout", "1s", "--", "sh", "-c", script]).answer();
     let job = jobs(pn, &[]).remove(0);
     assert_eq!(answer.code, Some(124), "{answer:?}");
+    assert!(answer.stderr.contains("it took longer than 1s"), "{answer:?}");
+    assert_eq!(job["reason"], "it took longer than 1s");
     assert_eq!(
         (&job["status"], &job["was_timeout"], &job["was_cancelled"], &job["signal"]),
         (&json!("timeout"), &json!(true), &json!(false), &json!(15)),

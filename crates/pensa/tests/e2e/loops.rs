@@ -14,6 +14,8 @@ crate::in_both_modes! {
     a_loop_goes_from_a_plan_to_its_code,
     a_claim_with_nothing_to_run_is_null,
     iterations_keep_their_files_and_end_at_their_number,
+    what_a_loop_wrote_is_appended_to_its_logs,
+    locks_are_listed_by_name,
     invalidation_ends_all_below_and_moves_their_directories,
     sixteen_processes_claim_each_of_a_thousand_loops_once,
     a_signal_reaches_five_hundred_and_wait_returns_with_the_last,
@@ -131,6 +133,73 @@ fn iterations_keep_their_files_and_end_at_their_number(pn: &Sandbox) {
     assert!(!home.exists() && pn.store().join("local/archive").join(&id).join("iterations/001/prompt.md").is_file());
     assert_eq!(pn.pn(["loop", "list"]).ok_json(), json!([]));
     assert_eq!(elements(&pn.pn(["loop", "list", "--all"]).ok_json()).len(), 1);
+}
+
+fn what_a_loop_wrote_is_appended_to_its_logs(pn: &Sandbox) {
+    let id = create(pn, &["-t", "code"]);
+    pn.pn(["loop", "start", &id]).ok_json();
+    let home = pn.store().join("local/loops").join(&id);
+    let errors = pn.path("errors").display().to_string();
+    for (out, err) in [("one\n", &b"\xff\n"[..]), ("two\n", b"")] {
+        fs::write(&errors, err).expect("written");
+        pn.pn(["loop", "iterate", &id, "--stdout", "-", "--stderr", &errors]).stdin(out).ok_json();
+    }
+    let read = |name: &str| fs::read(home.join(name)).expect(name);
+    assert_eq!((read("stdout.log"), read("stderr.log")), (b"one\ntwo\n".to_vec(), b"\xff\n".to_vec()));
+    assert!(!home.join("current/stdout.log").exists());
+    fs::write(pn.path("other"), "not a log").expect("written");
+    fs::remove_file(home.join("stdout.log")).expect("removed");
+    std::os::unix::fs::symlink(pn.path("other"), home.join("stdout.log")).expect("a link");
+    let answer = pn.pn(["loop", "iterate", &id, "--stdout", "-"]).stdin("three").answer();
+    assert_eq!((answer.code, fs::read(pn.path("other")).expect("a file")), (Some(1), b"not a log".to_vec()));
+}
+
+fn locks_are_listed_by_name(pn: &Sandbox) {
+    assert_eq!(pn.pn(["lock", "list"]).ok_json(), json!([]));
+    for name in ["merge", "deploy", "spare"] {
+        pn.pn(["lock", "acquire", name, "--ttl", "1h"]).actor("ana").ok_json();
+    }
+    pn.pn(["lock", "release", "spare"]).actor("ana").ok_json();
+    let names = |args: &[&str]| pn.pn([&["lock", "list", "-q"], args].concat()).ok();
+    assert_eq!((names(&[]), names(&["--all"])), ("deploy\nmerge\n".into(), "deploy\nmerge\nspare\n".into()));
+    assert_eq!(names(&["-n", "1"]), "deploy\n");
+    let listed = pn.pn(["lock", "list"]).ok_json();
+    assert_eq!(keys(&listed[0]), ["name", "held", "fencing", "holder", "acquired_at", "expires_at"], "no token");
+    assert!(pn.pn(["lock", "list"]).ok().contains("deploy 1 held by ana until"));
+}
+
+#[test]
+fn the_worktree_of_a_loop_is_made_and_removed_and_no_other() {
+    let pn = crate::sandbox();
+    pn.git_init();
+    let id = create(&pn, &["-t", "code"]);
+    let worktree = |args: &[&str]| pn.pn([&["loop", "worktree"], args].concat());
+    worktree(&["remove", &id]).fails("not_found");
+    let added = worktree(&["add", &id[..8]]).ok_json();
+    let dir = pn.store().join("local/worktrees").join(&id);
+    assert_eq!((&added["path"], &added["branch"]), (&json!(dir), &json!(format!("loop/{id}"))));
+    assert_eq!(pn.pn(["loop", "show", &id]).dir(&dir).ok_json()["id"], json!(id), "the store is the same there");
+    worktree(&["add", &id]).fails("conflict");
+    fs::write(dir.join("new"), "").expect("written");
+    let refused = worktree(&["remove", &id]).fails("conflict");
+    assert!(text(&refused["hint"]).contains("--force") && dir.exists(), "{refused}");
+    assert_eq!(worktree(&["remove", &id, "--force"]).ok_json()["status"], "removed");
+    assert!(!dir.exists());
+    assert!(pn.git(["branch", "--list", "loop/*"]).contains(&id), "what was committed stays");
+    worktree(&["add", &id, "--from", "HEAD"]).fails("conflict");
+    assert_eq!(worktree(&["add", &id, "--branch", "mine", "--from", "HEAD"]).ok_json()["branch"], "mine");
+    worktree(&["remove", &id]).ok();
+    let outside = pn.path("outside").display().to_string();
+    for named in [outside.as_str(), "../outside", "worktrees/../../outside", "worktrees", "worktrees/a/b", "w"] {
+        let id = create(&pn, &["-t", "code", "--worktree", named]);
+        worktree(&["add", &id]).fails("unsupported");
+        worktree(&["remove", &id, "--force"]).fails("unsupported");
+    }
+    for bad in ["-b", "a..b", "--upload-pack=x"] {
+        worktree(&["add", &id, &format!("--branch={bad}")]).fails("invalid_input");
+    }
+    worktree(&["add", &id, "--branch", "other", "--from=--detach"]).fails("conflict");
+    assert!(!pn.path("outside").exists() && !dir.exists());
 }
 
 fn invalidation_ends_all_below_and_moves_their_directories(pn: &Sandbox) {

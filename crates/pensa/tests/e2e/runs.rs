@@ -17,6 +17,8 @@ crate::in_both_modes! {
     a_run_tells_what_became_of_its_command,
     a_claim_lasts_as_long_as_its_command_and_outlives_success_only,
     a_run_that_is_cancelled_ends_its_command,
+    a_run_has_events_of_its_own,
+    harnesses_and_runtimes_are_described,
     thirty_two_processes_start_and_finish_runs_at_once_and_lose_none,
 }
 
@@ -123,6 +125,49 @@ fn a_run_that_is_cancelled_ends_its_command(pn: &Sandbox) {
     assert_eq!(pn.pn(["run", "show", &id]).ok_json()["status"], "cancelled");
     pn.pn(["run", "cancel", &id]).ok();
     pn.pn(["run", "finish", &id, "--status", "failed"]).fails("invalid_status_transition");
+}
+
+fn a_run_has_events_of_its_own(pn: &Sandbox) {
+    pn.git_init();
+    let id = text(&here(pn, &["run", "start"]).ok_json()["id"]);
+    let event = |args: &[&str]| pn.pn([&["run", "event", &id], args].concat());
+    let secret = format!("ghp_{}", "0123456789abcdefghijABCDEFGHIJ012345");
+    let first = event(&["--type", "tool_call", "--data", r#"{"tool":"edit","n":[1,null]}"#]).actor("ann").ok_json();
+    assert_eq!(
+        (&first["event_type"], &first["subject_id"], &first["actor"]),
+        (&json!("run.event"), &json!(id), &json!("ann"))
+    );
+    assert_eq!(first["detail"], json!({"type": "tool_call", "data": {"tool": "edit", "n": [1, null]}}));
+    event(&["--type", "said", "--data", "-"]).stdin(format!("\"{secret}\"")).ok_json();
+    pn.pn(["run", "finish", &id, "--status", "succeeded"]).ok();
+    event(&["--type", "after the end"]).ok_json();
+    let all = || elements(&pn.pn(["run", "events", &id]).ok_json());
+    let own: Vec<Value> = all().into_iter().filter(|event| event["event_type"] == "run.event").collect();
+    assert_eq!((own.len(), &own[0], &own[2]["detail"]), (3, &first, &json!({"type": "after the end"})));
+    assert!(text(&own[1]["detail"]["data"]).starts_with("[REDACTED:"), "{own:?}");
+    event(&["--type", "x", "--data", "{"]).fails("invalid_input");
+    event(&["--type", ""]).fails("invalid_input");
+    event(&["--type", &"x".repeat(101)]).fails("too_large");
+    pn.pn(["run", "event", "run-none", "--type", "x"]).fails("not_found");
+    assert_eq!(all().iter().filter(|event| event["event_type"] == "run.event").count(), 3);
+}
+
+fn harnesses_and_runtimes_are_described(pn: &Sandbox) {
+    pn.git_init();
+    let set = pn.pn(["harness", "set", "claude-code@2.1", "--metadata", r#"{"context":200000}"#]).ok_json();
+    here(pn, &["run", "start", "--harness", "claude-code@2.1"]).ok();
+    assert_eq!(pn.pn(["harness", "list"]).ok_json(), json!([set]), "it is the one that the run has");
+    assert_eq!(set["metadata"], json!({"context": 200_000}));
+    assert!(pn.pn(["harness", "list"]).ok().contains("claude-code@2.1 {\"context\":200000}"));
+    let other = pn.pn(["harness", "set", "claude-code@2.1", "--metadata", "-"]).stdin("{\"vision\":true}").ok_json();
+    assert_eq!(other["metadata"], json!({"vision": true}), "the old one is replaced");
+    assert!(pn.pn(["harness", "set", "claude-code@2.1", "--metadata", "null"]).ok_json()["metadata"].is_null());
+    pn.pn(["harness", "set", "claude-code@2.1", "--metadata", "[1]"]).fails("invalid_input");
+    let runtime = text(&pn.pn(["runtime", "list"]).ok_json()[0]["id"]);
+    let set = pn.pn(["runtime", "set", &runtime[..7], "--metadata", r#"{"image":"debian"}"#]).ok_json();
+    assert_eq!((&set["type"], &set["metadata"]), (&json!("local"), &json!({"image": "debian"})));
+    assert_eq!(pn.pn(["runtime", "list"]).ok_json(), json!([set]));
+    pn.pn(["runtime", "set", "rt-none", "--metadata", "{}"]).fails("not_found");
 }
 
 fn thirty_two_processes_start_and_finish_runs_at_once_and_lose_none(pn: &Sandbox) {

@@ -199,6 +199,23 @@ fn a_window_opens_where_its_caller_is() {
 }
 
 #[test]
+fn a_window_is_split_for_a_shell_beside_the_command() {
+    let desk = Desk::new(Mode::Embedded);
+    let run = desk.exec("tmux", &["--split"], "exec sleep 60").ok_json();
+    let (left, right) = (text(&run["pane_left"]), text(&run["pane_right"]));
+    let format = "#{pane_id} #{pane_left} #{pane_current_path}";
+    let listed = desk.tmux(&["list-panes", "-t", &left, "-F", format]);
+    let panes: Vec<Vec<&str>> = listed.lines().map(|line| line.splitn(3, ' ').collect()).collect();
+    assert_eq!((panes.len(), panes[0][0], panes[1][0]), (2, left.as_str(), right.as_str()), "{listed}");
+    assert!(panes[0][1] == "0" && panes[1][1] != "0", "it is on the right: {listed}");
+    assert_eq!(panes[1][2], fs::canonicalize(desk.pn.project()).expect("a path").to_str().expect("UTF-8"));
+    assert!(desk.pn.pn(["run", "show", &text(&run["id"])]).ok().contains(&format!("{left} {right}")));
+    let plain = desk.exec("tmux", &[], "exec sleep 60").ok_json();
+    assert!(plain["pane_left"].is_string() && plain["pane_right"].is_null(), "{plain}");
+    desk.here(&["run", "exec", "--split", "--", "true"]).misused();
+}
+
+#[test]
 fn a_window_that_is_closed_or_cancelled_ends_its_run() {
     each(|desk, mux| {
         let id = task(&desk.pn, "worked on");

@@ -28,6 +28,7 @@ pub(crate) struct Things {
     agent: String,
     session: String,
     run: String,
+    runtime: String,
     job: String,
     repo: String,
     snapshot: String,
@@ -64,6 +65,7 @@ impl Things {
             agent: id,
             session,
             run: text(&run["id"]),
+            runtime: text(&run["runtime_id"]),
             job: "job-00000000".into(),
             repo: text(&run["repo_id"]),
             snapshot: text(&snapshot["id"]),
@@ -93,11 +95,26 @@ impl Things {
 
     /// The ids of nothing.
     fn none() -> Self {
-        let [issue, agent, session, run, job, repo, snapshot, learning, a_loop, signal, token] =
-            ["pn", "ag", "se", "run", "job", "repo", "snap", "ln", "lp", "sg", "tok"]
+        let [issue, agent, session, run, runtime, job, repo, snapshot, learning, a_loop, signal, token] =
+            ["pn", "ag", "se", "run", "rt", "job", "repo", "snap", "ln", "lp", "sg", "tok"]
                 .map(|kind| format!("{kind}-00000000"));
         let (other, project) = (issue.clone(), OURS.into());
-        Self { issue, other, agent, session, run, job, repo, snapshot, learning, a_loop, signal, token, project }
+        Self {
+            issue,
+            other,
+            agent,
+            session,
+            run,
+            runtime,
+            job,
+            repo,
+            snapshot,
+            learning,
+            a_loop,
+            signal,
+            token,
+            project,
+        }
     }
 }
 
@@ -172,8 +189,22 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) fn of(entry: &Entry, about: &Things) -> Self {
-        let Things { issue, other, agent, session, run, job, repo, snapshot, learning, a_loop, signal, token, project } =
-            about;
+        let Things {
+            issue,
+            other,
+            agent,
+            session,
+            run,
+            runtime,
+            job,
+            repo,
+            snapshot,
+            learning,
+            a_loop,
+            signal,
+            token,
+            project,
+        } = about;
         let fields = match entry.name {
             "issue.create" => json!({"title": "made", "issue_type": "task"}),
             "issue.update" => json!({"priority": "p0"}),
@@ -251,6 +282,9 @@ impl Asked {
             "signal.list" => json!({"for": a_loop}),
             "signal.ack" => json!({"as": a_loop}),
             "lock.acquire" | "lock.release" | "lock.status" => json!({"name": issue}),
+            "run.event" => json!({"type": "made", "data": {"is": issue}}),
+            "harness.set" => json!({"harness": "made@1", "metadata": {"is": issue}}),
+            "runtime.set" => json!({"metadata": {"is": issue}}),
             "workspace.create" => json!({"name": format!("for {issue}")}),
             _ => json!({}),
         };
@@ -260,6 +294,7 @@ impl Asked {
             Some("agents") => agent,
             Some("sessions") => session,
             Some("runs") => run,
+            Some("runtimes") => runtime,
             Some("jobs") => job,
             Some("repos") => repo,
             Some("snapshots") => snapshot,

@@ -107,7 +107,16 @@ impl Watch<'_> {
         drop(keeper);
         let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         self.finish(ended, why, process, &kept);
-        Ok(if why == Some(Why::Timeout) { Ended::Exit(TIMED_OUT) } else { ended })
+        if why != Some(Why::Timeout) {
+            return Ok(ended);
+        }
+        self.output.warning(&format!("{} was ended: {}", self.job.id, self.too_long()));
+        Ok(Ended::Exit(TIMED_OUT))
+    }
+
+    fn too_long(&self) -> String {
+        let (limit, lane) = (self.limits.timeout, &self.job.lane);
+        format!("it took longer than {limit}; --timeout or lanes.{lane}.timeout allow more")
     }
 
     /// Records why a command could not be run, and gives that back.
@@ -144,6 +153,7 @@ impl Watch<'_> {
             Ended::Exit(code) => end.exit_code = Some(code.into()),
             Ended::Signal(signal) => end.signal = Some(signal.into()),
         }
+        end.reason = (why == Some(Why::Timeout)).then(|| format!("it took longer than {}", self.limits.timeout));
         (end.output, end.output_bytes, end.truncated) = (Some(text), Some(kept.total()), truncated);
         end.process = Some(process);
         match self.client.call(&end) {

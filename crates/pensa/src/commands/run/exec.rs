@@ -22,7 +22,8 @@ use pensa_core::{Code, Error, Result, Span};
 use rustix::process::Signal;
 
 use super::logs::{LOGS, log_file};
-use super::{as_set, labels, settle, window};
+use super::window::{self, WindowOptions};
+use super::{as_set, labels, settle};
 use crate::cli::{Options, RunExec};
 use crate::commands::stdin;
 use crate::connect::{self, Home};
@@ -38,9 +39,10 @@ const LOOK: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(super) fn run(options: &Options, output: Output, args: RunExec) -> Result<()> {
-    let RunExec { mut launch, labels: given, instances, ttl, close, mux, wait, command } = args;
+    let RunExec { mut launch, labels: given, instances, ttl, close, mux, split, wait, command } = args;
     // Before anything is recorded: there is nothing to open a window in.
     mux.map_or(Ok(()), host::mux::must_be_there)?;
+    mux.filter(|_| split).map_or(Ok(()), host::mux::must_split)?;
     stdin::fill(&mut launch.prompt)?;
     launch.labels = labels(given);
     launch.command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -59,7 +61,7 @@ pub(super) fn run(options: &Options, output: Output, args: RunExec) -> Result<()
     let claim = launch.issue.clone();
     let watch = Watch { options, output, home: &home, client: &client, ttl, is_alone: instances == 1 };
     if let Some(mux) = mux {
-        let opened = window::open(&watch, mux, &launch, &command, instances, close);
+        let opened = window::open(&watch, WindowOptions { mux, split, close }, &launch, &command, instances);
         return window::told(&watch, &opened?, wait);
     }
     // If the issue cannot be claimed, there is no run and nothing to give back.

@@ -13,12 +13,15 @@ use pensa_client::Client;
 use pensa_client::config::{RUN_HARNESS, RUN_RUNTIME};
 use pensa_core::ops::run::{Launch, List, Show};
 use pensa_core::run::{Labels, Run as Record, RunStatus};
+use pensa_core::session::object;
 use pensa_core::{Code, Error, Result};
 use rustix::process::Signal;
 
 use super::agent::pass_on;
 use super::stdin;
-use crate::cli::{Label, Options, Run, RunCancel, RunLogs, RunStart, RunTerminal};
+use crate::cli::{
+    Harness, HarnessSet, Label, Options, Run, RunCancel, RunEvent, RunLogs, RunStart, RunTerminal, Runtime, RuntimeSet,
+};
 use crate::connect::Home;
 use crate::host::supervised::{self, Kind};
 use crate::output::Output;
@@ -36,10 +39,44 @@ pub(super) fn run(options: &Options, output: Output, command: Run) -> Result<()>
         Run::Show(op) => settled(options, |client| output.answer(&client.call(&op)?)),
         Run::Logs(args) => logs(options, &args),
         Run::Events(op) => settled(options, |client| output.answer(&client.call(&op)?)),
+        Run::Event(args) => event(options, output, args),
         Run::Attach(args) => settled(options, |client| attach::run(client, &args)),
         Run::Terminal(args) => Err(terminal(&args)),
         Run::Window(args) => window::inside(options, output, &args),
         Run::Cancel(args) => settled(options, |client| cancel(client, output, &args)),
+    }
+}
+
+fn event(options: &Options, output: Output, args: RunEvent) -> Result<()> {
+    let RunEvent { mut op, mut data } = args;
+    stdin::fill(&mut data)?;
+    let parse = |text: String| {
+        serde_json::from_str(&text)
+            .map_err(|e| Error::invalid(format!("data is not JSON: {e}")).hint("such as {\"n\":1}"))
+    };
+    op.data = data.map(parse).transpose()?;
+    pass_on(options, output, &op)
+}
+
+pub(super) fn harness(options: &Options, output: Output, command: Harness) -> Result<()> {
+    match command {
+        Harness::List(op) => pass_on(options, output, &op),
+        Harness::Set(HarnessSet { mut op, mut metadata }) => {
+            stdin::replace(&mut metadata)?;
+            op.metadata = object::parse_optional("metadata", &metadata)?;
+            pass_on(options, output, &op)
+        }
+    }
+}
+
+pub(super) fn runtime(options: &Options, output: Output, command: Runtime) -> Result<()> {
+    match command {
+        Runtime::List(op) => pass_on(options, output, &op),
+        Runtime::Set(RuntimeSet { mut op, mut metadata }) => {
+            stdin::replace(&mut metadata)?;
+            op.metadata = object::parse_optional("metadata", &metadata)?;
+            pass_on(options, output, &op)
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use pensa_core::id::{IssueRef, RunRef};
 use pensa_core::ops::run::{Launch, List, Show, Update};
-use pensa_core::run::{Mux, Run, RunStatus};
+use pensa_core::run::{Mux, MuxPlace, Run, RunStatus};
 use pensa_core::{Code, Error, Result, Span, json};
 use serde::{Deserialize, Serialize};
 
@@ -36,14 +36,21 @@ const SOON: Duration = Duration::from_millis(10);
 /// How often it is looked whether a run is over.
 const LATER: Duration = Duration::from_millis(200);
 
+/// What a window is like, and whether the issue is closed after success.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct WindowOptions {
+    pub(super) mux: Mux,
+    pub(super) split: bool,
+    pub(super) close: bool,
+}
+
 /// What is handed to a window.
 #[derive(Debug, Serialize, Deserialize)]
 struct Handover {
     run: RunRef,
-    mux: Mux,
+    window: WindowOptions,
     instance: u16,
     ttl: Span,
-    close: bool,
     command: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     dir: OsString,
@@ -66,11 +73,10 @@ pub(super) fn forget(home: &Home, run: &Run) {
 /// Opens a window for each run and waits until their commands run.
 pub(super) fn open(
     watch: &Watch<'_>,
-    mux: Mux,
+    window: WindowOptions,
     launch: &Launch,
     command: &[OsString],
     instances: u16,
-    close: bool,
 ) -> Result<Vec<Run>> {
     let root = launch.seen.as_ref().and_then(|seen| seen.root_path.as_deref());
     let dir = connect::cwd()?;
@@ -83,10 +89,9 @@ pub(super) fn open(
         (1..=instances).zip(&mut all).try_for_each(|(instance, run)| {
             let handover = Handover {
                 run: (&run.id).into(),
-                mux,
+                window,
                 instance,
                 ttl: watch.ttl,
-                close,
                 command: command.to_vec(),
                 environment: environment(watch),
                 dir: dir.clone().into_os_string(),
@@ -129,7 +134,7 @@ fn hand_over(home: &Home, run: &Run, session: &str, handover: &Handover) -> Resu
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
     made.and_then(|mut made| made.write_all(document.as_bytes())).map_err(|e| failed(&e))?;
     let program = [program.as_os_str(), "run".as_ref(), "window".as_ref(), file.as_os_str()];
-    mux::open(&Window { mux: handover.mux, session, name: run.id.as_str(), program })
+    mux::open(&Window { mux: handover.window.mux, session, name: run.id.as_str(), program })
 }
 
 /// Waits until the window has taken over.
@@ -221,13 +226,14 @@ fn inside_or_not(options: &Options, output: Output, args: &RunWindow) -> Result<
     let watch = Watch { options, output, home: &home, client: &client, ttl: handed.ttl, is_alone: true };
     // Before others can see that it runs: they may want to attach to it.
     let note = exec::noted(output, Kind::Run, handed.run.as_str());
+    let place = place(output, handed.window);
     let run = client.call(&Update {
         id: handed.run.clone(),
         started: true,
         agent: None,
         supervisor: Some(host::process(std::process::id())),
         session: None,
-        mux: mux::place(handed.mux),
+        mux: place,
     })?;
     let _ = fs::remove_file(&args.file);
     let ended = exec::begin(&watch, run.clone(), note, &handed.command, handed.instance)
@@ -235,9 +241,21 @@ fn inside_or_not(options: &Options, output: Output, args: &RunWindow) -> Result<
     if let Some(id) = run.issue_id.as_ref().map(IssueRef::from)
         && let Some(is_success) = outcome(&watch, &run)
     {
-        exec::give_back(&client, output, &id, is_success, handed.close);
+        exec::give_back(&client, output, &id, is_success, handed.window.close);
     }
     Ok(ended)
+}
+
+/// Where this window is, split if that is wanted. One that cannot be is no reason not to run.
+fn place(output: Output, window: WindowOptions) -> MuxPlace {
+    let mut place = mux::place(window.mux);
+    if let Some(left) = place.pane_left.as_ref().filter(|_| window.split) {
+        match mux::split(left) {
+            Ok(right) => place.pane_right = Some(right),
+            Err(e) => output.warning(&e.message),
+        }
+    }
+    place
 }
 
 /// Begins anew in the directory and with the environment that the run is to have. Tells why it could not.
