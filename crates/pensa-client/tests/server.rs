@@ -97,11 +97,11 @@ fn perform(deed: Deed, stream: &mut impl Write) {
 }
 
 fn delete(remote: &Remote) -> Result<Deleted> {
-    remote.call("ana", &Delete { id: "pn-1".parse().expect("an id"), force: false })
+    remote.call("ana", &Delete { id: "pn-1".parse().expect("an id"), force: false }, None)
 }
 
 fn count(remote: &Remote) -> Result<Counted> {
-    remote.call("ana", &Count::default())
+    remote.call("ana", &Count::default(), None)
 }
 
 /// The key that all requests have in common.
