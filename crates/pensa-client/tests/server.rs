@@ -98,11 +98,11 @@ fn perform(deed: Deed, stream: &mut impl Write) {
 }
 
 fn delete(remote: &Remote) -> Result<Deleted> {
-    remote.call(&Caller::local("ana"), &Delete { id: "pn-1".parse().expect("an id"), force: false })
+    remote.call(&Caller::local("ana"), &Delete { id: "pn-1".parse().expect("an id"), force: false }, None)
 }
 
 fn count(remote: &Remote) -> Result<Counted> {
-    remote.call(&Caller::local("ana"), &Count::default())
+    remote.call(&Caller::local("ana"), &Count::default(), None)
 }
 
 /// The key that all requests have in common.
@@ -129,7 +129,7 @@ fn what_is_sent_again_has_its_body_too() {
     const ADDED: &str = r#"{"status":"added","issue_id":"pn-1","depends_on_id":"pn-2"}"#;
     let server = Server::doing(&[Deed::Drop, Deed::Answer(200, ADDED)]);
     let op = dep::Add { issue_id: "pn-1".parse().expect("an id"), depends_on_id: "pn-2".parse().expect("an id") };
-    server.remote().call(&Caller::local("ana"), &op).expect("the second answer");
+    server.remote().call(&Caller::local("ana"), &op, None).expect("the second answer");
     let requests = server.requests();
     assert!(requests[1].contains(r#""pn-2""#), "{requests:?}");
     assert_eq!(requests[0], requests[1]);

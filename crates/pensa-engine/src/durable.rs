@@ -50,7 +50,9 @@ pub(crate) fn find(store: &StoreDir) -> Result<PathBuf> {
             move_here(store, &from, &place.dir)?;
         }
     }
-    point_to(store, &place);
+    if !place.is_noted {
+        point_to(store, &place);
+    }
     Ok(place.dir)
 }
 
@@ -76,6 +78,8 @@ struct Place {
     dir: PathBuf,
     id: String,
     is_in_git: bool,
+    /// Whether the store says so itself.
+    is_noted: bool,
 }
 
 fn place(store: &StoreDir) -> Result<Option<Place>> {
@@ -84,10 +88,12 @@ fn place(store: &StoreDir) -> Result<Option<Place>> {
     }
     let root = fs::canonicalize(store.root()).map_err(|e| error::io("find", store.root(), &e))?;
     let Some((base, below)) = in_git(&root) else { return Ok(outside_git(store, &root)) };
-    let id = read_pointer(store).map_or_else(|| store.id().ok(), |(id, _)| Some(id));
+    let pointer = read_pointer(store);
+    let is_noted = pointer.as_ref().is_some_and(|(_, dir)| dir.is_none());
+    let id = pointer.map_or_else(|| store.id().ok(), |(id, _)| Some(id));
     Ok(id.map(|id| {
         let dir = base.join(name(&id)).join(below);
-        Place { base: base.parent().unwrap_or(&base).to_owned(), dir, id, is_in_git: true }
+        Place { base: base.parent().unwrap_or(&base).to_owned(), dir, id, is_in_git: true, is_noted }
     }))
 }
 
@@ -96,10 +102,11 @@ fn outside_git(store: &StoreDir, root: &Path) -> Option<Place> {
     let pointer = read_pointer(store);
     let id = pointer.as_ref().map_or_else(|| store.id().ok(), |(id, _)| Some(id.clone()))?;
     let named = pointer.and_then(|(_, dir)| dir).filter(|dir| is_own(dir, &id, &path_name(root)));
+    let is_noted = named.is_some();
     let ours = || outside_git_below(store, root).map(|(base, below)| base.join(name(&id)).join(below));
     let dir = named.or_else(ours)?;
     let base = dir.ancestors().nth(3).unwrap_or(&dir).to_owned();
-    Some(Place { base, dir, id, is_in_git: false })
+    Some(Place { base, dir, id, is_in_git: false, is_noted })
 }
 
 /// Where a store had its journal before there was a repository around it.
@@ -177,9 +184,6 @@ fn read_pointer(store: &StoreDir) -> Option<(String, Option<PathBuf>)> {
 /// Notes where the journal is. Nothing depends on it while all is well.
 fn point_to(store: &StoreDir, place: &Place) {
     let dir = if place.is_in_git { None } else { place.dir.to_str() };
-    if read_pointer(store).is_some_and(|(id, known)| id == place.id && known.as_deref() == dir.map(Path::new)) {
-        return;
-    }
     let text = format!("{}\n{}\n", place.id, dir.unwrap_or_default());
     if let Ok(local) = store.local_dir("") {
         let draft = local.join(format!("{POINTER}.tmp-{}", Uuid::new_v4().simple()));

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use pensa_core::Result;
 
 use crate::error;
-use crate::store::StoreDir;
+use crate::store::{FileId, StoreDir};
 
 /// The name of the file.
 pub(crate) const FILE: &str = "last-event";
@@ -18,8 +18,8 @@ const MAX_BYTES: u64 = 200;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LastEvent {
     pub(crate) number: i64,
-    /// The database file that was written to, by device and number.
-    pub(crate) file: Option<(u64, u64)>,
+    /// The database file that was written to.
+    pub(crate) file: Option<FileId>,
 }
 
 /// What is known, if anything. Reads first, then asks journal and database: those are written before.
@@ -28,16 +28,16 @@ pub(crate) fn known(store: &StoreDir) -> Option<LastEvent> {
     StoreDir::open_plain(&store.durable().join(FILE)).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
     let mut numbers = text.strip_suffix('\n')?.split(' ');
     let number = numbers.next()?.parse().ok()?;
-    let mut next = || numbers.next().and_then(|number| number.parse().ok());
-    Some(LastEvent { number, file: next().zip(next()) })
+    let file: Option<Vec<u64>> = numbers.map(|number| number.parse().ok()).collect();
+    Some(LastEvent { number, file: file.and_then(|file| file.try_into().ok()) })
 }
 
 /// Notes the last event. The caller holds the writer lock. Not synced, like the journal.
 pub(crate) fn note(store: &StoreDir, number: i64) -> Result<()> {
     let path = store.durable().join(FILE);
-    let (device, file) = store.database_file().unwrap_or_default();
+    let [device, file, born] = store.database_file().unwrap_or_default();
     // Always as long as before, so that one write replaces all of it.
-    let text = format!("{number:019} {device:020} {file:020}\n");
+    let text = format!("{number:019} {device:020} {file:020} {born:020}\n");
     let written = StoreDir::open_private(&path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|e| error::io("write", &path, &e))
 }

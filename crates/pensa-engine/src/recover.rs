@@ -40,7 +40,7 @@ pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<(
         make(store, now, seed)?;
     }
     for _ in 0..TRIES {
-        let seen = identity(store);
+        let seen = store.database_file();
         match look(store, now, seed, is_fresh) {
             Ok(Look::Sound(db, more)) => {
                 notices.extend(more);
@@ -51,7 +51,7 @@ pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<(
             Ok(Look::Damaged(why)) => {
                 let _ticket = ticket::take(store)?;
                 // Whoever was first has put another file in place.
-                if identity(store) == seen {
+                if store.database_file() == seen {
                     notices.push(rebuild(store, now, seed, &why)?);
                 }
             }
@@ -79,7 +79,7 @@ fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>, is_fresh: bool) -> Res
         let noted = last_event::known(store);
         let journaled = Journal::new(store).last(-1)?;
         let last = db.last_event()?;
-        if let Some(noted) = noted.filter(|noted| noted.file != identity(store)) {
+        if let Some(noted) = noted.filter(|noted| noted.file != store.database_file()) {
             require_same_history(&db, store, journaled.min(last))?;
             note_again(store, noted);
         }
@@ -147,6 +147,10 @@ fn own_up_to_loss(tx: Tx<'_>, store: &StoreDir) -> Result<Option<String>> {
 /// A process that was killed after its commit, a lost journal, or a store from before there were journals: what the
 /// database has is kept by a backup. Unless somebody is writing just now, who will see to it.
 fn make_up_for_lag(db: &Db, store: &StoreDir) {
+    // In a sandbox that cannot write there, whoever is outside sees to it.
+    if rustix::fs::access(store.durable(), rustix::fs::Access::WRITE_OK).is_err() {
+        return;
+    }
     let Some(_ticket) = ticket::try_take(store) else { return };
     let journal = Journal::new(store);
     if let (Ok(journaled), Ok(last)) = (journal.last(-1), db.last_event())
@@ -189,10 +193,6 @@ pub(crate) fn suspect(store: &StoreDir) {
 pub(crate) fn has_source(store: &StoreDir) -> bool {
     let has_backups = || backup::list(store).is_ok_and(|backups| !backups.is_empty());
     journal::any(store) || has_backups() || last_event::known(store).is_some_and(|noted| noted.number > 0)
-}
-
-fn identity(store: &StoreDir) -> Option<(u64, u64)> {
-    store.database_file().filter(|_| fs::metadata(store.database()).is_ok_and(|meta| meta.len() > 0))
 }
 
 /// Whether this is a clone that has its files and nothing else.

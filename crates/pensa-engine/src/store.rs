@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::iter;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use pensa_core::sync::Conflict;
 use pensa_core::{Code, Error, Result, json};
@@ -38,6 +39,9 @@ pub(crate) enum Keep {
 
 /// Largest file of settings.
 const MAX_CONFIG: u64 = 1 << 20;
+/// What tells a file from all others of this machine.
+pub(crate) type FileId = [u64; 3];
+
 const GITIGNORE: &str = "db.sqlite*\nlocal\n";
 
 impl StoreDir {
@@ -213,9 +217,13 @@ impl StoreDir {
         self.root.join("db.sqlite")
     }
 
-    /// The file that is the database now, by device and number.
-    pub(crate) fn database_file(&self) -> Option<(u64, u64)> {
-        fs::metadata(self.database()).ok().map(|meta| (meta.dev(), meta.ino()))
+    /// The file that is the database now, if anything is in it: by device, number, and when it was made, because numbers
+    /// are used again.
+    pub(crate) fn database_file(&self) -> Option<FileId> {
+        let meta = fs::metadata(self.database()).ok().filter(|meta| meta.len() > 0)?;
+        let born = meta.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let nanos = born.and_then(|born| u64::try_from(born.as_nanos()).ok());
+        Some([meta.dev(), meta.ino(), nanos.unwrap_or_default()])
     }
 
     /// The secret that lets another user or machine talk to the daemon.

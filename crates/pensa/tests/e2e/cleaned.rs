@@ -337,3 +337,26 @@ fn the_loss_of_the_whole_log_is_counted_too() {
     assert!(lost.is_some_and(|lost| lost.parse::<i64>().is_ok_and(|lost| lost >= 2)), "{told:?}");
     assert_eq!(pn.pn(["list"]).answer().stderr, "", "told once");
 }
+
+/// Two work trees can have a database each for one journal, though not at the same time.
+#[test]
+fn a_database_with_another_history_gives_way_to_what_the_journal_has() {
+    let pn = repository();
+    task(&pn, "both have it");
+    let database = pn.store().join("db.sqlite");
+    let sqlite = |sql: &str| pn.tool(pn.command("sqlite3").arg(&database).arg(sql));
+    sqlite("PRAGMA wal_checkpoint(TRUNCATE)");
+    fs::copy(&database, pn.path("elsewhere/db.sqlite")).expect("copied");
+    let kept = task(&pn, "acknowledged");
+    sh(&pn, &pn.project(), "rm .pensa/db.sqlite* && cp ../elsewhere/db.sqlite .pensa/");
+    // As if whoever wrote this was killed before it came to the journal.
+    sqlite(
+        "INSERT INTO events (id, subject_kind, subject_id, event_type, actor, detail, created_at, op)
+            SELECT MAX(id) + 1, 'issue', 'pn-ffffffff', 'created', 'a', '{}', '2026-01-01T00:00:00.000Z', MAX(id) + 1
+            FROM events",
+    );
+    let told = pn.pn(["list", "-q"]).answer();
+    assert!(told.stdout.contains(&kept), "{told:?}");
+    assert!(told.stderr.contains("different histories"), "{told:?}");
+    assert_eq!(pn.pn(["list"]).answer().stderr, "");
+}

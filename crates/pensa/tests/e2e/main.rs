@@ -10,6 +10,7 @@ mod config;
 mod crash;
 mod daemon;
 mod documents;
+mod doubt;
 mod equality;
 mod errors;
 mod events;
