@@ -18,6 +18,7 @@ mod hooks_prek;
 mod hooks_world;
 mod hostile;
 mod import_from;
+mod import_marks;
 mod importers;
 mod interactive;
 mod jobs;
