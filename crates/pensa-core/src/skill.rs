@@ -66,7 +66,24 @@ struct Document {
     #[serde(default)]
     skills: Vec<Linked>,
     #[serde(rename = "agentSkillMap")]
-    agent_skill_map: Option<Mappings>,
+    agent_skill_map: Option<BTreeMap<String, OneOrMany>>,
+}
+
+/// One skill may stand without a list.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl From<OneOrMany> for Vec<String> {
+    fn from(given: OneOrMany) -> Self {
+        match given {
+            OneOrMany::One(skill) => vec![skill],
+            OneOrMany::Many(skills) => skills,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -91,7 +108,8 @@ pub fn parse(document: &str) -> Result<Mappings> {
     let linked = skills.into_iter().flat_map(|Linked { name, linked_agents }| {
         linked_agents.into_iter().map(move |agent| (agent, vec![name.clone()]))
     });
-    let maps = mappings.into_iter().chain(agent_skill_map).flatten();
+    let of_agents = agent_skill_map.into_iter().flatten().map(|(name, skills)| (name, skills.into()));
+    let maps = mappings.into_iter().flatten().chain(of_agents);
     for (name, skills) in maps.chain(linked) {
         all.entry(name).or_default().extend(skills);
     }
@@ -121,7 +139,9 @@ mod tests {
         let other = json!({"skills": [{"name": "sql", "linkedAgents": ["backend.md"]}, {"name": "alone"},
             {"name": "rust", "linkedAgents": ["backend.md"], "path": "p"}],
             "agentSkillMap": {"frontend.md": ["design", "design"], "backend.md": ["sql"], "idle.md": []}});
-        for document in [one, other] {
+        let plain = json!({"skills": [{"name": "rust", "linkedAgents": ["backend.md"]}],
+            "agentSkillMap": {"frontend.md": "design", "backend.md": "sql"}});
+        for document in [one, other, plain] {
             assert_eq!(json!(parse(&document.to_string()).expect("skills")), expected);
         }
         assert!(parse(r#"{"mappings":{}}"#).expect("none").is_empty());

@@ -149,7 +149,8 @@ impl<'t, 'c> Replay<'t, 'c> {
                 let (id, at): (TokenId, Timestamp) = read(value)?;
                 projects::revoke(tx, &id, at)
             }
-            "agent" | "agent_deleted" | "session" | "session_ended" | "entry" => agents::apply(tx, kind, value),
+            "agent" | "agent_deleted" | "session" | "session_ended" | "session_archived" | "session_deleted"
+            | "entry" => agents::apply(tx, kind, value),
             "peer" | "peers_cleared" | "peer_bases_forgotten" | "peer_base" | "peer_base_forgotten" => {
                 peers::apply(tx, kind, value)
             }

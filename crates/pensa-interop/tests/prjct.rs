@@ -102,6 +102,7 @@ fn the_written_form_of_tasks_is_read() {
                 {"description": "second", "status": "in_progress"}], "currentSubtaskIndex": 1},
         "previousTask": {"id": "task_2", "description": "set aside", "status": "paused",
             "startedAt": "2025-01-01T00:00:00Z", "pausedAt": "2025-01-02T00:00:00Z", "pauseReason": "lunch"},
+        "activeTasks": [{"id": "task_4", "description": "also begun", "status": "active"}],
         "pausedTasks": [{"id": "task_2", "description": "set aside", "status": "paused",
             "startedAt": "2025-01-01T00:00:00Z", "pausedAt": "2025-01-02T00:00:00Z", "pauseReason": "lunch"}],
         "taskHistory": [{"taskId": "task_3", "title": "an old one", "classification": "chore",
@@ -110,7 +111,8 @@ fn the_written_form_of_tasks_is_read() {
             "outcome": "it works", "branchName": "old"}],
         "lastUpdated": "2025-01-03T00:00:00Z", "mood": "good"});
     let (_dir, project) = project(&[("storage/state.json", &state)]);
-    assert_eq!(issues(&project).len(), 3, "the same task twice is one");
+    assert_eq!(issues(&project).len(), 4, "the same task twice is one");
+    assert_eq!(issue(&project, "task_4").work.as_ref().map(|work| work.status), Some(WorkStatus::Paused));
     let current = issue(&project, "task_1");
     assert_eq!((current.title.as_str(), current.description.as_deref()), ("the whole of it", Some("step two of it")));
     let work = current.work.as_ref().expect("work");
@@ -149,9 +151,9 @@ fn the_queue_keeps_its_order_sections_and_priorities_in_either_form() {
     assert!(issue(&project, "q5").closed && issue(&project, "q5").closed_at.is_some() && !issue(&project, "q4").closed);
     assert_eq!(
         (&issue(&project, "q6").origin.fields["priority"], issue(&project, "q1").issue_type),
-        (&json!("soon"), IssueType::Task)
+        (&json!("soon"), IssueType::Bug)
     );
-    assert_eq!(issue(&project, "q1").origin.fields["type"], "bug");
+    assert_eq!(issue(&project, "q1").origin.fields.get("type"), None, "a bug in the queue stays a bug");
     assert!(issues(&project).iter().all(|issue| issue.work.is_none() && issue.created_at.is_some()));
 }
 

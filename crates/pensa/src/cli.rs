@@ -299,6 +299,9 @@ pub(crate) struct AgentUpdate {
 pub(crate) enum Session {
     List(session::List),
     Show(session::Show),
+    Archive(session::Archive),
+    Delete(session::Delete),
+    Prune(session::Prune),
     Reset(session::Reset),
     Compact(session::Compact),
     Append(SessionAppend),

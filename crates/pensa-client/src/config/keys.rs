@@ -7,7 +7,7 @@ use pensa_core::run::{HarnessName, RuntimeName};
 use pensa_core::snapshot::Provider;
 use pensa_core::{Error, Result, Span, text};
 
-use super::lanes;
+use super::{lanes, prices};
 use crate::http;
 use crate::remotes::RemoteName;
 
@@ -34,6 +34,8 @@ pub enum Kind {
     Text(fn(&str) -> Result<()>),
     /// A whole number that this function has nothing against
     Number(fn(i64) -> Result<()>),
+    /// A number, whole or not, from 0 on
+    Decimal,
 }
 
 pub const REMOTE_SERVER: Key = Key {
@@ -156,7 +158,15 @@ pub(super) const LANE_TIMEOUT: Key = Key {
     alias: None,
 };
 
-/// All of them, by name, but for those of lanes, of which there may be any.
+pub(super) const PRICE: Key = Key {
+    name: "prices.MODEL.input",
+    about: "what a million tokens of a model cost in dollars; also output, cache-read and cache-write",
+    kind: Kind::Decimal,
+    default: None,
+    alias: None,
+};
+
+/// All of them, by name, but for those of lanes and models, of which there may be any.
 pub const KEYS: [Key; 13] = [
     ACTOR,
     DISK_MAX_PART,
@@ -175,13 +185,14 @@ pub const KEYS: [Key; 13] = [
 
 impl Key {
     pub fn find(name: &str) -> Option<&'static Key> {
-        KEYS.iter().find(|key| key.name == name).or_else(|| lanes::key_of(name).map(|(key, _)| key))
+        let known = KEYS.iter().find(|key| key.name == name);
+        known.or_else(|| lanes::key_of(name).map(|(key, _)| key)).or_else(|| prices::is_price(name).then_some(&PRICE))
     }
 
     /// The one that somebody may have meant.
     pub fn nearest(name: &str) -> &'static Key {
         let distance = |key: &&Key| strsim::damerau_levenshtein(key.name, name);
-        KEYS.iter().chain([&LANE_SLOTS, &LANE_TIMEOUT]).min_by_key(distance).unwrap_or(&REMOTE_SERVER)
+        KEYS.iter().chain([&LANE_SLOTS, &LANE_TIMEOUT, &PRICE]).min_by_key(distance).unwrap_or(&REMOTE_SERVER)
     }
 
     /// The variables that can say it, the stronger one first.
@@ -210,6 +221,17 @@ impl Key {
                 })?;
                 check(number).map_err(|e| e.within(self.name))?;
                 Ok(Value::Number(number))
+            }
+            Kind::Decimal => {
+                let is_price = |number: &f64| number.is_finite() && *number >= 0.0;
+                match given.parse().ok().filter(is_price) {
+                    Some(_) => Ok(Value::Text(given.to_owned())),
+                    None if given.is_empty() => Ok(Value::Text(String::new())),
+                    None => {
+                        let shown: String = given.chars().take(40).collect();
+                        Err(Error::invalid(format!("{} is {shown:?}, not a number from 0 on", self.name)))
+                    }
+                }
             }
             Kind::Text(check) => {
                 if !given.is_empty() {

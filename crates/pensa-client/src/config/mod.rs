@@ -5,6 +5,7 @@
 mod edit;
 mod keys;
 mod lanes;
+mod prices;
 mod trust;
 
 use std::ffi::OsString;
@@ -224,6 +225,7 @@ impl Config {
     pub fn find(&self, name: &str) -> Result<Option<Setting>> {
         match Key::find(name) {
             Some(key) if key.name == name => self.get(key),
+            Some(key) if key.name == keys::PRICE.name => self.named(key, name, None),
             Some(_) => self.lane(name),
             None => self.get_unknown(name),
         }
@@ -290,6 +292,7 @@ impl Config {
         for key in &KEYS {
             all.extend(self.get(key)?.filter(|setting| setting.layer != Layer::Default));
         }
+        all.extend(self.of_prices()?);
         all.extend(self.of_lanes()?.into_iter().filter(|setting| setting.layer != Layer::Default));
         let unknown: Vec<Setting> = self.unknown_leaves().filter_map(|leaf| leaf.setting()).collect();
         for setting in unknown {
@@ -338,7 +341,13 @@ impl Config {
                 (Kind::Number(_), _, Some(number), _) => {
                     key.parse(&number.to_string()).map_err(|e| e.within(&origin))?
                 }
-                (Kind::Text(_), _, _, Some(text)) => key.parse(text.trim()).map_err(|e| e.within(&origin))?,
+                (Kind::Decimal, _, None, None) if item.is_float() => {
+                    key.parse(item.to_string().trim()).map_err(|e| e.within(&origin))?
+                }
+                (Kind::Decimal, _, Some(number), _) => key.parse(&number.to_string()).map_err(|e| e.within(&origin))?,
+                (Kind::Decimal | Kind::Text(_), _, _, Some(text)) => {
+                    key.parse(text.trim()).map_err(|e| e.within(&origin))?
+                }
                 (kind, ..) => return Err(wrong_type(name, kind, item, &origin)),
             };
             said.push(setting(name, value, *layer, &origin)?);
@@ -384,6 +393,7 @@ fn wrong_type(name: &str, kind: Kind, item: &Item, origin: &str) -> Error {
         Kind::Flag => "true or false",
         Kind::Text(_) => "a string",
         Kind::Number(_) => "a whole number",
+        Kind::Decimal => "a number",
     };
     Error::invalid(format!("{origin}: {name} is of the type {}, not {wanted}", item.type_name()))
 }

@@ -51,6 +51,7 @@ pub enum Given {
     Issue(Box<GivenIssue>),
     Release(GivenRelease),
     Learning(GivenLearning),
+    Comment(GivenComment),
     Event(GivenEvent),
     Skills(GivenSkills),
     Document(GivenDocument),
@@ -100,6 +101,9 @@ pub struct GivenIssue {
     pub updated_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
+    /// The spec that it implements
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<String>,
     /// What was done about it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<GivenWork>,
@@ -160,6 +164,25 @@ pub struct GivenLearning {
     /// The task it came from, by the id that the other tool gave it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// What the other tool calls it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What the other tool calls the learning in whose place this one is; it comes before, in the same request
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<String>,
+    pub origin: Origin,
+}
+
+/// What somebody said about an issue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GivenComment {
+    pub issue_id: IssueId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     pub origin: Origin,

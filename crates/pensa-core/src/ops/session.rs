@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::agent::SessionLinks;
 use crate::id::{AgentId, AgentRef, EntriesRef, SessionId, SessionRef};
 use crate::op::{Access, Op, Route};
-use crate::session::{Entry, EntryType, Message, NewEntry, Object, Session};
-use crate::time::Timestamp;
+use crate::session::{Entry, EntryType, Message, NewEntry, Object, Session, Summary};
+use crate::time::{Span, Timestamp};
 
 /// List sessions, oldest first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -25,10 +25,14 @@ pub struct List {
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
     pub limit: Option<u32>,
+    /// Also those that are archived
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
 }
 
 impl Op for List {
-    type Output = Vec<Session>;
+    type Output = Vec<Summary>;
     const NAME: &'static str = "session.list";
     const ROUTE: Route = Route::get("/sessions");
     const ACCESS: Access = Access::Read;
@@ -44,10 +48,73 @@ pub struct Show {
 }
 
 impl Op for Show {
-    type Output = Session;
+    type Output = Summary;
     const NAME: &'static str = "session.show";
     const ROUTE: Route = Route::get("/sessions/{id}");
     const ACCESS: Access = Access::Read;
+}
+
+/// Leave a session that has ended out of listings
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Archive {
+    /// Which session: its id, or the beginning of it
+    #[arg(value_name = "SESSION")]
+    pub id: SessionRef,
+}
+
+impl Op for Archive {
+    type Output = Session;
+    const NAME: &'static str = "session.archive";
+    const ROUTE: Route = Route::post("/sessions/{id}/archive");
+    const ACCESS: Access = Access::Write;
+}
+
+/// Delete a session that has ended, with its entries, for good
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Delete {
+    /// Which session: its id, or the beginning of it
+    #[arg(value_name = "SESSION")]
+    pub id: SessionRef,
+}
+
+impl Op for Delete {
+    type Output = DeletedSessions;
+    const NAME: &'static str = "session.delete";
+    const ROUTE: Route = Route::delete("/sessions/{id}");
+    const ACCESS: Access = Access::Maintain;
+}
+
+/// Delete sessions that ended long ago, with their entries, for good; never the active one of an agent
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Prune {
+    /// How long ago they ended, such as 30d
+    #[arg(long, value_name = "DURATION")]
+    pub older_than: Span,
+    /// Only those of this agent
+    #[arg(long, value_name = "AGENT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentRef>,
+}
+
+/// Most sessions that one request deletes; the next deletes more.
+pub const PRUNED_AT_ONCE: u32 = 500;
+
+impl Op for Prune {
+    type Output = DeletedSessions;
+    const NAME: &'static str = "session.prune";
+    const ROUTE: Route = Route::post("/sessions/prune");
+    const ACCESS: Access = Access::Maintain;
+}
+
+/// Sessions that are gone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeletedSessions {
+    pub ids: Vec<SessionId>,
+    /// How many entries they had
+    pub entries: i64,
 }
 
 /// Begin the conversation of an agent anew, in its next session

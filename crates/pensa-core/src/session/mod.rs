@@ -11,6 +11,7 @@ pub mod search;
 pub mod tokens;
 pub mod usage;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -25,6 +26,7 @@ pub use context::{Message, MessageRole, Rebuild, ToolCall, context};
 pub use entry::{Entry, EntryType, MAX_ENTRY_BYTES, NewEntry};
 pub use markdown::markdown;
 pub use object::Object;
+pub use usage::Tokens;
 
 /// Why a session was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +92,25 @@ pub struct Session {
     /// When the next session took its place; absent while it is active
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    /// Since when listings leave it out
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
+}
+
+/// A session with what its entries add up to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    #[serde(flatten)]
+    pub session: Session,
+    /// How many entries it has
+    pub entries: i64,
+    /// From its beginning to its end, or to its last entry while it is active
+    pub duration_ms: i64,
+    /// By model, as the entries tell it; `unknown` where they name none
+    pub tokens: BTreeMap<String, Tokens>,
+    /// What the tokens cost in dollars, if the settings have prices for all models
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
 }
 
 #[cfg(test)]
@@ -113,7 +134,8 @@ mod tests {
             "created_at": "2026-02-27T14:30:00.000Z"});
         let most = json!({"id": "se-1", "agent_id": "ag-1", "opened_by": "compaction", "inference_session_id": "i",
             "reset_message": "so far", "issue_id": "pn-1", "run_id": "run-1",
-            "created_at": "2026-02-27T14:30:00.000Z", "ended_at": "2026-02-27T15:30:00.000Z"});
+            "created_at": "2026-02-27T14:30:00.000Z", "ended_at": "2026-02-27T15:30:00.000Z",
+            "archived_at": "2026-02-27T16:30:00.000Z"});
         for given in [least, most] {
             let session: Session = serde_json::from_value(given.clone()).expect("a session");
             assert_eq!(serde_json::to_value(session).expect("serialises"), given);

@@ -2,7 +2,7 @@
 //!
 //! Entries come from many programs, so nothing here fails: what is no number, or below zero, counts for nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,42 @@ impl Sum {
         names.sort_unstable();
         names.into_iter().fold(self.plain, |sum, name| both(sum, self.named[name]))
     }
+}
+
+/// The sums of many inferences, by the model that made them.
+#[derive(Debug, Default)]
+pub struct ByModel {
+    sums: BTreeMap<String, Sum>,
+}
+
+/// The model of an inference that names none.
+const NO_MODEL: &str = "unknown";
+/// Longest name of a model, in characters.
+const MODEL_CHARS: usize = 200;
+
+impl ByModel {
+    /// Takes in what the data of an entry tells.
+    pub fn add(&mut self, data: &Object) {
+        if of(data).is_some() {
+            self.sums.entry(model(data)).or_default().add(data);
+        }
+    }
+
+    /// The tokens of each model.
+    pub fn tokens(&self) -> BTreeMap<String, Tokens> {
+        let totals = self.sums.iter().map(|(model, sum)| (model.clone(), sum.total().tokens));
+        totals.filter(|(_, tokens)| *tokens != Tokens::default()).collect()
+    }
+}
+
+/// The model that an entry names.
+fn model(data: &Object) -> String {
+    let inner = ["tokens", "usage", "message"].iter().filter_map(|name| data.get(*name)?.as_object());
+    let mut places = inner.chain([data]);
+    let named =
+        places.find_map(|place| ["model", "modelId", "model_id"].iter().find_map(|name| place.get(*name)?.as_str()));
+    let name = named.map(str::trim).filter(|name| !name.is_empty()).unwrap_or(NO_MODEL);
+    name.chars().take(MODEL_CHARS).collect()
 }
 
 fn both(mut one: Usage, other: Usage) -> Usage {
@@ -154,6 +190,23 @@ mod tests {
         ] {
             assert_eq!(sum(std::slice::from_ref(&data)), expected, "{data}");
         }
+    }
+
+    #[test]
+    fn tokens_are_summed_by_the_model_that_an_entry_names() {
+        let mut all = ByModel::default();
+        for data in [
+            json!({"tokens": {"provider": "p", "model": "a", "size": {"input": 1, "output": 2}}}),
+            json!({"message": {"model": "b", "usage": {"input_tokens": 5}}}),
+            json!({"model": "a", "usage": {"input": 10}}),
+            json!({"usage": {"input": 7}, "model": " "}),
+            json!({"model": "c", "text": "no tokens"}),
+            json!({"model": "d", "cost": 1.0}),
+        ] {
+            all.add(data.as_object().expect("an object"));
+        }
+        let told: Vec<(String, i64)> = all.tokens().into_iter().map(|(model, tokens)| (model, tokens.total)).collect();
+        assert_eq!(told, [("a".to_owned(), 13), ("b".to_owned(), 5), ("unknown".to_owned(), 7)]);
     }
 
     #[test]

@@ -44,6 +44,7 @@ impl Execute for Create {
             run_id: links.run_id,
             created_at: cx.now,
             ended_at: None,
+            archived_at: None,
         };
         agents::insert(tx, &agent)?;
         agents::log(cx, tx, &agent.id, EventType::Created, event::differences(None, &agent))?;

@@ -107,6 +107,7 @@ fn session(
         run_id: None,
         created_at: begun_at,
         ended_at,
+        archived_at: None,
     };
     sessions::insert(tx, &made)?;
     sessions::log(cx, tx, &made.id, EventType::Opened, event::differences(None, &made))?;

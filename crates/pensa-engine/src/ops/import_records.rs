@@ -5,30 +5,31 @@
 
 use std::collections::{HashMap, HashSet};
 
+use pensa_core::comment::Comment;
 use pensa_core::event::{self, EventType};
-use pensa_core::id::{IssueId, LearningId};
+use pensa_core::id::{CommentId, IssueId, LearningId};
 use pensa_core::issue::{Extra, Issue, Status};
 use pensa_core::kv::{self as pairs, Pair};
 use pensa_core::learning::{Found, Learning};
 use pensa_core::ops::import::{
-    Given, GivenDocument, GivenEvent, GivenIssue, GivenLearning, GivenRelease, GivenSkills, GivenWork, Origin, Outcome,
-    Records, Source, Told,
+    Given, GivenComment, GivenDocument, GivenEvent, GivenIssue, GivenLearning, GivenRelease, GivenSkills, GivenWork,
+    Origin, Outcome, Records, Source, Told,
 };
 use pensa_core::release::{self as releases_rules, Release};
 use pensa_core::session::object;
 use pensa_core::similar::hash64;
 use pensa_core::skill as skills_rules;
-use pensa_core::sync::{Collection, ISSUES, LEARNINGS, Noun, RELEASES};
+use pensa_core::sync::{COMMENTS, Collection, ISSUES, LEARNINGS, Noun, RELEASES};
 use pensa_core::work::{MAX_STEPS, Piece, Step, WorkStatus};
 use pensa_core::{Code, Error, Result, Timestamp, json, text};
 use serde_json::{Map, Value, json};
 
 use super::learning::{Redaction, adopted, store};
-use super::{kv as kv_ops, release, skill};
+use super::{comment, kv as kv_ops, release, skill};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
-use crate::tables::{events, issues, kv, learnings, releases, skills, tombstones, work};
+use crate::tables::{comments, events, issues, kv, learnings, releases, skills, tombstones, work};
 
 /// Most records that are taken in at once.
 const MAX_RECORDS: usize = 10_000;
@@ -40,7 +41,8 @@ impl Execute for Records {
             return Err(Error::new(Code::TooLarge, told).hint("send them in parts"));
         }
         let redaction = Redaction { is_off: self.no_redact, count: 0 };
-        let mut intake = Intake { cx, tx, from: self.from, redaction, logged: HashMap::new() };
+        let mut intake =
+            Intake { cx, tx, from: self.from, redaction, learnings: HashMap::new(), logged: HashMap::new() };
         self.records.iter().map(|given| intake.take(given)).collect()
     }
 }
@@ -51,6 +53,8 @@ struct Intake<'a> {
     tx: &'a Tx<'a>,
     from: Source,
     redaction: Redaction,
+    /// Under which ids learnings are here, by what the other tool calls them.
+    learnings: HashMap<String, LearningId>,
     /// Which events of an issue's work the log has from there.
     logged: HashMap<IssueId, HashSet<String>>,
 }
@@ -66,6 +70,7 @@ impl Intake<'_> {
             Given::Issue(given) => self.issue(given),
             Given::Release(given) => self.release(given),
             Given::Learning(given) => self.learning(given),
+            Given::Comment(given) => self.comment(given),
             Given::Event(given) => self.event(given),
             Given::Skills(given) => self.skills(given),
             Given::Document(given) => self.document(given),
@@ -169,7 +174,7 @@ impl Intake<'_> {
             issue_type: given.issue_type,
             status,
             priority: given.priority,
-            spec: None,
+            spec: text::optional_line("spec", given.spec.as_ref())?,
             fixes: None,
             assignee: (status == Status::InProgress).then(|| self.cx.actor.clone()),
             lease_expires_at: None,
@@ -242,7 +247,7 @@ impl Intake<'_> {
         let (cx, tx) = (self.cx, self.tx);
         let id = learning_id(self.from, given)?;
         if learnings::get(tx, &id)?.is_some() {
-            return Ok(told(Outcome::Here, &id, None));
+            return Ok(self.learned(given, id, Outcome::Here));
         }
         if let Some(buried) = self.buried(&LEARNINGS, id.as_str())? {
             return Ok(buried);
@@ -259,20 +264,58 @@ impl Intake<'_> {
             at: given.at,
             extra: self.extra(&given.origin)?,
         };
-        let new = Learning { id: id.clone(), ..adopted(cx, tx, found, &mut self.redaction)? };
-        let Some(known) = learnings::same(tx, &new, cx.now)? else {
+        let superseded = given.supersedes.as_ref().and_then(|name| self.learnings.get(name)).cloned();
+        let supersedes = superseded.filter(|other| *other != id);
+        let new = Learning { id: id.clone(), supersedes, ..adopted(cx, tx, found, &mut self.redaction)? };
+        // What takes the place of another is no repetition of it.
+        let same = if new.supersedes.is_some() { None } else { learnings::same(tx, &new, cx.now)? };
+        let Some(known) = same else {
             store(cx, tx, None, &new)?;
-            return Ok(told(Outcome::Imported, &id, None));
+            return Ok(self.learned(given, id, Outcome::Imported));
         };
         let name = self.from.as_str();
         if known.extra.get(name).is_some_and(|mark| has_told(mark, &id)) {
-            return Ok(told(Outcome::Here, &known.id, None));
+            return Ok(self.learned(given, known.id, Outcome::Here));
         }
         let mut both = known.told_again(&new);
         note_telling(&mut both.extra, name, &new);
         both.updated_at = issues::after(cx, known.updated_at);
         store(cx, tx, Some(&known), &both)?;
-        Ok(told(Outcome::Imported, &known.id, None))
+        Ok(self.learned(given, known.id, Outcome::Imported))
+    }
+
+    /// Notes under which id a learning is here, for others that supersede it.
+    fn learned(&mut self, given: &GivenLearning, id: LearningId, outcome: Outcome) -> Told {
+        let told = told(outcome, &id, None);
+        if let Some(name) = &given.name {
+            self.learnings.insert(name.clone(), id);
+        }
+        told
+    }
+
+    fn comment(&mut self, given: &GivenComment) -> Result<Told> {
+        let line = json::to_line(&(self.from, &given.issue_id, &given.text, &given.origin.hash))?;
+        let id = CommentId::from_hash(hash64(line.as_bytes()));
+        if comments::exists(self.tx, &id)? {
+            return Ok(told(Outcome::Here, &id, None));
+        }
+        if let Some(buried) = self.buried(&COMMENTS, &id.to_string())? {
+            return Ok(buried);
+        }
+        if issues::get(self.tx, &given.issue_id)?.is_none() {
+            return Err(Error::invalid(format!("{}, which it is about, is not here", given.issue_id)));
+        }
+        let author = text::optional_line("author", given.author.as_ref())?;
+        let comment = Comment {
+            id: id.clone(),
+            issue_id: given.issue_id.clone(),
+            actor: author.unwrap_or_else(|| self.cx.actor.clone()),
+            text: self.redaction.clean(&text::block("comment", &given.text)?),
+            created_at: self.time(given.at).unwrap_or(self.cx.now),
+            extra: self.extra(&given.origin)?,
+        };
+        comment::record(self.cx, self.tx, &comment)?;
+        Ok(told(Outcome::Imported, &id, None))
     }
 
     fn event(&mut self, given: &GivenEvent) -> Result<Told> {

@@ -4,15 +4,17 @@ use std::borrow::Cow;
 
 use pensa_core::agent::Agent;
 use pensa_core::event::{self, EventType};
-use pensa_core::id::{AgentId, IssueId, RunId};
+use pensa_core::id::{AgentId, IssueId, RunId, SessionRef};
 use pensa_core::json::ListWriter;
 use pensa_core::ops::agent::SessionLinks;
 use pensa_core::ops::session::{
-    Append, Appended, Compact, Context as Rebuilt, Found, History, List, Reset, Search, Show,
+    Append, Appended, Archive, Compact, Context as Rebuilt, Delete, DeletedSessions, Found, History, List,
+    PRUNED_AT_ONCE, Prune, Reset, Search, Show,
 };
 use pensa_core::session::search::Needle;
-use pensa_core::session::{Entry, Message, NewEntry, OpenedBy, Rebuild, Session};
-use pensa_core::{Error, Result, text};
+use pensa_core::session::usage::ByModel;
+use pensa_core::session::{Entry, Message, NewEntry, OpenedBy, Rebuild, Session, Summary};
+use pensa_core::{Code, Error, Result, Span, text};
 use pensa_redact::Kinds;
 use serde_json::{Map, json};
 
@@ -40,13 +42,23 @@ pub(super) fn links(cx: &Context<'_>, tx: &Tx<'_>, given: &SessionLinks) -> Resu
 }
 
 impl Execute for List {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Session>> {
-        sessions::list(tx, agent_of(tx, self.agent.as_ref())?.as_ref(), self.limit)
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Summary>> {
+        let agent = agent_of(tx, self.agent.as_ref())?;
+        let list = if self.all { sessions::list } else { sessions::unarchived };
+        list(tx, agent.as_ref(), self.limit)?.into_iter().map(|session| summary(tx, session)).collect()
     }
+}
 
-    fn write_json(&self, _: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
-        sessions::write_list(tx, agent_of(tx, self.agent.as_ref())?.as_ref(), self.limit, to)
+/// A session with what its entries add up to. Prices are settings, and settings are the caller's.
+fn summary(tx: &Tx<'_>, session: Session) -> Result<Summary> {
+    let (entries, last_at) = entries::extent(tx, &session.id)?;
+    let mut by_model = ByModel::default();
+    if entries > 0 {
+        entries::for_each_cost(tx, &session.id, usize::MAX, |data| by_model.add(data))?;
     }
+    let end = session.ended_at.or(last_at).unwrap_or(session.created_at);
+    let duration_ms = end.since(session.created_at).map_or(0, Span::as_millis);
+    Ok(Summary { session, entries, duration_ms, tokens: by_model.tokens(), cost_usd: None })
 }
 
 fn agent_of(tx: &Tx<'_>, wanted: Option<&pensa_core::id::AgentRef>) -> Result<Option<AgentId>> {
@@ -54,9 +66,63 @@ fn agent_of(tx: &Tx<'_>, wanted: Option<&pensa_core::id::AgentRef>) -> Result<Op
 }
 
 impl Execute for Show {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Session> {
-        sessions::find(tx, &self.id)
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Summary> {
+        summary(tx, sessions::find(tx, &self.id)?)
     }
+}
+
+/// The session that is meant, unless its agent is in it.
+fn ended(tx: &Tx<'_>, wanted: &SessionRef, what: &str) -> Result<Session> {
+    let session = sessions::find(tx, wanted)?;
+    let agent = agents::get(tx, &session.agent_id)?;
+    if agent.is_some_and(|agent| agent.active_session_id.as_ref() == Some(&session.id)) {
+        let told = format!("cannot {what} {}: it is the active session of {}", session.id, session.agent_id);
+        return Err(Error::new(Code::Conflict, told).hint("pn session reset opens the next one"));
+    }
+    Ok(session)
+}
+
+impl Execute for Archive {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Session> {
+        let old = ended(tx, &self.id, "archive")?;
+        if old.archived_at.is_some() {
+            return Ok(old);
+        }
+        let new = Session { archived_at: Some(cx.now), ..old.clone() };
+        sessions::archive(tx, &new.id, cx.now)?;
+        sessions::log(cx, tx, &new.id, EventType::Archived, event::differences(Some(&old), &new))?;
+        Ok(new)
+    }
+}
+
+impl Execute for Delete {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<DeletedSessions> {
+        delete(cx, tx, vec![ended(tx, &self.id, "delete")?])
+    }
+}
+
+impl Execute for Prune {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<DeletedSessions> {
+        let agent = agent_of(tx, self.agent.as_ref())?;
+        let old = sessions::ended_before(tx, cx.now.minus(self.older_than), agent.as_ref(), PRUNED_AT_ONCE)?;
+        delete(cx, tx, old)
+    }
+}
+
+/// Removes sessions with their entries. The event says how many there were, not what they said.
+fn delete(cx: &Context<'_>, tx: &Tx<'_>, gone: Vec<Session>) -> Result<DeletedSessions> {
+    let mut deleted = DeletedSessions::default();
+    for session in gone {
+        let count = entries::count_of_session(tx, &session.id)?;
+        sessions::delete(tx, &session.id)?;
+        let mut detail = Map::from_iter([("entries".to_owned(), json!(count))]);
+        let bare = Session { reset_message: None, ..session.clone() };
+        detail.insert("session".into(), event::change(&bare, json!(null)));
+        sessions::log(cx, tx, &session.id, EventType::Deleted, detail)?;
+        deleted.entries += count;
+        deleted.ids.push(session.id);
+    }
+    Ok(deleted)
 }
 
 /// Opens the next session of an agent and ends the one before.
@@ -78,6 +144,7 @@ fn open_next(
         run_id: links.run_id,
         created_at: cx.now,
         ended_at: None,
+        archived_at: None,
     };
     sessions::insert(tx, &next)?;
     sessions::log(cx, tx, &next.id, EventType::Opened, event::differences(None, &next))?;

@@ -29,6 +29,11 @@ pub(super) fn apply(tx: &Tx<'_>, kind: &str, value: Value) -> Result<()> {
             let (id, at): (SessionId, Timestamp) = read(value)?;
             sessions::end(tx, &id, at)?;
         }
+        "session_archived" => {
+            let (id, at): (SessionId, Timestamp) = read(value)?;
+            sessions::archive(tx, &id, at)?;
+        }
+        "session_deleted" => sessions::delete(tx, &read(value)?)?,
         "entry" => put_entry(tx, &read(value)?)?,
         _ => {}
     }

@@ -250,6 +250,13 @@ pub(crate) fn count_of_session(tx: &Tx<'_>, session: &SessionId) -> Result<i64> 
     Ok(tx.query_one(sql, params![session.as_str()], |row| row.int(0))?.unwrap_or_default())
 }
 
+/// How many entries a session has, and when the latest of them is from.
+pub(crate) fn extent(tx: &Tx<'_>, session: &SessionId) -> Result<(i64, Option<Timestamp>)> {
+    let sql = "SELECT COUNT(*), MAX(h.at) FROM session_history h WHERE h.session_id = ?1";
+    let found = tx.query_one(sql, params![session.as_str()], |row| Ok((row.int(0)?, row.parse_or_null(1)?)))?;
+    Ok(found.unwrap_or_default())
+}
+
 /// Entries that are asked at once what they cost.
 const COSTS_AT_ONCE: i64 = 64;
 

@@ -3,7 +3,6 @@
 use pensa_core::agent::Agent;
 use pensa_core::event::EventType;
 use pensa_core::id::{AgentId, IssueId, SessionId, SessionRef};
-use pensa_core::json::ListWriter;
 use pensa_core::session::Session;
 use pensa_core::{Code, Error, Result, Timestamp};
 use serde_json::{Map, Value};
@@ -18,7 +17,7 @@ const SESSIONS: Kind =
     Kind { name: "session", table: "sessions", prefix: SessionId::PREFIX, hint: "pn session list shows the ids" };
 
 const COLUMNS: &str = "s.id, s.agent_id, s.opened_by, s.inference_session_id, s.reset_message, s.issue_id, s.run_id, \
-     s.created_at, s.ended_at";
+     s.created_at, s.ended_at, s.archived_at";
 
 /// Runs whose sessions one statement asks for.
 const RUNS_AT_ONCE: usize = 256;
@@ -34,6 +33,7 @@ fn read(row: &Row<'_>) -> Result<Session> {
         run_id: row.parse_or_null(6)?,
         created_at: row.parse(7)?,
         ended_at: row.parse_or_null(8)?,
+        archived_at: row.parse_or_null(9)?,
     })
 }
 
@@ -78,13 +78,37 @@ pub(crate) fn list(tx: &Tx<'_>, of: Option<&AgentId>, limit: Option<u32>) -> Res
     query(tx, rest, &values)
 }
 
-/// The same as JSON, a session at a time.
-pub(crate) fn write_list(tx: &Tx<'_>, of: Option<&AgentId>, limit: Option<u32>, to: &mut Vec<u8>) -> Result<()> {
-    let (rest, values) = listing(of, limit);
-    let mut list = ListWriter::new(to);
-    tx.for_each(&format!("SELECT {COLUMNS} FROM sessions s {rest}"), &values, |row| list.item(&read(row)?))?;
-    list.end();
-    Ok(())
+/// Those of one agent or of all that are not archived, oldest first.
+pub(crate) fn unarchived(tx: &Tx<'_>, of: Option<&AgentId>, limit: Option<u32>) -> Result<Vec<Session>> {
+    let limit = Param::Int(limit.map_or(i64::MAX, i64::from));
+    match of {
+        Some(agent) => {
+            let rest = "WHERE s.agent_id = ?1 AND s.archived_at IS NULL ORDER BY s.number LIMIT ?2";
+            query(tx, rest, &[agent.as_str().into(), limit])
+        }
+        None => query(tx, "WHERE s.archived_at IS NULL ORDER BY s.created_at, s.agent_id, s.number LIMIT ?1", &[limit]),
+    }
+}
+
+/// Sessions that ended before a time, oldest first. One that is active has not ended.
+pub(crate) fn ended_before(tx: &Tx<'_>, at: Timestamp, of: Option<&AgentId>, limit: u32) -> Result<Vec<Session>> {
+    let rest = "WHERE s.ended_at < ?1 AND (?2 = '' OR s.agent_id = ?2)
+         AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.active_session_id = s.id)
+         ORDER BY s.ended_at, s.id LIMIT ?3";
+    query(tx, rest, params![at, of.map_or("", AgentId::as_str), i64::from(limit)])
+}
+
+/// Takes a session out of listings.
+pub(crate) fn archive(tx: &Tx<'_>, id: &SessionId, at: Timestamp) -> Result<()> {
+    tx.journal("session_archived", &(id, at))?;
+    tx.send("UPDATE sessions SET archived_at = ?2 WHERE id = ?1", params![id.as_str(), at])
+}
+
+/// Removes a session with its entries.
+pub(crate) fn delete(tx: &Tx<'_>, id: &SessionId) -> Result<()> {
+    tx.journal("session_deleted", id)?;
+    tx.send("DELETE FROM session_history WHERE session_id = ?1", params![id.as_str()])?;
+    tx.send("DELETE FROM sessions WHERE id = ?1", params![id.as_str()])
 }
 
 fn listing(of: Option<&AgentId>, limit: Option<u32>) -> (&'static str, Vec<Param<'static>>) {
@@ -129,8 +153,8 @@ pub(crate) fn put(tx: &Tx<'_>, session: &Session, number: i64) -> Result<()> {
     tx.journal("session", &SessionRow { number, session })?;
     tx.send(
         "INSERT INTO sessions (id, agent_id, number, opened_by, inference_session_id, reset_message, issue_id, run_id,
-            created_at, ended_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            created_at, ended_at, archived_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         &[
             session.id.as_str().into(),
             session.agent_id.as_str().into(),
@@ -142,6 +166,7 @@ pub(crate) fn put(tx: &Tx<'_>, session: &Session, number: i64) -> Result<()> {
             session.run_id.as_ref().map(|id| id.as_str()).into(),
             session.created_at.into(),
             session.ended_at.into(),
+            session.archived_at.into(),
         ],
     )
 }

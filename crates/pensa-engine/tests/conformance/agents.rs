@@ -57,7 +57,7 @@ conformance! {
         let opened = world.json::<session::Show>("a", json!({"id": session})).expect("shown");
         assert_eq!(json!(opened), json!({"id": session, "agent_id": made.id, "opened_by": "start",
             "inference_session_id": "inf-1", "issue_id": issue.id, "run_id": "run-1",
-            "created_at": "2026-02-27T14:30:01.000Z"}));
+            "created_at": "2026-02-27T14:30:01.000Z", "entries": 0, "duration_ms": 0, "tokens": {}}));
         let cleared = world.json::<agent::Update>("alice", json!({"id": made.id, "tokens": null, "name": ""}));
         let cleared = cleared.expect("updated");
         assert_eq!((cleared.tokens, cleared.name), (None, None));

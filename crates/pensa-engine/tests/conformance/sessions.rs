@@ -4,10 +4,13 @@ use std::sync::Barrier;
 use std::thread;
 
 use pensa_core::agent::Agent;
+use pensa_core::id::SessionId;
 use pensa_core::ops::agent;
-use pensa_core::ops::session::{Append, Appended, Compact, Context, History, List, Reset, Search};
+use pensa_core::ops::session::{
+    Append, Appended, Archive, Compact, Context, Delete, History, List, Prune, Reset, Search, Show,
+};
 use pensa_core::session::{Entry, Message, OpenedBy};
-use pensa_core::{Access, Code, Op, json};
+use pensa_core::{Access, Code, Op, Span, json};
 use pensa_engine::{Caller, Engine, entry};
 use serde_json::{Value, json};
 
@@ -93,8 +96,8 @@ conformance! {
             assert_eq!(texts(&history(&world.engine, whole)), ["before", "after"]);
         }
         let listed = run::<List>(&world.engine, json!({"agent": agent.id})).expect("a list");
-        assert_eq!(listed.iter().map(|session| session.opened_by).collect::<Vec<_>>(), [OpenedBy::Start, OpenedBy::Reset]);
-        assert!(listed[0].ended_at.is_some() && listed[1].ended_at.is_none());
+        assert_eq!(listed.iter().map(|listed| listed.session.opened_by).collect::<Vec<_>>(), [OpenedBy::Start, OpenedBy::Reset]);
+        assert!(listed[0].session.ended_at.is_some() && listed[1].session.ended_at.is_none());
     }
 
     fn a_compaction_carries_its_summary_issue_and_run_also_after_a_restart(world: World) {
@@ -124,11 +127,63 @@ conformance! {
         let all = texts(&history(&world.engine, json!({"id": agent.id, "all": true})));
         assert_eq!(all, (0..12).map(|n| n.to_string()).collect::<Vec<_>>());
         let listed = run::<List>(&world.engine, json!({"agent": agent.id})).expect("a list");
-        let messages: Vec<_> = listed.iter().skip(1).map(|session| session.reset_message.clone().unwrap_or_default()).collect();
+        let messages: Vec<_> = listed.iter().skip(1).map(|listed| listed.session.reset_message.clone().unwrap_or_default()).collect();
         assert_eq!(messages, all);
         let everyones = run::<List>(&world.engine, json!({})).expect("a list");
         assert_eq!(everyones, listed);
         assert_eq!(run::<List>(&world.engine, json!({"limit": 2})).expect("a list"), listed[..2]);
+    }
+
+    fn a_session_tells_its_entries_duration_and_tokens_by_model(world: World) {
+        let agent = create(&world, json!({}));
+        let first = agent.active_session_id.clone().expect("a session");
+        let of = |id: &SessionId| run::<Show>(&world.engine, json!({"id": id})).expect("shown");
+        let empty = of(&first);
+        assert_eq!((empty.entries, empty.duration_ms, empty.tokens.len(), empty.cost_usd), (0, 0, 0, None));
+        let spent = |model: &str, input: i64| json!({"type": "assistant_message", "at": agent.created_at.plus(Span::from_millis(500)),
+            "tokens": {"model": model, "size": {"input": input, "output": 1, "total": input + 1}}});
+        append(&world.engine, &agent, json!([{"type": "note"}, spent("a", 10), spent("b", 5), spent("a", 1)]));
+        let told = of(&first);
+        assert_eq!((told.entries, told.duration_ms), (4, 500), "to its last entry while it is active");
+        let tokens: Vec<(&str, i64, i64)> = told.tokens.iter().map(|(model, of)| (model.as_str(), of.input, of.total)).collect();
+        assert_eq!(tokens, [("a", 11, 13), ("b", 5, 6)]);
+        world.pass(90);
+        run::<Reset>(&world.engine, json!({"id": agent.id})).expect("reset");
+        let listed = run::<List>(&world.engine, json!({})).expect("a list");
+        assert_eq!(listed.iter().map(|one| (one.entries, one.duration_ms)).collect::<Vec<_>>(), [(4, 90_000), (0, 0)]);
+        assert_eq!(listed[0], of(&first));
+    }
+
+    fn sessions_that_ended_are_archived_deleted_and_pruned_and_the_active_one_never_is(world: World) {
+        let agent = create(&world, json!({}));
+        for n in 0..3 {
+            say(&world.engine, &agent, &n.to_string());
+            run::<Reset>(&world.engine, json!({"id": agent.id})).expect("reset");
+            world.pass(86_400);
+        }
+        say(&world.engine, &agent, "now");
+        let ids = |fields: Value| -> Vec<SessionId> {
+            run::<List>(&world.engine, fields).expect("a list").into_iter().map(|one| one.session.id).collect()
+        };
+        let all = ids(json!({}));
+        let active = json!({"id": all[3]});
+        assert_eq!(world.refused::<Archive>("a", active.clone()), Code::Conflict);
+        assert_eq!(world.refused::<Delete>("a", active), Code::Conflict);
+        let archived = run::<Archive>(&world.engine, json!({"id": all[1]})).expect("archived");
+        assert_eq!(run::<Archive>(&world.engine, json!({"id": all[1]})).expect("again"), archived);
+        assert_eq!((ids(json!({})), ids(json!({"all": true}))), (vec![all[0].clone(), all[2].clone(), all[3].clone()], all.clone()));
+        assert_eq!(texts(&history(&world.engine, json!({"id": agent.id, "all": true}))), ["0", "1", "2", "now"]);
+        let gone = run::<Prune>(&world.engine, json!({"older_than": "2d"})).expect("pruned");
+        assert_eq!((gone.ids, gone.entries), (vec![all[0].clone()], 1));
+        let gone = run::<Delete>(&world.engine, json!({"id": all[1]})).expect("deleted");
+        assert_eq!((gone.ids, gone.entries), (vec![all[1].clone()], 1));
+        assert_eq!(world.refused::<Show>("a", json!({"id": all[0]})), Code::NotFound);
+        world.pass(10 * 86_400);
+        let gone = run::<Prune>(&world.engine, json!({"older_than": "1s"})).expect("pruned");
+        assert_eq!(gone.ids, [all[2].clone()]);
+        assert_eq!((ids(json!({"all": true})), texts(&history(&world.engine, json!({"id": agent.id, "all": true})))),
+            (vec![all[3].clone()], vec!["now".to_owned()]));
+        run::<Reset>(&world.engine, json!({"id": agent.id})).expect("the next session");
     }
 
     fn a_history_is_read_in_parts(world: World) {

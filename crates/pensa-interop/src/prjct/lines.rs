@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use pensa_core::id::IssueId;
+use pensa_core::json;
 use pensa_core::learning::{Impact, Kind as LearningKind, MAX_WORDS, Worth};
 use pensa_core::ops::import::{Given, GivenEvent, GivenLearning};
 use serde_json::{Value, json};
@@ -79,16 +80,34 @@ impl Reading {
     pub(super) fn learnings(&mut self, file: &str, path: &Path) {
         let mut others = String::new();
         self.each_line(file, path, |this, number, text, object| {
-            let Some((raw, fields)) = this.record(file, Some(number), "", Value::Object(object)) else { return };
-            let found = learnings(file, &raw, fields);
-            if found.is_empty() {
+            if !this.learning(file, number, object) {
                 others.push_str(text);
                 others.push('\n');
             }
-            for learning in found {
-                this.found(Kind::Learnings, file, Some(number), Given::Learning(learning));
-            }
         });
+        self.document(file, others);
+    }
+
+    /// The learnings of one record; whether there is any, or that was told.
+    fn learning(&mut self, file: &str, number: usize, object: Fields) -> bool {
+        let Some((raw, fields)) = self.record(file, Some(number), "", Value::Object(object)) else { return true };
+        let found = learnings(file, &raw, fields);
+        let is_any = !found.is_empty();
+        for learning in found {
+            self.found(Kind::Learnings, file, Some(number), Given::Learning(learning));
+        }
+        is_any
+    }
+
+    /// The same for rows of a table.
+    pub(super) fn learning_rows(&mut self, file: &str, rows: Vec<Fields>) {
+        let mut others = String::new();
+        for (at, row) in rows.into_iter().enumerate() {
+            let line = json::to_line(&row).unwrap_or_default();
+            if !self.learning(file, at + 1, row) {
+                others.extend([line.as_str(), "\n"]);
+            }
+        }
         self.document(file, others);
     }
 
@@ -97,18 +116,35 @@ impl Reading {
         let mut others = String::new();
         let mut seen: HashMap<u64, u32> = HashMap::new();
         self.each_line(file, path, |this, number, text, object| {
-            let Some((data, _)) = this.record(file, Some(number), "", Value::Object(object)) else { return };
-            let Some(issue_id) = task_of(&data).filter(|id| this.shelf.has(id)) else {
+            if !this.event(file, number, object, &mut seen) {
                 others.push_str(text);
                 others.push('\n');
-                return;
-            };
-            let times = seen.entry(fields::hash(&data)).or_default();
-            let event = GivenEvent { issue_id, again: *times, data };
-            *times += 1;
-            this.found(Kind::Events, file, Some(number), Given::Event(event));
+            }
         });
         self.document(file, others);
+    }
+
+    /// The same for rows of a table.
+    pub(super) fn event_rows(&mut self, file: &str, rows: Vec<Fields>) {
+        let (mut others, mut seen) = (String::new(), HashMap::new());
+        for (at, row) in rows.into_iter().enumerate() {
+            let line = json::to_line(&row).unwrap_or_default();
+            if !self.event(file, at + 1, row, &mut seen) {
+                others.extend([line.as_str(), "\n"]);
+            }
+        }
+        self.document(file, others);
+    }
+
+    /// Whether something happened to a task that is here, or that was told.
+    fn event(&mut self, file: &str, number: usize, object: Fields, seen: &mut HashMap<u64, u32>) -> bool {
+        let Some((data, _)) = self.record(file, Some(number), "", Value::Object(object)) else { return true };
+        let Some(issue_id) = task_of(&data).filter(|id| self.shelf.has(id)) else { return false };
+        let times = seen.entry(fields::hash(&data)).or_default();
+        let event = GivenEvent { issue_id, again: *times, data };
+        *times += 1;
+        self.found(Kind::Events, file, Some(number), Given::Event(event));
+        true
     }
 }
 
@@ -133,6 +169,7 @@ fn learnings(file: &str, raw: &Fields, mut rest: Fields) -> Vec<GivenLearning> {
         rest.shift_remove(name);
         Some(id)
     });
+    let [name, supersedes] = ["id", "supersedes"].map(|name| rest.get(name).and_then(fields::named));
     let linear_id = fields::line(&mut rest, &["linearId", "linear_id"]);
     let at = fields::time(&mut rest, &["timestamp", "ts"]);
     let origin = origin(file, raw, rest);
@@ -146,6 +183,8 @@ fn learnings(file: &str, raw: &Fields, mut rest: Fields) -> Vec<GivenLearning> {
         linear_id: linear_id.clone(),
         task: task.clone(),
         at,
+        name: name.clone(),
+        supersedes: supersedes.clone(),
         origin: origin.clone(),
     };
     texts.into_iter().map(each).collect()

@@ -1,13 +1,15 @@
-//! Reads a project of prjct: the JSON files below `~/.prjct-cli/projects/<id>`, in the form that is documented for them
-//! and in the one that the tool wrote.
+//! Reads a project of prjct: `prjct.db` and the JSON files below `~/.prjct-cli/projects/<id>`, in the form that is
+//! documented for them and in the one that the tool wrote.
 //!
 //! Nothing is left out without a word: a field that has no place here stays with its record, a document that has none is
 //! given whole, and what can't be read is named. Files are only read, never changed or deleted. Storing is left to the
 //! caller.
 
+mod database;
 mod fields;
 mod lines;
 mod releases;
+mod tables;
 mod tasks;
 mod walk;
 
@@ -21,6 +23,7 @@ use pensa_core::{Error, Result, Timestamp, json, skill};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::daycare::Agent;
 use crate::files;
 use fields::Fields;
 use tasks::Shelf;
@@ -45,6 +48,7 @@ pub enum Kind {
     Events,
     Skills,
     Documents,
+    Comments,
 }
 
 /// Something that was read, and where.
@@ -63,6 +67,7 @@ impl Found {
             Given::Issue(issue) => issue.origin.holds_more(),
             Given::Release(release) => release.origin.holds_more(),
             Given::Learning(learning) => learning.origin.holds_more(),
+            Given::Comment(comment) => comment.origin.holds_more(),
             Given::Event(_) | Given::Skills(_) | Given::Document(_) => false,
         }
     }
@@ -94,6 +99,10 @@ pub struct Project {
     pub not_understood: Vec<Problem>,
     /// What there is no need to read, or no way.
     pub left_out: Vec<Problem>,
+    /// How many records were skipped, those too that are not named one by one.
+    pub skipped: usize,
+    /// The agent whose sessions the database has.
+    pub agent: Option<Box<Agent>>,
 }
 
 /// One of a list, with what to call it.
@@ -109,6 +118,8 @@ struct Reading {
     left_out: Vec<Problem>,
     /// How many problems the file at hand has.
     told: usize,
+    skipped: usize,
+    agent: Option<Box<Agent>>,
 }
 
 /// Reads the directory of a project.
@@ -117,7 +128,7 @@ pub fn read(dir: &Path) -> Result<Project> {
     let mut files: Vec<(Role, String, &Path)> =
         listing.files.iter().map(|(name, path)| (walk::role(name), name.clone(), path.as_path())).collect();
     files.sort();
-    if !files.iter().any(|(role, ..)| *role <= Role::Lines || *role == Role::Database) {
+    if !files.iter().any(|(role, ..)| *role <= Role::Lines) {
         return Err(Error::invalid(format!("{} has none of the files of prjct", dir.display())).hint(HINT));
     }
     let mut reading = Reading {
@@ -127,6 +138,8 @@ pub fn read(dir: &Path) -> Result<Project> {
         problems: listing.problems,
         left_out: Vec::new(),
         told: 0,
+        skipped: 0,
+        agent: None,
     };
     for (role, name, path) in files {
         reading.told = 0;
@@ -153,7 +166,7 @@ fn scope(id: &str) -> String {
 
 impl Reading {
     fn end(self) -> Project {
-        let Self { scope, shelf, mut found, problems, left_out, .. } = self;
+        let Self { scope, shelf, mut found, problems, left_out, skipped, agent, .. } = self;
         let issues = shelf.issues.into_iter().map(|(kind, issue)| Found {
             kind,
             file: issue.origin.file.clone(),
@@ -161,11 +174,12 @@ impl Reading {
             record: Given::Issue(Box::new(issue)),
         });
         found.splice(0..0, issues);
-        Project { scope, found, not_understood: problems, left_out }
+        Project { scope, found, not_understood: problems, left_out, skipped, agent }
     }
 
     fn problem(&mut self, file: &str, line: Option<usize>, reason: impl Into<String>) {
         self.told += 1;
+        self.skipped += 1;
         if self.told <= MAX_TOLD {
             self.problems.push(Problem { file: file.to_owned(), line, reason: reason.into() });
         }
@@ -180,11 +194,8 @@ impl Reading {
             Role::Learnings => self.learnings(name, path),
             Role::Events => self.events(name, path),
             Role::Lines => self.lines(name, path),
-            Role::Database => {
-                let reason = "a SQLite database, which is not read: save what its table kv_store has as data, under the name \
-                              storage/KEY.json in a directory of its own, and import that";
-                self.left_out.push(Problem::of(name, reason));
-            }
+            Role::Database => self.database(name, path),
+            Role::DatabaseLog => {}
             Role::LeftOut(reason) => self.left_out.push(Problem::of(name, reason)),
             Role::Unknown => self.problem(name, None, "is none of the files that are known"),
             _ => self.json_file(role, name, path),

@@ -46,6 +46,7 @@ impl Reading {
         for (name, status) in [
             ("task", WorkStatus::Active),
             ("currentTask", WorkStatus::Active),
+            ("activeTasks", WorkStatus::Paused),
             ("pausedTasks", WorkStatus::Paused),
             ("previousTask", WorkStatus::Paused),
             ("taskHistory", WorkStatus::Done),
@@ -63,16 +64,30 @@ impl Reading {
         self.leftover(file, document);
     }
 
+    /// A row of the table of tasks, which says itself where it stands.
+    pub(super) fn task_row(&mut self, file: &str, what: &str, row: Fields) {
+        let is_over = ["completedAt", "shippedAt"].iter().any(|name| row.contains_key(*name));
+        let status = if is_over { WorkStatus::Done } else { WorkStatus::Paused };
+        self.task(file, what, Value::Object(row), status);
+    }
+
     fn task(&mut self, file: &str, what: &str, task: Value, status: WorkStatus) {
         let Some((raw, mut fields)) = self.record(file, None, what, task) else { return };
-        let status = said_status(&mut fields).unwrap_or(status);
+        // Only one thing is done at a time: what else the tool calls active is paused here.
+        let is_listed = what.ends_with("activeTasks") || what.ends_with("pausedTasks");
+        let status = match said_status(&mut fields) {
+            Some(WorkStatus::Active) if is_listed => WorkStatus::Paused,
+            said => said.unwrap_or(status),
+        };
         let kind = fields::kind(&mut fields, &["type", "classification", "kind"]).unwrap_or(WorkKind::Feature);
         let (title, description) = texts(&mut fields, &["title", "parentDescription", "description", "name"]);
         let branch = fields::line(&mut fields, &["branch", "branchName"]);
         let steps = steps(&fields);
         let started_at = fields::time(&mut fields, &["startedAt", "createdAt"]);
         let created_at = fields::time(&mut fields, &["createdAt"]).or(started_at);
-        let done_at = fields::time(&mut fields, &["completedAt", "shippedAt"]);
+        // A time that says nothing of where it stands now stays with the rest.
+        let is_done = status == WorkStatus::Done;
+        let done_at = if is_done { fields::time(&mut fields, &["completedAt", "shippedAt"]) } else { None };
         let updated_at = fields::time(&mut fields, &["updatedAt", "pausedAt"]).or(done_at);
         let close_reason = if status == WorkStatus::Done { fields::text(&mut fields, &["outcome"]) } else { None };
         let issue = GivenIssue {
@@ -90,6 +105,7 @@ impl Reading {
             created_at,
             updated_at,
             closed_at: if status == WorkStatus::Done { done_at.or(updated_at) } else { None },
+            spec: fields::line(&mut fields, &["linkedSpecId"]),
             work: Some(GivenWork { kind, status, branch, steps, started_at }),
             origin: origin(file, &raw, fields),
         };
@@ -102,8 +118,12 @@ impl Reading {
         for (what, task) in tasks {
             let Some((raw, mut fields)) = self.record(file, None, &what, task) else { continue };
             let (title, description) = texts(&mut fields, &["title", "description", "name"]);
-            let is_chore = fields.get("type").and_then(Value::as_str) == Some("chore");
-            if is_chore {
+            let issue_type = match fields.get("type").and_then(Value::as_str) {
+                Some("bug") => Some(IssueType::Bug),
+                Some("chore") => Some(IssueType::Chore),
+                _ => None,
+            };
+            if issue_type.is_some() {
                 fields.shift_remove("type");
             }
             let closed = fields.get("completed") == Some(&json!(true)) || is_over(&fields);
@@ -111,19 +131,19 @@ impl Reading {
                 fields.shift_remove("completed");
             }
             let created_at = fields::time(&mut fields, &["createdAt", "addedAt"]);
-            let closed_at = fields::time(&mut fields, &["completedAt"]);
+            let closed_at = if closed { fields::time(&mut fields, &["completedAt"]) } else { None };
             let issue = GivenIssue {
                 id: issue_id(&mut fields, &["id", "taskId"], &["queue", &title]),
                 title,
                 description,
-                // A report of a bug would not be in the queue; what waits there is to mend it.
-                issue_type: if is_chore { IssueType::Chore } else { IssueType::Task },
+                issue_type: issue_type.unwrap_or(IssueType::Task),
                 priority: fields::priority(&mut fields).unwrap_or_default(),
                 closed,
                 close_reason: None,
                 created_at,
                 updated_at: fields::time(&mut fields, &["updatedAt"]).or(closed_at),
-                closed_at: closed_at.filter(|_| closed),
+                closed_at,
+                spec: None,
                 work: None,
                 origin: origin(file, &raw, fields),
             };
@@ -153,18 +173,20 @@ impl Reading {
                 "completed" | "archived" => Some(status.to_owned()),
                 _ => None,
             };
-            let closed_at = fields::time(&mut fields, &["completedAt"]);
+            let is_over = close_reason.is_some();
+            let closed_at = if is_over { fields::time(&mut fields, &["completedAt"]) } else { None };
             let issue = GivenIssue {
                 id: issue_id(&mut fields, &["id"], &["idea", &title]),
                 title,
                 description,
                 issue_type: IssueType::Task,
                 priority: fields::priority(&mut fields).unwrap_or_default(),
-                closed: close_reason.is_some(),
-                closed_at: closed_at.filter(|_| close_reason.is_some()),
+                closed: is_over,
+                closed_at,
                 close_reason,
                 created_at: fields::time(&mut fields, &["addedAt", "createdAt"]).or(written_at),
                 updated_at: fields::time(&mut fields, &["updatedAt"]).or(closed_at),
+                spec: None,
                 work: None,
                 origin: origin(file, &raw, fields),
             };
@@ -199,7 +221,7 @@ fn said_status(fields: &mut Fields) -> Option<WorkStatus> {
     let status = match fields.get("status")?.as_str()? {
         "active" | "in_progress" => WorkStatus::Active,
         "paused" => WorkStatus::Paused,
-        "done" | "completed" => WorkStatus::Done,
+        "done" | "completed" | "shipped" => WorkStatus::Done,
         _ => return None,
     };
     fields.shift_remove("status");

@@ -18,6 +18,9 @@ const MAX_FILES: usize = 10_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
     Project,
+    Database,
+    /// Read with its database.
+    DatabaseLog,
     State,
     Queue,
     Ideas,
@@ -30,7 +33,6 @@ pub(super) enum Role {
     Document,
     /// Any other lines of JSON.
     Lines,
-    Database,
     /// Not data of the user's, with why.
     LeftOut(&'static str),
     Unknown,
@@ -57,7 +59,9 @@ pub(super) fn role(path: &str) -> Role {
         ("" | "config", "skills.json") => Role::Skills,
         ("" | "sync", "pending.json") => Role::Pending,
         ("", "project.json") => Role::Project,
-        _ if name.starts_with("prjct.db") => Role::Database,
+        ("", "prjct.db") => Role::Database,
+        ("", "prjct.db-wal" | "prjct.db-shm" | "prjct.db-journal") => Role::DatabaseLog,
+        _ if name.starts_with("prjct.db") => Role::LeftOut("a copy of the database"),
         _ if top == "index" => Role::LeftOut("a cache, which can be made again"),
         _ if path.starts_with("storage/backup/") => {
             Role::LeftOut("a copy; to import it, give the directory storage/backup instead")

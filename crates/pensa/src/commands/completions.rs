@@ -7,6 +7,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use pensa_client::Client;
 use pensa_core::ops::{agent, issue, job, learning, loops, record, session, signal, snapshot};
+use pensa_core::session::Summary;
 use pensa_core::{Error, Result, text};
 
 use crate::cli::{Cli, Completions, Options};
@@ -97,7 +98,8 @@ fn agents(options: &Options) -> Result<Offers> {
 
 fn sessions(options: &Options) -> Result<Offers> {
     let sessions = without_making(options)?.call(&session::List::default())?;
-    Ok(sessions.into_iter().map(|session| (session.id.to_string(), session.agent_id.to_string())).collect())
+    let offer = |summary: Summary| (summary.session.id.to_string(), summary.session.agent_id.to_string());
+    Ok(sessions.into_iter().map(offer).collect())
 }
 
 fn snapshots(options: &Options) -> Result<Offers> {

@@ -112,7 +112,8 @@ fn take(client: &Client, op: Import, lines_skipped: usize, report: &mut Report) 
     }
 }
 
-fn import(agent: daycare::Agent, no_redact: bool) -> Result<Import> {
+/// An agent as the store takes it in.
+pub(super) fn import(agent: daycare::Agent, no_redact: bool) -> Result<Import> {
     let last = agent.sessions.len().saturating_sub(1);
     let sessions = agent.sessions.into_iter().enumerate().map(|(at, session)| {
         Ok(ImportedSession {

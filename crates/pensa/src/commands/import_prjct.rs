@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use pensa_client::Client;
 use pensa_core::ops::import::{Given, Outcome, Records, Source, Told};
-use pensa_core::{Result, json};
+use pensa_core::{Code, Result, json};
 use pensa_engine::meter;
+use pensa_interop::daycare;
 use pensa_interop::prjct::{self, Found, Kind, Problem, Project};
 use serde::Serialize;
 
-use super::import_from::show_notes;
+use super::import_from::{import as agent_import, show_notes};
 use crate::cli::{FromPrjct, Options};
 use crate::connect;
 use crate::output::Output;
@@ -35,12 +36,25 @@ struct Report {
     /// How many of what was imported have fields without a place, which are kept with them.
     kept_as_extra: usize,
     skipped: Vec<Skipped>,
+    /// How many records were not imported, those too that are not named one by one
+    skipped_count: usize,
+    /// Sessions and their entries, as the database has them of agents
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<Sessions>,
     not_understood: Vec<Problem>,
     left_out: Vec<Problem>,
     redactions: i64,
     /// What was imported in another way than it was kept
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
+}
+
+/// The sessions of the agent that a project becomes.
+#[derive(Debug, Serialize)]
+struct Sessions {
+    agent: String,
+    imported: i64,
+    entries: i64,
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -89,7 +103,7 @@ pub(super) fn run(options: &Options, output: Output, args: &FromPrjct) -> Result
 }
 
 fn import(client: &Client, args: &FromPrjct) -> Result<Report> {
-    let Project { scope, found, not_understood, left_out } = prjct::read(&args.dir)?;
+    let Project { scope, found, not_understood, left_out, skipped, agent } = prjct::read(&args.dir)?;
     let (imported, here_already) = (Counts::none(), Counts::none());
     let mut report = Report { scope, imported, here_already, not_understood, left_out, ..Report::default() };
     meter().begin(found.len());
@@ -102,6 +116,10 @@ fn import(client: &Client, args: &FromPrjct) -> Result<Report> {
         }
     }
     meter().end();
+    report.skipped_count = skipped + report.skipped.len();
+    if let Some(agent) = agent {
+        report.take_agent(client, *agent, args.no_redact)?;
+    }
     Ok(report)
 }
 
@@ -126,6 +144,26 @@ fn parts(found: Vec<Found>) -> Result<Vec<Vec<Found>>> {
 }
 
 impl Report {
+    /// Hands over the agent that has the project's sessions. One that is here already is left as it is.
+    fn take_agent(&mut self, client: &Client, agent: daycare::Agent, no_redact: bool) -> Result<()> {
+        let op = agent_import(agent, no_redact)?;
+        let told = match client.call(&op) {
+            Err(error) if matches!(error.code, Code::InvalidInput | Code::TooLarge) => {
+                let (file, id) = ("prjct.db".to_owned(), Some(op.id.to_string()));
+                self.skipped.push(Skipped { file, line: None, id, reason: error.message });
+                self.skipped_count += 1;
+                return Ok(());
+            }
+            told => told?,
+        };
+        if !told.imported {
+            self.notes.push(format!("agent {} is here already; its sessions were left as they are", told.id));
+        }
+        self.redactions += told.redactions;
+        self.sessions = Some(Sessions { agent: told.id.to_string(), imported: told.sessions, entries: told.entries });
+        Ok(())
+    }
+
     fn add(&mut self, found: Found, told: Told) {
         self.redactions += told.redactions;
         let id = told.id;
@@ -163,6 +201,12 @@ impl Render for Report {
         if self.imported.of(Kind::Documents) > 0 {
             screen.plain("documents are in pn kv list --scope ").text(&self.scope).end();
         }
+        if let Some(Sessions { agent, imported, entries }) = &self.sessions {
+            screen.plain(&format!("{imported} sessions with {entries} entries of agent ")).text(agent).end();
+        }
+        if self.skipped_count > 0 {
+            screen.plain(&format!("{} skipped", self.skipped_count)).end();
+        }
         agents::redactions(screen, self.redactions);
         for skipped in &self.skipped {
             let id = skipped.id.as_ref().map(|id| format!(" {id}")).unwrap_or_default();
@@ -199,6 +243,7 @@ fn told(count: usize, kind: Kind) -> String {
         Kind::Events => ("event", "events"),
         Kind::Skills => ("skill", "skills"),
         Kind::Documents => ("document", "documents"),
+        Kind::Comments => ("comment", "comments"),
     };
     counted(count, one, many)
 }

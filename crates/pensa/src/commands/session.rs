@@ -1,12 +1,13 @@
 //! `pn session`: reads entries, pages through long histories, and writes transcripts.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, Read};
 
 use pensa_client::Client;
 use pensa_core::id::{AgentRef, EntriesRef};
 use pensa_core::ops::agent;
-use pensa_core::ops::session::{Append, History, Show};
-use pensa_core::session::{Entry, MAX_ENTRY_BYTES, NewEntry, Object, markdown, object};
+use pensa_core::ops::session::{Append, DeletedSessions, History, PRUNED_AT_ONCE, Prune, Show};
+use pensa_core::session::{Entry, MAX_ENTRY_BYTES, NewEntry, Object, Summary, markdown, object};
 use pensa_core::{Code, Error, Result, json};
 
 use super::agent::pass_on;
@@ -21,8 +22,19 @@ const MAX_LINE: usize = MAX_ENTRY_BYTES + (1 << 20);
 
 pub(super) fn run(options: &Options, output: Output, command: Session) -> Result<()> {
     match command {
-        Session::List(op) => pass_on(options, output, &op),
-        Session::Show(op) => pass_on(options, output, &op),
+        Session::List(op) => {
+            let mut all = watched(output, || connect::client_for_agents(options)?.call(&op))?;
+            price(options, output, &mut all)?;
+            output.answer(&all)
+        }
+        Session::Show(op) => {
+            let mut one = watched(output, || connect::client_for_agents(options)?.call(&op))?;
+            price(options, output, std::slice::from_mut(&mut one))?;
+            output.answer(&one)
+        }
+        Session::Archive(op) => pass_on(options, output, &op),
+        Session::Delete(op) => pass_on(options, output, &op),
+        Session::Prune(op) => output.answer(&watched(output, || prune(&connect::client_for_agents(options)?, &op))?),
         Session::Reset(mut op) => {
             stdin::fill(&mut op.message)?;
             pass_on(options, output, &op)
@@ -36,6 +48,40 @@ pub(super) fn run(options: &Options, output: Output, command: Session) -> Result
         Session::Context(op) => pass_on(options, output, &op),
         Session::Export(args) => export(options, output, &args),
         Session::Search(op) => pass_on(options, output, &op),
+    }
+}
+
+/// Adds what sessions cost, by the prices in the settings. A sum that lacks a model would be wrong, so it is left out.
+fn price(options: &Options, output: Output, sessions: &mut [Summary]) -> Result<()> {
+    let config = connect::config(options)?;
+    if !config.has_prices() {
+        return Ok(());
+    }
+    let mut unpriced = BTreeSet::new();
+    for summary in sessions {
+        match config.cost(&summary.tokens)? {
+            Ok(cost) => summary.cost_usd = Some(cost),
+            Err(models) => unpriced.extend(models),
+        }
+    }
+    if !unpriced.is_empty() {
+        let models: Vec<String> = unpriced.into_iter().collect();
+        output.note(&format!("note: no prices are set for {}", models.join(", ")));
+    }
+    Ok(())
+}
+
+/// Deletes old sessions, some at a time, until there are no more.
+fn prune(client: &Client, op: &Prune) -> Result<DeletedSessions> {
+    let mut all = DeletedSessions::default();
+    loop {
+        let gone = client.call(op)?;
+        let is_last = gone.ids.len() < PRUNED_AT_ONCE as usize;
+        all.ids.extend(gone.ids);
+        all.entries += gone.entries;
+        if is_last {
+            return Ok(all);
+        }
     }
 }
 
@@ -108,7 +154,7 @@ fn history(options: &Options, output: Output, op: History) -> Result<()> {
 
 fn export(options: &Options, output: Output, args: &SessionExport) -> Result<()> {
     let client = connect::client_for_agents(options)?;
-    let session = client.call(&Show { id: args.id.clone() })?;
+    let session = client.call(&Show { id: args.id.clone() })?.session;
     let op = History { id: EntriesRef::from(&session.id), all: false, after: None, limit: None };
     if args.format == ExportFormat::Jsonl {
         return pages(&client, op, |page| {

@@ -2,12 +2,12 @@
 
 use pensa_core::agent::Agent;
 use pensa_core::ops::agent::Deleted;
-use pensa_core::ops::session::{Appended, Found};
-use pensa_core::session::{Entry, Message, Object, Session};
-use pensa_core::{json, text};
+use pensa_core::ops::session::{Appended, DeletedSessions, Found};
+use pensa_core::session::{Entry, Message, Object, Session, Summary, Tokens};
+use pensa_core::{Span, json, text};
 use serde::Serialize;
 
-use super::{Render, Screen};
+use super::{Render, Screen, counted};
 
 /// Characters of a text that stand in one line of a listing.
 const SHOWN: usize = 160;
@@ -102,13 +102,48 @@ impl Render for Session {
     }
 }
 
-impl Render for Vec<Session> {
+/// Tokens of all models, and what they cost.
+fn spent(summary: &Summary) -> Option<String> {
+    let total = summary.tokens.values().fold(0_i64, |sum, tokens| sum.saturating_add(tokens.total));
+    let cost = summary.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
+    (total > 0).then(|| format!("{total} tokens{cost}"))
+}
+
+impl Render for Summary {
     fn render(&self, screen: &mut Screen) {
-        for session in self {
+        self.session.render(screen);
+        let took = Span::from_millis(self.duration_ms);
+        fact(screen, "entries", Some(format!("{} in {took}", self.entries)));
+        fact(screen, "archived", self.session.archived_at.map(|at| at.to_string()));
+        fact(screen, "spent", spent(self));
+        for (model, tokens) in &self.tokens {
+            let Tokens { input, output, cache_read, cache_write, .. } = tokens;
+            let words =
+                format!("{model}: input {input}, output {output}, cache read {cache_read}, cache write {cache_write}");
+            fact(screen, "", Some(words));
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.session.ids()
+    }
+}
+
+impl Render for Vec<Summary> {
+    fn render(&self, screen: &mut Screen) {
+        for summary in self {
+            let session = &summary.session;
             screen.id(&session.id).plain(&format!(" {} {:<10} ", session.agent_id, session.opened_by));
             screen.faint(&session.created_at.to_string());
+            screen.plain(&format!(" {}", counted(usize::try_from(summary.entries).unwrap_or(0), "entry", "entries")));
+            if let Some(spent) = spent(summary) {
+                screen.plain(", ").plain(&spent);
+            }
             if session.ended_at.is_none() {
                 screen.plain(" active");
+            }
+            if session.archived_at.is_some() {
+                screen.plain(" archived");
             }
             if let Some(message) = &session.reset_message {
                 screen.plain(" ").text(&brief(message));
@@ -118,7 +153,22 @@ impl Render for Vec<Session> {
     }
 
     fn ids(&self) -> Vec<String> {
-        self.iter().map(|session| session.id.to_string()).collect()
+        self.iter().map(|summary| summary.session.id.to_string()).collect()
+    }
+}
+
+impl Render for DeletedSessions {
+    fn render(&self, screen: &mut Screen) {
+        for id in &self.ids {
+            screen.plain("deleted ").id(id).end();
+        }
+        let (sessions, entries) = (self.ids.len(), usize::try_from(self.entries).unwrap_or(0));
+        let counts = (counted(sessions, "session", "sessions"), counted(entries, "entry", "entries"));
+        screen.plain(&format!("{} with {}", counts.0, counts.1)).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.ids.iter().map(ToString::to_string).collect()
     }
 }
 

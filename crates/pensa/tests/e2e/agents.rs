@@ -10,6 +10,8 @@ use crate::steps::{elements, keys, task, text};
 crate::in_both_modes! {
     a_conversation_from_beginning_to_end,
     entries_from_standard_input_go_in_all_or_none,
+    a_session_costs_what_the_prices_say,
+    old_sessions_are_archived_deleted_and_pruned,
     an_entry_of_ten_megabytes_is_taken_and_a_hundred_are_refused_with_the_limit,
     thirty_two_processes_on_eight_agents_lose_nothing_and_keep_their_order,
 }
@@ -89,12 +91,16 @@ fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
     assert_eq!(
         told(pn, &["session", "list"]),
         format!(
-            "{first} {id} start      TIME\n{second} {id} compaction TIME they said hello\n\
-             {third} {id} reset      TIME active anew\n"
+            "{first} {id} start      TIME 2 entries\n{second} {id} compaction TIME 0 entries they said hello\n\
+             {third} {id} reset      TIME 0 entries active anew\n"
         )
     );
     let shown = pn.pn(["session", "show", &first]).ok_json();
-    assert_eq!(keys(&shown), ["id", "agent_id", "opened_by", "issue_id", "created_at", "ended_at"]);
+    assert_eq!(
+        keys(&shown),
+        ["id", "agent_id", "opened_by", "issue_id", "created_at", "ended_at", "entries", "duration_ms", "tokens"]
+    );
+    assert_eq!((&shown["entries"], &shown["tokens"]), (&json!(2), &json!({})));
     assert_eq!(history(pn, &["ann"]), Vec::<Value>::new());
     assert_eq!(history(pn, &["ann", "--all"]).len(), 2);
     assert_eq!(history(pn, &[&first, "--after", "1", "-n", "5"])[0]["id"], 2);
@@ -126,6 +132,44 @@ fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
     let deleted = pn.pn(["agent", "delete", "ann", "--force"]).ok_json();
     assert_eq!(deleted, json!({"status": "deleted", "id": id, "sessions": 3, "entries": 4}));
     assert_eq!(pn.pn(["session", "list"]).ok(), "");
+}
+
+fn a_session_costs_what_the_prices_say(pn: &Sandbox) {
+    let (id, session) = agent(pn, "ann");
+    let tokens =
+        json!({"tokens": {"model": "Claude-3.5", "size": {"input": 1_000_000, "output": 200_000, "total": 1_200_000}}});
+    pn.pn(["session", "append", "ann", "-t", "assistant_message", "-d", &tokens.to_string()]).ok_json();
+    let shown = pn.pn(["session", "show", &session]).ok_json();
+    let spent = json!({"input": 1_000_000, "output": 200_000, "cache_read": 0, "cache_write": 0, "total": 1_200_000});
+    assert_eq!((&shown["tokens"], shown.get("cost_usd")), (&json!({"Claude-3.5": spent}), None));
+    pn.pn(["config", "set", "prices.claude-3-5.input", "3"]).ok();
+    assert_eq!(pn.pn(["session", "show", &session]).ok_json().get("cost_usd"), None, "half a price is none");
+    pn.pn(["config", "set", "prices.claude-3-5.output", "7.5"]).ok();
+    assert_eq!(pn.pn(["session", "show", &session]).ok_json()["cost_usd"], json!(4.5));
+    assert_eq!(pn.pn(["session", "list"]).ok_json()[0]["cost_usd"], json!(4.5));
+    let said = told(pn, &["session", "list"]);
+    assert_eq!(said, format!("{session} {id} start      TIME 1 entry, 1200000 tokens, $4.5000 active\n"));
+    let said = pn.pn(["session", "show", &session]).ok();
+    assert!(said.contains("Claude-3.5: input 1000000, output 200000"), "{said}");
+    pn.pn(["config", "set", "prices.claude-3-5.output", "cheap"]).fails("invalid_input");
+}
+
+fn old_sessions_are_archived_deleted_and_pruned(pn: &Sandbox) {
+    let (_, first) = agent(pn, "ann");
+    let reset = || text(&pn.pn(["session", "reset", "ann"]).ok_json()["id"]);
+    let (second, third) = (reset(), reset());
+    pn.pn(["session", "archive", &third]).fails("conflict");
+    assert!(pn.pn(["session", "archive", &first]).ok_json()["archived_at"].is_string());
+    let listed = |args: &[&str]| pn.pn([&["-q", "session", "list"], args].concat()).ok();
+    assert_eq!(listed(&[]), format!("{second}\n{third}\n"));
+    assert_eq!(listed(&["--all"]), format!("{first}\n{second}\n{third}\n"));
+    assert_eq!(pn.pn(["session", "prune", "--older-than", "30d"]).ok_json(), json!({"ids": [], "entries": 0}));
+    assert_eq!(pn.pn(["session", "delete", &first]).ok_json()["ids"], json!([first]));
+    pn.pn(["session", "show", &first]).fails("not_found");
+    thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(pn.pn(["session", "prune", "--older-than", "1s"]).ok_json()["ids"], json!([second]));
+    assert_eq!(listed(&["--all"]), format!("{third}\n"));
+    assert!(!pn.pn(["doctor", "--deep"]).ok().contains("damage"), "the journal says the same");
 }
 
 fn entries_from_standard_input_go_in_all_or_none(pn: &Sandbox) {

@@ -23,6 +23,7 @@ mod hooks_world;
 mod hostile;
 mod hostile_clone;
 mod import_from;
+mod import_marks;
 mod importers;
 mod interactive;
 mod jobs;

@@ -223,6 +223,7 @@ impl Asked {
             "agent.update" => json!({"stats": {"a": 1}}),
             "agent.delete" => json!({"force": true}),
             "session.list" => json!({"agent": agent}),
+            "session.prune" => json!({"older_than": "30d"}),
             "session.search" => json!({"q": "made", "agent": agent}),
             "session.compact" => json!({"summary": "in short"}),
             "session.append" => json!({"entries": [{"type": "note", "text": "made"}]}),
