@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+use std::time::Instant;
 
 use pensa_core::id::IssueId;
 use pensa_core::{Access, Code, Error, Result, Timestamp};
@@ -328,6 +329,12 @@ impl Engine {
         Ok(output)
     }
 
+    /// Has transactions from now on, and the locks they need, waited for until then at most, where others may hold them
+    /// for long.
+    pub fn wait_until(&self, until: Option<Instant>) {
+        self.db.wait_until(until);
+    }
+
     /// Begins to read: any number of questions, all answered as of one moment. `known` is what is known from an
     /// earlier time, and saves asking again for what has not changed; `sure` is what will be asked in any case.
     pub fn reading(&self, known: Option<(Mark, Option<Timestamp>)>, sure: &Ahead) -> Result<Reading<'_>> {
@@ -427,7 +434,7 @@ impl Engine {
             // Unwinding has undone what it did.
             let answer = panic::catch_unwind(AssertUnwindSafe(run))
                 .unwrap_or_else(|_| Err(Error::internal("the operation failed unexpectedly")));
-            if !tx.is_alive() || tx.is_worth_another_try() {
+            if !tx.is_alive() || tx.is_worth_another_try() || tx.is_locked_out() {
                 let lost = || Error::new(Code::Unreachable, "the database went away during the transaction");
                 let error = answer.err().unwrap_or_else(lost);
                 return Err(Lost::with(&tx, error));
@@ -519,6 +526,11 @@ impl Reading<'_> {
     pub fn run<T>(&self, caller: &Caller, work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T> {
         self.tx.tells_of.take();
         work(&self.engine.context(caller)?, &self.tx)
+    }
+
+    /// Has the next questions wait for locks until then at most.
+    pub fn wait_until(&self, until: Instant) -> Result<()> {
+        self.tx.wait_until(until)
     }
 
     /// Takes in what was read ahead for operations that are about to be answered.

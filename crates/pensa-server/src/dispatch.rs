@@ -208,10 +208,13 @@ async fn far_answer(far: &Arc<Gathered>, caller: Caller, question: Option<&str>,
             match timeout(wait, &mut answer).await {
                 Ok(answer) => return answer.map_err(|_| unexpected())?,
                 // A long answer may come yet, but not from a database that is gone.
-                Err(_) => match far.away() {
-                    Some(error) => return Err(error),
-                    None => wait = GLANCE,
-                },
+                Err(_) => {
+                    far.refuse_late();
+                    match far.away() {
+                        Some(error) => return Err(error),
+                        None => wait = GLANCE,
+                    }
+                }
             }
         }
     };

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use pensa_core::{Code, Error, Result};
@@ -28,10 +28,13 @@ const TOGETHER: usize = 64;
 const CROWD: usize = 32;
 /// How long a question waits before it asks for help.
 pub(crate) const IMPATIENCE: Duration = Duration::from_millis(5);
-/// How long a question waits for a database that is known to be away: whoever asks is to be told within five seconds.
+/// How long a question waits for its turn, for locks, or for a database that is known to be away: whoever asks is to be
+/// told within five seconds.
 pub(crate) const FORBEARANCE: Duration = Duration::from_millis(4200);
 /// How often it is looked for that while a question goes on waiting.
 pub(crate) const GLANCE: Duration = Duration::from_millis(200);
+/// Time that it takes to answer.
+const MARGIN: Duration = Duration::from_millis(100);
 /// Most questions of one store that wait.
 const MAX_WAITING: usize = 4096;
 type Ask = dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send;
@@ -59,6 +62,15 @@ struct Asked {
     /// The words of the question, if its answer may be given to others.
     words: Option<String>,
     reply: oneshot::Sender<Result<Bytes>>,
+    /// How long it may wait.
+    until: Instant,
+}
+
+impl Asked {
+    /// Whether it has waited for so long that there is no time left to answer it.
+    fn is_late(&self) -> bool {
+        Instant::now() + MARGIN > self.until
+    }
 }
 
 /// The questions to one store.
@@ -97,7 +109,8 @@ impl Gathered {
         if queue.waiting.len() >= MAX_WAITING {
             return Err(Error::new(Code::Busy, "too many questions are waiting").hint("try again in a moment"));
         }
-        queue.waiting.push(Asked { caller, work, words: words.map(str::to_owned), reply });
+        let until = Instant::now() + FORBEARANCE;
+        queue.waiting.push(Asked { caller, work, words: words.map(str::to_owned), reply, until });
         if queue.at_work == 0 || queue.waiting.len() > queue.at_work * CROWD {
             self.help(&mut queue);
         }
@@ -110,6 +123,12 @@ impl Gathered {
         if !queue.waiting.is_empty() {
             self.help(&mut queue);
         }
+    }
+
+    /// Refuses those that have waited for their turn for too long.
+    pub(crate) fn refuse_late(&self) {
+        let late = lock(&self.queue).waiting.extract_if(.., |asked| asked.is_late()).collect();
+        refuse(late, &busy());
     }
 
     /// Why nobody may get an answer now, if that is known.
@@ -148,7 +167,10 @@ impl Gathered {
 
     fn answer_all(&self, engine: &Engine, mut group: Vec<Asked>) {
         let mut looks_ahead = true;
-        while !group.is_empty() {
+        loop {
+            refuse(group.extract_if(.., |asked| asked.is_late()).collect(), &busy());
+            let Some(until) = group.iter().map(|asked| asked.until).min() else { return };
+            engine.wait_until(Some(until));
             let ahead = if looks_ahead { self.ahead(&group) } else { Ahead::default() };
             let reading = match self.begin(engine, &ahead) {
                 Ok(reading) => reading,
@@ -173,8 +195,13 @@ impl Gathered {
             }
             let mut left = group.into_iter();
             for asked in left.by_ref() {
-                let answer = self.answer(&reading, &asked);
+                if asked.is_late() {
+                    let _ = asked.reply.send(Err(busy()));
+                    continue;
+                }
+                let answer = reading.wait_until(asked.until).and_then(|()| self.answer(&reading, &asked));
                 if answer.is_err() && reading.is_worth_another_try() {
+                    engine.wait_until(None);
                     let again = self.begin(engine, &Ahead::default()).and_then(|reading| self.answer(&reading, &asked));
                     let _ = asked.reply.send(again);
                     break;
@@ -253,6 +280,10 @@ impl Gathered {
     }
 }
 
+fn busy() -> Error {
+    Error::new(Code::Busy, "the database took too long to have a turn for this").hint("try again in a moment")
+}
+
 fn refuse(group: Vec<Asked>, error: &Error) {
     for asked in group {
         let _ = asked.reply.send(Err(error.clone()));
@@ -276,7 +307,10 @@ mod tests {
         let show = entry("issue.show").expect("in the catalog");
         let work = Work::Operation(show, json!({"id": id}));
         let caller = Caller::local("test");
-        gathered.answer_all(engine, vec![Asked { caller, work, words: Some(id.to_string()), reply }]);
+        gathered.answer_all(
+            engine,
+            vec![Asked { caller, work, words: Some(id.to_string()), reply, until: Instant::now() + FORBEARANCE }],
+        );
         let answer = answer.try_recv().expect("an answer").expect("an issue");
         String::from_utf8(answer.to_vec()).expect("text")
     }
@@ -326,7 +360,13 @@ mod tests {
         let work = Work::Operation(entry("issue.show").expect("in the catalog"), json!({"id": words}));
         gathered.answer_all(
             &engine,
-            vec![Asked { caller: Caller::local("test"), work, words: Some(words.clone()), reply }],
+            vec![Asked {
+                caller: Caller::local("test"),
+                work,
+                words: Some(words.clone()),
+                reply,
+                until: Instant::now() + FORBEARANCE,
+            }],
         );
         assert!(lock(&gathered.known).has(&words));
         change(&parent, json!({"priority": "p0"}));

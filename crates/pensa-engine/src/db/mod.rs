@@ -11,6 +11,7 @@ mod value;
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
+use std::time::Instant;
 
 use pensa_core::event::EventType;
 use pensa_core::id::IssueId;
@@ -152,6 +153,14 @@ impl Db {
         }
     }
 
+    /// Has transactions from now on, and the locks they need, waited for until then at most, where others may hold them
+    /// for long.
+    pub(crate) fn wait_until(&self, until: Option<Instant>) {
+        if let Db::Postgres(database) = self {
+            database.wait_until(until);
+        }
+    }
+
     pub(crate) fn begin_read(&self) -> Result<Tx<'_>> {
         self.begin_read_asking(&[])
     }
@@ -267,6 +276,22 @@ impl<'c> Tx<'c> {
 }
 
 impl Tx<'_> {
+    /// Has statements from now on wait for locks until then at most.
+    pub(crate) fn wait_until(&self, until: Instant) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(_) => Ok(()),
+            Driver::Postgres(tx) => tx.wait_until(until),
+        }
+    }
+
+    /// Whether something failed because somebody else holds a lock for too long: what follows would wait as long.
+    pub(crate) fn is_locked_out(&self) -> bool {
+        match &self.driver {
+            Driver::Sqlite(_) => false,
+            Driver::Postgres(tx) => tx.is_locked_out(),
+        }
+    }
+
     /// Runs a statement and tells how many rows it changed.
     pub(crate) fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<usize> {
         match &self.driver {

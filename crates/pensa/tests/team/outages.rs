@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pensa_testkit::postgres::Cluster;
-use pensa_testkit::{Reply, eventually};
+use pensa_testkit::{Http, Reply, eventually};
 
 use crate::setting::{Server, Team, Token, create, task, titles};
 
@@ -150,6 +150,62 @@ fn when_every_connection_is_taken_callers_are_told_within_seconds() {
 #[test]
 fn when_every_connection_is_taken_callers_that_are_new_are_told_within_seconds_too() {
     write_while_held(2);
+}
+
+/// A table that somebody holds for longer than anybody waits.
+fn everybody_is_answered_while_a_table_is_locked(table: &str, ask: impl Fn(&mut Http, usize) -> Reply + Sync) {
+    let team = Team::on_postgres();
+    team.project("web");
+    let token = team.token("web", "agent");
+    let server = team.serve();
+    let mut http = server.client(&token);
+    create(&mut http, "before");
+    http.get("/issues/search?q=before").ok();
+    let lock = format!("BEGIN; LOCK TABLE pensa.{table} IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12)");
+    let codes: Vec<u16> = thread::scope(|scope| {
+        let database = team.database();
+        let held = scope.spawn(|| database.psql(&lock));
+        eventually("a lock", || (database.psql(IS_HELD) == "1").then_some(()));
+        let asked: Vec<_> = (0..40)
+            .map(|at| {
+                let (mut http, ask) = (server.client(&token), &ask);
+                scope.spawn(move || {
+                    let reply = in_time(&format!("request {at}"), || ask(&mut http, at));
+                    if reply.status >= 300 {
+                        reply.refused(503, "busy");
+                    }
+                    reply.status
+                })
+            })
+            .collect();
+        let codes = asked.into_iter().map(|asked| asked.join().expect("an answer")).collect();
+        held.join().expect("a lock that ends");
+        codes
+    });
+    assert!(codes.contains(&503), "the table was locked: {codes:?}");
+    it_recovers(&server, &token);
+}
+
+#[test]
+fn while_a_table_is_locked_every_search_is_answered_within_seconds() {
+    everybody_is_answered_while_a_table_is_locked("issues", |http, at| {
+        http.get(&format!("/issues/search?q=number{at}"))
+    });
+}
+
+#[test]
+fn while_a_table_is_locked_every_change_is_answered_within_seconds() {
+    everybody_is_answered_while_a_table_is_locked("issues", |http, at| {
+        http.post("/issues", &task(&format!("at {at}")))
+    });
+}
+
+#[test]
+fn while_the_list_of_stores_is_locked_everybody_is_answered_within_seconds() {
+    everybody_is_answered_while_a_table_is_locked("stores", |http, at| match at % 2 {
+        0 => http.get(&format!("/issues/search?q=number{at}")),
+        _ => http.post("/issues", &task(&format!("at {at}"))),
+    });
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub(super) enum Kind {
     Lost,
     /// The same, but the server does not even say so: it hangs, and so would another try.
     Silent,
+    /// Somebody else holds what it needs for longer than it may wait.
+    Locked,
     /// Two transactions got into each other's way: the same again may well succeed.
     Again,
     /// One of several operations failed after it had changed something: the same again, each with a savepoint.
@@ -142,7 +144,7 @@ impl From<&Said> for Failure {
         let class = said.code.get(..2).unwrap_or_default();
         let (error, kind) = match said.code.as_str() {
             // lock_not_available
-            "55P03" => (told(Code::Busy, "the database is busy").hint("try again in a moment"), Kind::Other),
+            "55P03" => (told(Code::Busy, "the database is busy").hint("try again in a moment"), Kind::Locked),
             // query_canceled
             "57014" => (Error::new(Code::Timeout, "the database took too long").hint("ask for less"), Kind::Other),
             // too_many_connections

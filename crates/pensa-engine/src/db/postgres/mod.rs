@@ -26,7 +26,7 @@ use uuid::Uuid;
 
 use super::value::{self, Param, Question};
 use super::{NewEvent, Uncommitted, params};
-use connection::{ANSWER, Place};
+use connection::{ANSWER, LOCK, Place};
 use dialogue::Rows;
 use failure::{Failure, Kind};
 pub use pool::PoolState;
@@ -84,7 +84,7 @@ impl Postgres {
 
     pub(crate) fn store(&self, id: Uuid) -> Database {
         let pool = if id.is_nil() { &self.reserved } else { &self.pool };
-        Database { pool: Arc::clone(pool), wakeups: self.wakeups.clone(), store: id }
+        Database { pool: Arc::clone(pool), wakeups: self.wakeups.clone(), store: id, until: Cell::new(None) }
     }
 }
 
@@ -94,6 +94,8 @@ pub(crate) struct Database {
     pool: Arc<Pool>,
     wakeups: Wakeups,
     store: Uuid,
+    /// How long whoever asks is willing to wait.
+    until: Cell<Option<Instant>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +107,11 @@ enum Mode {
 impl Database {
     pub(crate) fn away(&self) -> Option<Error> {
         self.pool.away()
+    }
+
+    /// Has transactions from now on, and the locks they need, waited for until then at most.
+    pub(crate) fn wait_until(&self, until: Option<Instant>) {
+        self.until.set(until);
     }
 
     /// Has a group of writes begin.
@@ -128,6 +135,7 @@ impl Database {
     /// database that wants it done again, costs another try as long as there is time.
     fn begin(&self, mode: Mode, sure: &[Question]) -> Result<Transaction<'_>> {
         let deadline = Instant::now() + BEGIN;
+        let deadline = self.until.get().map_or(deadline, |until| deadline.min(until));
         loop {
             let loan = self.pool.take(deadline).map_err(|failure| failure.error)?;
             match Transaction::begin(self, loan, mode, sure, deadline) {
@@ -164,6 +172,8 @@ pub(crate) struct Transaction<'c> {
     given: Cell<u64>,
     /// Whether each operation has a savepoint to go back to.
     careful: Cell<bool>,
+    /// How long its statements wait for locks.
+    lock_wait: Cell<Duration>,
     /// What was sure to be asked, and the answers.
     sure: RefCell<Vec<(Question, Vec<Row>)>>,
 }
@@ -177,6 +187,26 @@ struct Before {
 
 /// The columns of a line of the log, its number among them.
 const EVENT_COLUMNS: usize = 10;
+
+/// How much later than it should the server may say that it gave up a lock.
+const LATE: Duration = Duration::from_millis(500);
+
+/// Says how long the statements of a transaction wait for locks.
+const LOCK_WAIT: &str = "SELECT set_config('lock_timeout', ?1, true)";
+
+/// How long a statement may wait for a lock if all is to be over by then, in steps: a wait that is nearly the same is not
+/// worth telling the server.
+fn left_for_locks(until: Instant) -> Duration {
+    const STEP: u64 = 250;
+    let left = until.saturating_duration_since(Instant::now()).min(LOCK);
+    let steps = u64::try_from(left.as_millis()).unwrap_or(u64::MAX) / STEP;
+    Duration::from_millis((steps * STEP).max(STEP / 5))
+}
+
+/// A time in the words of a setting.
+fn millis(time: Duration) -> String {
+    format!("{}ms", time.as_millis())
+}
 
 const HEAD: &str = "SELECT last_event, changes FROM stores";
 const HEAD_LOCKED: &str = "SELECT last_event, changes FROM stores FOR NO KEY UPDATE";
@@ -197,12 +227,18 @@ impl<'c> Transaction<'c> {
         let store = database.store.to_string();
         let sure_texts = sure.iter().map(|question| (&*question.sql, &*question.params));
         let questions: Vec<(&str, &[Param<'_>])> = std::iter::once((head, &[][..])).chain(sure_texts).collect();
-        let (mut found, mut answers) = (None, Vec::new());
+        let (mut found, mut answers, mut lock_wait) = (None, Vec::new(), LOCK);
         for _ in 0..2 {
             loan.forget_rest();
             loan.queue(begin, params![], deadline)?;
             loan.queue("SELECT set_config('pensa.store_id', ?1, true)", params![&store], deadline)?;
-            let mut told = match loan.query_all(&questions, deadline) {
+            lock_wait = left_for_locks(deadline);
+            let is_tight = lock_wait < LOCK;
+            // A server that gives up a lock in time is not yet silent if its word comes a little later.
+            let answer_by = if is_tight { deadline + LATE } else { deadline };
+            // To plan a statement takes locks, too: the server is told before that.
+            let bounded = if is_tight { loan.execute(LOCK_WAIT, params![millis(lock_wait)], answer_by) } else { Ok(0) };
+            let mut told = match bounded.and_then(|_| loan.query_all(&questions, answer_by)) {
                 Ok(told) => told.into_iter(),
                 Err(failure) => {
                     loan.leave("ROLLBACK");
@@ -224,7 +260,7 @@ impl<'c> Transaction<'c> {
             loan.execute("COMMIT", params![], deadline)?;
         }
         let (last_event, changes) = found.unwrap_or_default();
-        Ok(Self {
+        let tx = Self {
             database,
             loan: RefCell::new(loan),
             mode,
@@ -235,8 +271,31 @@ impl<'c> Transaction<'c> {
             dirty: Cell::new(false),
             given: Cell::new(0),
             careful: Cell::new(false),
+            lock_wait: Cell::new(lock_wait),
             sure: RefCell::new(sure.iter().cloned().zip(answers).collect()),
-        })
+        };
+        tx.bound_locks(deadline)?;
+        Ok(tx)
+    }
+
+    /// Has statements from now on wait for locks until then at most.
+    pub(crate) fn wait_until(&self, until: Instant) -> Result<()> {
+        self.bound_locks(until).map_err(|failure| self.failed(failure))
+    }
+
+    fn bound_locks(&self, until: Instant) -> Result<(), Failure> {
+        let wait = left_for_locks(until);
+        if wait == self.lock_wait.get() {
+            return Ok(());
+        }
+        self.loan.borrow_mut().execute(LOCK_WAIT, params![millis(wait)], soon())?;
+        self.lock_wait.set(wait);
+        Ok(())
+    }
+
+    /// Whether something failed because somebody else holds a lock for too long.
+    pub(crate) fn is_locked_out(&self) -> bool {
+        self.ended.get() == Some(Kind::Locked)
     }
 
     /// The answer to a question that came with the beginning, as long as nothing can have changed it.
@@ -397,7 +456,7 @@ impl<'c> Transaction<'c> {
         let given = self.given.get();
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         let left_a_trace = self.given.get() != given || self.ended.get().is_some();
-        if !matches!(outcome, Ok(Ok(_))) && left_a_trace && self.is_alive() {
+        if !matches!(outcome, Ok(Ok(_))) && left_a_trace && self.is_alive() && !self.is_locked_out() {
             self.ended.set(Some(Kind::Undo));
         }
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -440,7 +499,7 @@ impl<'c> Transaction<'c> {
                 self.last_event.set(before.last_event);
                 self.dirty.set(before.dirty);
                 // What failed inside is undone with it.
-                if self.ended.get() != Some(Kind::Again) {
+                if !matches!(self.ended.get(), Some(Kind::Again | Kind::Locked)) {
                     self.ended.set(None);
                 }
             }
