@@ -1,5 +1,8 @@
 //! The history of issues in a file beside the others, for projects that want git to carry it.
 
+use std::path::Path;
+
+use pensa_core::event::LogEntry;
 use pensa_core::sync::{EVENTS_FILE, united};
 use pensa_core::{Result, json};
 
@@ -8,12 +11,12 @@ use super::place::Place;
 use crate::context::SYSTEM;
 use crate::db::Tx;
 use crate::store::StoreDir;
-use crate::tables::events;
+use crate::tables::{events, tombstones};
 
 /// What the file has to have: all that it has, and all that somebody did here. What git brought was done elsewhere.
 fn wanted(tx: &Tx<'_>, place: &Place) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
     let mut here = Vec::new();
-    events::for_each(tx, |event| {
+    events::for_each_shown(tx, |event| {
         if event.subject_kind == "issue" && event.actor != SYSTEM {
             json::write_line(&mut here, event)?;
             here.push(b'\n');
@@ -22,8 +25,32 @@ fn wanted(tx: &Tx<'_>, place: &Place) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
     })?;
     let path = place.dir.join(EVENTS_FILE);
     let there = files::read(&path)?.map(|content| content.bytes);
-    let united = united(&path, &[there.as_deref().unwrap_or_default(), &here])?;
+    let left = without_deleted(tx, &path, there.as_deref().unwrap_or_default())?;
+    let united = united(&path, &[&left, &here])?;
     Ok((united, there))
+}
+
+/// The lines of a file without the history of issues that are deleted here: what a clone wrote before it knew. What removed
+/// them stays, with id and title.
+fn without_deleted(tx: &Tx<'_>, path: &Path, lines: &[u8]) -> Result<Vec<u8>> {
+    let deleted = tombstones::deleted_issues(tx)?;
+    if deleted.is_empty() {
+        return Ok(lines.to_vec());
+    }
+    let mut left = Vec::with_capacity(lines.len());
+    // What makes no sense is refused here, by its number in the file.
+    for line in united(path, &[lines])?.split_inclusive(|byte| *byte == b'\n') {
+        match serde_json::from_slice::<LogEntry>(line) {
+            Ok(event) if !deleted.contains(&event.subject_id) => left.extend_from_slice(line),
+            Ok(event) if events::removes(&event) => {
+                json::write_line(&mut left, &events::as_shown(event))?;
+                left.push(b'\n');
+            }
+            Ok(_) => {}
+            Err(_) => left.extend_from_slice(line),
+        }
+    }
+    Ok(left)
 }
 
 /// Writes the file; tells how many lines it has.

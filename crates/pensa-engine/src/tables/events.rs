@@ -73,7 +73,7 @@ fn read(row: &Row<'_>) -> Result<Event> {
         issue_id: row.parse(1)?,
         event_type: row.text(2)?,
         actor: row.text(3)?,
-        detail: parse_detail(row.str(4)?)?,
+        detail: shown(parse_detail(row.str(4)?)?),
         created_at: row.parse(5)?,
     })
 }
@@ -88,7 +88,40 @@ pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId, limit: i64) -> Result<Vec<Even
     )
 }
 
-/// A line of the log as a stream tells it.
+/// What a line must be to be shown. An issue that is deleted takes its history along: of it, of the work on it and of
+/// what was said about it, only what removed it is left, until the deletion is undone.
+pub(crate) const SHOWN: &str = "(issue_id IS NOT NULL OR (subject_kind NOT IN ('comment', 'dep') \
+     AND (subject_kind NOT IN ('issue', 'work') OR NOT EXISTS ( \
+         SELECT 1 FROM events AS removal WHERE removal.issue_id IS NULL AND removal.subject_id = events.subject_id \
+             AND removal.subject_kind = 'issue' AND removal.id > events.id AND (removal.event_type = 'deleted' \
+             OR (removal.event_type = 'undone' AND instr(removal.detail, '{\"issue\":{\"old\":{') = 1))))))";
+
+/// The detail of a line as it is shown: of an issue that was removed only its id and title.
+fn shown(mut detail: Map<String, Value>) -> Map<String, Value> {
+    if let Some(change) = detail.get_mut("issue").filter(|change| change["new"].is_null())
+        && let Some(Value::Object(removed)) = change.get_mut("old")
+    {
+        removed.retain(|field, _| ["id", "title"].contains(&field.as_str()));
+    }
+    detail
+}
+
+/// Whether a line tells that an issue was removed.
+pub(crate) fn removes(entry: &LogEntry) -> bool {
+    let change = entry.detail.get("issue").filter(|_| entry.subject_kind == "issue");
+    change.is_some_and(|change| change["old"].is_object() && change["new"].is_null())
+}
+
+/// A line of the log as it is shown.
+pub(crate) fn as_shown(entry: LogEntry) -> LogEntry {
+    LogEntry { detail: shown(entry.detail), ..entry }
+}
+
+pub(crate) fn read_shown(row: &Row<'_>) -> Result<LogEntry> {
+    read_entry(row).map(as_shown)
+}
+
+/// A line of the log as it was written.
 pub(crate) fn read_entry(row: &Row<'_>) -> Result<LogEntry> {
     Ok(LogEntry {
         id: row.int(0)?,
@@ -112,7 +145,7 @@ pub(crate) fn of_subject(tx: &Tx<'_>, kind: &str, id: &str, after: i64, limit: O
     )
 }
 
-/// The log after a line, oldest first.
+/// The log after a line as it was written, oldest first.
 pub fn after(tx: &Tx<'_>, line: i64, limit: i64) -> Result<Vec<LogEntry>> {
     tx.query(
         "SELECT id, subject_kind, subject_id, issue_id, event_type, actor, detail, created_at FROM events
@@ -122,13 +155,19 @@ pub fn after(tx: &Tx<'_>, line: i64, limit: i64) -> Result<Vec<LogEntry>> {
     )
 }
 
-/// Reads the whole log, oldest first.
+/// Reads the whole log as it was written, oldest first.
 pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&LogEntry) -> Result<()>) -> Result<()> {
     tx.for_each(
         "SELECT id, subject_kind, subject_id, issue_id, event_type, actor, detail, created_at FROM events ORDER BY id",
         params![],
         |row| each(&read_entry(row)?),
     )
+}
+
+/// Reads the log as it is shown, oldest first.
+pub(crate) fn for_each_shown(tx: &Tx<'_>, mut each: impl FnMut(&LogEntry) -> Result<()>) -> Result<()> {
+    let columns = "SELECT id, subject_kind, subject_id, issue_id, event_type, actor, detail, created_at FROM events";
+    tx.for_each(&format!("{columns} WHERE {SHOWN} ORDER BY id"), params![], |row| each(&read_shown(row)?))
 }
 
 /// The number of the last line.
@@ -155,17 +194,17 @@ pub(crate) fn audit(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Audit) -> Result<Vec
             subject_kind: row.text(1)?,
             subject_id: row.text(2)?,
             event: row.int(0)?,
-            detail: serde_json::from_str(row.str(6)?).map_err(Error::internal)?,
+            detail: shown(parse_detail(row.str(6)?)?),
         })
     };
     match &wanted.token {
         Some(token) => tx.query(
-            &format!("{columns} WHERE token_id = ?1 AND created_at >= ?2 ORDER BY id DESC LIMIT ?3"),
+            &format!("{columns} WHERE token_id = ?1 AND created_at >= ?2 AND {SHOWN} ORDER BY id DESC LIMIT ?3"),
             params![token.as_str(), since, limit],
             read,
         ),
         None => tx.query(
-            &format!("{columns} WHERE created_at >= ?1 ORDER BY id DESC LIMIT ?2"),
+            &format!("{columns} WHERE created_at >= ?1 AND {SHOWN} ORDER BY id DESC LIMIT ?2"),
             params![since, limit],
             read,
         ),

@@ -6,7 +6,7 @@ use pensa_core::id::{self, IssueId};
 use pensa_core::ops::event::{List, Page};
 use pensa_core::{Error, Result};
 
-use super::events::{last, read_entry};
+use super::events::{SHOWN, last, read_shown};
 use super::ids::{Kind, ambiguous};
 use crate::db::{Param, Tx, params};
 
@@ -77,9 +77,9 @@ fn logged(tx: &Tx<'_>, from: &str, to: &str) -> Result<Vec<String>> {
     Ok(ids)
 }
 
-/// What a filter asks of a line, as conditions of a statement that has `values` already.
+/// What a filter asks of a line that may be shown, as conditions of a statement that has `values` already.
 fn conditions(filter: &Filter, values: &mut Vec<Param<'static>>) -> String {
-    let mut all = String::new();
+    let mut all = format!(" AND {SHOWN}");
     let mut place = |value: &str| {
         values.push(Param::from(value.to_owned()));
         values.len()
@@ -122,7 +122,7 @@ pub fn page(tx: &Tx<'_>, filter: &Filter, after: i64, limit: u32) -> Result<Page
         cut |= bytes > MAX_BYTES;
         if !cut {
             bytes += row.str(6)?.len();
-            events.push(read_entry(row)?);
+            events.push(read_shown(row)?);
         }
         Ok(())
     })?;
@@ -154,7 +154,7 @@ pub(crate) fn life(tx: &Tx<'_>, issue: &IssueId, limit: u32) -> Result<Life> {
         is_cut |= bytes > MAX_LIFE || events.len() >= limit as usize;
         if !is_cut {
             bytes += row.str(6)?.len();
-            events.push(read_entry(row)?);
+            events.push(read_shown(row)?);
         }
         Ok(())
     })?;
@@ -168,7 +168,7 @@ pub(crate) fn latest(tx: &Tx<'_>, filter: &Filter, limit: u32) -> Result<Page> {
     let mut values = vec![Param::from(i64::from(limit))];
     let conditions = conditions(filter, &mut values);
     let sql = format!("{COLUMNS} WHERE id > 0{conditions} ORDER BY id DESC LIMIT ?1");
-    let mut events = tx.query(&sql, &values, read_entry)?;
+    let mut events = tx.query(&sql, &values, read_shown)?;
     events.reverse();
     Ok(Page { events, last: end, end })
 }

@@ -1,6 +1,8 @@
 //! Rows of `tombstones`: what was deleted, for clones that still have it.
 
-use pensa_core::sync::{Collection, Tombstone};
+use std::collections::HashSet;
+
+use pensa_core::sync::{Collection, ISSUES, Tombstone};
 use pensa_core::{Error, Result, Span, Timestamp, json};
 
 use crate::context::Context;
@@ -99,4 +101,11 @@ pub(crate) fn lift(cx: &Context<'_>, tx: &Tx<'_>, collection: &Collection, id: &
 pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&Tombstone) -> Result<()>) -> Result<()> {
     let sql = format!("SELECT {COLUMNS} FROM tombstones ORDER BY collection, record_id");
     tx.for_each(&sql, params![], |row| each(&read(row)?))
+}
+
+/// The issues that are deleted, and not there again.
+pub(crate) fn deleted_issues(tx: &Tx<'_>) -> Result<HashSet<String>> {
+    let sql = "SELECT record_id FROM tombstones
+         WHERE collection = ?1 AND NOT EXISTS (SELECT 1 FROM issues WHERE issues.id = tombstones.record_id)";
+    Ok(tx.query(sql, params![ISSUES.name], |row| row.text(0))?.into_iter().collect())
 }

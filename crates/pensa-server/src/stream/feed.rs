@@ -30,6 +30,8 @@ pub(super) struct Piece {
     last: i64,
     text: Bytes,
     lines: Vec<Line>,
+    /// Whether an issue is gone, and with it what was told of it before.
+    removes: bool,
 }
 
 /// What a piece knows of one of its events.
@@ -82,7 +84,8 @@ impl Piece {
             });
         }
         let last = lines.last().map_or(0, |line| line.id);
-        Ok(Self { last, text: Bytes::from(text), lines })
+        let removes = lines.iter().any(|line| line.kind == "issue" && line.issue_id.is_none());
+        Ok(Self { last, text: Bytes::from(text), lines, removes })
     }
 
     /// What it takes to keep it.
@@ -178,6 +181,12 @@ impl Feed {
     fn add(&self, piece: Piece) {
         {
             let mut kept = self.lock();
+            if piece.removes {
+                // What was kept may tell of the issue that is gone: whoever is behind reads the log.
+                kept.start = kept.pieces.back().map(|newest| newest.last).or(kept.start);
+                kept.pieces.clear();
+                kept.weight = 0;
+            }
             kept.weight += piece.weight();
             kept.pieces.push_back(Arc::new(piece));
             // The newest stays, whatever its size: those who follow wait for it.
@@ -353,6 +362,22 @@ mod tests {
         assert!(matches!(feed.place(20), Place::Beyond), "this may be the place in another log");
         assert!(matches!(feed_from(2).place(2), Place::End));
         assert!(matches!(feed_from(2).place(3), Place::Beyond));
+    }
+
+    #[test]
+    fn what_was_kept_of_an_issue_is_forgotten_when_it_is_deleted() {
+        let feed = feed_from(0);
+        for id in 1..=3 {
+            feed.add(Piece::of(vec![entry(id, "a", 1)]).expect("a piece"));
+        }
+        let deletion = LogEntry { subject_kind: "issue".into(), event_type: "deleted".into(), ..entry(4, "a", 1) };
+        feed.add(Piece::of(vec![deletion]).expect("a piece"));
+        for behind in 0..3 {
+            assert!(matches!(feed.place(behind), Place::Behind), "after {behind}");
+        }
+        assert!(matches!(feed.place(3), Place::At(_)), "whoever has the rest takes the deletion");
+        assert!(matches!(feed.place(4), Place::End));
+        assert_eq!(feed.lock().weight, feed.lock().pieces.iter().map(|piece| piece.weight()).sum::<usize>());
     }
 
     #[test]

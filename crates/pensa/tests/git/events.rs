@@ -55,3 +55,40 @@ fn events_are_written_if_a_project_wants_them_and_clones_come_to_have_the_same()
     assert_eq!(clone.git(&["status", "--porcelain"]), "");
     assert_eq!(clone.json(&["export", "--events=false", "--check"]).get("events"), None);
 }
+
+#[test]
+fn the_history_of_a_deleted_issue_leaves_the_file_and_comes_back_with_it() {
+    let machine = Machine::new(2);
+    let (clone, mate) = (machine.clone(0), machine.clone(1));
+    clone.pn(&["config", "set", "export.events", "true"]);
+    let id = clone.pn(&["create", "a heron", "-t", "task", "-q"]).trim().to_owned();
+    clone.pn(&["create", "kept", "-t", "task"]);
+    clone.pn(&["comment", "add", &id, "an otter"]);
+    clone.git(&["add", ".pensa/config.toml"]);
+    commit(&clone);
+    clone.git(&["push", "--quiet", "origin", "main"]);
+    mate.git(&["pull", "--quiet", "--no-rebase"]);
+    mate.pn(&["comment", "add", &id, "an ibex"]);
+    commit(&mate);
+    mate.git(&["push", "--quiet", "origin", "main"]);
+    clone.git(&["pull", "--quiet", "--no-rebase"]);
+    let before = lines(&clone);
+    clone.pn(&["delete", &id, "--force"]);
+    commit(&clone);
+    let told = lines(&clone);
+    let of_it: Vec<&Value> = told.iter().filter(|line| line["subject_id"] == id.as_str()).collect();
+    assert_eq!(of_it.len(), 1, "{of_it:?}");
+    assert_eq!(of_it[0]["detail"], json!({"issue": {"old": {"id": id, "title": "a heron"}, "new": null}}));
+    let text = clone.read("events.jsonl");
+    assert!(!text.contains("otter") && !text.contains("ibex") && text.contains("kept"), "{text}");
+    // Others learn of it, and leave it out too.
+    clone.git(&["push", "--quiet", "origin", "main"]);
+    mate.git(&["pull", "--quiet", "--no-rebase"]);
+    commit(&mate);
+    assert!(!mate.read("events.jsonl").contains("otter"), "{}", mate.read("events.jsonl"));
+    clone.pn(&["undo"]);
+    commit(&clone);
+    let own = |line: &&Value| line["actor"] == "clone-0";
+    let after = lines(&clone);
+    assert!(before.iter().filter(own).all(|line| after.contains(line)), "{after:?}");
+}
