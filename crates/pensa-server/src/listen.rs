@@ -5,13 +5,17 @@
 use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener as Socket};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::http::Request;
+use axum::body::{Body, Bytes};
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Request};
 use axum::response::Response;
-use hyper::body::Incoming;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -75,11 +79,7 @@ pub(crate) fn bind(address: SocketAddr) -> Result<(Socket, SocketAddr)> {
 
 /// Answers the requests of connections.
 pub(crate) trait Serve: Clone + Send + Sync + 'static {
-    fn answer(
-        &self,
-        request: Request<Incoming>,
-        peer: &Peer,
-    ) -> impl Future<Output = Result<Response, Infallible>> + Send;
+    fn answer(&self, request: Request<Body>, peer: &Peer) -> impl Future<Output = Result<Response, Infallible>> + Send;
 
     /// Called for every connection; what it gives is held until the connection ends.
     fn connected(&self) -> Option<Held> {
@@ -159,11 +159,61 @@ impl<S: Serve> Connection<S> {
         let _held = service.connected();
         let answer = service_fn(move |request| {
             let (service, peer) = (service.clone(), Arc::clone(&peer));
-            async move { service.answer(request, &peer).await }
+            async move { closing_what_is_unread(&service, request, &peer).await }
         });
         let connection = protocol(head_time).serve_connection(TokioIo::new(stream), answer);
         // A connection that breaks is its client's business.
         let _ = watcher.watch(connection).await;
+    }
+}
+
+/// Answers a request. A body that nobody reads to its end closes the connection after the answer, which then says so.
+async fn closing_what_is_unread(
+    service: &impl Serve,
+    request: Request<Incoming>,
+    peer: &Peer,
+) -> Result<Response, Infallible> {
+    let is_unread = Arc::new(AtomicBool::new(false));
+    let request = request
+        .map(|body| Body::new(Watched { is_over: body.is_end_stream(), body, is_unread: Arc::clone(&is_unread) }));
+    let mut response = service.answer(request, peer).await?;
+    if is_unread.load(Ordering::Relaxed) {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    Ok(response)
+}
+
+/// The body of a request, noting whether it was dropped before its end.
+struct Watched {
+    body: Incoming,
+    is_over: bool,
+    is_unread: Arc<AtomicBool>,
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        self.is_over |= matches!(frame, Poll::Ready(None));
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.is_over && !self.body.is_end_stream() {
+            self.is_unread.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -240,7 +290,7 @@ mod tests {
     struct Here;
 
     impl Serve for Here {
-        async fn answer(&self, _: Request<Incoming>, _: &Peer) -> Result<Response, Infallible> {
+        async fn answer(&self, _: Request<Body>, _: &Peer) -> Result<Response, Infallible> {
             Ok(Response::new("here".into()))
         }
     }

@@ -11,7 +11,6 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::{IntoResponse, Response};
-use hyper::body::Incoming;
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use pensa_engine::Caller;
@@ -39,13 +38,13 @@ impl Service {
 }
 
 impl Serve for Service {
-    async fn answer(&self, mut request: Request<Incoming>, peer: &Peer) -> Result<Response, Infallible> {
+    async fn answer(&self, mut request: Request<Body>, peer: &Peer) -> Result<Response, Infallible> {
         let mut response = match self.guard.admit(&request, peer) {
             Ok(()) => {
                 // Whoever is let in has the store in hand; its name is read where it is needed.
                 let (store, caller) = (Some(Arc::clone(&self.store)), Caller::local(""));
                 request.extensions_mut().insert(Scene { store, caller, desk: None, pass: None });
-                survive(self.router.call(request.map(Body::new))).await?
+                survive(self.router.call(request)).await?
             }
             Err(refusal) => refusal.into_response(),
         };
