@@ -1,8 +1,9 @@
 //! Many operations as one: all of them, or none.
 
-use pensa_core::Code;
 use pensa_core::ops::batch::Batch;
-use pensa_core::ops::issue;
+use pensa_core::ops::{issue, learning};
+use pensa_core::{Access, Code};
+use pensa_engine::catalog;
 use serde_json::json;
 
 use crate::conformance;
@@ -42,6 +43,50 @@ conformance! {
             ]})).expect_err("the second line is bad");
             assert!(error.message.starts_with("line 2: "), "{error}");
             assert!(world.ok(&issue::List::default()).is_empty(), "{line}");
+        }
+    }
+
+    fn every_change_of_a_store_may_be_a_line(world: World) {
+        let results = world.json::<Batch>("alice", json!({"operations": [
+            {"op": "issue.create", "title": "login", "issue_type": "task", "as": "login"},
+            {"op": "learning.remember", "text": "cookies expire", "issue": "@login"},
+            {"op": "agent.create", "type": "user", "name": "bot"},
+            {"op": "session.append", "id": "bot", "entries": [{"type": "note", "text": "hm"}]},
+            {"op": "kv.set", "scope": "user", "key": "k", "value": "v"},
+            {"op": "record.put", "collection": "c", "id": "r", "data": {"n": 1}},
+            {"op": "work.start", "what": "@login", "steps": ["look"]},
+            {"op": "signal.send", "type": "info", "to": "type:code"},
+            {"op": "loop.create", "type": "plan", "prompt_path": "p", "validation_command": "true"},
+            {"op": "release.ship", "name": "n", "version": "1", "issues": ["@login"]},
+            {"op": "skill.set", "name": "n", "skills": ["s"]},
+            {"op": "lock.acquire", "name": "l", "ttl": "1m"},
+        ]})).expect("all of them");
+        assert_eq!(results.len(), 12);
+        let known = world.ok(&learning::List::default());
+        assert_eq!((known.len(), known[0].learning.text.as_str()), (1, "cookies expire"));
+        let error = world.json::<Batch>("alice", json!({"operations": [
+            {"op": "learning.remember", "text": "kept only with the rest"}, {"op": "issue.close", "id": "pn-nope"},
+        ]})).expect_err("the second line is bad");
+        assert!(error.message.starts_with("line 2: "), "{error}");
+        assert_eq!(world.ok(&learning::List::default()).len(), 1, "all of them or none");
+    }
+
+    fn what_is_managed_from_outside_of_a_transaction_is_no_line(world: World) {
+        let outside = |name: &str| {
+            let nouns = ["store.", "snapshot.", "project.", "token.", "sync.", "audit."];
+            let files = [
+                "agent.import", "job.import", "skill.import", "learning.take", "loop.take", "signal.take", "import.records",
+            ];
+            let processes = ["job.settle", "loop.recover"];
+            let itself = ["batch", "undo", "record.compact"];
+            nouns.iter().any(|noun| name.starts_with(noun))
+                || [&files[..], &processes, &itself].concat().contains(&name)
+        };
+        for entry in catalog().iter().filter(|entry| entry.access != Access::Read) {
+            let error = world.json::<Batch>("alice", json!({"operations": [{"op": entry.name, "no_such_field": 1}]}));
+            let error = error.expect_err("a field that is none");
+            let is_refused = error.message.contains("no operation");
+            assert_eq!(is_refused, outside(entry.name), "{}: {error}", entry.name);
         }
     }
 
