@@ -11,6 +11,7 @@ mod render;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, FromArgMatches};
 use clap_complete::CompleteEnv;
 use pensa_core::{Error, text};
@@ -56,6 +57,20 @@ fn parse() -> Result<Cli, clap::Error> {
     read.map_err(|e| e.format(&mut root))
 }
 
+/// What clap would tell a person to try instead: the values or flags that are possible, and the nearest.
+fn suggestion(usage: &clap::Error) -> Option<String> {
+    let told = |kind: ContextKind| match usage.get(kind)? {
+        ContextValue::String(one) if !one.is_empty() => Some(one.clone()),
+        ContextValue::Strings(many) if !many.is_empty() => Some(many.join(", ")),
+        _ => None,
+    };
+    let nearest = [ContextKind::SuggestedValue, ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];
+    let nearest = nearest.into_iter().find_map(told).map(|nearest| format!("did you mean {nearest}?"));
+    let possible = told(ContextKind::ValidValue).map(|values| format!("possible values: {values}"));
+    let parts: Vec<String> = possible.into_iter().chain(nearest).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
 /// clap's own words, or one line of JSON where JSON was asked for.
 fn explain_usage(usage: &clap::Error) -> ExitCode {
     let wants_json = std::env::args_os().any(|arg| arg == "--json");
@@ -63,7 +78,8 @@ fn explain_usage(usage: &clap::Error) -> ExitCode {
         let text = usage.to_string();
         let first = text.lines().next().unwrap_or_default();
         let message = first.strip_prefix("error: ").unwrap_or(first);
-        Output::new(true, false).error(&Error::invalid(message).hint("pn help tells how it is called"));
+        let hint = suggestion(usage).unwrap_or_else(|| "pn help tells how it is called".to_owned());
+        Output::new(true, false).error(&Error::invalid(message).hint(hint));
     } else if usage.use_stderr() {
         // clap repeats what was typed, and that may come from anywhere.
         eprint!("{}", text::printable_block(&usage.to_string()));

@@ -36,6 +36,28 @@ fn a_person_is_told_the_error_and_what_to_do_next(pn: &Sandbox) {
 }
 
 #[test]
+fn a_wrong_value_is_told_with_those_that_are_possible_and_the_nearest() {
+    let pn = crate::sandbox();
+    let hint = |args: &[&str]| text(&pn.pn(args).misused()["hint"]);
+    for (args, possible, nearest) in [
+        (&["create", "x", "-t", "tsk"][..], "bug, task, test, chore", Some("task")),
+        (&["list", "--status", "opn"], "open, in_progress, closed", Some("open")),
+        (&["list", "--status", "zzz"], "open, in_progress, closed", None),
+        (&["dep", "tree", "x", "--direction", "dwn"], "up, down", Some("down")),
+    ] {
+        let told = hint(args);
+        assert!(told.contains(possible), "{args:?}: {told}");
+        match nearest {
+            Some(nearest) => assert!(told.ends_with(&format!("did you mean {nearest}?")), "{args:?}: {told}"),
+            None => assert!(!told.contains("did you mean"), "{args:?}: {told}"),
+        }
+    }
+    assert!(hint(&["list", "--statsu", "open"]).contains("--status"));
+    assert!(hint(&["lst"]).contains("list"));
+    assert_eq!(hint(&["update", "x", "--ttl", "5m"]), "pn help tells how it is called");
+}
+
+#[test]
 fn a_wrong_command_line_is_exit_2() {
     let pn = crate::sandbox();
     let wrong: [&[&str]; 12] = [
