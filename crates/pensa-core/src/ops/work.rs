@@ -41,13 +41,17 @@ impl Op for Start {
     const ACCESS: Access = Access::Write;
 }
 
-/// Show what somebody is doing; null if it is nothing
+/// Show what somebody is doing, or the work on an issue, whoever does it; null if there is none
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Current {
-    /// Who
+    /// Who, if no issue is named
     #[arg(skip)]
     pub actor: String,
+    /// Work on this issue
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueRef>,
 }
 
 impl Op for Current {

@@ -189,8 +189,10 @@ fn idle(tx: &Tx<'_>, actor: &str) -> Result<Error> {
 }
 
 impl Execute for Current {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Option<Work>> {
-        work::current(tx, text::line("actor", &self.actor)?)
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<Work>> {
+        let Some(wanted) = &self.issue else { return work::current(tx, text::line("actor", &self.actor)?) };
+        let issue = issues::find(cx, tx, wanted)?;
+        Ok(work::get(tx, &issue.id)?.map(|piece| Work::of(piece, &Ground::from(&issue))))
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) async fn read<C: Calls>(calls: &C, uri: &str) -> Option<Result<String
 
 async fn now<C: Calls>(calls: &C) -> Result<String> {
     let mine = Some(calls.actor().await?);
-    let doing = calls.call(Current { actor: calls.actor().await? }).await?;
+    let doing = calls.call(Current { actor: calls.actor().await?, issue: None }).await?;
     let op = issue::List { status: Some(Status::InProgress), assignee: mine, limit: Some(LIMIT), ..Default::default() };
     let held = told("I hold", "I hold no issue", &calls.call(op).await?)?;
     Ok(match doing {

@@ -78,7 +78,7 @@ pub(super) fn refresh(options: &Options, output: Output) {
 
 fn pages(client: &Client, dir: &Path) -> Result<Vec<PathBuf>> {
     let me = client.actor();
-    let doing = client.call(&Current { actor: me.clone() })?;
+    let doing = client.call(&Current { actor: me.clone(), issue: None })?;
     let count = |status| {
         let list = List { status: Some(status), actor: Some(me.clone()), limit: Some(MOST) };
         client.call(&list).map(|work| work.len())

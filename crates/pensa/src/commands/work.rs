@@ -21,7 +21,7 @@ const FILE_BYTES: usize = 16 << 20;
 pub(super) fn run(options: &Options, output: Output, args: WorkArgs) -> Result<()> {
     let Some(command) = args.command else {
         let client = connect::client(options)?;
-        return output.answer(&client.call(&Current { actor: client.actor() })?);
+        return output.answer(&client.call(&Current { actor: client.actor(), issue: None })?);
     };
     let done = change(options, output, command);
     if done.is_ok() {

@@ -230,6 +230,29 @@ fn the_official_client_has_the_same_from_files_through_a_daemon_and_over_http() 
 }
 
 #[test]
+fn what_is_asked_of_one_issue_is_answered_about_that_issue() {
+    let pn = crate::sandbox();
+    let (mine, theirs, nobodys) = (task(&pn, "mine"), task(&pn, "theirs"), task(&pn, "nobody's"));
+    pn.pn(["work", "start", &theirs, "--step", "look"]).actor("ana").ok();
+    let mut sdk = Sdk::on_stdio(&pn, "auto", &[]);
+    sdk.call("work", json!({"act": "start", "issue": mine}));
+    for (issue, told) in [(&mine, "active"), (&theirs, "@ana theirs")] {
+        let shown = sdk.call("work", json!({"act": "show", "issue": issue[..8]}));
+        assert!(shown.contains(issue.as_str()) && shown.contains(told), "{shown}");
+    }
+    let shown = sdk.call("work", json!({"act": "show", "issue": nobodys}));
+    assert_eq!(shown, format!("no work on {nobodys} is active\n"));
+    assert!(sdk.call("work", json!({"act": "show"})).contains(&mine));
+    assert_eq!(sdk.refused("work", json!({"act": "show", "issue": "pn-zzzz"}))["code"], "not_found");
+    let alone = sdk.call("dep", json!({"id": nobodys}));
+    assert!(alone.contains("has no dependencies"), "{alone}");
+    sdk.call("dep", json!({"id": nobodys, "on": mine}));
+    let tree = sdk.call("dep", json!({"id": nobodys}));
+    assert!(tree.contains(&mine) && !tree.contains("has no dependencies"), "{tree}");
+    sdk.finish();
+}
+
+#[test]
 fn changes_are_made_in_the_name_that_is_set_or_else_that_of_the_client() {
     for (mode, _) in MODES {
         let pn = crate::sandbox();

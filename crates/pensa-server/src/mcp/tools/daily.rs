@@ -82,9 +82,12 @@ pub(super) async fn works<C: Calls>(calls: &C, args: Works) -> Result<Told> {
     let Works { act, issue, steps, number, kind, branch, reason, take } = args;
     let named = || issue.as_deref().map(str::parse::<IssueRef>).transpose();
     let work = match act {
-        Act::Show => match calls.call(work::Current { actor: calls.actor().await? }).await? {
+        Act::Show => match calls.call(work::Current { actor: calls.actor().await?, issue: named()? }).await? {
             Some(work) => work,
-            None => return Ok("no work is active\n".to_owned().into()),
+            None => {
+                let on = issue.map(|issue| format!(" on {}", data_line(&issue))).unwrap_or_default();
+                return Ok(format!("no work{on} is active\n").into());
+            }
         },
         Act::Start => {
             let what = issue.ok_or_else(|| Error::invalid("issue is missing").hint("an issue, or a title"))?;

@@ -354,6 +354,10 @@ async fn tree<C: Calls>(calls: &C, id: IssueRef) -> Result<Told> {
     if shown < lines.len() {
         page.say(&format!("[{} left out]", lines.len() - shown));
     }
+    // The first is the issue itself.
+    if let [alone] = &*nodes {
+        page.say(&format!("{} waits for nothing: it has no dependencies", alone.id));
+    }
     Ok(page.finish().into())
 }
 
