@@ -108,6 +108,8 @@ pub enum Access {
     Write,
     /// Removes or replaces state.
     Maintain,
-    /// Manages projects and tokens.
+    /// Manages the tokens of a project and reads its audit.
     Admin,
+    /// Manages a server: its projects, and the tokens and audit of all of them.
+    Operate,
 }

@@ -64,7 +64,8 @@ pub struct Project {
     pub archived_at: Option<Timestamp>,
 }
 
-/// How much a token lets its holder do, each role all that the one before it does.
+/// How much a token lets its holder do in one project, each role all that the one before it does; or, as `operator`,
+/// with the server itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -75,12 +76,15 @@ pub enum Role {
     Agent,
     /// Also deletes, undoes what others did, imports with authority, collects garbage
     Maintainer,
-    /// Also manages projects and tokens
+    /// Also manages the tokens of the project and reads its audit
     Admin,
+    /// Manages the server's projects, tokens and audit; held in no project, and opens none
+    #[value(skip)]
+    Operator,
 }
 
 impl Role {
-    pub const ALL: [Role; 4] = [Role::Viewer, Role::Agent, Role::Maintainer, Role::Admin];
+    pub const ALL: [Role; 5] = [Role::Viewer, Role::Agent, Role::Maintainer, Role::Admin, Role::Operator];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -88,6 +92,7 @@ impl Role {
             Role::Agent => "agent",
             Role::Maintainer => "maintainer",
             Role::Admin => "admin",
+            Role::Operator => "operator",
         }
     }
 
@@ -98,6 +103,7 @@ impl Role {
             Role::Agent => Access::Write,
             Role::Maintainer => Access::Maintain,
             Role::Admin => Access::Admin,
+            Role::Operator => Access::Operate,
         }
     }
 }
@@ -113,8 +119,9 @@ impl FromStr for Role {
 
     fn from_str(text: &str) -> Result<Self> {
         let known = Self::ALL.into_iter().find(|role| role.as_str() == text);
-        known
-            .ok_or_else(|| Error::invalid(format!("no such role: {text:?}")).hint("viewer, agent, maintainer or admin"))
+        known.ok_or_else(|| {
+            Error::invalid(format!("no such role: {text:?}")).hint("viewer, agent, maintainer, admin or operator")
+        })
     }
 }
 
@@ -122,7 +129,9 @@ impl FromStr for Role {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Token {
     pub id: TokenId,
-    pub project: ProjectName,
+    /// The project it opens; none for an operator's
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectName>,
     pub role: Role,
     pub created_at: Timestamp,
     pub created_by: String,
@@ -145,7 +154,9 @@ pub struct NewToken {
     pub id: TokenId,
     /// The secret
     pub token: String,
-    pub project: ProjectName,
+    /// The project it opens; none for an operator's
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectName>,
     pub role: Role,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pensa_core::id::IssueId;
+use pensa_core::project::ProjectName;
 use pensa_core::{Access, Code, Error, Result, Timestamp, text};
 use uuid::Uuid;
 
@@ -53,12 +54,14 @@ pub struct Caller {
     pub token: Option<String>,
     /// The most that this caller may do.
     pub may: Access,
+    /// The project to which a token confines what its holder may do with the server itself.
+    pub project: Option<ProjectName>,
 }
 
 impl Caller {
     /// Somebody who has the store itself in hand, and so may do anything with it.
     pub fn local(actor: &str) -> Self {
-        Self { actor: actor.to_owned(), token: None, may: Access::Admin }
+        Self { actor: actor.to_owned(), token: None, may: Access::Operate, project: None }
     }
 
     /// What happens by itself.
@@ -78,6 +81,16 @@ pub enum Part {
     Control,
 }
 
+/// The error of a caller whose token lets it do less than `access`.
+pub fn too_little(access: Access, what: &str) -> Error {
+    Error::new(Code::Forbidden, format!("{what} needs more rights than this token has")).hint(match access {
+        Access::Operate => {
+            "an operator's token manages the server: pn token create --operator, on its database or directory"
+        }
+        _ => "ask for a token with a higher role: viewer, agent, maintainer, admin",
+    })
+}
+
 fn no_server() -> Error {
     Error::new(Code::Unsupported, "this is one store, not a server with projects and tokens")
         .hint("pn serve runs one; name its database or directory with --database or --data-dir")
@@ -91,6 +104,7 @@ pub struct Context<'a> {
     pub store: &'a Home,
     pub(crate) token: Option<String>,
     may: Access,
+    confined_to: Option<ProjectName>,
     part: Part,
     ids: &'a dyn Ids,
     /// What earlier lines of a batch called the issues they made.
@@ -100,8 +114,8 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     pub fn new(caller: &Caller, clock: &dyn Clock, ids: &'a dyn Ids, store: &'a Home, part: Part) -> Result<Self> {
         let actor = text::line("actor", &caller.actor)?.to_owned();
-        let (token, may) = (caller.token.clone(), caller.may);
-        Ok(Self { actor, now: clock.now()?, store, token, may, part, ids, names: RefCell::default() })
+        let (token, may, confined_to) = (caller.token.clone(), caller.may, caller.project.clone());
+        Ok(Self { actor, now: clock.now()?, store, token, may, confined_to, part, ids, names: RefCell::default() })
     }
 
     pub fn uuid(&self) -> Uuid {
@@ -113,8 +127,12 @@ impl<'a> Context<'a> {
         if access <= self.may {
             return Ok(());
         }
-        Err(Error::new(Code::Forbidden, format!("{what} needs more rights than this token has"))
-            .hint("ask for a token with a higher role: viewer, agent, maintainer, admin"))
+        Err(too_little(access, what))
+    }
+
+    /// Whether this caller may manage a project of the server. To whoever may not, it is like one that is not there.
+    pub(crate) fn manages(&self, project: Option<&ProjectName>) -> bool {
+        self.confined_to.is_none() || self.confined_to.as_ref() == project
     }
 
     /// Refuses what only a server's control store can do.
@@ -173,6 +191,7 @@ impl<'a> Context<'a> {
             store: self.store,
             token: None,
             may: self.may,
+            confined_to: self.confined_to.clone(),
             part: self.part,
             ids: self.ids,
             names: RefCell::default(),

@@ -285,7 +285,7 @@ impl Engine {
             let last = tries.next().is_none_or(|tried| tried >= TRIES);
             let attempt = match access {
                 Access::Read => self.read(caller, work),
-                Access::Write | Access::Maintain | Access::Admin => self.write(caller, work),
+                Access::Write | Access::Maintain | Access::Admin | Access::Operate => self.write(caller, work),
             };
             match attempt {
                 Ok(output) => return Ok(output),

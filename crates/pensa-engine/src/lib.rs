@@ -25,7 +25,7 @@ mod taskstore;
 mod ticket;
 mod upgrade;
 
-pub use context::{Caller, Clock, Context, Ids, RandomIds, SYSTEM, SystemClock};
+pub use context::{Caller, Clock, Context, Ids, RandomIds, SYSTEM, SystemClock, too_little};
 pub use db::Tx;
 pub use db::migrations::SCHEMA_VERSION;
 pub use db::{PoolState, Postgres, Wakeups};

@@ -28,11 +28,23 @@ pub enum Projects {
     Directory(PathBuf),
 }
 
-/// What a secret opens: its token, and the project as it is now.
+/// What a secret opens: its token, and the project as it is now; an operator's opens none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     pub token: Token,
-    pub project: Project,
+    pub project: Option<Project>,
+}
+
+impl Grant {
+    /// On whose behalf a request with this token comes.
+    pub fn caller(&self) -> Caller {
+        Caller {
+            actor: String::new(),
+            token: Some(self.token.id.to_string()),
+            may: self.token.role.may(),
+            project: self.token.project.clone(),
+        }
+    }
 }
 
 /// The id of the control store of a database. No project can have it.
@@ -108,19 +120,24 @@ impl Projects {
         let hash = hex(hash);
         control.run(Access::Read, &Caller::system(), |_, tx| {
             let Some(token) = projects::token_by_hash(tx, &hash)? else { return Ok(None) };
-            let project = projects::find(tx, &token.project)?;
+            let project = token.project.as_ref().map(|name| projects::find(tx, name)).transpose()?;
             Ok(Some(Grant { token, project }))
         })
     }
 
-    /// Who did what with which token, in one project or in all, newest first.
+    /// Who did what with which token, in one project or in all, newest first. An admin's token is confined to its own
+    /// project; an operator's opens none, so it learns who did what, but not the texts.
     pub fn audit(&self, caller: &Caller, wanted: &Audit) -> Result<Vec<AuditLine>> {
         let control = self.control()?;
+        let is_operator = caller.token.is_some() && caller.project.is_none();
+        let own = wanted.project.clone().or_else(|| caller.project.clone());
+        let wanted = &Audit { project: own, ..wanted.clone() };
         let mut projects = control.call(&caller.actor, &project::List { all: true })?;
         if let Some(name) = &wanted.project {
-            projects.retain(|project| project.name == *name);
+            let is_own = caller.project.as_ref().is_none_or(|own| own == name);
+            projects.retain(|project| is_own && project.name == *name);
             if projects.is_empty() {
-                return Err(Error::not_found("project", name).hint("pn project list shows them"));
+                return Err(projects::unknown(name));
             }
         }
         // The limit counts what is left after looking whom a line concerns.
@@ -128,7 +145,10 @@ impl Projects {
         lines.iter_mut().for_each(|line| line.project = concerned(line));
         lines.retain(|line| wanted.project.is_none() || line.project == wanted.project);
         for project in projects {
-            let of_project = part(&self.store(&project)?, caller, wanted)?;
+            let mut of_project = part(&self.store(&project)?, caller, wanted)?;
+            if is_operator {
+                of_project.iter_mut().for_each(|line| line.detail.clear());
+            }
             lines.extend(of_project.into_iter().map(|line| AuditLine { project: Some(project.name.clone()), ..line }));
         }
         // The numbers of one store are in order even where its clock was not.

@@ -9,7 +9,7 @@ use axum::http::{Method as HttpMethod, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{self, MethodFilter};
 use pensa_core::{Code, Error, Method, Result, Scope, json};
-use pensa_engine::{Entry, Once, catalog};
+use pensa_engine::{Entry, Once, catalog, too_little};
 use schemars::SchemaGenerator;
 use tokio::sync::watch;
 
@@ -53,7 +53,7 @@ impl Place {
         let mut scene: Scene = request.extensions_mut().remove().ok_or_else(unexpected)?;
         let entry = self.operation.entry;
         if entry.access > scene.caller.may {
-            return Err(too_little(entry.name).into());
+            return Err(too_little(entry.access, entry.name).into());
         }
         scene.caller.actor = headers::actor(request.headers())?;
         let key = headers::idempotency_key(request.headers())?;
@@ -85,11 +85,6 @@ impl Place {
         let parts = [entry.name, &scene.caller.actor, &input].map(str::as_bytes);
         Once::new(scene.caller.token.as_deref(), &key, &parts, entry.tells_secret).map(Some)
     }
-}
-
-pub(crate) fn too_little(what: &str) -> Error {
-    Error::new(Code::Forbidden, format!("{what} needs more rights than this token has"))
-        .hint("ask for a token with a higher role: viewer, agent, maintainer, admin")
 }
 
 pub(crate) fn no_project() -> Error {

@@ -10,7 +10,7 @@ use crate::op::{Access, Op, Route, Scope};
 use crate::project::ProjectName;
 use crate::time::{Since, Timestamp};
 
-/// Tell who did what with which token on a server, newest first
+/// Tell who did what with which token in your project, or as an operator on the server, newest first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Audit {

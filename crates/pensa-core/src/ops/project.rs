@@ -20,11 +20,11 @@ impl Op for Create {
     type Output = Project;
     const NAME: &'static str = "project.create";
     const ROUTE: Route = Route::post("/projects").creates();
-    const ACCESS: Access = Access::Admin;
+    const ACCESS: Access = Access::Operate;
     const SCOPE: Scope = Scope::Server;
 }
 
-/// List the projects of a server
+/// List the projects of a server: as an operator all of them, as an admin your own
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
@@ -59,6 +59,6 @@ impl Op for Archive {
     type Output = Project;
     const NAME: &'static str = "project.archive";
     const ROUTE: Route = Route::post("/projects/{name}/archive");
-    const ACCESS: Access = Access::Admin;
+    const ACCESS: Access = Access::Operate;
     const SCOPE: Scope = Scope::Server;
 }

@@ -4,25 +4,48 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
 use crate::id::TokenId;
 use crate::op::{Access, Op, Route, Scope};
 use crate::project::{NewToken, ProjectName, Role, Token};
 use crate::time::Span;
 
-/// Make a token for a project; its secret is shown this once
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
-#[serde(deny_unknown_fields)]
+/// Make a token for a project, or for operating the server; its secret is shown this once
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
 pub struct Create {
     /// The project it opens
-    #[arg(long, value_name = "PROJECT")]
-    pub project: ProjectName,
-    /// How much its holder may do
-    #[arg(long, value_enum)]
-    pub role: Role,
+    #[arg(long, value_name = "PROJECT", required_unless_present = "operator")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectName>,
+    /// How much its holder may do in the project
+    #[arg(long, value_enum, required_unless_present = "operator")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// Open no project, but manage the projects, tokens and audit of the server
+    #[arg(long, conflicts_with_all = ["project", "role"])]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub operator: bool,
     /// How long it is good for, such as 90d [default: until it is revoked]
     #[arg(long, value_name = "DURATION")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<Span>,
+}
+
+impl Create {
+    /// The role that is asked for, and the project it is held in; an operator's is held in none.
+    pub fn grants(&self) -> Result<(Role, Option<&ProjectName>)> {
+        match (self.operator, &self.project, self.role) {
+            (true, None, None) => Ok((Role::Operator, None)),
+            (true, ..) => Err(Error::invalid("an operator's token opens no project and has no other role")
+                .hint("give either operator, or project and role")),
+            (false, _, Some(Role::Operator)) => Err(Error::invalid("the role operator is held in no project")
+                .hint("--operator makes such a token, without a project and a role")),
+            (false, Some(project), Some(role)) => Ok((role, Some(project))),
+            (false, ..) => Err(Error::invalid("a token needs a project and a role")
+                .hint("give both; or operator, for a token that manages the server")),
+        }
+    }
 }
 
 impl Op for Create {
@@ -34,7 +57,7 @@ impl Op for Create {
     const TELLS_SECRET: bool = true;
 }
 
-/// List the tokens of a server, without their secrets
+/// List the tokens of your project, or as an operator those of the server, without their secrets
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {

@@ -30,7 +30,7 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: [Migration; 13] = [
+const MIGRATIONS: [Migration; 14] = [
     Migration {
         name: "0000_migrations",
         sqlite: "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);",
@@ -49,6 +49,7 @@ const MIGRATIONS: [Migration; 13] = [
     migration!("0010_peers", oldest: 3),
     migration!("0011_records", oldest: 3),
     migration!("0012_policies", oldest: 3),
+    migration!("0018_operators", oldest: 3),
 ];
 
 /// The schema that this build writes: how many migrations there are.
@@ -71,7 +72,7 @@ mod tests {
         assert_eq!(MIGRATIONS.iter().map(told).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 13] = [
+    const RELEASED: [&str; 14] = [
         "0000_migrations 113adbe8c631d3d4 8342ad0dc15833b2",
         "0001_issues 5546ae09932dceb9 cda04c08dd19b5c1",
         "0002_projects 97ae198aa50a5d9a bca5c08f773e3abf",
@@ -85,5 +86,6 @@ mod tests {
         "0010_peers bde085d38e5fb501 fa1baaab93dac83d",
         "0011_records feca0aa08adce0d0 2e5b7134a6f3d8d5",
         "0012_policies 0c5e956418470eeb 67ecb05e9e87e548",
+        "0018_operators 89c6fee5d20d8347 89ebb2e1f8168747",
     ];
 }

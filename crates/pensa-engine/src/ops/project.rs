@@ -3,8 +3,8 @@
 use pensa_core::event::{self, EventType};
 use pensa_core::ops::audit::{Audit, AuditLine};
 use pensa_core::ops::{project, token};
-use pensa_core::project::{NewToken, Project, Token};
-use pensa_core::{Code, Error, Result};
+use pensa_core::project::{NewToken, Project, ProjectName, Token};
+use pensa_core::{Access, Code, Error, Result};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -43,7 +43,7 @@ impl Execute for project::List {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Project>> {
         cx.require_control()?;
         let mut all = projects::all(tx)?;
-        all.retain(|project| self.all || project.archived_at.is_none());
+        all.retain(|project| cx.manages(Some(&project.name)) && (self.all || project.archived_at.is_none()));
         Ok(all)
     }
 }
@@ -63,6 +63,14 @@ impl Execute for project::Archive {
     }
 }
 
+/// The project of this name, if the caller may manage it.
+fn managed(cx: &Context<'_>, tx: &Tx<'_>, name: &ProjectName) -> Result<Project> {
+    if !cx.manages(Some(name)) {
+        return Err(projects::unknown(name));
+    }
+    projects::find(tx, name)
+}
+
 /// How a secret begins: recognisable, so that a scanner for lost secrets can find it.
 pub(crate) const SECRET_PREFIX: &str = "pensa_";
 
@@ -74,12 +82,16 @@ pub(crate) fn hash(secret: &str) -> String {
 impl Execute for token::Create {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<NewToken> {
         cx.require_control()?;
-        let project = projects::find(tx, &self.project)?;
+        let (role, project) = self.grants()?;
+        match project {
+            Some(name) => drop(managed(cx, tx, name)?),
+            None => cx.require(Access::Operate, "a token for operators")?,
+        }
         let secret = format!("{SECRET_PREFIX}{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         let token = Token {
             id: projects::new_token_id(cx, tx)?,
-            project: project.name,
-            role: self.role,
+            project: project.cloned(),
+            role,
             created_at: cx.now,
             created_by: cx.actor.clone(),
             expires_at: self.expires.map(|span| cx.now.plus(span)),
@@ -97,10 +109,11 @@ impl Execute for token::List {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Token>> {
         cx.require_control()?;
         if let Some(name) = &self.project {
-            projects::find(tx, name)?;
+            managed(cx, tx, name)?;
         }
         let mut all = projects::tokens(tx)?;
-        all.retain(|token| self.project.as_ref().is_none_or(|name| *name == token.project));
+        all.retain(|token| cx.manages(token.project.as_ref()));
+        all.retain(|token| self.project.is_none() || self.project == token.project);
         all.retain(|token| self.all || token.is_valid_at(cx.now));
         Ok(all)
     }
@@ -110,6 +123,7 @@ impl Execute for token::Revoke {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Token> {
         cx.require_control()?;
         let known = projects::token(tx, &self.id)?
+            .filter(|token| cx.manages(token.project.as_ref()))
             .ok_or_else(|| Error::not_found("token", &self.id).hint("pn token list shows the ids"))?;
         if known.revoked_at.is_some() {
             return Ok(known);

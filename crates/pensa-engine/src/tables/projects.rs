@@ -24,7 +24,12 @@ pub(crate) fn get(tx: &Tx<'_>, name: &ProjectName) -> Result<Option<Project>> {
 }
 
 pub(crate) fn find(tx: &Tx<'_>, name: &ProjectName) -> Result<Project> {
-    get(tx, name)?.ok_or_else(|| Error::not_found("project", name).hint("pn project list shows them"))
+    get(tx, name)?.ok_or_else(|| unknown(name))
+}
+
+/// The error of a project that is not there.
+pub(crate) fn unknown(name: &ProjectName) -> Error {
+    Error::not_found("project", name).hint("pn project list shows them")
 }
 
 pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<Project>> {
@@ -47,7 +52,7 @@ pub(crate) fn set_archived(tx: &Tx<'_>, name: &ProjectName, at: Option<Timestamp
 fn read_token(row: &Row<'_>) -> Result<Token> {
     Ok(Token {
         id: row.parse(0)?,
-        project: row.parse(1)?,
+        project: row.parse_or_null(1)?,
         role: row.parse(2)?,
         created_at: row.parse(3)?,
         created_by: row.text(4)?,
@@ -87,7 +92,7 @@ pub(crate) fn insert_token(tx: &Tx<'_>, token: &Token, hash: &str) -> Result<()>
         params![
             token.id.as_str(),
             hash,
-            token.project.as_str(),
+            token.project.as_ref().map(ProjectName::as_str),
             token.role.as_str(),
             token.created_at,
             &token.created_by,

@@ -13,7 +13,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use http_body_util::Full;
 use pensa_core::{Error, Result, text};
-use pensa_engine::{Caller, Execute};
+use pensa_engine::{Caller, Execute, too_little};
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -135,7 +135,7 @@ impl Calls for OneStore {
     {
         let operation = self.operations.get(O::NAME).ok_or_else(unexpected)?;
         if O::ACCESS > self.caller.may {
-            return Err(router::too_little(O::NAME));
+            return Err(too_little(O::ACCESS, O::NAME));
         }
         let input = serde_json::to_value(&op).map_err(Error::internal)?;
         let answer = self.store.dispatch.run(operation, self.caller.clone(), input, None, None).await?;

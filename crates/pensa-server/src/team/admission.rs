@@ -59,7 +59,8 @@ impl Admission {
                 Err(_) => return true,
             },
         };
-        grant.is_some_and(|grant| is_valid(&grant) && grant.project.archived_at.is_none())
+        let is_served = |grant: &Grant| grant.project.as_ref().is_some_and(|project| project.archived_at.is_none());
+        grant.is_some_and(|grant| is_valid(&grant) && is_served(&grant))
     }
 
     /// Looks again at everything from now on: this server has changed something.

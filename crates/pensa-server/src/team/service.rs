@@ -11,11 +11,11 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use hyper::body::Incoming;
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
+use pensa_core::project::ProjectName;
 use pensa_core::{Code, Error, Result};
-use pensa_engine::{Caller, Grant};
+use pensa_engine::Grant;
 
 use super::admission::unauthorized;
 use super::desk::Desk;
@@ -57,7 +57,7 @@ impl Serve for TeamService {
         Some(self.metrics.connection())
     }
 
-    async fn answer(&self, request: Request<Incoming>, _: &Peer) -> Result<Response, Infallible> {
+    async fn answer(&self, request: Request<Body>, _: &Peer) -> Result<Response, Infallible> {
         let start = Instant::now();
         let _held = self.metrics.in_flight();
         let id = logs::request_id(request.headers());
@@ -82,7 +82,7 @@ impl Serve for TeamService {
             path: &path,
             status: response.status().as_u16(),
             took,
-            project: grant.map(|grant| grant.project.name.as_str()),
+            project: grant.and_then(|grant| grant.token.project.as_ref()).map(ProjectName::as_str),
             token: grant.map(|grant| grant.token.id.as_str()),
             actor: actor.as_deref().filter(|_| grant.is_some()),
             code: response.extensions().get::<Refused>().map(|refused| refused.0.as_str()),
@@ -96,7 +96,7 @@ impl TeamService {
         Self { desk, router: TowerToHyperService::new(router), metrics, log }
     }
 
-    async fn respond(&self, request: Request<Incoming>, about: &mut About) -> Response {
+    async fn respond(&self, request: Request<Body>, about: &mut About) -> Response {
         let looks = matches!(*request.method(), Method::GET | Method::HEAD);
         match request.uri().path() {
             "/healthz" if looks => health("ok"),
@@ -109,7 +109,7 @@ impl TeamService {
         }
     }
 
-    async fn admitted(&self, mut request: Request<Incoming>, about: &mut About) -> Result<Response, Refusal> {
+    async fn admitted(&self, mut request: Request<Body>, about: &mut About) -> Result<Response, Refusal> {
         let shown = shown(request.headers());
         let admitted = match shown {
             Some(secret) => self.desk.admit(secret).await,
@@ -129,17 +129,14 @@ impl TeamService {
         headers::check_version(request.headers())?;
         let mut store = None;
         if let Some((project, rest)) = project_of(request.uri()) {
-            if grant.project.name.as_str() != project || grant.project.archived_at.is_some() {
-                return Err(Error::not_found("project", project).into());
-            }
+            let own = grant.project.as_ref().filter(|own| own.name.as_str() == project && own.archived_at.is_none());
+            let own = own.ok_or_else(|| Error::not_found("project", project))?;
             *request.uri_mut() = rest?;
-            store = Some(self.desk.store(&grant.project).await?);
+            store = Some(self.desk.store(own).await?);
         }
-        let caller =
-            Caller { actor: String::new(), token: Some(grant.token.id.to_string()), may: grant.token.role.may() };
-        let scene = Scene { store, caller, desk: Some(Arc::clone(&self.desk)), pass: Some(pass) };
+        let scene = Scene { store, caller: grant.caller(), desk: Some(Arc::clone(&self.desk)), pass: Some(pass) };
         request.extensions_mut().insert(scene);
-        match self.router.call(request.map(Body::new)).await {
+        match self.router.call(request).await {
             Ok(response) => Ok(response),
             Err(never) => match never {},
         }

@@ -84,7 +84,7 @@ pub(crate) struct Location {
     pub(crate) data_dir: Option<PathBuf>,
 }
 
-// Commands on a server: on its database or directory if that is named, else over HTTP with an admin's token. No doc
+// Commands on a server: on its database or directory if that is named, else over HTTP with an operator's or admin's token. No doc
 // comment here either.
 #[derive(Debug, Args)]
 pub(crate) struct OnServer<C: Subcommand> {
@@ -110,7 +110,7 @@ pub(crate) enum Token {
     Revoke(token::Revoke),
 }
 
-/// Tell who did what with which token on a server, newest first
+/// Tell who did what with which token in your project, or as an operator on the server, newest first
 #[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
     #[command(flatten)]
@@ -121,7 +121,8 @@ pub(crate) struct AuditArgs {
 
 /// Serve the projects of a team over HTTP, to whoever has a token
 ///
-/// Make the first project and token with pn project create and pn token create on the same database or directory.
+/// Make the first project and token with pn project create and pn token create on the same database or directory;
+/// pn token create --operator makes one that manages the server from elsewhere.
 /// Any number of servers can share one database.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {

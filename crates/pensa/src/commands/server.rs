@@ -110,7 +110,7 @@ pub(super) fn audit(options: &Options, output: Output, location: &Location, op: 
 fn through<O: Execute>(options: &Options, op: &O) -> Result<O::Output> {
     if connect::server(options)?.is_none() {
         return Err(Error::invalid("which server is not said")
-            .hint("give --database or --data-dir, or --remote-server and an admin's token"));
+            .hint("give --database or --data-dir, or --remote-server and the token of an operator or an admin"));
     }
     connect::client(options)?.call(op)
 }

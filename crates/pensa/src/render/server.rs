@@ -1,7 +1,7 @@
 //! How projects, tokens and audits look.
 
 use pensa_core::ops::audit::AuditLine;
-use pensa_core::project::{NewToken, Project, Token};
+use pensa_core::project::{NewToken, Project, ProjectName, Role, Token};
 
 use super::{Render, Screen};
 
@@ -29,9 +29,17 @@ impl Render for Vec<Project> {
     }
 }
 
+/// A role, and the project it is held in.
+fn held(role: Role, project: Option<&ProjectName>) -> String {
+    match project {
+        Some(project) => format!(" {role} of {project}"),
+        None => format!(" {role}"),
+    }
+}
+
 impl Render for NewToken {
     fn render(&self, screen: &mut Screen) {
-        screen.id(&self.id).plain(&format!(" {} of {}", self.role, self.project));
+        screen.id(&self.id).plain(&held(self.role, self.project.as_ref()));
         if let Some(end) = self.expires_at {
             screen.plain(&format!(" until {end}"));
         }
@@ -48,7 +56,7 @@ impl Render for NewToken {
 
 impl Render for Token {
     fn render(&self, screen: &mut Screen) {
-        screen.id(&self.id).plain(&format!(" {} of {}", self.role, self.project));
+        screen.id(&self.id).plain(&held(self.role, self.project.as_ref()));
         screen.plain(" made by ").text(&self.created_by).plain(&format!(" {}", self.created_at));
         match (self.revoked_at, self.expires_at) {
             (Some(at), _) => drop(screen.plain(&format!(" revoked {at}"))),

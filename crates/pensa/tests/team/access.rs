@@ -8,21 +8,22 @@ use serde_json::{Map, Value, json};
 use crate::setting::{ROLES, Server, Team, Token, create, text};
 
 /// A word that is only in the foreign project.
-const SECRET: &str = "zebrafish";
+pub(crate) const SECRET: &str = "zebrafish";
 
 /// Two projects of one server; ours has a token of every role. A name that no project has is as long as theirs.
-struct Two {
-    team: Team,
-    server: Server,
-    ours: Vec<Token>,
-    theirs: Token,
+pub(crate) struct Two {
+    pub(crate) team: Team,
+    pub(crate) server: Server,
+    pub(crate) ours: Vec<Token>,
+    pub(crate) theirs: Token,
+    operator: Token,
     their_things: Things,
 }
 
 /// What operations can be about.
 #[derive(Clone)]
-struct Things {
-    issue: String,
+pub(crate) struct Things {
+    pub(crate) issue: String,
     other: String,
     agent: String,
     session: String,
@@ -33,8 +34,8 @@ struct Things {
     learning: String,
     a_loop: String,
     signal: String,
-    token: String,
-    project: String,
+    pub(crate) token: String,
+    pub(crate) project: String,
 }
 
 impl Things {
@@ -100,23 +101,23 @@ impl Things {
     }
 }
 
-const OURS: &str = "web";
-const THEIRS: &str = "api";
+pub(crate) const OURS: &str = "web";
+pub(crate) const THEIRS: &str = "api";
 const NOBODYS: &str = "zzz";
 
 impl Two {
-    fn on(team: Team) -> Self {
+    pub(crate) fn on(team: Team) -> Self {
         team.project(OURS);
         team.project(THEIRS);
         let ours = ROLES.iter().map(|role| team.token(OURS, role)).collect();
-        let theirs = team.token(THEIRS, "admin");
+        let (theirs, operator) = (team.token(THEIRS, "admin"), team.operator());
         let server = team.serve();
         let mut http = server.client(&theirs);
         let made = Things::made(&mut http, SECRET).with_loop(&mut http, SECRET).with_job(&mut http, SECRET);
         let comment = json!({"text": format!("said of the {SECRET}")});
         server.client(&theirs).post(&format!("/issues/{}/comments", made.issue), &comment).ok();
         let their_things = Things { token: theirs.id.clone(), project: THEIRS.into(), ..made };
-        Self { team, server, ours, theirs, their_things }
+        Self { team, server, ours, theirs, operator, their_things }
     }
 
     /// Everything that the foreign project would tell about itself.
@@ -162,15 +163,15 @@ impl Two {
 }
 
 /// What an operation is asked with.
-struct Asked {
+pub(crate) struct Asked {
     path: String,
     /// The id in the path, if there is one.
     id: String,
-    fields: Map<String, Value>,
+    pub(crate) fields: Map<String, Value>,
 }
 
 impl Asked {
-    fn of(entry: &Entry, about: &Things) -> Self {
+    pub(crate) fn of(entry: &Entry, about: &Things) -> Self {
         let Things { issue, other, agent, session, run, job, repo, snapshot, learning, a_loop, signal, token, project } =
             about;
         let fields = match entry.name {
@@ -237,14 +238,14 @@ impl Asked {
             "import.records" => json!({"from": "prjct", "records": [{"kind": "issue", "id": issue, "title": "made",
                 "issue_type": "task", "priority": "p2", "origin": {"file": "f", "hash": "h"}}]}),
             "loop.create" => {
-                json!({"type": "code", "prompt_path": "p", "validation_command": "true", "parent": a_loop, "issue": issue})
+                json!({"loop_type": "code", "prompt_path": "p", "validation_command": "true", "parent": a_loop, "issue": issue})
             }
             "loop.take" => {
                 json!({"records": [{"id": format!("from-{issue}"), "loop_type": "code", "status": "failed"}]})
             }
             "loop.list" => json!({"parent": a_loop}),
             "loop.claim" => json!({"type": "plan"}),
-            "signal.send" => json!({"type": "info", "to": a_loop}),
+            "signal.send" => json!({"signal_type": "info", "to": a_loop}),
             "signal.take" => json!({"records": [{"id": format!("from-{issue}"), "signal_type": "info"}]}),
             "signal.list" => json!({"for": a_loop}),
             "signal.ack" => json!({"as": a_loop}),
@@ -270,7 +271,7 @@ impl Asked {
         Self { path, id: id.clone(), fields }
     }
 
-    fn send(&self, http: &mut Http, entry: &Entry) -> Reply {
+    pub(crate) fn send(&self, http: &mut Http, entry: &Entry) -> Reply {
         if matches!(entry.route.method, Method::Get | Method::Delete) {
             let pairs: Vec<String> =
                 self.fields.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect();
@@ -287,7 +288,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// What there is in the state in which the operation can be done.
-fn prepared(admin: &mut Http, entry: &Entry) -> Things {
+pub(crate) fn prepared(admin: &mut Http, entry: &Entry) -> Things {
     let mut things = Things::made(admin, "made");
     if ["loop.", "signal."].iter().any(|noun| entry.name.starts_with(noun)) {
         things = things.with_loop(admin, "made");
@@ -324,12 +325,13 @@ fn prepared(admin: &mut Http, entry: &Entry) -> Things {
     things
 }
 
-fn may(role: &str) -> Access {
+pub(crate) fn may(role: &str) -> Access {
     match role {
         "viewer" => Access::Read,
         "agent" => Access::Write,
         "maintainer" => Access::Maintain,
-        _ => Access::Admin,
+        "admin" => Access::Admin,
+        _ => Access::Operate,
     }
 }
 
@@ -455,7 +457,7 @@ fn a_batch_lends_no_rights(two: &Two) {
         let left = two.server.client(token).get("/issues/search?q=undone").ok();
         assert_eq!(left, json!([]), "{role}: all or nothing");
     }
-    for name in catalog().iter().filter(|entry| entry.access == Access::Admin).map(|entry| entry.name) {
+    for name in catalog().iter().filter(|entry| entry.access >= Access::Admin).map(|entry| entry.name) {
         let batch = json!({"operations": [{"op": name, "name": "evil", "project": OURS, "role": "admin"}]});
         for token in &two.ours {
             let reply = two.server.client(token).post("/batch", &batch);
@@ -489,10 +491,13 @@ fn undoing_what_others_did_takes_a_maintainer(two: &Two) {
     named(3, "ana").post("/batch", &batch).refused(400, "invalid_input");
 }
 
-/// The server's own affairs are at its root, for admins; nothing of a project is.
-fn the_root_is_for_admins(two: &Two) {
+/// The server's own affairs are at its root: for operators, and for admins as far as their own project goes. Nothing of a
+/// project is there.
+fn the_root_is_for_operators_and_for_admins_of_their_own_project(two: &Two) {
+    let everybody = ROLES.iter().zip(&two.ours).map(|(role, token)| (*role, token));
+    let everybody: Vec<_> = everybody.chain([("operator", &two.operator)]).collect();
     for entry in catalog() {
-        for (role, token) in ROLES.iter().zip(&two.ours) {
+        for (role, token) in &everybody {
             let target = format!("root-{}-{}", entry.name.replace('.', "-"), role);
             two.team.project(&target);
             let victim = two.team.token(&target, "viewer");
@@ -501,15 +506,16 @@ fn the_root_is_for_admins(two: &Two) {
                 Things { issue: fresh.clone(), other: fresh, token: victim.id, project: target, ..Things::none() };
             let asked = Asked::of(entry, &things);
             let reply = asked.send(&mut two.server.root(token), entry);
-            let enough = may(role) >= entry.access;
+            let names_another = ["token.create", "token.revoke"].contains(&entry.name);
             match entry.scope {
-                _ if !enough => drop(reply.refused(403, "forbidden")),
+                _ if may(role) < entry.access => drop(reply.refused(403, "forbidden")),
+                Scope::Server if *role == "admin" && names_another => drop(reply.refused(404, "not_found")),
                 Scope::Server => drop(reply.ok()),
-                _ => drop(reply.refused(404, "not_found")),
+                Scope::Store => drop(reply.refused(404, "not_found")),
             }
         }
     }
-    for token in &two.ours {
+    for (_, token) in &everybody {
         two.server.root(token).get("/events").refused(404, "not_found");
         two.server.root(token).get("/openapi.json").ok();
     }
@@ -540,5 +546,5 @@ on_both_databases! {
     other_routes_keep_to_the_project_too,
     a_batch_lends_no_rights,
     undoing_what_others_did_takes_a_maintainer,
-    the_root_is_for_admins,
+    the_root_is_for_operators_and_for_admins_of_their_own_project,
 }

@@ -11,25 +11,25 @@ fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap_or_else(|| panic!("an object: {value}")).keys().map(String::as_str).collect()
 }
 
-/// A team and the ways to manage it: on the database, and through a server as its admin.
+/// A team and the ways to manage it: on the database, and through a server as its operator.
 struct Managed {
     team: Team,
-    admin: Token,
+    operator: Token,
     server: Server,
 }
 
 impl Managed {
     fn on(team: Team) -> Self {
         team.project("ops");
-        let admin = team.token("ops", "admin");
+        let operator = team.operator();
         let server = team.serve();
-        Self { team, admin, server }
+        Self { team, operator, server }
     }
 
     fn through(&self, args: &[&str]) -> Run {
         let here = self.team.machine.path("elsewhere");
         let run = self.team.machine.pn(args).dir(here).env("PN_DAEMON", &self.server.process.url);
-        run.env("PN_TOKEN", &self.admin.secret)
+        run.env("PN_TOKEN", &self.operator.secret)
     }
 
     #[track_caller]
@@ -101,7 +101,19 @@ fn the_audit_tells_who_did_what_with_which_token(team: Team) {
     let id = create(&mut server.client(&ana).with("Pensa-Actor", "ana"), "audited");
     let close = format!("/issues/{id}/close");
     server.client(&ben).with("Pensa-Actor", "ben").post(&close, &json!({})).ok();
-    let told = |args: &[&str]| elements(&managed.both(&[&["audit"], args].concat()));
+    // An operator opens no project, and so is not shown what was written in it.
+    let without_texts = |told: Value| {
+        let mut lines = elements(&told);
+        let of_projects = lines.iter_mut().filter(|line| line["subject_kind"] == "issue");
+        of_projects.for_each(|line| line["detail"] = json!({}));
+        lines
+    };
+    let told = |args: &[&str]| {
+        let args = [&["audit"], args].concat();
+        let lines = without_texts(team.direct(&args).ok_json());
+        assert_eq!(lines, elements(&managed.through(&args).ok_json()), "{args:?}");
+        lines
+    };
     let by_ben = told(&["--token", &ben.id]);
     assert_eq!(by_ben.len(), 1, "{by_ben:?}");
     let line = &by_ben[0];

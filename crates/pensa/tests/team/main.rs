@@ -6,6 +6,7 @@ mod commands;
 mod directory;
 mod events;
 mod failover;
+mod identities;
 mod keys;
 mod logs;
 mod mcp;
@@ -13,6 +14,7 @@ mod meetings;
 #[path = "../git/model.rs"]
 #[expect(dead_code, reason = "only clones of git combine commits")]
 mod model;
+mod operators;
 mod outages;
 mod proxy;
 mod rate;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pensa_testkit::postgres::{Database, shared};
@@ -83,6 +83,17 @@ impl Team {
         Token::of(&self.direct(&["token", "create", "--project", project, "--role", role]).ok_json())
     }
 
+    /// Makes an operator's token.
+    #[track_caller]
+    pub(crate) fn operator(&self) -> Token {
+        Token::of(&self.direct(&["token", "create", "--operator"]).ok_json())
+    }
+
+    /// Where the projects are, if that is a directory.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        (self.place[0] == "--data-dir").then(|| Path::new(&self.place[1]))
+    }
+
     /// Starts a server without a limit on how often callers may ask.
     pub(crate) fn serve(&self) -> Server {
         self.serve_with(&["--rate", "0"])
@@ -112,7 +123,9 @@ impl Token {
     #[track_caller]
     pub(crate) fn of(made: &Value) -> Self {
         let field = |name: &str| text(&made[name]);
-        Self { id: field("id"), secret: field("token"), project: field("project") }
+        // An operator's opens none.
+        let project = made["project"].as_str().unwrap_or_default().to_owned();
+        Self { id: field("id"), secret: field("token"), project }
     }
 }
 

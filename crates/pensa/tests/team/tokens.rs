@@ -118,13 +118,13 @@ fn an_archived_project_is_like_none_until_it_is_back() {
     let team = Team::on_postgres();
     team.project("web");
     team.project("ops");
-    let (agent, admin) = (team.token("web", "agent"), team.token("ops", "admin"));
+    let (agent, operator) = (team.token("web", "agent"), team.operator());
     let servers = [team.serve(), team.serve()];
     create(&mut servers[0].client(&agent), "kept");
     let status = |server: &Server| server.client(&agent).get("/issues").status;
     assert_eq!((status(&servers[0]), status(&servers[1])), (200, 200));
     let stream = servers[1].client(&agent).ask("GET", "/events").events();
-    servers[0].root(&admin).post("/projects/web/archive", &json!({})).ok();
+    servers[0].root(&operator).post("/projects/web/archive", &json!({})).ok();
     within(SOON, "servers that have heard", || servers.iter().all(|server| status(server) == 404).then_some(()));
     let archived = servers[1].client(&agent).get("/issues").refused(404, "not_found");
     let missing = Http::to(&servers[1].project_url("zzz")).token(&agent.secret).get("/issues").json();
