@@ -377,7 +377,8 @@ mod tests {
         }
         assert!(matches!(feed.place(3), Place::At(_)), "whoever has the rest takes the deletion");
         assert!(matches!(feed.place(4), Place::End));
-        assert_eq!(feed.lock().weight, feed.lock().pieces.iter().map(|piece| piece.weight()).sum::<usize>());
+        let kept = feed.lock();
+        assert_eq!(kept.weight, kept.pieces.iter().map(|piece| piece.weight()).sum::<usize>());
     }
 
     #[test]
