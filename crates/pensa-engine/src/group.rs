@@ -21,8 +21,6 @@ use queue::{Queue, Taker};
 
 /// Most operations that share one commit; bounds how long the first of them waits.
 const MAX_GROUP: usize = 128;
-/// Longest that a group waits for locks that others hold.
-const WAIT: Duration = Duration::from_millis(4000);
 /// How long after the last answers a group waits for those who were answered, while many stores are written to.
 const RETURN: Duration = Duration::from_millis(10);
 /// How many groups wait for nobody after one that waited in vain.
@@ -164,7 +162,6 @@ fn write_all(mut engine: Engine, jobs: &Queue<Job>) {
         back.came(1 + jobs.len());
         reopen_if_orphaned(&mut engine);
         if first.is_alone() {
-            engine.wait_until(None);
             let answer = first.run_alone(&engine);
             (first.reply)(answer);
             engine.keep_journal_short();
@@ -179,7 +176,6 @@ fn write_all(mut engine: Engine, jobs: &Queue<Job>) {
             }
             Some(job)
         };
-        engine.wait_until(Some(Instant::now() + WAIT));
         let mut written = engine.write_group(&mut group, more);
         let found_damage = |error: &Error| engine.needs_another(error);
         let again = match &written {

@@ -201,7 +201,7 @@ impl Gathered {
                 }
                 let answer = reading.wait_until(asked.until).and_then(|()| self.answer(&reading, &asked));
                 if answer.is_err() && reading.is_worth_another_try() {
-                    engine.wait_until(Some(asked.until));
+                    engine.wait_until(None);
                     let again = self.begin(engine, &Ahead::default()).and_then(|reading| self.answer(&reading, &asked));
                     let _ = asked.reply.send(again);
                     break;

@@ -365,6 +365,23 @@ mod tests {
     }
 
     #[test]
+    fn what_was_kept_of_an_issue_is_forgotten_when_it_is_deleted() {
+        let feed = feed_from(0);
+        for id in 1..=3 {
+            feed.add(Piece::of(vec![entry(id, "a", 1)]).expect("a piece"));
+        }
+        let deletion = LogEntry { subject_kind: "issue".into(), event_type: "deleted".into(), ..entry(4, "a", 1) };
+        feed.add(Piece::of(vec![deletion]).expect("a piece"));
+        for behind in 0..3 {
+            assert!(matches!(feed.place(behind), Place::Behind), "after {behind}");
+        }
+        assert!(matches!(feed.place(3), Place::At(_)), "whoever has the rest takes the deletion");
+        assert!(matches!(feed.place(4), Place::End));
+        let kept = feed.lock();
+        assert_eq!(kept.weight, kept.pieces.iter().map(|piece| piece.weight()).sum::<usize>());
+    }
+
+    #[test]
     fn what_is_kept_is_bounded_and_the_newest_is_always_there() {
         let feed = feed_from(0);
         for id in 1..=100 {

@@ -138,7 +138,7 @@ impl Two {
     }
 
     /// Everything that the foreign project would tell about itself.
-    pub(crate) fn of_theirs(&self) -> Vec<Value> {
+    fn of_theirs(&self) -> Vec<Value> {
         let mut http = self.server.client(&self.theirs);
         let issue = format!("/issues/{}", self.their_things.issue);
         let entries = format!("/sessions/{}/entries?all=true", self.their_things.agent);
@@ -270,7 +270,7 @@ impl Asked {
             "import.records" => json!({"from": "prjct", "records": [{"kind": "issue", "id": issue, "title": "made",
                 "issue_type": "task", "priority": "p2", "origin": {"file": "f", "hash": "h"}}]}),
             "loop.create" => {
-                json!({"type": "code", "prompt_path": "p", "validation_command": "true", "parent": a_loop, "issue": issue})
+                json!({"loop_type": "code", "prompt_path": "p", "validation_command": "true", "parent": a_loop, "issue": issue})
             }
             "loop.take" => {
                 json!({"records": [{"id": format!("from-{issue}"), "loop_type": "code", "status": "failed"}]})
@@ -278,7 +278,7 @@ impl Asked {
             "loop.take_files" => json!({"id": a_loop, "parts": [{"path": "stdout.log", "text": "made"}]}),
             "loop.list" => json!({"parent": a_loop}),
             "loop.claim" => json!({"type": "plan"}),
-            "signal.send" => json!({"type": "info", "to": a_loop}),
+            "signal.send" => json!({"signal_type": "info", "to": a_loop}),
             "signal.take" => json!({"records": [{"id": format!("from-{issue}"), "signal_type": "info"}]}),
             "signal.list" => json!({"for": a_loop}),
             "signal.ack" => json!({"as": a_loop}),

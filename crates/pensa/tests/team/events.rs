@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use pensa_testkit::{Http, Sandbox};
+use serde_json::json;
 
 use crate::setting::{Server, Team, Token, create, create_all};
 
@@ -182,4 +183,35 @@ fn pn_follows_through_a_server_that_is_replaced() {
     assert_eq!(next()["id"], 2);
     child.kill().expect("a child of ours");
     child.wait().expect("gone");
+}
+
+/// Whoever comes later learns nothing of a deleted issue but that it was deleted, from the log or from what is kept of it.
+#[test]
+fn nothing_of_a_deleted_issue_is_streamed_or_audited_but_its_deletion() {
+    let (team, _, servers) = team_of_two_servers();
+    let admin = team.token("web", "admin");
+    let early: Vec<_> =
+        servers.iter().map(|server| server.client(&admin).ask("GET", "/events?after=0").events()).collect();
+    let mut http = servers[0].client(&admin);
+    let id = create(&mut http, "a heron");
+    http.post(&format!("/issues/{id}/comments"), &json!({"text": "an otter"})).ok();
+    http.ask("PATCH", &format!("/issues/{id}")).body(&json!({"description": "an ibex"})).reply().ok();
+    http.ask("DELETE", &format!("/issues/{id}?force=true")).reply().ok();
+    for stream in &early {
+        let last = std::iter::repeat_with(|| stream.next()).find(|event| event.data["event_type"] == "deleted");
+        assert_eq!(last.map(|event| event.id), Some(4));
+    }
+    let removed = json!({"issue": {"old": {"id": id, "title": "a heron"}, "new": null}});
+    for server in &servers {
+        for after in 0..4 {
+            let event = server.client(&admin).ask("GET", &format!("/events?after={after}")).events().next();
+            assert_eq!((event.id, &event.data["detail"]), (4, &removed), "after {after}");
+        }
+        let audit = server.client(&admin).get("/audit").ok();
+        let of_it: Vec<_> =
+            crate::setting::elements(&audit).into_iter().filter(|line| line["subject_id"] == id.as_str()).collect();
+        assert_eq!(of_it.len(), 1, "{audit}");
+        assert_eq!((&of_it[0]["event_type"], &of_it[0]["detail"]), (&"deleted".into(), &removed));
+        assert!(!audit.to_string().contains("otter") && !audit.to_string().contains("ibex"), "{audit}");
+    }
 }
