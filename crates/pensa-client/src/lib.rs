@@ -34,6 +34,7 @@ pub type ActorSource = Box<dyn Fn() -> String>;
 pub struct Client {
     transport: Transport,
     actor: ActorSource,
+    no_redact: bool,
 }
 
 enum Transport {
@@ -53,20 +54,31 @@ impl fmt::Debug for Client {
 impl Client {
     /// On a store of this machine.
     pub fn embedded(engine: Engine, actor: ActorSource) -> Self {
-        Self { transport: Transport::Embedded(Box::new(engine)), actor }
+        Self { transport: Transport::Embedded(Box::new(engine)), actor, no_redact: false }
     }
 
     /// On whatever store a daemon serves.
     pub fn http(remote: Remote, actor: ActorSource) -> Self {
-        Self { transport: Transport::Http(remote), actor }
+        Self { transport: Transport::Http(remote), actor, no_redact: false }
+    }
+
+    /// Whether what looks like a secret is kept.
+    #[must_use]
+    pub fn without_redaction(mut self, no_redact: bool) -> Self {
+        self.no_redact = no_redact;
+        self
+    }
+
+    fn caller(&self, actor: &str) -> Caller {
+        Caller { no_redact: self.no_redact, ..Caller::local(actor) }
     }
 
     /// Runs one operation.
     pub fn call<O: Execute>(&self, op: &O) -> Result<O::Output> {
         let actor = if O::ACCESS == Access::Read { "reader".to_owned() } else { (self.actor)() };
         match &self.transport {
-            Transport::Embedded(engine) => engine.call(&actor, op),
-            Transport::Http(remote) => remote.call(&actor, op),
+            Transport::Embedded(engine) => engine.call_as(&self.caller(&actor), op),
+            Transport::Http(remote) => remote.call_as(&actor, self.no_redact, op),
         }
     }
 
@@ -79,7 +91,7 @@ impl Client {
         make: impl Fn(usize) -> Option<Result<Put>>,
     ) -> Result<Vec<Applied>> {
         match &self.transport {
-            Transport::Embedded(engine) => engine.run(Apply::ACCESS, &Caller::local(&(self.actor)()), |cx, tx| {
+            Transport::Embedded(engine) => engine.run(Apply::ACCESS, &self.caller(&(self.actor)()), |cx, tx| {
                 pensa_engine::put_records(cx, tx, (collection, count), &make)
             }),
             Transport::Http(_) => {

@@ -4,13 +4,16 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pensa_core::id::IssueId;
 use pensa_core::{Access, Code, Error, Result, Timestamp, text};
+use pensa_redact::Allow;
 use uuid::Uuid;
 
 use crate::home::Home;
+use crate::redaction::Redactions;
 use crate::store::StoreDir;
 
 /// The actor of what happens by itself: leases that run out, a fresh clone that imports.
@@ -53,12 +56,14 @@ pub struct Caller {
     pub token: Option<String>,
     /// The most that this caller may do.
     pub may: Access,
+    /// Whether this caller asks for its texts to be kept with the secrets in them.
+    pub no_redact: bool,
 }
 
 impl Caller {
     /// Somebody who has the store itself in hand, and so may do anything with it.
     pub fn local(actor: &str) -> Self {
-        Self { actor: actor.to_owned(), token: None, may: Access::Admin }
+        Self { actor: actor.to_owned(), token: None, may: Access::Admin, no_redact: false }
     }
 
     /// What happens by itself.
@@ -93,15 +98,32 @@ pub struct Context<'a> {
     may: Access,
     part: Part,
     ids: &'a dyn Ids,
+    pub(crate) no_redact: bool,
+    /// What looks like a secret here and is none.
+    pub(crate) allow: Option<Arc<Allow>>,
+    /// What was taken out of the operation.
+    pub(crate) redactions: RefCell<Redactions>,
     /// What earlier lines of a batch called the issues they made.
     names: RefCell<HashMap<String, IssueId>>,
 }
 
 impl<'a> Context<'a> {
     pub fn new(caller: &Caller, clock: &dyn Clock, ids: &'a dyn Ids, store: &'a Home, part: Part) -> Result<Self> {
-        let actor = text::line("actor", &caller.actor)?.to_owned();
-        let (token, may) = (caller.token.clone(), caller.may);
-        Ok(Self { actor, now: clock.now()?, store, token, may, part, ids, names: RefCell::default() })
+        let actor = text::line("actor", &caller.actor)?;
+        let actor = if caller.no_redact { actor.to_owned() } else { pensa_redact::text(actor).0.into_owned() };
+        Ok(Self {
+            actor,
+            now: clock.now()?,
+            store,
+            token: caller.token.clone(),
+            may: caller.may,
+            part,
+            ids,
+            no_redact: caller.no_redact,
+            allow: None,
+            redactions: RefCell::default(),
+            names: RefCell::default(),
+        })
     }
 
     pub fn uuid(&self) -> Uuid {
@@ -175,6 +197,9 @@ impl<'a> Context<'a> {
             may: self.may,
             part: self.part,
             ids: self.ids,
+            no_redact: self.no_redact,
+            allow: self.allow.clone(),
+            redactions: RefCell::default(),
             names: RefCell::default(),
         }
     }

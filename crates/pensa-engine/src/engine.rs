@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use pensa_core::id::IssueId;
 use pensa_core::{Access, Code, Error, Result, Timestamp};
+use pensa_redact::Allow;
 use uuid::Uuid;
 
 use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SystemClock};
@@ -18,7 +19,7 @@ use crate::store::StoreDir;
 use crate::tables::details::Ahead;
 use crate::tables::titles::{self, Coming};
 use crate::tables::touched;
-use crate::{recover, sync, taskstore};
+use crate::{recover, redaction, sync, taskstore};
 
 /// How often a transaction is tried that fails before its commit because the database went away or another
 /// transaction got in its way.
@@ -38,6 +39,8 @@ pub struct Engine {
     writes: Cell<u64>,
     notices: RefCell<Vec<String>>,
     ear: Option<Ear>,
+    /// What looks like a secret here and is none.
+    allow: Option<Arc<Allow>>,
 }
 
 /// Who is told what happens by itself.
@@ -98,7 +101,7 @@ impl Engine {
         let (db, notices) = recover::open(&store, clock.now()?, &seed)?;
         let writes = Cell::new(u64::from(fresh.get()));
         let (source, notices) = (Source::Dir(store), RefCell::new(notices));
-        Ok(Self { home, source, db, clock, ids, part: Part::Alone, writes, notices, ear: None })
+        Ok(Self { home, source, db, clock, ids, part: Part::Alone, writes, notices, ear: None, allow: None })
     }
 
     /// Tells `ear` what happens by itself and is worth knowing: what was recovered, and how.
@@ -106,6 +109,13 @@ impl Engine {
     pub fn telling(mut self, ear: Ear) -> Self {
         self.notices.take().iter().for_each(|notice| ear(notice));
         self.ear = Some(ear);
+        self
+    }
+
+    /// Keeps what `allow` covers, although it looks like a secret.
+    #[must_use]
+    pub fn allowing(mut self, allow: Option<Arc<Allow>>) -> Self {
+        self.allow = allow;
         self
     }
 
@@ -130,7 +140,7 @@ impl Engine {
         let home = Home::Database { project: project.to_owned(), id, files: None };
         let (db, source) = (Db::Postgres(database.store(id)), Source::Database(database.clone(), id));
         let (writes, notices) = (Cell::new(0), RefCell::default());
-        Self { home, source, db, clock, ids, part: Part::Project, writes, notices, ear: None }
+        Self { home, source, db, clock, ids, part: Part::Project, writes, notices, ear: None, allow: None }
     }
 
     #[must_use]
@@ -198,6 +208,7 @@ impl Engine {
         match &self.source {
             Source::Dir(store) => {
                 let another = Self::open_with(store.clone(), clock, ids)?.being(self.part);
+                let another = another.allowing(self.allow.clone());
                 Ok(if let Some(ear) = &self.ear { another.telling(ear.clone()) } else { another })
             }
             Source::Database(database, id) => {
@@ -209,14 +220,21 @@ impl Engine {
 
     /// Runs one operation as `actor`, who has the store itself in hand, in a transaction of its own.
     pub fn call<O: Execute>(&self, actor: &str, op: &O) -> Result<O::Output> {
-        let caller = Caller::local(actor);
+        self.call_as(&Caller::local(actor), op)
+    }
+
+    /// The same for a caller who has the store in hand and more to say than a name.
+    pub fn call_as<O: Execute>(&self, caller: &Caller, op: &O) -> Result<O::Output> {
         if O::ALONE {
-            if let Some(done) = self.run(Access::Read, &caller, |cx, tx| op.is_done(cx, tx))? {
+            if let Some(done) = self.run(Access::Read, caller, |cx, tx| op.is_done(cx, tx))? {
                 return Ok(done);
             }
-            return self.call_alone(&caller, op, |cx, tx, before| Ok(O::answer(before, op.execute(cx, tx)?)));
+            return self.call_alone(caller, op, |cx, tx, before| Ok(O::answer(before, op.execute(cx, tx)?)));
         }
-        self.run(O::ACCESS, &caller, |cx, tx| op.execute(cx, tx))
+        self.run(O::ACCESS, caller, |cx, tx| match redaction::of_op(cx, op)? {
+            Some(clean) => clean.execute(cx, tx),
+            None => op.execute(cx, tx),
+        })
     }
 
     /// Runs an operation that has transactions of its own: what must be committed before it, then `work`, then what
@@ -295,7 +313,9 @@ impl Engine {
     }
 
     fn context(&self, caller: &Caller) -> Result<Context<'_>> {
-        Context::new(caller, &*self.clock, &*self.ids, &self.home, self.part)
+        let mut cx = Context::new(caller, &*self.clock, &*self.ids, &self.home, self.part)?;
+        cx.allow.clone_from(&self.allow);
+        Ok(cx)
     }
 
     fn read<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {

@@ -17,6 +17,7 @@ mod meter;
 mod ops;
 mod projects;
 mod recover;
+mod redaction;
 mod replay;
 mod store;
 mod sync;

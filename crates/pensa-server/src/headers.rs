@@ -7,6 +7,7 @@ use crate::percent;
 
 const ACTOR: HeaderName = HeaderName::from_static("pensa-actor");
 const VERSION_NAME: HeaderName = HeaderName::from_static("pensa-version");
+const REDACT: HeaderName = HeaderName::from_static("pensa-redact");
 const STORE: HeaderName = HeaderName::from_static("pensa-store");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const VERSION_VALUE: HeaderValue = HeaderValue::from_static(VERSION);
@@ -23,6 +24,15 @@ pub(crate) fn given_actor(headers: &HeaderMap) -> Result<Option<String>> {
     let bad = || Error::invalid("Pensa-Actor is not percent-encoded UTF-8");
     let name = percent::decode(value.as_bytes()).ok_or_else(bad)?;
     text::line("actor", &name).map(|name| Some(name.to_owned()))
+}
+
+/// Whether a request asks for its texts to be kept with the secrets in them.
+pub(crate) fn no_redact(headers: &HeaderMap) -> Result<bool> {
+    match headers.get(&REDACT).map(HeaderValue::as_bytes) {
+        None | Some(b"on") => Ok(false),
+        Some(b"off") => Ok(true),
+        Some(_) => Err(Error::invalid("Pensa-Redact is on or off")),
+    }
 }
 
 /// Which store is served, as the answers tell it and requests may ask for it.

@@ -78,6 +78,9 @@ pub(crate) struct Options {
     /// Use a daemon or server instead of the store's files: its address, or its name in pn remote list [env: PN_DAEMON]
     #[arg(long, global = true, value_name = "SERVER")]
     pub(crate) remote_server: Option<String>,
+    /// Keep secrets that are found in what is given, instead of replacing them
+    #[arg(long, global = true)]
+    pub(crate) no_redact: bool,
     /// What is set, once it was asked for
     #[arg(skip)]
     pub(crate) config: OnceCell<Arc<Config>>,
@@ -324,9 +327,6 @@ pub(crate) struct SessionAppend {
     /// What it says, as a JSON object; - reads it from standard input
     #[arg(short, long, value_name = "JSON", allow_hyphen_values = true, requires = "entry_type")]
     pub(crate) data: Option<String>,
-    /// Keep secrets that are found in it
-    #[arg(long)]
-    pub(crate) no_redact: bool,
 }
 
 /// Print all entries of a session, as JSON Lines or as a transcript
@@ -400,9 +400,6 @@ pub(crate) struct FromDaycare {
     /// The directory of the agents, or the one above it
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// Keep secrets that are found in what was said
-    #[arg(long)]
-    pub(crate) no_redact: bool,
 }
 
 /// Import a project of prjct: tasks, queue, ideas, what was shipped and learned, skills and events
@@ -417,9 +414,6 @@ pub(crate) struct FromPrjct {
     /// The directory of the project
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// Keep secrets that are found in it
-    #[arg(long)]
-    pub(crate) no_redact: bool,
 }
 
 /// Import records that are kept as JSONL: <DIR>/{loops,signals,tool_jobs,events}.jsonl and any other

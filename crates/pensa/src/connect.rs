@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use pensa_client::config::{self, Config, Files, Layer, Setting, Told, Trusted, Trusts};
+use pensa_client::config::{self, Config, Files, Key, Layer, Setting, Told, Trusted, Trusts};
 use pensa_client::locate::{self, Platform, Scope, Start};
 use pensa_client::{ActorSource, Client, Remote, RemoteEntry, RemoteName, RemoteOptions, Remotes, Token};
 use pensa_core::{Code, Error, Result};
 use pensa_engine::{Engine, StoreDir, git};
+use pensa_redact::{Allow, Redactor};
 
 use crate::cli::Options;
 use crate::output::Output;
@@ -24,6 +25,7 @@ pub(crate) fn client(options: &Options) -> Result<Client> {
         Some(server) => Ok(Client::http(remote(options, &server)?, actor)),
         None => Ok(Client::embedded(open(options, store(options)?)?, actor)),
     }
+    .map(|client| client.without_redaction(options.no_redact))
 }
 
 /// Where agents, sessions, runs, repositories and small values live: on a server, in a project's store, else in the
@@ -51,6 +53,7 @@ impl Home {
             Home::Server(server) => Ok(Client::http(remote(options, server)?, actor)),
             Home::Store(store) => Ok(Client::embedded(open(options, store.clone())?, actor)),
         }
+        .map(|client| client.without_redaction(options.no_redact))
     }
 
     /// A directory on this machine for files that belong there, made if it is not there.
@@ -97,12 +100,37 @@ pub(crate) fn client_for_any(options: &Options) -> Result<Client> {
         Some(server) => Ok(Client::http(remote(options, &server)?, actor)),
         None => Ok(Client::embedded(open(options, any_store(options)?)?, actor)),
     }
+    .map(|client| client.without_redaction(options.no_redact))
 }
 
 /// Opens a store of this machine, and tells the user what had to be mended.
 pub(crate) fn open(options: &Options, store: StoreDir) -> Result<Engine> {
     let output = Output::new(options.json, options.quiet);
-    Ok(Engine::open(store)?.telling(Arc::new(move |notice| output.warning(notice))))
+    let allow = allow(options)?;
+    Ok(Engine::open(store)?.telling(Arc::new(move |notice| output.warning(notice))).allowing(allow))
+}
+
+/// What looks like a secret and may be kept. What only the repository allows counts once the user trusts it: it could
+/// allow everything.
+pub(crate) fn allow(options: &Options) -> Result<Option<Arc<Allow>>> {
+    let Some(setting) = config(options)?.get(&config::REDACT_ALLOW)? else { return Ok(None) };
+    let patterns = setting.value.to_string();
+    if came_with_the_repository(options, &setting) && !trusts()?.is_trusted(&trusted_allow(options, &patterns)?)? {
+        let output = Output::new(options.json, options.quiet);
+        output.warning(&format!("{}: redact.allow does not count until you trust it: pn trust", setting.origin));
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(config::allowed(&patterns))))
+}
+
+/// What the repository allows to be kept, as something to trust or not. No address of a server looks like it.
+pub(crate) fn trusted_allow(options: &Options, patterns: &str) -> Result<Trusted> {
+    Ok(Trusted { store: trusted_store(options)?, url: format!("redact.allow = {patterns:?}") })
+}
+
+/// What takes secrets out of what this process stores itself, unless they are to be kept.
+pub(crate) fn redactor(options: &Options) -> Result<Option<Redactor>> {
+    if options.no_redact { Ok(None) } else { Ok(Some(Redactor::new(allow(options)?))) }
 }
 
 /// The server that a command is to use: by its address, or by the name that the user gave it.
@@ -150,23 +178,31 @@ pub(crate) fn came_with_the_repository(options: &Options, setting: &Setting) -> 
 
 /// A server for the store of this project, as something to trust or not.
 pub(crate) fn trusted(options: &Options, server: &Server) -> Result<Trusted> {
+    Ok(Trusted { store: trusted_store(options)?, url: named(server)?.url })
+}
+
+fn trusted_store(options: &Options) -> Result<String> {
     let store = project_store(options).ok_or_else(|| Error::new(Code::NoStore, "there is no project here"))?;
     // A store whose files were written by hand may have no id.
-    let id = store.id().unwrap_or_else(|_| store.root().display().to_string());
-    Ok(Trusted { store: id, url: named(server)?.url })
+    Ok(store.id().unwrap_or_else(|_| store.root().display().to_string()))
+}
+
+/// What the repository says that a setting is, trusted or not.
+pub(crate) fn setting_of_repository(options: &Options, key: &Key) -> Result<Option<String>> {
+    let files = Files { user: None, system: None, ..files(options)? };
+    let setting = Config::read(Told::default(), &files)?.get(key)?;
+    let setting = match setting {
+        Some(setting) if !came_with_the_repository(options, &setting) => {
+            Config::read(Told::default(), &Files { local: None, ..files })?.get(key)?
+        }
+        setting => setting,
+    };
+    Ok(setting.map(|setting| setting.value.to_string()))
 }
 
 /// The server that the repository names, trusted or not.
 pub(crate) fn server_of_repository(options: &Options) -> Result<Option<Server>> {
-    let files = Files { user: None, system: None, ..files(options)? };
-    let setting = Config::read(Told::default(), &files)?.get(&config::REMOTE_SERVER)?;
-    let setting = match setting {
-        Some(setting) if !came_with_the_repository(options, &setting) => {
-            Config::read(Told::default(), &Files { local: None, ..files })?.get(&config::REMOTE_SERVER)?
-        }
-        setting => setting,
-    };
-    Ok(setting.map(|setting| Server { name: setting.value.to_string(), lends: true }))
+    Ok(setting_of_repository(options, &config::REMOTE_SERVER)?.map(|name| Server { name, lends: true }))
 }
 
 /// What is set, in all layers; read once.

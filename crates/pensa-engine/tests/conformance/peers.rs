@@ -249,7 +249,7 @@ conformance! {
             sent.line = sent.line.replace("a word", "other words");
         }
         let op = serde_json::to_value(Take { entries: entries.clone(), peer: None }).expect("JSON");
-        let agent = Caller { actor: "ana".into(), token: Some("tok-1".into()), may: Access::Write };
+        let agent = Caller { actor: "ana".into(), token: Some("tok-1".into()), may: Access::Write, no_redact: false };
         let take = entry("sync.take").expect("an operation");
         let told = here.engine.run(Access::Write, &agent, |cx, tx| (take.run)(cx, tx, &op)).expect("taken");
         let taken: Taken = serde_json::from_str(&told).expect("JSON");

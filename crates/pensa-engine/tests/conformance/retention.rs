@@ -134,7 +134,7 @@ conformance! {
     }
 
     fn who_may_not_remove_may_not_collect(world: World) {
-        let caller = Caller { actor: "agent".into(), token: None, may: Access::Write };
+        let caller = Caller { actor: "agent".into(), token: None, may: Access::Write, no_redact: false };
         let refused = |name: &str| {
             let entry = pensa_engine::entry(name).expect("in the catalog");
             world.engine.run(entry.access, &caller, |cx, tx| (entry.run)(cx, tx, &json!({}))).expect_err("refused").code

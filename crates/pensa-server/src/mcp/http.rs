@@ -106,6 +106,7 @@ impl Host for Stores {
         let scene: &Scene = parts.extensions.get().ok_or_else(unexpected)?;
         let store = scene.store.clone().ok_or_else(router::no_project)?;
         let mut caller = scene.caller.clone();
+        caller.no_redact = headers::no_redact(&parts.headers)?;
         caller.actor = match headers::given_actor(&parts.headers)? {
             Some(actor) => actor,
             // Requests without a session may name their client, each for itself.

@@ -135,8 +135,12 @@ impl TeamService {
             *request.uri_mut() = rest?;
             store = Some(self.desk.store(&grant.project).await?);
         }
-        let caller =
-            Caller { actor: String::new(), token: Some(grant.token.id.to_string()), may: grant.token.role.may() };
+        let caller = Caller {
+            actor: String::new(),
+            token: Some(grant.token.id.to_string()),
+            may: grant.token.role.may(),
+            no_redact: false,
+        };
         let scene = Scene { store, caller, desk: Some(Arc::clone(&self.desk)), pass: Some(pass) };
         request.extensions_mut().insert(scene);
         match self.router.call(request.map(Body::new)).await {

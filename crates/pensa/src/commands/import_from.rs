@@ -60,7 +60,7 @@ fn from_daycare(client: &Client, args: &FromDaycare, notes: &mut Vec<String>) ->
             Found::Agent(agent) => {
                 notes.extend(agent.notes.iter().map(|note| format!("{}: {note}", agent.id)));
                 let lines_skipped = agent.lines_skipped;
-                let orphan = take(client, import(*agent, args.no_redact)?, lines_skipped, &mut report)?;
+                let orphan = take(client, import(*agent)?, lines_skipped, &mut report)?;
                 orphans.extend(orphan);
             }
         }
@@ -97,7 +97,7 @@ fn take(client: &Client, op: Import, lines_skipped: usize, report: &mut Report) 
     }
 }
 
-fn import(agent: daycare::Agent, no_redact: bool) -> Result<Import> {
+fn import(agent: daycare::Agent) -> Result<Import> {
     let last = agent.sessions.len().saturating_sub(1);
     let sessions = agent.sessions.into_iter().enumerate().map(|(at, session)| {
         Ok(ImportedSession {
@@ -131,7 +131,7 @@ fn import(agent: daycare::Agent, no_redact: bool) -> Result<Import> {
         },
         created_at: agent.created_at,
         updated_at: agent.updated_at,
-        no_redact,
+        no_redact: false,
     })
 }
 

@@ -40,7 +40,7 @@ pub(super) fn run(options: &Options, output: Output, command: Session) -> Result
 }
 
 fn append(args: SessionAppend) -> Result<Append> {
-    let SessionAppend { id, input, entry_type, data, no_redact } = args;
+    let SessionAppend { id, input, entry_type, data } = args;
     let entries = match (entry_type, input) {
         (Some(entry_type), _) => {
             let data = data.map_or_else(|| Ok(Object::new()), |text| parse_data(&text))?;
@@ -48,7 +48,7 @@ fn append(args: SessionAppend) -> Result<Append> {
         }
         (None, _) => read_entries(io::stdin().lock())?,
     };
-    Ok(Append { id, entries, no_redact })
+    Ok(Append { id, entries, no_redact: false })
 }
 
 fn parse_data(text: &str) -> Result<Object> {
