@@ -9,6 +9,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind};
 use serde::Deserialize;
 
 /// What upstream wants behind a secret: it is written for source files, where a secret ends at a quote.
@@ -24,6 +25,9 @@ const TEXT_NAME_END: &str = r#"[\s'"\]]{0,4}(?:=|>|"#;
 const NAME_START: &str = r"[\w.-]{0,50}?";
 /// A match that can be longer than this is looked for in all that follows its keyword.
 const LONGEST: usize = 2048;
+
+/// Longest word that is looked for before a pattern is compiled.
+const LONGEST_WORD: usize = 24;
 
 #[derive(Deserialize)]
 struct File {
@@ -155,6 +159,7 @@ impl Rule {
         let parsed = ParserBuilder::new().unicode(false).utf8(false).build().parse(&pattern)?;
         let reach = self.reach.or(parsed.properties().maximum_len().filter(|longest| *longest <= LONGEST));
         let needs = self.needs.map(u8::try_from).transpose()?;
+        let word = word(&parsed);
         let mut allow = Allow::default();
         for more in &self.allowlists {
             allow.regexes.extend_from_slice(&more.regexes);
@@ -162,7 +167,7 @@ impl Rule {
         }
         Ok(format!(
             "Rule {{ kind: {:?}, pattern: {pattern:?}, entropy: {:?}, group: {}, reach: {reach:?}, by_name: {by_name}, \
-             block: {}, needs: {needs:?}, named: {}, long_word: {}, allow: {}, regex: OnceLock::new() }}",
+             block: {}, needs: {needs:?}, named: {}, long_word: {}, word: {word}, allow: {}, regex: OnceLock::new() }}",
             self.id,
             self.entropy,
             self.secret_group,
@@ -171,6 +176,37 @@ impl Rule {
             self.long_word,
             allow.written()
         ))
+    }
+}
+
+/// The length of the word without which there is no match: of the secret, if that is the only group and has no blanks.
+fn word(pattern: &Hir) -> usize {
+    let (mut groups, mut left) = (Vec::new(), vec![pattern]);
+    while let Some(part) = left.pop() {
+        match part.kind() {
+            HirKind::Capture(capture) => groups.push(&*capture.sub),
+            HirKind::Repetition(repetition) => left.push(&repetition.sub),
+            HirKind::Concat(parts) | HirKind::Alternation(parts) => left.extend(parts),
+            _ => {}
+        }
+    }
+    match groups.as_slice() {
+        [secret] if is_word(secret) => secret.properties().minimum_len().unwrap_or_default().min(LONGEST_WORD),
+        _ => 0,
+    }
+}
+
+/// Whether a pattern matches nothing but letters, digits and signs that are part of words of secrets.
+fn is_word(pattern: &Hir) -> bool {
+    let is_in_word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.~+/=%".contains(&byte);
+    match pattern.kind() {
+        HirKind::Empty | HirKind::Look(_) => true,
+        HirKind::Literal(literal) => literal.0.iter().copied().all(is_in_word),
+        HirKind::Class(Class::Bytes(class)) => class.iter().all(|range| (range.start()..=range.end()).all(is_in_word)),
+        HirKind::Class(Class::Unicode(_)) => false,
+        HirKind::Repetition(repetition) => is_word(&repetition.sub),
+        HirKind::Capture(capture) => is_word(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(is_word),
     }
 }
 

@@ -128,6 +128,9 @@ impl Remote {
         let mut head = self.head(O::ROUTE.method.as_str(), &format!("{path}{query}"), &caller.actor);
         if O::ACCESS != Access::Read {
             head = head.header("Idempotency-Key", key.unwrap_or_else(|| Uuid::new_v4().to_string()));
+            if caller.no_redact {
+                head = head.header("Pensa-Redact", "off");
+            }
             let Origin { session, run, host } = &caller.origin;
             for (name, value) in [("Pensa-Session", session), ("Pensa-Run", run), ("Pensa-Host", host)] {
                 if let Some(value) = value {

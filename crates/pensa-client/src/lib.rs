@@ -39,6 +39,7 @@ pub struct Client {
     origin: Origin,
     /// The caller's key, and how many changes were made with it.
     key: Option<(String, Cell<usize>)>,
+    no_redact: bool,
 }
 
 enum Transport {
@@ -58,12 +59,16 @@ impl fmt::Debug for Client {
 impl Client {
     /// On a store of this machine.
     pub fn embedded(engine: Engine, actor: ActorSource) -> Self {
-        Self { transport: Transport::Embedded(Box::new(engine)), actor, origin: Origin::default(), key: None }
+        Self::over(Transport::Embedded(Box::new(engine)), actor)
     }
 
     /// On whatever store a daemon serves.
     pub fn http(remote: Remote, actor: ActorSource) -> Self {
-        Self { transport: Transport::Http(remote), actor, origin: Origin::default(), key: None }
+        Self::over(Transport::Http(remote), actor)
+    }
+
+    fn over(transport: Transport, actor: ActorSource) -> Self {
+        Self { transport, actor, origin: Origin::default(), key: None, no_redact: false }
     }
 
     /// The same handle for a caller with a session, a run or a host of its own.
@@ -78,7 +83,7 @@ impl Client {
     }
 
     fn caller(&self, actor: &str) -> Caller {
-        Caller { origin: self.origin.clone(), ..Caller::local(actor) }
+        Caller { origin: self.origin.clone(), no_redact: self.no_redact, ..Caller::local(actor) }
     }
 
     /// The same handle for a caller who may have to try again: changes with the same key, in the same order, are done
@@ -86,6 +91,13 @@ impl Client {
     #[must_use]
     pub fn with_idempotency_key(mut self, key: Option<String>) -> Self {
         self.key = key.map(|key| (key, Cell::new(0)));
+        self
+    }
+
+    /// Whether what looks like a secret is kept.
+    #[must_use]
+    pub fn without_redaction(mut self, no_redact: bool) -> Self {
+        self.no_redact = no_redact;
         self
     }
 

@@ -104,7 +104,7 @@ pub enum EventType {
 }
 
 impl EventType {
-    pub const ALL: [EventType; 50] = [
+    pub const ALL: [EventType; 51] = [
         EventType::Created,
         EventType::Updated,
         EventType::Claimed,

@@ -19,6 +19,8 @@ pub trait Op: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     const SCOPE: Scope = Scope::Store;
     /// Whether its answer holds a secret that is kept nowhere, not even to answer a retry.
     const TELLS_SECRET: bool = false;
+    /// Fields that redaction leaves as they are, because they are compared byte for byte; `*` stands for all of them.
+    const VERBATIM: &'static [&'static str] = &[];
     /// The largest request, in bytes, that a server takes in for it.
     const MAX_BODY: usize = 16 << 20;
 }

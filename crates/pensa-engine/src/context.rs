@@ -4,15 +4,18 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Origin, Requester};
 use pensa_core::project::ProjectName;
 use pensa_core::{Access, Code, Error, Result, Timestamp, text};
+use pensa_redact::Allow;
 use uuid::Uuid;
 
 use crate::home::Home;
+use crate::redaction::Redactions;
 use crate::store::StoreDir;
 
 /// The actor of what happens by itself: leases that run out, a fresh clone that imports.
@@ -68,13 +71,21 @@ pub struct Caller {
     pub origin: Origin,
     /// The project to which a token confines what its holder may do with the server itself.
     pub project: Option<ProjectName>,
+    /// Whether this caller asks for its texts to be kept with the secrets in them.
+    pub no_redact: bool,
 }
 
 impl Caller {
     /// Somebody who has the store itself in hand, and so may do anything with it.
     pub fn local(actor: &str) -> Self {
-        let (origin, project) = (Origin::default(), None);
-        Self { actor: actor.to_owned(), token: None, may: Access::Operate, origin, project }
+        Self {
+            actor: actor.to_owned(),
+            token: None,
+            may: Access::Operate,
+            origin: Origin::default(),
+            project: None,
+            no_redact: false,
+        }
     }
 
     /// What happens by itself.
@@ -123,13 +134,19 @@ pub struct Context<'a> {
     confined_to: Option<ProjectName>,
     part: Part,
     ids: &'a dyn Ids,
+    pub(crate) no_redact: bool,
+    /// What looks like a secret here and is none.
+    pub(crate) allow: Option<Arc<Allow>>,
+    /// What was taken out of the operation.
+    pub(crate) redactions: RefCell<Redactions>,
     /// What earlier lines of a batch called the issues they made.
     names: RefCell<HashMap<String, IssueId>>,
 }
 
 impl<'a> Context<'a> {
     pub fn new(caller: &Caller, clock: &dyn Clock, ids: &'a dyn Ids, store: &'a Home, part: Part) -> Result<Self> {
-        let actor = text::line("actor", &caller.actor)?.to_owned();
+        let actor = text::line("actor", &caller.actor)?;
+        let actor = if caller.no_redact { actor.to_owned() } else { pensa_redact::text(actor).0.into_owned() };
         let (token, may, confined_to) = (caller.token.clone(), caller.may, caller.project.clone());
         let Origin { session, run, host } = &caller.origin;
         let origin = Origin {
@@ -148,6 +165,9 @@ impl<'a> Context<'a> {
             confined_to,
             part,
             ids,
+            no_redact: caller.no_redact,
+            allow: None,
+            redactions: RefCell::default(),
             names: RefCell::default(),
         })
     }
@@ -235,6 +255,9 @@ impl<'a> Context<'a> {
             confined_to: self.confined_to.clone(),
             part: self.part,
             ids: self.ids,
+            no_redact: self.no_redact,
+            allow: self.allow.clone(),
+            redactions: RefCell::default(),
             names: RefCell::default(),
         }
     }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use pensa_core::id::IssueId;
 use pensa_core::{Access, Code, Error, Result, Timestamp, json};
+use pensa_redact::Allow;
 use uuid::Uuid;
 
 use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SYSTEM, SystemClock};
@@ -20,7 +21,7 @@ use crate::tables::answers::{self, Once};
 use crate::tables::details::Ahead;
 use crate::tables::titles::{self, Coming};
 use crate::tables::touched;
-use crate::{pages, recover, sync, taskstore};
+use crate::{pages, recover, redaction, sync, taskstore};
 
 /// How often a transaction is tried that fails before its commit because the database went away or another
 /// transaction got in its way.
@@ -42,6 +43,8 @@ pub struct Engine {
     ear: Option<Ear>,
     /// Whether it was told that the clock is wrong.
     has_warned: Cell<bool>,
+    /// What looks like a secret here and is none.
+    allow: Option<Arc<Allow>>,
 }
 
 /// Who is told what happens by itself.
@@ -116,6 +119,7 @@ impl Engine {
             notices,
             ear: None,
             has_warned: Cell::new(false),
+            allow: None,
         })
     }
 
@@ -124,6 +128,13 @@ impl Engine {
     pub fn telling(mut self, ear: Ear) -> Self {
         self.notices.take().iter().for_each(|notice| ear(notice));
         self.ear = Some(ear);
+        self
+    }
+
+    /// Keeps what `allow` covers, although it looks like a secret.
+    #[must_use]
+    pub fn allowing(mut self, allow: Option<Arc<Allow>>) -> Self {
+        self.allow = allow;
         self
     }
 
@@ -159,6 +170,7 @@ impl Engine {
             notices,
             ear: None,
             has_warned: Cell::new(false),
+            allow: None,
         }
     }
 
@@ -227,6 +239,7 @@ impl Engine {
         match &self.source {
             Source::Dir(store) => {
                 let another = Self::open_with(store.clone(), clock, ids)?.being(self.part);
+                let another = another.allowing(self.allow.clone());
                 Ok(if let Some(ear) = &self.ear { another.telling(ear.clone()) } else { another })
             }
             Source::Database(database, id) => {
@@ -249,7 +262,7 @@ impl Engine {
             }
             return self.call_alone(caller, op, |cx, tx, before| Ok(O::answer(before, op.execute(cx, tx)?)));
         }
-        self.run(O::ACCESS, caller, |cx, tx| op.execute(cx, tx))
+        self.run(O::ACCESS, caller, |cx, tx| redaction::execute(cx, tx, op))
     }
 
     /// Runs an operation unless the same was done before with this key; then gives the answer of that time.
@@ -263,7 +276,7 @@ impl Engine {
             })
         } else {
             self.run(O::ACCESS, caller, |cx, tx| {
-                answers::once(cx, tx, Some(&once), || json::to_line(&op.execute(cx, tx)?))
+                answers::once(cx, tx, Some(&once), || json::to_line(&redaction::execute(cx, tx, op)?))
             })
         };
         serde_json::from_str(&answer?).map_err(Error::internal)
@@ -345,7 +358,9 @@ impl Engine {
     }
 
     fn context(&self, caller: &Caller) -> Result<Context<'_>> {
-        Context::new(caller, &*self.clock, &*self.ids, &self.home, self.part)
+        let mut cx = Context::new(caller, &*self.clock, &*self.ids, &self.home, self.part)?;
+        cx.allow.clone_from(&self.allow);
+        Ok(cx)
     }
 
     fn read<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {

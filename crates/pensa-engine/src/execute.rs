@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::context::{Caller, Context};
 use crate::db::Tx;
 use crate::engine::Engine;
+use crate::redaction;
 use crate::tables::answers::{self, Once};
 use crate::tables::details::Ahead;
 
@@ -71,6 +72,7 @@ pub struct Entry {
     pub access: Access,
     pub scope: Scope,
     pub tells_secret: bool,
+    pub verbatim: &'static [&'static str],
     pub max_body: usize,
     pub run: fn(&Context<'_>, &Tx<'_>, &Value) -> Result<String>,
     /// How it is run if its transactions are its own.
@@ -95,9 +97,12 @@ impl Entry {
             access: O::ACCESS,
             scope: O::SCOPE,
             tells_secret: O::TELLS_SECRET,
+            verbatim: O::VERBATIM,
             max_body: O::MAX_BODY,
             run: |cx, tx, input| {
                 cx.require(O::ACCESS, O::NAME)?;
+                let clean = redaction::of_input::<O>(cx, input);
+                let input = clean.as_ref().unwrap_or(input);
                 let op = O::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
                 op.allow_remotely()?;
                 let mut answer = Vec::with_capacity(512);

@@ -22,6 +22,7 @@ mod ops;
 pub mod pages;
 mod projects;
 mod recover;
+mod redaction;
 mod replay;
 mod store;
 mod sync;

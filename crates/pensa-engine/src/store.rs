@@ -335,7 +335,7 @@ impl StoreDir {
             return Err(Error::new(Code::Forbidden, format!("{} is tracked by git", self.token().display()))
                 .hint("remove it from the repository: whoever can read it could use this daemon"));
         }
-        write_once(&self.token(), &format!("{}{}\n", Uuid::new_v4().simple(), Uuid::new_v4().simple()))?;
+        write_once(&self.token(), &format!("pensa_{}{}\n", Uuid::new_v4().simple(), Uuid::new_v4().simple()))?;
         let text = fs::read_to_string(self.token()).map_err(|e| error::io("read", &self.token(), &e))?;
         Ok(text.trim().to_owned())
     }

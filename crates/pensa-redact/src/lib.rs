@@ -129,6 +129,12 @@ impl Redactor {
         Self { allow, ..Self::default() }
     }
 
+    /// One for other texts, with the same exceptions.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self::new(self.allow.clone())
+    }
+
     /// How many were taken out so far.
     pub fn count(&self) -> usize {
         self.kinds.total()

@@ -27,9 +27,12 @@ pub(crate) struct Rule {
     /// Whether a match opens a block that ends at its `END` line.
     pub(crate) block: bool,
     /// A byte without which there is no match.
-    pub(crate) needs: Option<u8>,
+    needs: Option<u8>,
     /// Whether the name before a value decides, which takes no pattern.
     pub(crate) named: bool,
+    /// Length of a word without which there is no match. Looked for first: compiling a pattern costs more than a command
+    /// has to spare.
+    word: usize,
     /// Whether it is also tried at long words with a dot behind them.
     pub(crate) long_word: bool,
     allow: Allow,
@@ -94,6 +97,13 @@ impl Rule {
     /// Every pattern compiles, as a test shows.
     pub(crate) fn regex(&self) -> Option<&Regex> {
         self.regex.get_or_init(|| compile(&[self.pattern])).as_ref()
+    }
+
+    /// Whether there can be a match in this place.
+    pub(crate) fn is_possible(&self, place: &[u8]) -> bool {
+        let is_in_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.~+/=%".contains(byte);
+        self.needs.is_none_or(|byte| place.contains(&byte))
+            && (self.word == 0 || place.split(|byte| !is_in_word(byte)).any(|word| word.len() >= self.word))
     }
 
     /// Where in a match the secret is.

@@ -135,7 +135,7 @@ fn places(sight: &[u8], hits: &mut Vec<Hit>) -> Vec<Vec<Range<usize>>> {
 }
 
 fn try_rule(rule: &Rule, sight: &[u8], place: Range<usize>, ends: &mut Ends, hits: &mut Vec<Hit>) {
-    if rule.needs.is_some_and(|byte| !sight[place.clone()].contains(&byte)) {
+    if !rule.is_possible(&sight[place.clone()]) {
         return;
     }
     let Some(regex) = rule.regex() else {

@@ -11,6 +11,7 @@ const SESSION: HeaderName = HeaderName::from_static("pensa-session");
 const RUN: HeaderName = HeaderName::from_static("pensa-run");
 const HOST: HeaderName = HeaderName::from_static("pensa-host");
 const VERSION_NAME: HeaderName = HeaderName::from_static("pensa-version");
+const REDACT: HeaderName = HeaderName::from_static("pensa-redact");
 const STORE: HeaderName = HeaderName::from_static("pensa-store");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const VERSION_VALUE: HeaderValue = HeaderValue::from_static(VERSION);
@@ -41,6 +42,15 @@ fn line(headers: &HeaderMap, name: &HeaderName, told: &str) -> Result<Option<Str
 /// The same, if the request says it.
 pub(crate) fn given_actor(headers: &HeaderMap) -> Result<Option<String>> {
     line(headers, &ACTOR, "Pensa-Actor")
+}
+
+/// Whether a request asks for its texts to be kept with the secrets in them.
+pub(crate) fn no_redact(headers: &HeaderMap) -> Result<bool> {
+    match headers.get(&REDACT).map(HeaderValue::as_bytes) {
+        None | Some(b"on") => Ok(false),
+        Some(b"off") => Ok(true),
+        Some(_) => Err(Error::invalid("Pensa-Redact is on or off")),
+    }
 }
 
 /// Which store is served, as the answers tell it and requests may ask for it.

@@ -57,6 +57,7 @@ impl Place {
         }
         scene.caller.actor = headers::actor(request.headers())?;
         scene.caller.origin = headers::origin(request.headers())?;
+        scene.caller.no_redact = headers::no_redact(request.headers())?;
         let key = headers::idempotency_key(request.headers())?;
         let question = (self.method == Method::Get).then(|| request.uri().clone());
         let question = question.as_ref().and_then(Uri::path_and_query).map(PathAndQuery::as_str);

@@ -84,6 +84,9 @@ pub(crate) struct Options {
     /// Do this once, however often it is tried with this key within a day
     #[arg(long, global = true, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,
+    /// Keep secrets that are found in what is given, instead of replacing them
+    #[arg(long, global = true)]
+    pub(crate) no_redact: bool,
     /// What is set, once it was asked for
     #[arg(skip)]
     pub(crate) config: OnceCell<Arc<Config>>,
@@ -333,9 +336,6 @@ pub(crate) struct SessionAppend {
     /// What it says, as a JSON object; - reads it from standard input
     #[arg(short, long, value_name = "JSON", allow_hyphen_values = true, requires = "entry_type")]
     pub(crate) data: Option<String>,
-    /// Keep secrets that are found in it
-    #[arg(long)]
-    pub(crate) no_redact: bool,
 }
 
 /// Print all entries of a session, as JSON Lines or as a transcript
@@ -415,9 +415,6 @@ pub(crate) struct FromDaycare {
     /// The directory of the agents, or the one above it
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// Keep secrets that are found in what was said
-    #[arg(long)]
-    pub(crate) no_redact: bool,
 }
 
 /// Import a project of prjct: tasks, queue, ideas, what was shipped and learned, skills and events
@@ -432,9 +429,6 @@ pub(crate) struct FromPrjct {
     /// The directory of the project
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// Keep secrets that are found in it
-    #[arg(long)]
-    pub(crate) no_redact: bool,
 }
 
 /// Import a project of Loopr: the records in .taskstore, and the files of its loops in loops and archive

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use pensa_client::config::{self, Config, Files, Layer, Setting, Told, Trusted, Trusts};
+use pensa_client::config::{self, Config, Files, Key, Layer, Setting, Told, Trusted, Trusts};
 use pensa_client::locate::{self, Platform, Scope, Start};
 use pensa_client::{ActorSource, Client, Remote, RemoteEntry, RemoteName, RemoteOptions, Remotes, Token};
 use pensa_core::issue::Origin;
 use pensa_core::{Code, Error, Result};
 use pensa_engine::{Engine, StoreDir, git};
+use pensa_redact::{Allow, Redactor};
 
 use crate::cli::Options;
 use crate::host;
@@ -28,24 +29,24 @@ pub(crate) fn client(options: &Options) -> Result<Client> {
 }
 
 fn over_http(options: &Options, server: &Server) -> Result<Client> {
-    Ok(Client::http(remote(options, server)?, actor_source(options)?)
-        .with_origin(origin())
-        .with_idempotency_key(key(options)))
+    Ok(called(options, Client::http(remote(options, server)?, actor_source(options)?)))
 }
 
 fn on_files(options: &Options, store: StoreDir) -> Result<Client> {
     let actor = actor_source(options)?;
-    Ok(Client::embedded(open(options, store)?, actor).with_origin(origin()).with_idempotency_key(key(options)))
+    Ok(called(options, Client::embedded(open(options, store)?, actor)))
+}
+
+/// A handle for the caller that flags and environment describe.
+fn called(options: &Options, client: Client) -> Client {
+    let client = client.with_origin(origin()).with_idempotency_key(options.idempotency_key.clone());
+    client.without_redaction(options.no_redact)
 }
 
 /// What tells this caller apart from others of the same name.
 fn origin() -> Origin {
     let text = |name| variable(name).and_then(|value| value.into_string().ok());
     Origin { session: text("PN_SESSION"), run: text("PN_RUN"), host: Some(host::name()) }
-}
-
-fn key(options: &Options) -> Option<String> {
-    options.idempotency_key.clone()
 }
 
 /// Where agents, sessions, runs, repositories and small values live: on a server, in a project's store, else in the
@@ -134,7 +135,31 @@ pub(crate) fn client_for_any(options: &Options) -> Result<Client> {
 pub(crate) fn open(options: &Options, store: StoreDir) -> Result<Engine> {
     let output = Output::new(options.json, options.quiet);
     let store = with_limits(options, store)?;
-    Ok(Engine::open(store)?.telling(Arc::new(move |notice| output.warning(notice))))
+    let allow = allow(options)?;
+    Ok(Engine::open(store)?.telling(Arc::new(move |notice| output.warning(notice))).allowing(allow))
+}
+
+/// What looks like a secret and may be kept. What only the repository allows counts once the user trusts it: it could
+/// allow everything.
+pub(crate) fn allow(options: &Options) -> Result<Option<Arc<Allow>>> {
+    let Some(setting) = config(options)?.get(&config::REDACT_ALLOW)? else { return Ok(None) };
+    let patterns = setting.value.to_string();
+    if came_with_the_repository(options, &setting) && !trusts()?.is_trusted(&trusted_allow(options, &patterns)?)? {
+        let output = Output::new(options.json, options.quiet);
+        output.warning(&format!("{}: redact.allow does not count until you trust it: pn trust", setting.origin));
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(config::allowed(&patterns))))
+}
+
+/// What the repository allows to be kept, as something to trust or not. No address of a server looks like it.
+pub(crate) fn trusted_allow(options: &Options, patterns: &str) -> Result<Trusted> {
+    Ok(Trusted { store: trusted_store(options)?, url: format!("redact.allow = {patterns:?}") })
+}
+
+/// What takes secrets out of what this process stores itself, unless they are to be kept.
+pub(crate) fn redactor(options: &Options) -> Result<Option<Redactor>> {
+    if options.no_redact { Ok(None) } else { Ok(Some(Redactor::new(allow(options)?))) }
 }
 
 /// A store with the limits that are set for the files which its repository brings.
@@ -188,23 +213,31 @@ pub(crate) fn came_with_the_repository(options: &Options, setting: &Setting) -> 
 
 /// A server for the store of this project, as something to trust or not.
 pub(crate) fn trusted(options: &Options, server: &Server) -> Result<Trusted> {
+    Ok(Trusted { store: trusted_store(options)?, url: named(server)?.url })
+}
+
+fn trusted_store(options: &Options) -> Result<String> {
     let store = project_store(options).ok_or_else(|| Error::new(Code::NoStore, "there is no project here"))?;
     // A store whose files were written by hand may have no id.
-    let id = store.id().unwrap_or_else(|_| store.root().display().to_string());
-    Ok(Trusted { store: id, url: named(server)?.url })
+    Ok(store.id().unwrap_or_else(|_| store.root().display().to_string()))
+}
+
+/// What the repository says that a setting is, trusted or not.
+pub(crate) fn setting_of_repository(options: &Options, key: &Key) -> Result<Option<String>> {
+    let files = Files { user: None, system: None, ..files(options)? };
+    let setting = Config::read(Told::default(), &files)?.get(key)?;
+    let setting = match setting {
+        Some(setting) if !came_with_the_repository(options, &setting) => {
+            Config::read(Told::default(), &Files { local: None, ..files })?.get(key)?
+        }
+        setting => setting,
+    };
+    Ok(setting.map(|setting| setting.value.to_string()))
 }
 
 /// The server that the repository names, trusted or not.
 pub(crate) fn server_of_repository(options: &Options) -> Result<Option<Server>> {
-    let files = Files { user: None, system: None, ..files(options)? };
-    let setting = Config::read(Told::default(), &files)?.get(&config::REMOTE_SERVER)?;
-    let setting = match setting {
-        Some(setting) if !came_with_the_repository(options, &setting) => {
-            Config::read(Told::default(), &Files { local: None, ..files })?.get(&config::REMOTE_SERVER)?
-        }
-        setting => setting,
-    };
-    Ok(setting.map(|setting| Server { name: setting.value.to_string(), lends: true }))
+    Ok(setting_of_repository(options, &config::REMOTE_SERVER)?.map(|name| Server { name, lends: true }))
 }
 
 /// What is set, in all layers; read once.

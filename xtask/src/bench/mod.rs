@@ -16,6 +16,7 @@ mod load;
 mod machine;
 mod processes;
 mod records;
+mod redaction;
 mod report;
 mod runs;
 mod samples;
@@ -68,10 +69,11 @@ enum Group {
     Learnings,
     Stream,
     Records,
+    Redaction,
 }
 
 impl Group {
-    const ALL: [(&'static str, Group); 10] = [
+    const ALL: [(&'static str, Group); 11] = [
         ("local", Group::Local),
         ("server", Group::Server),
         ("chain", Group::Chain),
@@ -82,6 +84,7 @@ impl Group {
         ("learnings", Group::Learnings),
         ("stream", Group::Stream),
         ("records", Group::Records),
+        ("redaction", Group::Redaction),
     ];
 
     fn rows(self, lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
@@ -99,6 +102,7 @@ impl Group {
             Group::Learnings => learnings::rows(lab, plan),
             Group::Stream => stream::rows(lab, plan),
             Group::Records => records::rows(lab, plan),
+            Group::Redaction => redaction::rows(lab),
         }
     }
 

@@ -6,6 +6,7 @@ use pensa_core::job::Limits;
 use pensa_core::run::{HarnessName, RuntimeName};
 use pensa_core::snapshot::Provider;
 use pensa_core::{Error, Result, Span, text};
+use pensa_redact::Allow;
 
 use super::{lanes, prices};
 use crate::http;
@@ -32,6 +33,8 @@ pub enum Kind {
     Flag,
     /// A text that this function has nothing against
     Text(fn(&str) -> Result<()>),
+    /// Texts, one a line or a list in a file, that this function has nothing against together
+    List(fn(&str) -> Result<()>),
     /// A whole number that this function has nothing against
     Number(fn(i64) -> Result<()>),
     /// A number, whole or not, from 0 on
@@ -110,6 +113,14 @@ pub const IMPORT_MAX_FILE: Key = Key {
     alias: None,
 };
 
+pub const REDACT_ALLOW: Key = Key {
+    name: "redact.allow",
+    about: "regular expressions of what looks like a secret and is none, one a line",
+    kind: Kind::List(|patterns| lines(patterns).check().map_err(Error::invalid)),
+    default: None,
+    alias: None,
+};
+
 pub const RUN_HARNESS: Key = Key {
     name: "run.harness",
     about: "the agent software of runs that name none",
@@ -167,7 +178,7 @@ pub(super) const PRICE: Key = Key {
 };
 
 /// All of them, by name, but for those of lanes and models, of which there may be any.
-pub const KEYS: [Key; 13] = [
+pub const KEYS: [Key; 14] = [
     ACTOR,
     DISK_MAX_PART,
     DISK_MIN_FREE,
@@ -176,6 +187,7 @@ pub const KEYS: [Key; 13] = [
     GC_AUTO,
     GC_OLDER_THAN,
     IMPORT_MAX_FILE,
+    REDACT_ALLOW,
     REMOTE_SERVER,
     RUN_HARNESS,
     RUN_RUNTIME,
@@ -233,7 +245,7 @@ impl Key {
                     }
                 }
             }
-            Kind::Text(check) => {
+            Kind::Text(check) | Kind::List(check) => {
                 if !given.is_empty() {
                     check(given).map_err(|e| e.within(self.name))?;
                 }
@@ -267,6 +279,11 @@ impl std::fmt::Display for Value {
             Value::Text(text) => text.fmt(f),
         }
     }
+}
+
+/// Patterns as they are used.
+pub fn lines(patterns: &str) -> Allow {
+    Allow::new(patterns.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
 fn is_megabytes(count: &str) -> Result<()> {

@@ -21,7 +21,8 @@ use crate::toml_file::{Nature, TomlFile, line_of};
 
 pub use keys::{
     ACTOR, DISK_MAX_PART, DISK_MIN_FREE, EXPORT_EVENTS, GC_AFTER, GC_AUTO, GC_OLDER_THAN, IMPORT_MAX_FILE, KEYS, Key,
-    Kind, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, SYNC_REMOTE, Value,
+    Kind, REDACT_ALLOW, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, SYNC_REMOTE, Value,
+    lines as allowed,
 };
 pub use lanes::LANE_VARIABLES;
 pub use trust::{Trusted, Trusts};
@@ -345,7 +346,13 @@ impl Config {
                     key.parse(item.to_string().trim()).map_err(|e| e.within(&origin))?
                 }
                 (Kind::Decimal, _, Some(number), _) => key.parse(&number.to_string()).map_err(|e| e.within(&origin))?,
-                (Kind::Decimal | Kind::Text(_), _, _, Some(text)) => {
+                (Kind::List(_), ..) if item.is_array() => {
+                    let texts = item.as_array().into_iter().flatten().map(|text| text.as_str());
+                    let texts: Option<Vec<&str>> = texts.collect();
+                    let texts = texts.ok_or_else(|| wrong_type(name, key.kind, item, &origin))?;
+                    key.parse(&texts.join("\n")).map_err(|e| e.within(&origin))?
+                }
+                (Kind::Decimal | Kind::Text(_) | Kind::List(_), _, _, Some(text)) => {
                     key.parse(text.trim()).map_err(|e| e.within(&origin))?
                 }
                 (kind, ..) => return Err(wrong_type(name, kind, item, &origin)),
@@ -392,6 +399,7 @@ fn wrong_type(name: &str, kind: Kind, item: &Item, origin: &str) -> Error {
     let wanted = match kind {
         Kind::Flag => "true or false",
         Kind::Text(_) => "a string",
+        Kind::List(_) => "a list of strings",
         Kind::Number(_) => "a whole number",
         Kind::Decimal => "a number",
     };

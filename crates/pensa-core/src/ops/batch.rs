@@ -25,5 +25,7 @@ impl Op for Batch {
     type Output = Vec<Value>;
     const NAME: &'static str = "batch";
     const ROUTE: Route = Route::post("/batch");
+    /// Each of its operations is redacted by itself.
+    const VERBATIM: &'static [&'static str] = &["*"];
     const ACCESS: Access = Access::Write;
 }

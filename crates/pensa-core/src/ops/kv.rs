@@ -47,10 +47,6 @@ pub struct Set {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_absent: bool,
-    /// Keep it although it looks like a secret
-    #[arg(long)]
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub allow_secret: bool,
 }
 
 impl Op for Set {

@@ -55,7 +55,7 @@ pub struct Remember {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<LearningRef>,
     /// Keep secrets as they are
-    #[arg(long)]
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_redact: bool,
 }

@@ -29,6 +29,8 @@ impl Op for Acquire {
     type Output = Lock;
     const NAME: &'static str = "lock.acquire";
     const ROUTE: Route = Route::post("/locks");
+    /// Only its hash is kept.
+    const VERBATIM: &'static [&'static str] = &["token"];
     const ACCESS: Access = Access::Write;
 }
 
@@ -53,6 +55,8 @@ impl Op for Release {
     type Output = Lock;
     const NAME: &'static str = "lock.release";
     const ROUTE: Route = Route::post("/locks/release");
+    /// Only its hash is compared.
+    const VERBATIM: &'static [&'static str] = &["token"];
     const ACCESS: Access = Access::Write;
 }
 

@@ -41,6 +41,8 @@ impl Op for Put {
     type Output = Record;
     const NAME: &'static str = "record.put";
     const ROUTE: Route = Route::post("/records/{collection}");
+    /// Documents are their owner's; a collection can ask for redaction.
+    const VERBATIM: &'static [&'static str] = &["*"];
     const ACCESS: Access = Access::Write;
 }
 
@@ -163,6 +165,8 @@ impl Op for Delete {
     type Output = Deleted;
     const NAME: &'static str = "record.delete";
     const ROUTE: Route = Route::delete("/records/{collection}");
+    /// Documents are their owner's; a collection can ask for redaction.
+    const VERBATIM: &'static [&'static str] = &["*"];
     const ACCESS: Access = Access::Write;
 }
 
@@ -198,6 +202,9 @@ pub struct Collection {
     /// The fields that have an index
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<String>,
+    /// True if secrets are taken out of its documents; else absent
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redact: bool,
 }
 
 /// Have fields of a collection indexed, so that questions about them need not look at every record
@@ -208,13 +215,17 @@ pub struct Index {
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
     /// The fields
-    #[arg(value_name = "FIELD", required_unless_present_any = ["rebuild", "check"])]
+    #[arg(value_name = "FIELD", required_unless_present_any = ["rebuild", "check", "redact"])]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
     /// Make what is indexed anew from the records
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rebuild: bool,
+    /// Take secrets out of documents that are put into it from now on
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redact: bool,
     /// Compare what is indexed with the records, and make it anew if they differ
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -225,6 +236,8 @@ impl Op for Index {
     type Output = Indexed;
     const NAME: &'static str = "record.index";
     const ROUTE: Route = Route::post("/records/{collection}/indexes");
+    /// Documents are their owner's; a collection can ask for redaction.
+    const VERBATIM: &'static [&'static str] = &["*"];
     const ACCESS: Access = Access::Write;
 }
 
@@ -252,6 +265,8 @@ impl Op for Apply {
     type Output = Vec<Applied>;
     const NAME: &'static str = "record.apply";
     const ROUTE: Route = Route::post("/records");
+    /// Documents are their owner's; a collection can ask for redaction.
+    const VERBATIM: &'static [&'static str] = &["*"];
     const ACCESS: Access = Access::Write;
     /// Room for many records.
     const MAX_BODY: usize = 256 << 20;

@@ -96,6 +96,8 @@ impl Op for Take {
     type Output = Taken;
     const NAME: &'static str = "sync.take";
     const ROUTE: Route = Route::post("/sync/take");
+    /// What another store has must stay as it is there, or the two would differ for ever.
+    const VERBATIM: &'static [&'static str] = &["*"];
     const ACCESS: Access = Access::Write;
     const MAX_BODY: usize = 64 << 20;
 }

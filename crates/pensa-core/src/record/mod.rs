@@ -141,6 +141,9 @@ const OWNED: [(&str, &str); 6] = [
     (crate::job::OUTPUTS, "pn job"),
 ];
 
+/// The field whose index says that a collection's documents are redacted. `_pensa` is reserved, so no document has it.
+pub const REDACTED: &str = "_pensa.redact";
+
 /// Refuses to have a collection changed record by record that has rules of its own.
 pub fn refuse_owned(name: &str) -> Result<()> {
     match OWNED.iter().find(|(owned, _)| *owned == name) {

@@ -45,7 +45,7 @@ impl Execute for Import {
             let place = Place { id, begun_at: given.created_at.unwrap_or(agent.created_at), ended_at };
             session(cx, tx, self, given, place, &mut told)?;
         }
-        told.imported = true;
+        (told.imported, told.redactions) = (true, cx.redacted());
         Ok(told)
     }
 }
@@ -87,13 +87,7 @@ fn session(
     Place { id, begun_at, ended_at }: Place,
     told: &mut Imported,
 ) -> Result<()> {
-    let (reset_message, hidden) = match &given.reset_message {
-        Some(message) if !import.no_redact => {
-            let (clean, hidden) = pensa_redact::text(message);
-            (Some(clean.into_owned()), hidden)
-        }
-        message => (message.clone(), 0),
-    };
+    let reset_message = given.reset_message.clone();
     if let Some(message) = &reset_message {
         text::fits_block("reset message", message)?;
     }
@@ -111,7 +105,7 @@ fn session(
     };
     sessions::insert(tx, &made)?;
     sessions::log(cx, tx, &made.id, EventType::Opened, event::differences(None, &made))?;
-    let (mut stored, redactions) = stored(&given.entries, import.no_redact)?;
+    let mut stored = stored(&given.entries)?;
     let count = i64::try_from(stored.len()).map_err(Error::internal)?;
     if count > 0 {
         let first = entries::next_number(tx)?;
@@ -121,6 +115,5 @@ fn session(
     }
     told.sessions += 1;
     told.entries += count;
-    told.redactions += redactions + i64::try_from(hidden).unwrap_or(i64::MAX);
     Ok(())
 }

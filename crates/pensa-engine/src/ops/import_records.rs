@@ -24,7 +24,7 @@ use pensa_core::work::{MAX_STEPS, Piece, Step, WorkStatus};
 use pensa_core::{Code, Error, Result, Timestamp, json, text};
 use serde_json::{Map, Value, json};
 
-use super::learning::{Redaction, adopted, store};
+use super::learning::{adopted, store};
 use super::{comment, kv as kv_ops, release, skill};
 use crate::context::Context;
 use crate::db::Tx;
@@ -40,10 +40,8 @@ impl Execute for Records {
             let told = format!("{} records at once; the limit is {MAX_RECORDS}", self.records.len());
             return Err(Error::new(Code::TooLarge, told).hint("send them in parts"));
         }
-        let redaction = Redaction { is_off: self.no_redact, count: 0 };
-        let mut intake =
-            Intake { cx, tx, from: self.from, redaction, learnings: HashMap::new(), logged: HashMap::new() };
-        self.records.iter().map(|given| intake.take(given)).collect()
+        let mut intake = Intake { cx, tx, from: self.from, learnings: HashMap::new(), logged: HashMap::new() };
+        self.records.iter().enumerate().map(|(at, given)| intake.take(at, given)).collect()
     }
 }
 
@@ -52,7 +50,6 @@ struct Intake<'a> {
     cx: &'a Context<'a>,
     tx: &'a Tx<'a>,
     from: Source,
-    redaction: Redaction,
     /// Under which ids learnings are here, by what the other tool calls them.
     learnings: HashMap<String, LearningId>,
     /// Which events of an issue's work the log has from there.
@@ -64,8 +61,7 @@ fn told(outcome: Outcome, id: impl ToString, reason: Option<String>) -> Told {
 }
 
 impl Intake<'_> {
-    fn take(&mut self, given: &Given) -> Result<Told> {
-        self.redaction.count = 0;
+    fn take(&mut self, at: usize, given: &Given) -> Result<Told> {
         let taken = match given {
             Given::Issue(given) => self.issue(given),
             Given::Release(given) => self.release(given),
@@ -78,7 +74,7 @@ impl Intake<'_> {
         match taken {
             Ok(mut told) => {
                 if matches!(told.outcome, Outcome::Imported | Outcome::Updated) {
-                    told.redactions = self.redaction.count;
+                    told.redactions = self.cx.redacted_in(at);
                 }
                 Ok(told)
             }
@@ -115,7 +111,6 @@ impl Intake<'_> {
             return Err(Error::internal("an origin is an object"));
         };
         object::check("what has no place", &mark, object::OBJECT_BYTES)?;
-        let mark = self.redaction.clean_object(mark);
         Ok(Extra::from_iter([(self.from.to_string(), Value::Object(mark))]))
     }
 
@@ -154,7 +149,7 @@ impl Intake<'_> {
 
     fn made_issue(&mut self, given: &GivenIssue) -> Result<Issue> {
         let extra = self.extra(&given.origin)?;
-        let title = self.redaction.clean(text::existing_title("title", &given.title)?);
+        let title = text::existing_title("title", &given.title)?.to_owned();
         let description = text::optional_block("description", given.description.as_ref())?;
         let close_reason = text::optional_block("reason", given.close_reason.as_ref())?;
         let status = match given.work.as_ref().map(|work| work.status) {
@@ -170,7 +165,7 @@ impl Intake<'_> {
         let issue = Issue {
             id: given.id.clone(),
             title,
-            description: description.map(|text| self.redaction.clean(&text)),
+            description,
             issue_type: given.issue_type,
             status,
             priority: given.priority,
@@ -184,7 +179,7 @@ impl Intake<'_> {
             created_at,
             updated_at,
             closed_at,
-            close_reason: close_reason.map(|text| self.redaction.clean(&text)),
+            close_reason,
             extra,
         };
         issue.adopt()
@@ -195,7 +190,7 @@ impl Intake<'_> {
             return Err(Error::new(Code::TooLarge, format!("{} has more than {MAX_STEPS} steps", issue.id)));
         }
         let step = |step: &Step| -> Result<Step> {
-            Ok(Step { title: self.redaction.clean(text::existing_title("step", &step.title)?), status: step.status })
+            Ok(Step { title: text::existing_title("step", &step.title)?.to_owned(), status: step.status })
         };
         let steps = given.steps.iter().map(step).collect::<Result<_>>()?;
         Ok(Piece {
@@ -230,11 +225,11 @@ impl Intake<'_> {
         let notes = text::optional_block("notes", given.notes.as_ref())?;
         let made = Release {
             id: given.id.clone(),
-            name: self.redaction.clean(text::existing_title("name", &given.name)?),
+            name: text::existing_title("name", &given.name)?.to_owned(),
             version: given.version.clone(),
             kind: given.kind,
             issues: named,
-            notes: notes.map(|text| self.redaction.clean(&text)),
+            notes,
             actor: self.cx.actor.clone(),
             shipped_at: self.time(given.shipped_at).unwrap_or(self.cx.now),
             extra: self.extra(&given.origin)?,
@@ -266,7 +261,7 @@ impl Intake<'_> {
         };
         let superseded = given.supersedes.as_ref().and_then(|name| self.learnings.get(name)).cloned();
         let supersedes = superseded.filter(|other| *other != id);
-        let new = Learning { id: id.clone(), supersedes, ..adopted(cx, tx, found, &mut self.redaction)? };
+        let new = Learning { id: id.clone(), supersedes, ..adopted(cx, tx, found)? };
         // What takes the place of another is no repetition of it.
         let same = if new.supersedes.is_some() { None } else { learnings::same(tx, &new, cx.now)? };
         let Some(known) = same else {
@@ -335,7 +330,7 @@ impl Intake<'_> {
         if !self.logged.entry(id.clone()).or_default().insert(key.clone()) {
             return Ok(told(Outcome::Here, id, None));
         }
-        let data = self.redaction.clean_object(given.data.clone());
+        let data = given.data.clone();
         let detail = Map::from_iter([("key".to_owned(), json!(key)), (self.from.to_string(), Value::Object(data))]);
         events::append(cx, tx, ("work", id.as_str()), None, EventType::Imported, detail)?;
         Ok(told(Outcome::Imported, id, None))
@@ -361,7 +356,7 @@ impl Intake<'_> {
 
     fn document(&mut self, given: &GivenDocument) -> Result<Told> {
         let (cx, tx, scope, key) = (self.cx, self.tx, given.scope.as_str(), given.key.as_str());
-        let value = self.redaction.clean(&given.text);
+        let value = given.text.clone();
         pairs::check_value(&value)?;
         let before = kv_ops::look(tx, scope, key)?;
         let (outcome, event) = match &before {

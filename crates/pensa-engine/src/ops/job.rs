@@ -60,9 +60,9 @@ fn drafted(cx: &Context<'_>, tx: &Tx<'_>, start: &Start) -> Result<Job> {
     Ok(Job {
         id: jobs::new_id(cx, tx)?,
         status: JobStatus::Running,
-        tool_name: text::line("tool", &pensa_redact::text(&tool).0)?.to_owned(),
+        tool_name: tool,
         lane: lane.clone(),
-        command: spelled(command)?,
+        command: spelled(cx, command)?,
         cwd: text::optional_line("cwd", cwd.as_ref())?,
         loop_id: text::optional_line("loop", loop_id.as_ref())?,
         session_id: session.map(|session| session.id).or(runs_session),
@@ -96,15 +96,16 @@ fn named(program: &str) -> String {
     name.chars().take(PROGRAM_CHARS).collect::<String>().trim().to_owned()
 }
 
-/// A command as it is kept, without secrets.
-fn spelled(command: &[String]) -> Result<String> {
+/// A command as it is kept. Words that are harmless alone can be a secret together, as in `curl -u NAME:PASSWORD`.
+fn spelled(cx: &Context<'_>, command: &[String]) -> Result<String> {
     let bytes: usize = command.iter().map(|word| word.len() + 1).sum();
     if bytes > COMMAND_BYTES {
         let message = format!("a command of {bytes} bytes is too long: at most {COMMAND_BYTES}");
         return Err(Error::new(Code::TooLarge, message).hint("put it into a file"));
     }
-    let words: Vec<String> = command.iter().map(|word| pensa_redact::text(word).0.replace('\0', "")).collect();
-    Ok(pensa_redact::text(&job::spell(&words)).0.into_owned())
+    let words: Vec<String> = command.iter().map(|word| word.replace('\0', "")).collect();
+    let line = job::spell(&words);
+    Ok(if cx.no_redact { line } else { cx.redactor().text(&line).into_owned() })
 }
 
 /// The error of a lane that has no slot to give.
@@ -162,8 +163,7 @@ impl Execute for Finish {
             }
         };
         let mut end = self.end();
-        end.reason =
-            text::optional_block("reason", end.reason.as_ref())?.map(|it| pensa_redact::text(&it).0.into_owned());
+        end.reason = text::optional_block("reason", end.reason.as_ref())?;
         let mut new = old.clone();
         if !job::apply(&mut new, Move::Finish(status, end), cx.now)? {
             return Ok(old);
@@ -177,7 +177,7 @@ impl Execute for Finish {
     }
 }
 
-/// Keeps what a job wrote, without secrets and as far as there is room.
+/// Keeps what a job wrote, as far as there is room.
 fn keep(cx: &Context<'_>, tx: &Tx<'_>, finish: &Finish, job: &mut Job) -> Result<()> {
     let given = finish.output.as_deref().unwrap_or_default();
     if given.len() > 2 * job::Size::MAX.bytes() {
@@ -187,8 +187,7 @@ fn keep(cx: &Context<'_>, tx: &Tx<'_>, finish: &Finish, job: &mut Job) -> Result
     if finish.output_bytes.is_some_and(|bytes| bytes < 0) {
         return Err(Error::invalid("an output has no fewer than 0 bytes"));
     }
-    let clean = pensa_redact::text(given).0;
-    let (kept, is_cut) = job::fit(&clean);
+    let (kept, is_cut) = job::fit(given);
     job.output_bytes = finish.output_bytes.unwrap_or_else(|| i64::try_from(given.len()).unwrap_or(i64::MAX));
     job.truncated = finish.truncated || is_cut;
     if kept.is_empty() { Ok(()) } else { jobs::keep_output(cx, tx, &job.id, kept) }
@@ -242,7 +241,7 @@ impl Execute for Import {
         for (at, record) in self.records.iter().enumerate() {
             let job = job::taken(record, &cx.actor, cx.now).map_err(|e| e.within(format!("record {}", at + 1)))?;
             if !jobs::is_there(tx, &job.id)? {
-                let command = pensa_redact::text(&job.command).0.replace('\0', "");
+                let command = job.command.replace('\0', "");
                 new.push(jobs::save(cx, tx, None, Job { command, ..job }, EventType::Imported)?);
             }
         }

@@ -58,10 +58,6 @@ impl Execute for Set {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Pair> {
         let (scope, key) = (self.scope.as_str(), self.key.as_str());
         rules::check_value(&self.value)?;
-        if !self.allow_secret && pensa_redact::text(&self.value).1 > 0 {
-            return Err(Error::invalid(format!("the value for {key} looks like a secret"))
-                .hint("keep secrets in the keychain of your system; --allow-secret keeps it here all the same"));
-        }
         let before = look(tx, scope, key)?;
         if let Some(wanted) = &self.if_value {
             compare(before.as_ref(), wanted, scope, key)?;

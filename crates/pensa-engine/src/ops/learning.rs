@@ -39,32 +39,6 @@ fn log(cx: &Context<'_>, tx: &Tx<'_>, learning: &Learning, event: EventType, det
     events::append(cx, tx, ("learning", learning.id.as_str()), None, event, detail).map(drop)
 }
 
-/// Takes the secrets out of texts, and counts them.
-pub(super) struct Redaction {
-    pub(super) is_off: bool,
-    pub(super) count: i64,
-}
-
-impl Redaction {
-    pub(super) fn clean(&mut self, text: &str) -> String {
-        if self.is_off {
-            return text.to_owned();
-        }
-        let (clean, hidden) = pensa_redact::text(text);
-        self.count += i64::try_from(hidden).unwrap_or(i64::MAX);
-        clean.into_owned()
-    }
-
-    /// The same for every text in an object.
-    pub(super) fn clean_object(&mut self, object: Map<String, Value>) -> Map<String, Value> {
-        let mut whole = Value::Object(object);
-        if !self.is_off {
-            self.count += i64::try_from(pensa_redact::value(&mut whole)).unwrap_or(i64::MAX);
-        }
-        if let Value::Object(clean) = whole { clean } else { Map::new() }
-    }
-}
-
 /// Keeps a new learning, or adds it to one that says the same; true if that was there.
 fn keep(cx: &Context<'_>, tx: &Tx<'_>, new: Learning) -> Result<(Learning, bool)> {
     // Whoever puts one in the place of another means a new one.
@@ -86,7 +60,7 @@ fn keep(cx: &Context<'_>, tx: &Tx<'_>, new: Learning) -> Result<(Learning, bool)
 }
 
 /// The learning as it was told.
-fn told(op: &Remember, cx: &Context<'_>, tx: &Tx<'_>, redaction: &mut Redaction) -> Result<Learning> {
+fn told(op: &Remember, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Learning> {
     let issue = |wanted: &Option<_>| -> Result<Option<IssueId>> {
         wanted.as_ref().map(|wanted| issues::find(cx, tx, wanted).map(|issue| issue.id)).transpose()
     };
@@ -99,7 +73,7 @@ fn told(op: &Remember, cx: &Context<'_>, tx: &Tx<'_>, redaction: &mut Redaction)
     Ok(Learning {
         id: learnings::new_id(cx, tx)?,
         kind: op.kind.unwrap_or_default(),
-        text: redaction.clean(&rules::check_text(&op.text)?),
+        text: rules::check_text(&op.text)?,
         tags: rules::check_tags(&op.tags)?,
         files: rules::check_files(&op.files)?,
         issue_id: issue(&op.issue)?,
@@ -121,15 +95,14 @@ fn told(op: &Remember, cx: &Context<'_>, tx: &Tx<'_>, redaction: &mut Redaction)
 
 impl Execute for Remember {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Remembered> {
-        let mut redaction = Redaction { is_off: self.no_redact, count: 0 };
-        let new = told(self, cx, tx, &mut redaction)?;
+        let new = told(self, cx, tx)?;
         let (learning, merged) = keep(cx, tx, new)?;
-        Ok(Remembered { learning, merged, redactions: redaction.count })
+        Ok(Remembered { learning, merged, redactions: cx.redacted() })
     }
 }
 
 /// A learning that another tool wrote down.
-pub(super) fn adopted(cx: &Context<'_>, tx: &Tx<'_>, found: Found, redaction: &mut Redaction) -> Result<Learning> {
+pub(super) fn adopted(cx: &Context<'_>, tx: &Tx<'_>, found: Found) -> Result<Learning> {
     let mut extra = found.extra;
     let work = match &found.task {
         Some(task) => task.parse::<IssueId>().ok().map(|id| issues::get(tx, &id)).transpose()?.flatten(),
@@ -140,15 +113,14 @@ pub(super) fn adopted(cx: &Context<'_>, tx: &Tx<'_>, found: Found, redaction: &m
     }
     let mut value = found.value;
     if let Some(description) = value.as_mut().and_then(|value| value.description.as_mut()) {
-        *description = redaction.clean(&text::block("description", description)?);
+        *description = text::block("description", description)?;
     }
-    extra = redaction.clean_object(extra);
     // A clock that goes ahead must not make it the freshest for ever.
     let at: Timestamp = found.at.map_or(cx.now, |at| at.min(cx.now));
     let learning = Learning {
         id: learnings::new_id(cx, tx)?,
         kind: found.kind,
-        text: redaction.clean(&rules::check_text(&found.text)?),
+        text: rules::check_text(&found.text)?,
         tags: rules::check_tags(&found.tags)?,
         files: rules::check_files(&found.files)?,
         issue_id: None,
@@ -179,11 +151,12 @@ impl Execute for Take {
         let mut kept = Vec::new();
         for (at, record) in self.records.iter().enumerate() {
             let within = |error: Error| error.within(format!("record {}", at + 1));
+            // Those of a record are told with the first learning that it holds.
+            let mut redactions = cx.redacted_in(at);
             for found in rules::read(record.clone()).map_err(within)? {
-                let mut redaction = Redaction { is_off: self.no_redact, count: 0 };
-                let new = adopted(cx, tx, found, &mut redaction).map_err(within)?;
+                let new = adopted(cx, tx, found).map_err(within)?;
                 let (learning, merged) = keep(cx, tx, new)?;
-                kept.push(Remembered { learning, merged, redactions: redaction.count });
+                kept.push(Remembered { learning, merged, redactions: std::mem::take(&mut redactions) });
             }
         }
         Ok(kept)

@@ -79,8 +79,12 @@ fn draft<'p>(cx: &Context<'_>, tx: &Tx<'_>, collection: &Collection, put: &'p Pu
             }
         },
     };
+    let mut data = Cow::Borrowed(data);
+    if collection.indexes.iter().any(|index| index.field == rules::REDACTED) && !cx.no_redact {
+        cx.redactor().map(data.to_mut());
+    }
     let expect = if *if_present && if_rev.is_none() { Expect::Present } else { expect(*if_rev) };
-    Ok((Draft { id, data: Cow::Borrowed(data), updated_at: updated_at.unwrap_or(cx.now) }, expect))
+    Ok((Draft { id, data, updated_at: updated_at.unwrap_or(cx.now) }, expect))
 }
 
 impl Execute for Put {
@@ -165,23 +169,34 @@ fn collections(tx: &Tx<'_>) -> Result<Vec<ops::record::Collection>> {
     }
     for index in records::indexes(tx)? {
         let collection = known.entry(index.collection.clone()).or_insert_with(|| empty(&index.collection));
-        collection.indexes.push(index.field);
+        if index.field == rules::REDACTED {
+            collection.redact = true;
+        } else {
+            collection.indexes.push(index.field);
+        }
     }
     Ok(known.into_values().collect())
 }
 
 fn empty(name: &str) -> ops::record::Collection {
-    ops::record::Collection { collection: name.to_owned(), records: 0, updated_at: None, indexes: Vec::new() }
+    ops::record::Collection {
+        collection: name.to_owned(),
+        records: 0,
+        updated_at: None,
+        indexes: Vec::new(),
+        redact: false,
+    }
 }
 
 impl Execute for Index {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Indexed> {
         let collection = Collection::open(tx, &self.collection)?;
         let known = collection.indexes.len();
-        if !self.fields.is_empty() {
+        if !self.fields.is_empty() || self.redact {
             rules::refuse_owned(&self.collection)?;
         }
-        let fields: Vec<&str> = self.fields.iter().map(String::as_str).collect();
+        let mut fields: Vec<&str> = self.fields.iter().map(String::as_str).collect();
+        fields.extend(self.redact.then_some(rules::REDACTED));
         let collection = collection.declaring(tx, &fields)?;
         let new: Vec<&str> = collection.indexes.iter().skip(known).map(|index| index.field.as_str()).collect();
         let rebuilt = self.rebuild || (self.check && !collection.is_indexed_rightly(tx)?);

@@ -100,11 +100,11 @@ fn end_claim(cx: &Context<'_>, tx: &Tx<'_>, run: &Run) -> Result<()> {
     issues::save(cx, tx, &issue, without, EventType::Updated, Map::new()).map(drop)
 }
 
-/// What a run is launched with, without secrets.
+/// What a run is launched with.
 fn task(launch: &Launch) -> Result<Task> {
     let line = |what: &str, given: &Option<String>| text::optional_line(what, given.as_ref());
     let task = Task {
-        prompt: pensa_redact::text(launch.prompt.as_deref().unwrap_or_default()).0.into_owned(),
+        prompt: launch.prompt.clone().unwrap_or_default(),
         branch: line("branch", &launch.branch)?,
         delivery: launch.delivery,
         instances: launch.instances.unwrap_or(1),
@@ -121,14 +121,14 @@ fn task(launch: &Launch) -> Result<Task> {
 /// Most bytes of a program and its arguments that are kept.
 const COMMAND_BYTES: usize = 1 << 20;
 
-/// A program and its arguments, without secrets.
+/// A program and its arguments.
 fn command(given: &[String]) -> Result<Vec<String>> {
     let bytes: usize = given.iter().map(|word| word.len() + 1).sum();
     if bytes > COMMAND_BYTES {
         let message = format!("a command of {bytes} bytes is too long: at most {COMMAND_BYTES}");
         return Err(Error::new(Code::TooLarge, message));
     }
-    Ok(given.iter().map(|word| pensa_redact::text(word).0.replace('\0', "")).collect())
+    Ok(given.iter().map(|word| word.replace('\0', "")).collect())
 }
 
 fn repo(cx: &Context<'_>, tx: &Tx<'_>, launch: &Launch) -> Result<Repo> {

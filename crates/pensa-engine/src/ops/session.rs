@@ -15,7 +15,6 @@ use pensa_core::session::search::Needle;
 use pensa_core::session::usage::ByModel;
 use pensa_core::session::{Entry, Message, NewEntry, OpenedBy, Rebuild, Session, Summary};
 use pensa_core::{Code, Error, Result, Span, text};
-use pensa_redact::Kinds;
 use serde_json::{Map, json};
 
 use crate::context::Context;
@@ -194,7 +193,7 @@ impl Execute for Append {
         let agent = agents::find(tx, &self.id)?;
         agent.must_live("append to")?;
         // All of them are checked before anything is written.
-        let (mut stored, redactions) = stored(&self.entries, self.no_redact)?;
+        let mut stored = stored(&self.entries)?;
         let session_id = sessions::active(tx, &agent)?.id;
         let count = i64::try_from(stored.len()).map_err(Error::internal)?;
         let first = entries::next_number(tx)?;
@@ -203,25 +202,19 @@ impl Execute for Append {
         let detail = Map::from_iter([("first".to_owned(), json!(first)), ("count".to_owned(), json!(count))]);
         sessions::log(cx, tx, &session_id, EventType::Appended, detail)?;
         entries::append(tx, &session_id, &mut stored, first, cx.now)?;
-        Ok(Appended { session_id, first, last, count, redactions })
+        Ok(Appended { session_id, first, last, count, redactions: cx.redacted() })
     }
 }
 
-/// Entries as they are stored: without the secrets in them, of which it tells how many there were. All are checked.
-pub(super) fn stored(entries: &[NewEntry], no_redact: bool) -> Result<(Vec<Stored<'_>>, i64)> {
-    let mut kinds = Kinds::default();
+/// Entries as they are stored. All are checked.
+pub(super) fn stored(entries: &[NewEntry]) -> Result<Vec<Stored<'_>>> {
     let mut all = Vec::with_capacity(entries.len());
     for (at, entry) in entries.iter().enumerate() {
         let named = |error: Error| error.within(format!("entry {}", at + 1));
-        let mut entry = Cow::Borrowed(entry);
-        // Most have none, and are not even copied.
-        if !no_redact && pensa_redact::is_in(&entry.data) {
-            pensa_redact::map_counted(&mut entry.to_mut().data, &mut kinds);
-        }
         let line = entry.data_line().map_err(named)?;
-        all.push(Stored { entry, line });
+        all.push(Stored { entry: Cow::Borrowed(entry), line });
     }
-    Ok((all, i64::try_from(kinds.total()).unwrap_or(i64::MAX)))
+    Ok(all)
 }
 
 /// Data in one answer of a history; the entry that exceeds it is its last.

@@ -24,6 +24,7 @@ mod records;
 mod retention;
 mod runs;
 mod schema;
+mod secrets;
 mod sessions;
 mod site;
 mod snapshots;

@@ -107,6 +107,7 @@ impl Host for Stores {
         let store = scene.store.clone().ok_or_else(router::no_project)?;
         let mut caller = scene.caller.clone();
         caller.origin = headers::origin(&parts.headers)?;
+        caller.no_redact = headers::no_redact(&parts.headers)?;
         caller.actor = match headers::given_actor(&parts.headers)? {
             Some(actor) => actor,
             // Requests without a session may name their client, each for itself.

@@ -72,7 +72,7 @@ pub(super) fn from_daycare(client: &Client, dir: &Path, no_redact: bool) -> Resu
             Found::Agent(agent) => {
                 let notes: Vec<String> = agent.notes.iter().map(|note| format!("{}: {note}", agent.id)).collect();
                 let (lines_skipped, before) = (agent.lines_skipped, report.agents_imported);
-                let orphan = take(client, import(*agent, no_redact)?, lines_skipped, &mut report)?;
+                let orphan = take(client, import(*agent)?, lines_skipped, &mut report)?;
                 if report.agents_imported > before {
                     report.notes.extend(notes);
                 }
@@ -113,7 +113,7 @@ fn take(client: &Client, op: Import, lines_skipped: usize, report: &mut Report) 
 }
 
 /// An agent as the store takes it in.
-pub(super) fn import(agent: daycare::Agent, no_redact: bool) -> Result<Import> {
+pub(super) fn import(agent: daycare::Agent) -> Result<Import> {
     let last = agent.sessions.len().saturating_sub(1);
     let sessions = agent.sessions.into_iter().enumerate().map(|(at, session)| {
         Ok(ImportedSession {
@@ -147,7 +147,7 @@ pub(super) fn import(agent: daycare::Agent, no_redact: bool) -> Result<Import> {
         },
         created_at: agent.created_at,
         updated_at: agent.updated_at,
-        no_redact,
+        no_redact: false,
     })
 }
 

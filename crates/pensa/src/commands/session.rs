@@ -86,7 +86,7 @@ fn prune(client: &Client, op: &Prune) -> Result<DeletedSessions> {
 }
 
 fn append(args: SessionAppend) -> Result<Append> {
-    let SessionAppend { id, input, entry_type, data, no_redact } = args;
+    let SessionAppend { id, input, entry_type, data } = args;
     let entries = match (entry_type, input) {
         (Some(entry_type), _) => {
             let data = data.map_or_else(|| Ok(Object::new()), |text| parse_data(&text))?;
@@ -94,7 +94,7 @@ fn append(args: SessionAppend) -> Result<Append> {
         }
         (None, _) => read_entries(io::stdin().lock())?,
     };
-    Ok(Append { id, entries, no_redact })
+    Ok(Append { id, entries, no_redact: false })
 }
 
 fn parse_data(text: &str) -> Result<Object> {

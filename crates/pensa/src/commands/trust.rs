@@ -1,6 +1,6 @@
-//! `pn trust`: whether to follow the server that a repository names.
+//! `pn trust`: whether to follow the server that a repository names, and to keep what it says is no secret.
 
-use pensa_client::config::Trusted;
+use pensa_client::config::{REDACT_ALLOW, Trusted};
 use pensa_core::{Code, Error, Result};
 use serde::Serialize;
 
@@ -22,11 +22,26 @@ pub(super) fn run(options: &Options, output: Output, args: &Trust) -> Result<()>
     if args.list {
         return output.answer(&trusts.list()?);
     }
-    let server = connect::server_of_repository(options)?.ok_or_else(|| {
-        Error::new(Code::NotFound, "this repository names no remote-server")
-            .hint("flags, variables and your own settings need no trust")
-    })?;
-    let trusted = connect::trusted(options, &server)?;
+    let allow = connect::setting_of_repository(options, &REDACT_ALLOW)?;
+    let allow = allow.map(|patterns| connect::trusted_allow(options, &patterns)).transpose()?;
+    let trusted = match (connect::server_of_repository(options)?, allow) {
+        (Some(server), allow) => {
+            if let Some(allow) = allow.filter(|_| args.url.is_none()) {
+                if args.revoke {
+                    trusts.remove(&allow)?;
+                } else {
+                    trusts.add(&allow)?;
+                }
+                output.note(&format!("{} {}", if args.revoke { "revoked" } else { "trusted" }, allow.url));
+            }
+            connect::trusted(options, &server)?
+        }
+        (None, Some(allow)) => allow,
+        (None, None) => {
+            return Err(Error::new(Code::NotFound, "this repository names no remote-server and no redact.allow")
+                .hint("flags, variables and your own settings need no trust"));
+        }
+    };
     if let Some(meant) = args.url.as_ref().filter(|meant| meant.trim_end_matches('/') != trusted.url) {
         let message = format!("this repository names {}, not {meant}", trusted.url);
         return Err(Error::new(Code::Conflict, message).hint("look at .pensa/config.toml, and who changed it"));

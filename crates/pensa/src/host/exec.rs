@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use pensa_core::job::Collected;
 use pensa_core::run::Process;
+use pensa_redact::{Redactor, Stream};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 use signal_hook::iterator::SignalsInfo;
@@ -61,6 +62,36 @@ pub(crate) trait Keep: Send + Sync + 'static {
     fn keep(&self, bytes: &[u8]) -> io::Result<()>;
 }
 
+/// What is kept of output, without the secrets in it. What passes to a terminal is not touched.
+struct Redacted {
+    log: Arc<dyn Keep>,
+    /// Of standard output and standard error, whose lines must not be mixed up; none if secrets are kept.
+    streams: [Mutex<Option<Stream>>; 2],
+}
+
+impl Redacted {
+    fn new(log: Arc<dyn Keep>, redactor: Option<Redactor>) -> Self {
+        let other = redactor.as_ref().map(Redactor::another);
+        let stream = |redactor: Option<Redactor>| Mutex::new(redactor.map(Stream::new));
+        Self { log, streams: [stream(redactor), stream(other)] }
+    }
+
+    fn keep(&self, source: usize, bytes: &[u8]) -> io::Result<()> {
+        match self.streams[source].lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some(stream) => self.log.keep(&stream.push(bytes)),
+            None => self.log.keep(bytes),
+        }
+    }
+
+    /// Keeps what was held back of a line that has no end.
+    fn finish(&self, source: usize) -> io::Result<()> {
+        match self.streams[source].lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some(stream) => self.log.keep(&stream.finish()),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Keep for File {
     fn keep(&self, bytes: &[u8]) -> io::Result<()> {
         { self }.write_all(bytes)
@@ -86,13 +117,13 @@ pub(crate) enum Place {
 }
 
 /// A command that runs.
-#[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) process: Process,
     leash: Leash,
     terminal: Option<Terminal>,
     readers: mpsc::Receiver<()>,
     traffic: Arc<Traffic>,
+    log: Arc<Redacted>,
 }
 
 /// What passes from a command to us.
@@ -105,8 +136,14 @@ struct Traffic {
 }
 
 impl Job {
-    /// Starts a command whose output goes to ours and to `log`.
-    pub(crate) fn start(command: &mut Command, log: Arc<dyn Keep>, place: Place) -> io::Result<Self> {
+    /// Starts a command whose output goes to ours and, without what `redactor` takes out, to `log`.
+    pub(crate) fn start(
+        command: &mut Command,
+        log: Arc<dyn Keep>,
+        redactor: Option<Redactor>,
+        place: Place,
+    ) -> io::Result<Self> {
+        let log = Arc::new(Redacted::new(log, redactor));
         let (terminal, mut child) = if place == Place::Terminal && terminal::is_ours() {
             let (terminal, child) = Terminal::start(command)?;
             (Some(terminal), child)
@@ -122,14 +159,14 @@ impl Job {
             (None, command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
         };
         let (traffic, (done, readers)) = (Arc::new(Traffic::default()), mpsc::channel());
-        if let Err(e) = listen(&mut child, terminal.as_ref(), log, &traffic, done) {
+        if let Err(e) = listen(&mut child, terminal.as_ref(), &log, &traffic, done) {
             let _ = child.kill().and_then(|()| child.wait());
             return Err(e);
         }
         let process = super::process(child.id());
         let size = terminal.as_ref().map(Terminal::size);
         let leash = Leash { child: Arc::new(Mutex::new(Some(child))), size, is_group: place == Place::Group };
-        Ok(Self { process, leash, terminal, readers, traffic })
+        Ok(Self { process, leash, terminal, readers, traffic, log })
     }
 
     pub(crate) fn leash(&self) -> Leash {
@@ -150,6 +187,8 @@ impl Job {
             child.map_or_else(|| Err(io::Error::other("the command was waited for twice")), |mut it| it.wait());
         self.terminal.as_mut().map(Terminal::stop_typing);
         self.drain();
+        // Somebody may hold a pipe open for ever.
+        let _ = self.log.finish(0).and_then(|()| self.log.finish(1));
         status.map(Ended::of)
     }
 
@@ -238,7 +277,7 @@ impl Signals {
 fn listen(
     child: &mut Child,
     terminal: Option<&Terminal>,
-    log: Arc<dyn Keep>,
+    log: &Arc<Redacted>,
     traffic: &Arc<Traffic>,
     done: mpsc::Sender<()>,
 ) -> io::Result<()> {
@@ -246,17 +285,23 @@ fn listen(
     let out = out.or_else(|| child.stdout.take().map(|pipe| File::from(OwnedFd::from(pipe))));
     if let Some(pipe) = out {
         let (log, traffic, done) = (log.clone(), traffic.clone(), done.clone());
-        thread::Builder::new().spawn(move || pass(pipe, io::stdout(), &*log, &traffic, &done))?;
+        thread::Builder::new().spawn(move || pass(pipe, io::stdout(), (&log, 0), &traffic, &done))?;
     }
     if let Some(pipe) = child.stderr.take() {
-        let traffic = traffic.clone();
-        thread::Builder::new().spawn(move || pass(pipe, io::stderr(), &*log, &traffic, &done))?;
+        let (log, traffic) = (log.clone(), traffic.clone());
+        thread::Builder::new().spawn(move || pass(pipe, io::stderr(), (&log, 1), &traffic, &done))?;
     }
     Ok(())
 }
 
 /// Moves bytes from a pipe to where they would have gone, and into the log.
-fn pass(mut from: impl Read, mut to: impl Write, log: &dyn Keep, traffic: &Traffic, done: &mpsc::Sender<()>) {
+fn pass(
+    mut from: impl Read,
+    mut to: impl Write,
+    (log, source): (&Redacted, usize),
+    traffic: &Traffic,
+    done: &mpsc::Sender<()>,
+) {
     let mut buffer = vec![0; CHUNK];
     let mut keeps_log = true;
     loop {
@@ -268,7 +313,7 @@ fn pass(mut from: impl Read, mut to: impl Write, log: &dyn Keep, traffic: &Traff
         };
         traffic.held_up.fetch_add(1, Ordering::AcqRel);
         traffic.moved.fetch_add(1, Ordering::AcqRel);
-        if keeps_log && let Err(e) = log.keep(&buffer[..count]) {
+        if keeps_log && let Err(e) = log.keep(source, &buffer[..count]) {
             keeps_log = false;
             let _ = writeln!(io::stderr(), "pensa: the output is no longer kept: {e}");
         }
@@ -280,5 +325,6 @@ fn pass(mut from: impl Read, mut to: impl Write, log: &dyn Keep, traffic: &Traff
         }
     }
     drop(from);
+    let _ = log.finish(source);
     let _ = done.send(());
 }

@@ -34,6 +34,7 @@ mod mcp;
 mod mcp_frames;
 mod records;
 mod recovery;
+mod redaction;
 mod remotes;
 mod retention;
 mod run_faults;

@@ -18,7 +18,7 @@ use super::queue::{self, Slot};
 use super::{limits, surrounded};
 use crate::cli::{JobExec, Options};
 use crate::commands::run::{end_as, noted, started};
-use crate::connect::Home;
+use crate::connect::{self, Home};
 use crate::host::supervised::Kind;
 use crate::host::{self, Ended, Leash, Place, Signals};
 use crate::output::Output;
@@ -82,7 +82,8 @@ impl Watch<'_> {
         child.args(&command[1..]).env("PN_JOB", self.job.id.as_str()).env("PN_ACTOR", self.client.actor());
         self.home.tell(&mut child);
         let mut note = noted(self.output, Kind::Job, self.job.id.as_str());
-        let running = host::Job::start(&mut child, kept.clone(), Place::Group).map_err(|e| {
+        let redactor = connect::redactor(self.options)?;
+        let running = host::Job::start(&mut child, kept.clone(), redactor, Place::Group).map_err(|e| {
             let code = if e.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::InvalidInput };
             self.failed(Error::new(code, format!("cannot run {}: {e}", command[0].to_string_lossy())))
         })?;

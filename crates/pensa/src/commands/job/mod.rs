@@ -14,6 +14,7 @@ use pensa_core::id::JobRef;
 use pensa_core::job::{Collected, Job as Record, Lane, Limits, Size};
 use pensa_core::ops::job::{About, Cancel, Show, Start};
 use pensa_core::{Code, Error, Result, Span};
+use pensa_redact::{Redactor, Stream};
 use rustix::process::Signal;
 
 use crate::cli::{Job, JobCancel, JobFinish, JobShow, JobStart, Options};
@@ -30,7 +31,7 @@ pub(super) fn run(options: &Options, output: Output, command: Job) -> Result<()>
     match command {
         Job::Exec(args) => exec::run(options, output, *args),
         Job::Start(args) => start(options, output, *args),
-        Job::Finish(args) => settled(options, |client| finish(client, output, args)),
+        Job::Finish(args) => settled(options, |client| finish(options, client, output, args)),
         Job::List(op) => settled(options, |client| output.answer(&client.call(&op)?)),
         Job::Show(args) => settled(options, |client| show(client, output, &args)),
         Job::Cancel(args) => settled(options, |client| cancel(client, output, &args)),
@@ -90,10 +91,10 @@ fn start(options: &Options, output: Output, args: JobStart) -> Result<()> {
     })
 }
 
-fn finish(client: &Client, output: Output, args: JobFinish) -> Result<()> {
+fn finish(options: &Options, client: &Client, output: Output, args: JobFinish) -> Result<()> {
     let JobFinish { mut op, output: file, max_output } = args;
     if let Some(file) = file {
-        let kept = read(&file, max_output)?;
+        let kept = read(&file, max_output, connect::redactor(options)?)?;
         let (text, truncated) = kept.text();
         op.output_bytes = op.output_bytes.or(Some(kept.total()));
         (op.output, op.truncated) = (Some(text), truncated);
@@ -101,16 +102,23 @@ fn finish(client: &Client, output: Output, args: JobFinish) -> Result<()> {
     output.answer(&client.call(&op)?)
 }
 
-/// What a file holds, as far as it is kept.
-fn read(file: &Path, limit: Size) -> Result<Collected> {
+/// What a file holds, as far as it is kept. Redacted before it is cut: a secret across the cut would survive in part.
+fn read(file: &Path, limit: Size, redactor: Option<Redactor>) -> Result<Collected> {
     let unreadable = |e: io::Error| Error::invalid(format!("cannot read {}: {e}", file.display()));
     let mut from: Box<dyn Read> =
         if file == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(file).map_err(unreadable)?) };
     let (mut kept, mut buffer) = (Collected::new(limit), vec![0; 64 << 10]);
+    let mut stream = redactor.map(Stream::new);
     loop {
         match from.read(&mut buffer) {
-            Ok(0) => return Ok(kept),
-            Ok(count) => kept.push(&buffer[..count]),
+            Ok(0) => {
+                kept.push(&stream.map(|mut stream| stream.finish()).unwrap_or_default());
+                return Ok(kept);
+            }
+            Ok(count) => match &mut stream {
+                Some(stream) => kept.push(&stream.push(&buffer[..count])),
+                None => kept.push(&buffer[..count]),
+            },
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(unreadable(e)),
         }

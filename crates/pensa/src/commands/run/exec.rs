@@ -202,7 +202,8 @@ pub(super) fn begin(
         }
         watch.home.tell(&mut child);
         let place = if watch.is_alone { Place::Terminal } else { Place::Shared };
-        let job = Job::start(&mut child, Arc::new(log), place).map_err(|e| {
+        let redactor = connect::redactor(watch.options)?;
+        let job = Job::start(&mut child, Arc::new(log), redactor, place).map_err(|e| {
             let code = if e.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::InvalidInput };
             Error::new(code, format!("cannot run {}: {e}", command[0].to_string_lossy()))
         })?;

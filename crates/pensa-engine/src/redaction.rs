@@ -1,0 +1,191 @@
+//! The one step that takes secrets out of what a caller sends, before an operation sees it.
+//!
+//! What a secret looks like is left to `pensa-redact`; which fields stay as they are, to the operations.
+
+use pensa_core::{Access, Error, Op, Result};
+use pensa_redact::Redactor;
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::db::Tx;
+use crate::execute::Execute;
+
+/// How many secrets were taken out of an operation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Redactions {
+    total: usize,
+    /// The same for each item of its list of objects, if it has one.
+    items: Vec<usize>,
+}
+
+impl Context<'_> {
+    /// How many secrets were taken out of the operation.
+    pub(crate) fn redacted(&self) -> i64 {
+        i64::try_from(self.redactions.borrow().total).unwrap_or(i64::MAX)
+    }
+
+    /// How many of them were in one item of its list.
+    pub(crate) fn redacted_in(&self, item: usize) -> i64 {
+        i64::try_from(self.redactions.borrow().items.get(item).copied().unwrap_or_default()).unwrap_or(i64::MAX)
+    }
+
+    pub(crate) fn redactor(&self) -> Redactor {
+        Redactor::new(self.allow.clone())
+    }
+}
+
+/// The operation without secrets; none if there are none in it, which a quick look tells of most.
+pub(crate) fn of_op<O: Op>(cx: &Context<'_>, op: &O) -> Result<Option<O>> {
+    if is_exempt::<O>(cx) {
+        return Ok(None);
+    }
+    if !pensa_redact::may_hold(&serde_json::to_vec(op).map_err(Error::internal)?) {
+        return Ok(None);
+    }
+    let clean = without_secrets::<O>(cx, serde_json::to_value(op).map_err(Error::internal)?);
+    clean.map(|clean| O::deserialize(clean).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))).transpose()
+}
+
+/// Runs an operation without the secrets in it.
+pub(crate) fn execute<O: Execute>(cx: &Context<'_>, tx: &Tx<'_>, op: &O) -> Result<O::Output> {
+    match of_op(cx, op)? {
+        Some(clean) => clean.execute(cx, tx),
+        None => op.execute(cx, tx),
+    }
+}
+
+/// The same for an operation that was sent as JSON.
+pub(crate) fn of_input<O: Op>(cx: &Context<'_>, input: &Value) -> Option<Value> {
+    if is_exempt::<O>(cx) || !pensa_redact::may_be_in(input) { None } else { without_secrets::<O>(cx, input.clone()) }
+}
+
+fn is_exempt<O: Op>(cx: &Context<'_>) -> bool {
+    cx.redactions.take();
+    cx.no_redact || O::ACCESS == Access::Read || O::VERBATIM == ["*"]
+}
+
+fn without_secrets<O: Op>(cx: &Context<'_>, input: Value) -> Option<Value> {
+    let Value::Object(mut fields) = input else { return None };
+    if fields.get("no_redact") == Some(&Value::Bool(true)) {
+        return None;
+    }
+    let kept: Vec<_> = O::VERBATIM.iter().filter_map(|name| fields.shift_remove_entry(*name)).collect();
+    let mut redactor = cx.redactor();
+    let items = in_items(&mut fields, &mut redactor);
+    redactor.map(&mut fields);
+    fields.extend(kept);
+    let total = redactor.count();
+    cx.redactions.replace(Redactions { total, items });
+    (total > 0).then_some(Value::Object(fields))
+}
+
+/// Takes secrets out of the list of objects, counting them by item. What is clean is passed over later.
+fn in_items(fields: &mut Map<String, Value>, redactor: &mut Redactor) -> Vec<usize> {
+    let is_list = |value: &Value| value.as_array().is_some_and(|items| items.first().is_some_and(Value::is_object));
+    let mut lists = fields.values_mut().filter(|value| is_list(value));
+    let (Some(Value::Array(items)), None) = (lists.next(), lists.next()) else { return Vec::new() };
+    let each = items.iter_mut().map(|item| {
+        let before = redactor.count();
+        redactor.value(item);
+        redactor.count() - before
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use pensa_core::for_each_op;
+    use schemars::SchemaGenerator;
+    use serde_json::json;
+
+    use super::*;
+    use crate::context::Caller;
+    use crate::engine::Engine;
+    use crate::execute::Entry;
+    use crate::store::StoreDir;
+
+    fn secret() -> String {
+        ["gh", "p_", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5"].concat()
+    }
+
+    /// A value of this schema in which every text that may be any is a secret.
+    fn planted(schema: &Value, root: &Value, depth: usize) -> Value {
+        let inner = |schema: &Value| planted(schema, root, depth + 1);
+        let chosen = ["anyOf", "oneOf", "allOf"].iter().find_map(|key| schema.get(key)?.as_array()?.first());
+        let referred = schema.get("$ref").and_then(Value::as_str).and_then(|to| root.pointer(to.strip_prefix('#')?));
+        if depth > 12 {
+            return Value::Null;
+        }
+        if let Some(one) = schema.get("const").or_else(|| schema.get("enum")?.get(0)) {
+            return one.clone();
+        }
+        if let Some(other) = referred.or(chosen) {
+            return inner(other);
+        }
+        let kind = schema.get("type").map(|kind| kind.get(0).unwrap_or(kind).clone());
+        match kind.as_ref().and_then(Value::as_str) {
+            Some("object") => {
+                let mut members = Map::new();
+                for (name, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                    members.insert(name.clone(), inner(schema));
+                }
+                if members.is_empty() {
+                    members.insert("note".to_owned(), Value::from(secret()));
+                }
+                Value::Object(members)
+            }
+            Some("array") => json!([inner(schema.get("items").unwrap_or(&Value::Bool(true)))]),
+            Some("integer" | "number") => json!(1),
+            Some("boolean") => json!(false),
+            _ => Value::from(format!("about {} here", secret())),
+        }
+    }
+
+    fn check<O: crate::execute::Execute>(cx: &Context<'_>, texts: &mut usize) {
+        let root = SchemaGenerator::default().root_schema_for::<O>().to_value();
+        let input = planted(&root, &root, 0);
+        let count = input.to_string().matches(&secret()).count();
+        if O::ACCESS == Access::Read || O::VERBATIM == ["*"] || count == 0 {
+            return;
+        }
+        *texts += count;
+        let mut clean = of_input::<O>(cx, &input).unwrap_or_else(|| panic!("{} is not redacted: {input}", O::NAME));
+        assert!(cx.redacted() > 0, "{}", O::NAME);
+        for name in O::VERBATIM {
+            assert_eq!(clean.get(name), input.get(name), "{}", O::NAME);
+            clean.as_object_mut().and_then(|fields| fields.shift_remove(*name));
+        }
+        assert!(!clean.to_string().contains(&secret()), "{}: {clean}", O::NAME);
+    }
+
+    #[test]
+    fn no_text_of_any_operation_keeps_a_secret() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (store, _) = StoreDir::create(&dir.path().join(".pensa")).expect("a store");
+        let engine = Engine::open(store).expect("opens");
+        let mut texts = 0;
+        macro_rules! each {
+            ($($op:path,)*) => {
+                engine.run(Access::Read, &Caller::local("a"), |cx, _| {
+                    let mut count = 0;
+                    $(check::<$op>(cx, &mut count);)*
+                    Ok(count)
+                }).expect("looked at")
+            };
+        }
+        texts += for_each_op!(each);
+        assert!(texts > 150, "{texts} texts of operations");
+    }
+
+    #[test]
+    fn what_is_left_as_it_is_has_a_reason() {
+        let exempt: Vec<&str> = crate::execute::catalog()
+            .iter()
+            .filter(|entry: &&Entry| entry.verbatim == ["*"])
+            .map(|entry| entry.name)
+            .collect();
+        // Lines of a batch are redacted one by one, documents if their collection asks, and what another store sent stays
+        // as it is there.
+        assert_eq!(exempt, ["batch", "record.put", "record.delete", "record.index", "record.apply", "sync.take"]);
+    }
+}
