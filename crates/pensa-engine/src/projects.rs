@@ -6,7 +6,6 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use pensa_core::issue::Origin;
 use pensa_core::ops::audit::{Audit, AuditLine};
 use pensa_core::ops::project;
 use pensa_core::project::{Project, ProjectName, Token};
@@ -40,11 +39,10 @@ impl Grant {
     /// On whose behalf a request with this token comes.
     pub fn caller(&self) -> Caller {
         Caller {
-            actor: String::new(),
             token: Some(self.token.id.to_string()),
             may: self.token.role.may(),
             project: self.token.project.clone(),
-            origin: Origin::default(),
+            ..Caller::local("")
         }
     }
 }

@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    fn check<O: crate::execute::Execute>(cx: &Context<'_>, texts: &mut usize) {
+    fn check<O: Execute>(cx: &Context<'_>, texts: &mut usize) {
         let root = SchemaGenerator::default().root_schema_for::<O>().to_value();
         let input = planted(&root, &root, 0);
         let count = input.to_string().matches(&secret()).count();

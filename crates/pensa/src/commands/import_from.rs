@@ -47,8 +47,8 @@ pub(super) fn run(options: &Options, output: Output, command: &ImportFrom) -> Re
         ImportFrom::Prjct(args) => return import_prjct::run(options, output, args),
         ImportFrom::Taskstore(args) => return import_records::run(options, output, args),
     };
-    let FromDaycare { dir, no_redact } = args;
-    let report = watched(output, || from_daycare(&connect::client_for_agents(options)?, dir, *no_redact))?;
+    let FromDaycare { dir } = args;
+    let report = watched(output, || from_daycare(&connect::client_for_agents(options)?, dir))?;
     output.answer(&report)?;
     show_notes(output, &report.notes);
     Ok(())
@@ -60,7 +60,7 @@ pub(super) fn show_notes(output: Output, notes: &[String]) {
 }
 
 /// Has the store take in the agents of a directory.
-pub(super) fn from_daycare(client: &Client, dir: &Path, no_redact: bool) -> Result<Report> {
+pub(super) fn from_daycare(client: &Client, dir: &Path) -> Result<Report> {
     let mut report = Report::default();
     let mut orphans = Vec::new();
     let agents = daycare::agents(dir)?;

@@ -118,7 +118,7 @@ fn import(client: &Client, args: &FromPrjct) -> Result<Report> {
     meter().end();
     report.skipped_count = skipped + report.skipped.len();
     if let Some(agent) = agent {
-        report.take_agent(client, *agent, args.no_redact)?;
+        report.take_agent(client, *agent)?;
     }
     Ok(report)
 }
@@ -145,8 +145,8 @@ fn parts(found: Vec<Found>) -> Result<Vec<Vec<Found>>> {
 
 impl Report {
     /// Hands over the agent that has the project's sessions. One that is here already is left as it is.
-    fn take_agent(&mut self, client: &Client, agent: daycare::Agent, no_redact: bool) -> Result<()> {
-        let op = agent_import(agent, no_redact)?;
+    fn take_agent(&mut self, client: &Client, agent: daycare::Agent) -> Result<()> {
+        let op = agent_import(agent)?;
         let told = match client.call(&op) {
             Err(error) if matches!(error.code, Code::InvalidInput | Code::TooLarge) => {
                 let (file, id) = ("prjct.db".to_owned(), Some(op.id.to_string()));

@@ -90,7 +90,7 @@ fn of_daycare(options: &Options, args: &Upgrade) -> Result<Option<Daycare>> {
     let shown = dir.display().to_string();
     if args.import {
         let agents = ids.len();
-        let imported = Some(from_daycare(&connect::client_for_agents(options)?, &dir, false)?);
+        let imported = Some(from_daycare(&connect::client_for_agents(options)?, &dir)?);
         return Ok(Some(Daycare { dir: shown, agents, imported }));
     }
     // A look must not bring a database up to date.

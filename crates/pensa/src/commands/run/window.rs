@@ -108,7 +108,7 @@ pub(super) fn open(
             all.iter().for_each(|run| end(watch, run, RunStatus::Cancelled, "another instance could not start"));
             // Without a run the issue was not claimed.
             if let Some(id) = launch.issue.as_ref().filter(|_| !all.is_empty()) {
-                exec::give_back(watch.client, watch.output, id, false, close);
+                exec::give_back(watch.client, watch.output, id, false, window.close);
             }
             Err(error)
         }
