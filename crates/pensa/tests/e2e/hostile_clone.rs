@@ -73,6 +73,21 @@ fn a_store_in_a_submodule_or_a_subdirectory_is_looked_at_too() {
     pn.git(["add", "--force", "inner"]);
     let error = pn.pn(["list"]).dir(&inner).fails("forbidden");
     assert!(text(&error["error"]).contains("inner/deep/.pensa/db.sqlite"), "{error}");
+
+    let planted = pn.path("planted");
+    fs::create_dir(&planted).expect("made");
+    fs::copy(pn.store().join("config.toml"), planted.join("config.toml")).expect("copied");
+    fs::write(planted.join("db.sqlite"), "planted").expect("written");
+    git_in(&pn, &planted, &["init", "--quiet"]);
+    git_in(&pn, &planted, &["add", "--force", "--all"]);
+    git_in(&pn, &planted, &["commit", "--quiet", "--message=planted"]);
+    let outer = pn.path("outer");
+    fs::create_dir(&outer).expect("made");
+    git_in(&pn, &outer, &["init", "--quiet"]);
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../planted", ".pensa"];
+    git_in(&pn, &outer, &add);
+    let error = pn.pn(["list"]).dir(&outer).fails("forbidden");
+    assert!(text(&error["error"]).contains("outer/.pensa/db.sqlite is tracked by git"), "{error}");
 }
 
 #[test]
