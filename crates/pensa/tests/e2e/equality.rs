@@ -62,6 +62,8 @@ impl Transcript {
                 normal.push_str(&format!("<id {number}>{}", &word[kept.len()..]));
             } else if is_time {
                 normal.push_str(&format!("<time>{}", &word[kept.len()..]));
+            } else if normal.ends_with("\"duration_ms\"") && kept.starts_with(':') {
+                normal.push_str(&format!(":<duration>{}", &word[kept.len()..]));
             } else {
                 normal.push_str(word);
             }
