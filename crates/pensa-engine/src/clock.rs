@@ -37,7 +37,6 @@ fn file_system_now(store: &StoreDir) -> Option<Timestamp> {
     let times = Timestamps { last_access: at(UTIME_OMIT), last_modification: at(UTIME_NOW) };
     rustix::fs::futimens(&file, &times).ok()?;
     let stat = rustix::fs::fstat(&file).ok()?;
-    let seconds = i64::try_from(stat.st_mtime).ok()?;
-    Timestamp::from_millis(seconds.checked_mul(1000)?.checked_add(i64::try_from(stat.st_mtime_nsec).ok()? / 1_000_000)?)
-        .ok()
+    let millis = i64::try_from(stat.st_mtime_nsec).ok()? / 1_000_000;
+    Timestamp::from_millis(stat.st_mtime.checked_mul(1000)?.checked_add(millis)?).ok()
 }
