@@ -34,12 +34,9 @@ impl Context<'_> {
     }
 }
 
-/// The operation without secrets; none if there are none in it, which a quick look tells of most.
+/// The operation without secrets; none if there are none in it.
 pub(crate) fn of_op<O: Op>(cx: &Context<'_>, op: &O) -> Result<Option<O>> {
     if is_exempt::<O>(cx) {
-        return Ok(None);
-    }
-    if !pensa_redact::may_hold(&serde_json::to_vec(op).map_err(Error::internal)?) {
         return Ok(None);
     }
     let clean = without_secrets::<O>(cx, serde_json::to_value(op).map_err(Error::internal)?);
@@ -66,7 +63,7 @@ fn is_exempt<O: Op>(cx: &Context<'_>) -> bool {
 
 fn without_secrets<O: Op>(cx: &Context<'_>, input: Value) -> Option<Value> {
     let Value::Object(mut fields) = input else { return None };
-    if fields.get("no_redact") == Some(&Value::Bool(true)) {
+    if fields.get("no_redact") == Some(&Value::Bool(true)) || fields.values().any(is_too_long) {
         return None;
     }
     let kept: Vec<_> = O::VERBATIM.iter().filter_map(|name| fields.shift_remove_entry(*name)).collect();
@@ -77,6 +74,21 @@ fn without_secrets<O: Op>(cx: &Context<'_>, input: Value) -> Option<Value> {
     let total = redactor.count();
     cx.redactions.replace(Redactions { total, items });
     (total > 0).then_some(Value::Object(fields))
+}
+
+/// Whether no noun keeps a text this long, so that the operation is about to refuse it.
+fn is_too_long(value: &Value) -> bool {
+    const LONGEST: usize = 32 << 20;
+    let mut left = vec![value];
+    while let Some(value) = left.pop() {
+        match value {
+            Value::String(text) if text.len() > LONGEST => return true,
+            Value::Array(items) => left.extend(items),
+            Value::Object(members) => left.extend(members.values()),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Takes secrets out of the list of objects, counting them by item. What is clean is passed over later.

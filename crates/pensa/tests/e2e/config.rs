@@ -88,7 +88,7 @@ fn the_strongest_layer_counts_and_its_origin_is_told() {
     assert_eq!(
         all,
         "actor\ndisk.max-part\ndisk.min-free\nexport.events\ngc.after\ngc.auto\ngc.older-than\nimport.max-file\nlanes.heavy.slots\n\
-         lanes.heavy.timeout\nlanes.net.slots\nlanes.net.timeout\nlanes.no-net.slots\nlanes.no-net.timeout\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\nsync.remote\n"
+         lanes.heavy.timeout\nlanes.net.slots\nlanes.net.timeout\nlanes.no-net.slots\nlanes.no-net.timeout\nredact.allow\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\nsync.remote\n"
     );
 }
 

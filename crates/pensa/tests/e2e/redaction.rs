@@ -32,9 +32,9 @@ fn a_comment_is_redacted_unless_the_caller_keeps_it(pn: &Sandbox) {
 }
 
 fn values_are_redacted_instead_of_refused(pn: &Sandbox) {
-    let set = pn.pn(["kv", "set", "deploy_password", "x9Kq3!vT"]).ok_json();
+    let set = pn.pn(["kv", "set", "deploy_password", "x9Kq3!vT", "--scope", "project"]).ok_json();
     assert_eq!(set["value"], "[REDACTED:password]");
-    let set = pn.pn(["kv", "set", "deploy_password", "x9Kq3!vT", "--no-redact"]).ok_json();
+    let set = pn.pn(["kv", "set", "deploy_password", "x9Kq3!vT", "--scope", "project", "--no-redact"]).ok_json();
     assert_eq!(set["value"], "x9Kq3!vT");
 }
 
