@@ -320,6 +320,7 @@ mod tests {
             access,
             scope: Scope::Store,
             tells_secret: false,
+            verbatim: &[],
             max_body: 0,
             alone: None,
             foresee: None,

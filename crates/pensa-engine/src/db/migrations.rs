@@ -50,8 +50,8 @@ const MIGRATIONS: [Migration; 16] = [
     migration!("0011_records", oldest: 3),
     migration!("0012_policies", oldest: 3),
     migration!("0013_claims", oldest: 3),
-    migration!("0017_sessions", oldest: 3),
-    migration!("0018_operators", oldest: 3),
+    migration!("0014_sessions", oldest: 3),
+    migration!("0015_operators", oldest: 3),
 ];
 
 /// The schema that this build writes: how many migrations there are.
@@ -89,7 +89,7 @@ mod tests {
         "0011_records feca0aa08adce0d0 2e5b7134a6f3d8d5",
         "0012_policies 0c5e956418470eeb 67ecb05e9e87e548",
         "0013_claims d26167933feb1c88 27244ef2f788e98a",
-        "0017_sessions 07c09f5bc389035d 756702d64320ef9f",
-        "0018_operators 89c6fee5d20d8347 89ebb2e1f8168747",
+        "0014_sessions 07c09f5bc389035d 35544be282ae7e11",
+        "0015_operators 89c6fee5d20d8347 960222b6d2c2c577",
     ];
 }
