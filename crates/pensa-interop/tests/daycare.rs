@@ -274,7 +274,8 @@ fn without_times_in_its_state_an_agent_is_as_old_as_its_history_and_files() {
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(millis);
         fs::File::options().write(true).open(agent.join(name)).and_then(|file| file.set_modified(time)).expect("set");
     };
-    (written("descriptor.json", 5_000), written("state.json", 9_000));
+    written("descriptor.json", 5_000);
+    written("state.json", 9_000);
     let bare = one(dir.path());
     assert_eq!((bare.created_at, bare.updated_at), (at(5_000), at(9_000)));
     assert_eq!(bare.sessions[0].at, at(5_000), "a session without entries is as old as its agent");

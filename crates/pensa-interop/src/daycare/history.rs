@@ -91,7 +91,7 @@ impl History {
                 Some(_) => data.shift_remove("message").and_then(|message| message.as_str().map(str::to_owned)),
                 None => None,
             };
-            data.retain(|name, value| !(name == "at" && at.is_some()) && !value.is_null() && *value != "");
+            data.retain(|name, value| !(value.is_null() || *value == "" || name == "at" && at.is_some()));
             if !data.is_empty() && self.left_out.len() < MAX_NAMED {
                 let fields: Vec<&str> = data.keys().map(String::as_str).collect();
                 self.left_out

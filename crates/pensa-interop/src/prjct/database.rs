@@ -100,7 +100,7 @@ impl Database {
         let mut rows = Vec::new();
         let mut read = || -> rusqlite::Result<bool> {
             let mut statement = self.connection.prepare(&format!("SELECT * FROM {}", quoted(table)))?;
-            let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+            let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
             let mut found = statement.query([])?;
             while let Some(row) = found.next()? {
                 if rows.len() == MAX_ROWS {
