@@ -128,7 +128,7 @@ fn what_is_sent_again_has_its_body_too() {
     const ADDED: &str = r#"{"status":"added","issue_id":"pn-1","depends_on_id":"pn-2"}"#;
     let server = Server::doing(&[Deed::Drop, Deed::Answer(200, ADDED)]);
     let op = dep::Add { issue_id: "pn-1".parse().expect("an id"), depends_on_id: "pn-2".parse().expect("an id") };
-    server.remote().call("ana", &op).expect("the second answer");
+    server.remote().call("ana", &op, None).expect("the second answer");
     let requests = server.requests();
     assert!(requests[1].contains(r#""pn-2""#), "{requests:?}");
     assert_eq!(requests[0], requests[1]);
