@@ -619,7 +619,7 @@ pub(crate) struct Uncommitted {
     pub(crate) error: Error,
     pub(crate) again: bool,
     /// An event of it by which can be found out whether it was stored all the same.
-    pub(crate) doubt: Option<Value>,
+    pub(crate) doubt: Option<Box<Value>>,
 }
 
 impl From<Error> for Uncommitted {

@@ -462,7 +462,7 @@ impl Transaction<'_> {
             None => commit(),
         };
         let last = || self.recording.as_ref().filter(|_| is_in_doubt.get()).and_then(Recording::last_event);
-        committed.map_err(|error| Uncommitted { error, again: false, doubt: last() })?;
+        committed.map_err(|error| Uncommitted { error, again: false, doubt: last().map(Box::new) })?;
         self.open = false;
         Ok(())
     }

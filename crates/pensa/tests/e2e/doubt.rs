@@ -31,7 +31,7 @@ fn fail_and_try_again(pn: &Sandbox, call: &str, nth: Option<usize>) -> Option<St
         _ => assert!(there.len() <= 1, "{title}: {answer:?}"),
     }
     let again = text(&create().ok_json()["id"]);
-    assert_eq!(titled(pn, &title), [again.clone()], "{title}: {answer:?}");
+    assert_eq!(titled(pn, &title), [again.as_str()], "{title}: {answer:?}");
     if answer.code == Some(0) {
         let first: Value = serde_json::from_str(&answer.stdout).expect("an issue");
         assert_eq!(first["id"], again.as_str(), "{title}: the same answer");
