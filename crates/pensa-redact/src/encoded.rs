@@ -178,8 +178,8 @@ mod tests {
             for length in [19, 20, 21, 40, 61] {
                 let text = format!("{}{} and", "ab ".repeat(20)[..before].to_owned() + " ", "x".repeat(length));
                 let start = before + 1;
-                let expected = if length >= SHORTEST { vec![start..start + length] } else { vec![] };
-                assert_eq!(long_words(text.as_bytes()), expected, "{text}");
+                let expected = (length >= SHORTEST).then(|| start..start + length);
+                assert_eq!(long_words(text.as_bytes()), Vec::from_iter(expected), "{text}");
                 assert_eq!(has_long_word(text.as_bytes()), length >= SHORTEST, "{text}");
             }
         }

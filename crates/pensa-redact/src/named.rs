@@ -250,11 +250,12 @@ fn is_words(value: &[u8], most: usize) -> bool {
 fn stands_for_another(value: &[u8], shape: Shape) -> bool {
     let lower = value.to_ascii_lowercase();
     let has = |word: &str| lower.windows(word.len()).any(|part| part == word.as_bytes());
-    let opens = |byte: &u8| b"$%<{(/.~@&*[".contains(byte);
+    // A short password in quotes may begin with any sign, but for those of variables and paths.
+    let any_start = shape == Shape::Quoted && value.len() < 40;
+    let is_opened = |byte: &u8| if any_start { b"$%{/".contains(byte) } else { b"$%<{(/.~@&*[".contains(byte) };
     value.contains(&HIDDEN)
         || value.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control() || !byte.is_ascii())
-        || value.first().is_some_and(opens)
-            && !(shape == Shape::Quoted && value.len() < 40 && !has("${") && !b"$%{/".contains(&value[0]))
+        || value.first().is_some_and(is_opened)
         || has("${")
         || has("$(")
         || has("{{")
