@@ -98,7 +98,7 @@ fn of_daycare(options: &Options, args: &Upgrade) -> Result<Option<Daycare>> {
         let here = connect::client_for_agents(options)?.call(&agent::List::default())?;
         ids.retain(|id| !here.iter().any(|agent| agent.id.as_str() == *id));
     }
-    Ok((!ids.is_empty()).then(|| Daycare { dir: shown, agents: ids.len(), imported: None }))
+    Ok((!ids.is_empty()).then_some(Daycare { dir: shown, agents: ids.len(), imported: None }))
 }
 
 fn upgrade(
