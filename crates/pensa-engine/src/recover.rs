@@ -301,7 +301,8 @@ fn forget_old(all: &Path) {
 struct Base {
     /// The journal goes on after this event.
     after: i64,
-    told: String,
+    /// What it begins with, in words; nothing if the journal is all there is.
+    source: Option<String>,
     has_history: bool,
     /// Events that neither a file nor the journal has, if nothing of the log is left to compare.
     lost: i64,
@@ -329,12 +330,13 @@ pub(crate) fn fill(db: &mut Db, store: &StoreDir, now: Timestamp, seed: Seed<'_>
     let tx = db.begin_write()?;
     let missing = replay_after(&tx, store, base.after)?;
     tx.commit().map_err(|uncommitted| uncommitted.error)?;
-    let journal = if journal::any(store) { " and the journal" } else { "" };
+    let journal = journal::any(store).then(|| "the journal".to_owned());
+    let sources: Vec<String> = base.source.into_iter().chain(journal).collect();
     let lost = match missing {
         0 => String::new(),
         n => format!("; {n} parts of the journal are missing or unreadable"),
     };
-    let told = format!("{}{journal}{lost}", base.told);
+    let told = format!("{}{lost}", sources.join(" and "));
     Ok(Filled { told, lost: base.lost, missing, has_history: base.has_history })
 }
 
@@ -344,14 +346,14 @@ fn base_file(db: &mut Db, store: &StoreDir, now: Timestamp) -> Result<Option<Bas
     for backup in backup::list(store)? {
         let is_late = boundary.as_ref().is_none_or(|boundary| backup.event >= boundary.last);
         if is_late && backup::is_sound(&backup.path) && db.fill_from(&backup.path, now).is_ok() {
-            return Ok(Some(Base { after: backup.event, told: "a backup".to_owned(), has_history: true, lost: 0 }));
+            return Ok(Some(Base { after: backup.event, source: Some("a backup".to_owned()), has_history: true, lost: 0 }));
         }
     }
     let Some(boundary) = boundary else { return Ok(None) };
     let source = backup::dir(store).join(&boundary.from);
     if backup::is_sound(&source) && db.fill_from(&source, now).is_ok() {
-        let told = "the file it was last restored from".to_owned();
-        return Ok(Some(Base { after: boundary.before, told, has_history: true, lost: 0 }));
+        let source = Some("the file it was last restored from".to_owned());
+        return Ok(Some(Base { after: boundary.before, source, has_history: true, lost: 0 }));
     }
     Ok(None)
 }
@@ -360,7 +362,7 @@ fn base_file(db: &mut Db, store: &StoreDir, now: Timestamp) -> Result<Option<Bas
 fn base_without_file(db: &mut Db, store: &StoreDir, seed: Seed<'_>) -> Result<Base> {
     let begins = journal::segments(store)?.first().map(|(first, _)| *first);
     if begins == Some(1) {
-        return Ok(Base { after: 0, told: "nothing else".to_owned(), has_history: true, lost: 0 });
+        return Ok(Base { after: 0, source: None, has_history: true, lost: 0 });
     }
     let journaled = Journal::new(store).last(-1)?;
     let last = last_event::known(store).map_or(journaled, |noted| noted.number.max(journaled));
@@ -370,7 +372,7 @@ fn base_without_file(db: &mut Db, store: &StoreDir, seed: Seed<'_>) -> Result<Ba
     tx.execute("UPDATE events SET id = -id", params![])?;
     tx.execute("UPDATE events SET id = ?1 - id", params![last])?;
     tx.commit().map_err(|uncommitted| uncommitted.error)?;
-    Ok(Base { after: 0, told: "the JSONL files".to_owned(), has_history: false, lost: last - journaled })
+    Ok(Base { after: 0, source: Some("the JSONL files".to_owned()), has_history: false, lost: last - journaled })
 }
 
 /// Does all of the journal after an event again, as far as it can be read; tells how many pieces are missing.

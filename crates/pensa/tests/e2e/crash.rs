@@ -384,6 +384,7 @@ fn a_batch_that_checkpoints_killed_on_the_way_happened_or_did_not() {
         json!({"op": "issue.create", "title": "large", "issue_type": "task", "description": "x".repeat(60_000)});
     let lines = format!("{large}\n").repeat(BATCH);
     let run = |_: &str| {
+        fs::remove_dir_all(pn.durable()).expect("removed");
         fs::remove_dir_all(pn.store()).expect("removed");
         pn.pn(["init"]).ok();
         pn.pn(["batch"]).stdin(lines.clone()).json()

@@ -233,7 +233,7 @@ fn a_commit_of_everything_does_not_publish_what_belongs_to_this_machine() {
     assert!(!tracked.contains("db.sqlite") && !tracked.contains("local/"), "{tracked}");
     assert!(Path::new(&dir).join(".pensa/db.sqlite").exists());
     // A removal is no publication.
-    git_in(&pn, &dir, &["add", "--force", ".pensa/local/writer.lock"]);
+    git_in(&pn, &dir, &["add", "--force", ".pensa/local/journal-dir"]);
     git_in(&pn, &dir, &["commit", "--quiet", "--no-verify", "--message=by mistake"]);
     git_in(&pn, &dir, &["rm", "--quiet", "-r", "--cached", ".pensa/local"]);
     assert_eq!(commit(&[]).code, Some(0));

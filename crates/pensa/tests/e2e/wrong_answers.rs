@@ -127,6 +127,7 @@ fn what_a_repair_does_not_keep_is_a_conflict_also_in_a_fresh_clone() {
     for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
         let _ = fs::remove_file(pn.store().join(name));
     }
+    fs::remove_dir_all(pn.durable()).expect("a clone has none");
     fs::remove_dir_all(pn.store().join("local")).expect("a clone has none");
     let marked = format!("<<<<<<< HEAD\n{}||||||| base\n{base}=======\n{}>>>>>>> main\n", side("ours"), side("theirs"));
     fs::write(&file, marked).expect("written");
@@ -169,6 +170,7 @@ fn repeated_lines_and_older_versions_in_a_file_are_reported() {
     for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
         let _ = fs::remove_file(pn.store().join(name));
     }
+    fs::remove_dir_all(pn.durable()).expect("a clone has none");
     fs::remove_dir_all(pn.store().join("local")).expect("a clone has none");
     fs::write(&issues, format!("{new}{first}\n{last}\n")).expect("written");
     fs::write(&deps, dep.repeat(2)).expect("written");
