@@ -346,7 +346,12 @@ fn base_file(db: &mut Db, store: &StoreDir, now: Timestamp) -> Result<Option<Bas
     for backup in backup::list(store)? {
         let is_late = boundary.as_ref().is_none_or(|boundary| backup.event >= boundary.last);
         if is_late && backup::is_sound(&backup.path) && db.fill_from(&backup.path, now).is_ok() {
-            return Ok(Some(Base { after: backup.event, source: Some("a backup".to_owned()), has_history: true, lost: 0 }));
+            return Ok(Some(Base {
+                after: backup.event,
+                source: Some("a backup".to_owned()),
+                has_history: true,
+                lost: 0,
+            }));
         }
     }
     let Some(boundary) = boundary else { return Ok(None) };

@@ -347,6 +347,11 @@ pub(crate) fn prepared(admin: &mut Http, entry: &Entry) -> Things {
         }
         "loop.approve" | "loop.reject" => moved(&["start", "submit"]),
         "loop.archive" => moved(&["fail"]),
+        // The active session is neither archived nor deleted.
+        "session.archive" | "session.delete" => {
+            let agent = &things.agent;
+            admin.post(&format!("/agents/{agent}/reset"), &json!({})).ok();
+        }
         "issue.reopen" => drop(admin.post(&format!("/issues/{issue}/close"), &json!({})).ok()),
         "issue.heartbeat" | "issue.release" => {
             let claim = json!({"claim": true, "ttl": "1h"});

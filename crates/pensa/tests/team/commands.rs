@@ -202,6 +202,8 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
                 normal.push_str(&format!("<id {number}>{rest}"));
             } else if is_time {
                 normal.push_str(&format!("<time>{rest}"));
+            } else if normal.ends_with("\"duration_ms\"") && kept.starts_with(':') {
+                normal.push_str(&format!(":<duration>{rest}"));
             } else {
                 normal.push_str(word);
             }
