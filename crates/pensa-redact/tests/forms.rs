@@ -33,7 +33,7 @@ fn forms() -> Vec<(&'static str, String, String)> {
         plain("cloudflare", format!("cf{}{}", "ut_", &alnum[..48])),
         plain("discord", ["MTA4", "NzY1NDMyMTA5ODc2NTQzMjE", ".GaBcDe.", &alnum[..38]].concat()),
         around("discord bare", "", &["MTA4", "NzY1NDMyMTA5ODc2NTQzMjE", ".GaBcDe.", &alnum[..38]].concat(), ""),
-        around("npmrc", "//registry.npmjs.org/:_authToken=", &alnum[..36], "\n"),
+        around("npmrc", "//registry.example.com/:_authToken=", &alnum[..36], "\n"),
         around("npmrc auth", "\n_auth=", "YWRhOng5S3EzIXZUd0xwNw==", "\n"),
         around(
             "azure sas",

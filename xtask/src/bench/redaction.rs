@@ -40,7 +40,7 @@ fn planted() -> Vec<(String, String)> {
         ["Authorization: Basic ".to_owned(), "YWRhOng5S3EzIXZUd0xwNw==".to_owned()],
         ["Cookie: session=".to_owned(), alnum[..32].to_owned()],
         ["machine x.example.com login ada password ".to_owned(), "x9Kq3vTwLp7z".to_owned()],
-        ["//registry.npmjs.org/:_authToken=".to_owned(), alnum[..36].to_owned()],
+        ["//registry.example.com/:_authToken=".to_owned(), alnum[..36].to_owned()],
         ["SharedAccessKeyName=Root;SharedAccessKey=".to_owned(), alnum[..43].to_owned() + "="],
         ["DB_PASSWORD=".to_owned(), "x9Kq3vTwLp7z".to_owned()],
         ["password: ".to_owned(), "x9Kq3vTwLp7z".to_owned()],
