@@ -140,25 +140,7 @@ fn the_audit_tells_who_did_what_with_which_token(team: Team) {
     low.dir(team.machine.path("elsewhere")).fails("forbidden");
 }
 
-macro_rules! on_both_databases {
-    ($($test:ident,)*) => {$(
-        mod $test {
-            use crate::setting::Team;
-
-            #[test]
-            fn postgres() {
-                super::$test(Team::on_postgres());
-            }
-
-            #[test]
-            fn sqlite() {
-                super::$test(Team::on_sqlite());
-            }
-        }
-    )*};
-}
-
-on_both_databases! {
+crate::on_both_databases! {
     projects_and_tokens_are_managed_on_the_database_and_through_a_server,
     the_audit_tells_who_did_what_with_which_token,
 }

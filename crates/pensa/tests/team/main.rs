@@ -26,3 +26,23 @@ mod tls;
 mod tokens;
 
 const PN: &str = env!("CARGO_BIN_EXE_pn");
+
+/// Makes a test for each of the two databases that a server can have.
+macro_rules! on_both_databases {
+    ($($test:ident,)*) => {$(
+        mod $test {
+            use crate::setting::Team;
+
+            #[test]
+            fn postgres() {
+                super::$test(Team::on_postgres());
+            }
+
+            #[test]
+            fn sqlite() {
+                super::$test(Team::on_sqlite());
+            }
+        }
+    )*};
+}
+use on_both_databases;

@@ -143,25 +143,7 @@ fn operators_are_made_with_the_database_or_by_operators_and_by_nobody_else(team:
     }
 }
 
-macro_rules! on_both_databases {
-    ($($test:ident,)*) => {$(
-        mod $test {
-            use crate::setting::Team;
-
-            #[test]
-            fn postgres() {
-                super::$test(Team::on_postgres());
-            }
-
-            #[test]
-            fn sqlite() {
-                super::$test(Team::on_sqlite());
-            }
-        }
-    )*};
-}
-
-on_both_databases! {
+crate::on_both_databases! {
     an_admin_manages_the_tokens_and_reads_the_audit_of_its_own_project_only,
     an_operator_manages_the_server_and_opens_no_project,
     operators_are_made_with_the_database_or_by_operators_and_by_nobody_else,
