@@ -57,7 +57,7 @@ pub(super) fn run(options: &Options, output: Output, args: &Upgrade) -> Result<(
                     connect::any_store(options)
                 })?);
             }
-            let store = connect::any_store(options)?;
+            let store = connect::any_store(options).map_err(offering_agents)?;
             let migrate = || watched(output, || connect::open(options, store.clone())).map(drop);
             upgrade(args, || schema_of_store(&store), migrate)?
         }
@@ -70,6 +70,14 @@ pub(super) fn run(options: &Options, output: Output, args: &Upgrade) -> Result<(
         show_notes(output, &report.notes);
     }
     Ok(())
+}
+
+/// Where there is no store, the error offers the agents that could be imported all the same.
+fn offering_agents(error: Error) -> Error {
+    match daycare_dir().filter(|_| error.code == Code::NoStore) {
+        Some(dir) => error.hint(format!("pn upgrade --import takes in the agents in {}", dir.display())),
+        None => error,
+    }
 }
 
 /// The directory in which agents are kept as files, if it is there.

@@ -173,3 +173,15 @@ fn upgrade_offers_the_agents_of_daycare_and_imports_them_when_asked(pn: &Sandbox
         (&json!(arg(&other)), &json!(1))
     );
 }
+
+#[test]
+fn upgrade_without_a_store_offers_the_agents_of_daycare_and_makes_one_for_them() {
+    let pn = Sandbox::bare(crate::PN);
+    pn.pn(["upgrade"]).fails("no_store");
+    put(&pn.path("home/.daycare/agents"), "a1/descriptor.json", r#"{"type":"cron","id":"c"}"#);
+    let error = pn.pn(["upgrade"]).fails("no_store");
+    assert!(text(&error["hint"]).contains("pn upgrade --import"), "{error}");
+    let done = pn.pn(["upgrade", "--import"]).ok_json();
+    assert_eq!(done["daycare"]["imported"]["agents_imported"], json!(1), "{done}");
+    assert_eq!(pn.pn(["agent", "show", "a1"]).ok_json()["id"], "a1");
+}
