@@ -54,6 +54,30 @@ pub fn openapi() -> Value {
                     "description": "The same key with the same request is done once and answered as before, for a day",
                     "schema": {"type": "string", "minLength": 1, "maxLength": Once::MAX_KEY},
                 },
+                "Session": {
+                    "name": "Pensa-Session",
+                    "in": "header",
+                    "description": "The caller's session, percent-encoded: a claim made in a session is changed by that session only",
+                    "schema": {"type": "string"},
+                },
+                "Run": {
+                    "name": "Pensa-Run",
+                    "in": "header",
+                    "description": "The run that the caller is a part of, percent-encoded; its session if it names none",
+                    "schema": {"type": "string"},
+                },
+                "Host": {
+                    "name": "Pensa-Host",
+                    "in": "header",
+                    "description": "The machine that the caller runs on, percent-encoded; shown with its claims",
+                    "schema": {"type": "string"},
+                },
+                "Redact": {
+                    "name": "Pensa-Redact",
+                    "in": "header",
+                    "description": "off keeps what looks like a secret in the texts that are sent",
+                    "schema": {"type": "string", "enum": ["on", "off"], "default": "on"},
+                },
             },
             "securitySchemes": {"token": {
                 "type": "http",
@@ -104,7 +128,8 @@ fn parameters(entry: &Entry, input: &mut Value) -> Vec<Value> {
     };
     let mut parameters = vec![json!({"$ref": "#/components/parameters/Actor"})];
     if entry.route.method != Method::Get {
-        parameters.push(json!({"$ref": "#/components/parameters/IdempotencyKey"}));
+        let headers = ["IdempotencyKey", "Session", "Run", "Host", "Redact"];
+        parameters.extend(headers.map(|name| json!({"$ref": format!("#/components/parameters/{name}")})));
     }
     for name in names {
         let place = match entry.route.method {
