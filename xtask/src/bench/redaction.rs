@@ -58,7 +58,7 @@ const NOUNS: [(&str, &[&str]); 10] = [
     ("reason", &["close", "ISSUE", "--force", "--reason", "TEXT"]),
     ("release", &["ship", "TEXT", "--version", "1.0.0"]),
     ("learning", &["remember", "TEXT"]),
-    ("value", &["kv", "set", "note", "TEXT"]),
+    ("value", &["kv", "set", "note", "TEXT", "--scope", "user"]),
     ("loop", &["loop", "create", "-t", "plan", "--prompt-path", "p.md", "--validation-command", "TEXT"]),
     ("agent", &["agent", "create", "-t", "user", "--name", "TEXT"]),
 ];
