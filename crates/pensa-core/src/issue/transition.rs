@@ -74,7 +74,7 @@ pub fn apply(issue: &mut Issue, step: Move, by: &Requester<'_>, now: Timestamp) 
     Ok(outcome)
 }
 
-/// Only an open issue can be claimed, whoever asks: agents share names, so a name is no proof of holding it.
+/// Only an open issue can be claimed, also by its holder: agents share names, so a name is no proof of holding it.
 fn claim(issue: &mut Issue, lease: Option<Span>, by: &Requester<'_>, now: Timestamp) -> Result<Outcome> {
     match issue.status {
         Status::Open => {}
