@@ -145,15 +145,17 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub fn new(caller: &Caller, clock: &dyn Clock, ids: &'a dyn Ids, store: &'a Home, part: Part) -> Result<Self> {
-        let actor = text::line("actor", &caller.actor)?;
-        let actor = if caller.no_redact { actor.to_owned() } else { pensa_redact::text(actor).0.into_owned() };
+        let clean = |text: &str| match caller.no_redact {
+            true => text.to_owned(),
+            false => pensa_redact::text(text).0.into_owned(),
+        };
+        let line = |name: &str, given: &Option<String>| -> Result<Option<String>> {
+            Ok(text::optional_line(name, given.as_ref())?.as_deref().map(clean))
+        };
+        let actor = clean(text::line("actor", &caller.actor)?);
         let (token, may, confined_to) = (caller.token.clone(), caller.may, caller.project.clone());
         let Origin { session, run, host } = &caller.origin;
-        let origin = Origin {
-            session: text::optional_line("session", session.as_ref())?,
-            run: text::optional_line("run", run.as_ref())?,
-            host: text::optional_line("host", host.as_ref())?,
-        };
+        let origin = Origin { session: line("session", session)?, run: line("run", run)?, host: line("host", host)? };
         Ok(Self {
             actor,
             now: clock.now()?,
@@ -189,7 +191,7 @@ impl<'a> Context<'a> {
         Err(too_little(access, what))
     }
 
-    /// Whether this caller may manage a project of the server. To whoever may not, it is like one that is not there.
+    /// Whether this caller may manage a project of the server. To other callers it looks as if it did not exist.
     pub(crate) fn manages(&self, project: Option<&ProjectName>) -> bool {
         self.confined_to.is_none() || self.confined_to.as_ref() == project
     }

@@ -85,6 +85,13 @@ conformance! {
         assert_eq!((plain.claim_session, plain.claim_host), (None, None));
     }
 
+    fn a_secret_in_the_name_of_a_session_is_not_kept(world: World) {
+        let secret = format!("gh{}_{}", "p", "0123456789abcdefghijABCDEFGHIJ012345");
+        let held = claim(&world, ("ana", Some(&secret)), json!({}));
+        assert!(held.claim_session.as_ref().is_some_and(|session| !session.contains("abcdefghij")), "{held:?}");
+        world.in_session::<issue::Release>(("ana", &secret), json!({"id": held.id})).expect("the same session");
+    }
+
     fn a_claim_of_a_session_is_ended_by_that_session_or_by_force(world: World) {
         for how in ENDINGS {
             let held = claim(&world, ("ana", Some("s1")), json!({}));

@@ -28,7 +28,7 @@ const OLD_AT: u64 = 32;
 /// Most statements sent ahead of their answers.
 const MAX_QUEUED: usize = 64;
 
-/// Longest that a statement waits for a lock; less where whoever asked has waited before.
+/// Longest that a statement waits for a lock; less if the request has waited before.
 pub(super) const LOCK: Duration = Duration::from_millis(3500);
 
 /// What a session is told once. Nothing that decides which store is seen may live longer than a transaction.
