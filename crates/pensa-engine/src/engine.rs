@@ -5,29 +5,23 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
 
-use pensa_core::id::IssueId;
 use pensa_core::{Access, Code, Error, Result, Timestamp, json};
 use pensa_redact::Allow;
 use uuid::Uuid;
 
 use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SYSTEM, SystemClock};
-use crate::db::{Db, Postgres, Question, Tx, Uncommitted, replaced};
+use crate::db::{Db, Postgres, Tx, Uncommitted, replaced};
 use crate::execute::Execute;
 use crate::group::Job;
 use crate::home::Home;
 use crate::ops::lease;
 use crate::store::StoreDir;
 use crate::tables::answers::{self, Once};
-use crate::tables::details::Ahead;
-use crate::tables::titles::{self, Coming};
-use crate::tables::touched;
 use crate::{pages, recover, redaction, sync, taskstore};
 
 /// How often a transaction is tried that fails before its commit because the database went away or another
 /// transaction got in its way.
 const TRIES: usize = 3;
-/// Most lines of the log that are looked at for what was touched.
-const MAX_TOUCHED: i64 = 200;
 
 /// An open store. On SQLite it holds one connection, on PostgreSQL none between transactions.
 pub struct Engine {
@@ -68,8 +62,6 @@ enum Source {
 pub struct Mark {
     seen: i64,
     writes: u64,
-    /// The last line of the log.
-    line: i64,
 }
 
 impl Drop for Engine {
@@ -203,7 +195,7 @@ impl Engine {
     /// The store's mark as of now. On SQLite much cheaper than any question to the store.
     pub fn mark(&self) -> Result<Mark> {
         let seen = self.minding(self.db.changes_seen())?;
-        Ok(Mark { seen, writes: self.writes.get(), line: 0 })
+        Ok(Mark { seen, writes: self.writes.get() })
     }
 
     /// How long answers stay right if nobody changes anything: until the next lease runs out.
@@ -222,11 +214,6 @@ impl Engine {
     /// Whether the database was deleted or replaced behind this handle's back: then another one must be opened.
     pub fn is_orphaned(&self) -> bool {
         self.db.is_orphaned()
-    }
-
-    /// Why the store's database could not be reached a moment ago, unless it is back.
-    pub fn away(&self) -> Option<Error> {
-        self.db.away()
     }
 
     pub fn now(&self) -> Result<Timestamp> {
@@ -365,7 +352,7 @@ impl Engine {
 
     fn read<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {
         let cx = self.context(caller)?;
-        let tx = self.db.begin_read_asking(&[lease::due_question(&cx)])?;
+        let tx = self.db.begin_read()?;
         let is_due = lease::any_due(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
         if !is_due {
             return work(&cx, &tx).map_err(|e| Lost::with(&tx, e));
@@ -405,7 +392,7 @@ impl Engine {
 
     fn write<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {
         let cx = self.context(caller)?;
-        let tx = self.db.begin_write_asking(&[lease::due_question(&cx)])?;
+        let tx = self.db.begin_write()?;
         self.expire_leases(&cx, &tx)?;
         tx.begin_operation();
         let output = work(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
@@ -451,38 +438,9 @@ impl Engine {
         self.db.wait_until(until);
     }
 
-    /// Begins to read: any number of questions, all answered as of one moment. `known` is what is known from an
-    /// earlier time, and saves asking again for what has not changed; `sure` is what will be asked in any case.
-    pub fn reading(&self, known: Option<(Mark, Option<Timestamp>)>, sure: &Ahead) -> Result<Reading<'_>> {
-        let mut reading = self.begin_reading(known, &sure.questions())?;
-        if reading.is_overdue()? {
-            drop(reading);
-            self.expire().map_err(|lost| lost.error)?;
-            reading = self.begin_reading(None, &sure.questions())?;
-        }
-        Ok(reading)
-    }
-
-    fn begin_reading(&self, known: Option<(Mark, Option<Timestamp>)>, sure: &[Question]) -> Result<Reading<'_>> {
-        let tx = self.db.begin_read_asking(sure)?;
-        let seen = tx.changes().map_or_else(|| self.db.changes_seen(), Ok)?;
-        let mark = Mark { seen, writes: self.writes.get(), line: tx.next_event()? - 1 };
-        let right_until = match known {
-            Some((same, right_until)) if same == mark => right_until,
-            _ => lease::next_expiry(&tx)?,
-        };
-        Ok(Reading { engine: self, tx, mark, right_until })
-    }
-
-    /// Whether the store is a file of this machine: then a question costs microseconds and any number of handles is
-    /// fine. Otherwise it costs a journey, and connections are few.
+    /// Whether the store is a file of this machine: then other processes may change it without a notification.
     pub fn is_local(&self) -> bool {
         matches!(self.db, Db::Sqlite(_))
-    }
-
-    /// Whether many stores of the same database are being written to.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.db.is_crowded()
     }
 
     pub(crate) fn expect_many_writes(&self) -> Result<()> {
@@ -494,21 +452,18 @@ impl Engine {
         self.db.keep_journal_short();
     }
 
-    /// Runs every job in one write transaction, so that one that fails leaves no trace and does not disturb the others. Takes in what `more` has while it runs; done again, it starts with the
-    /// same jobs.
+    /// Runs every job in one write transaction, each in a savepoint: one that fails leaves no trace and does not disturb
+    /// the others. Takes in what `more` has while it runs; a retry starts with the same jobs.
     pub(crate) fn write_group(
         &self,
         jobs: &mut Vec<Job>,
         mut more: impl FnMut(usize) -> Option<Job>,
     ) -> Result<Vec<Result<String>>> {
-        let mut tries = 1..;
+        let mut tries = 1..TRIES;
         loop {
-            let tried = tries.next().unwrap_or(TRIES);
-            let last = tried >= TRIES;
-            match self.try_group(jobs, &mut more, tried > 1) {
-                Ok(answers) => return Ok(answers),
-                Err(lost) if last || !lost.again => return Err(lost.error),
-                Err(_) => {}
+            match self.try_group(jobs, &mut more) {
+                Err(lost) if lost.again && tries.next().is_some() => {}
+                outcome => return outcome.map_err(|lost| lost.error),
             }
         }
     }
@@ -517,32 +472,14 @@ impl Engine {
         &self,
         jobs: &mut Vec<Job>,
         more: &mut dyn FnMut(usize) -> Option<Job>,
-        careful: bool,
     ) -> Result<Vec<Result<String>>, Lost> {
         let system = self.context(&Caller::system())?;
-        let mut sure = vec![lease::due_question(&system)];
-        let _turn = self.db.turn();
-        if !self.is_local() {
-            // Whoever waits already is known before the beginning, and so is what will be asked for them.
-            while let Some(job) = more(jobs.len()) {
-                jobs.push(job);
-            }
-        }
-        let coming = coming(jobs, 0);
-        if !self.is_local() {
-            sure.extend(titles::question(&coming));
-        }
-        let tx = self.db.begin_write_asking(&sure)?;
-        if careful {
-            tx.be_careful();
-        }
+        let tx = self.db.begin_write()?;
         self.expire_leases(&system, &tx)?;
-        titles::foresee(&tx, coming);
-        let (mut answers, mut foreseen) = (Vec::with_capacity(jobs.len()), jobs.len());
+        let mut answers = Vec::with_capacity(jobs.len());
         loop {
-            if answers.len() == foreseen {
-                take_in(&tx, jobs, foreseen, more);
-                foreseen = jobs.len();
+            if answers.len() == jobs.len() {
+                jobs.extend(more(jobs.len()));
             }
             let Some(job) = jobs.get(answers.len()) else { break };
             tx.begin_operation();
@@ -563,23 +500,6 @@ impl Engine {
         self.refresh_pages(jobs.first().map_or(SYSTEM, |job| &job.caller.actor));
         Ok(answers)
     }
-}
-
-/// Takes in what waits, after the jobs that are `done`: all of it if the database is far away, because what is known
-/// together can be asked together; otherwise one job at a time, so that those behind one that spoils it all are spared.
-fn take_in(tx: &Tx<'_>, jobs: &mut Vec<Job>, done: usize, more: &mut dyn FnMut(usize) -> Option<Job>) {
-    let far = tx.sending().is_some();
-    while (far || jobs.len() == done)
-        && let Some(job) = more(jobs.len())
-    {
-        jobs.push(job);
-    }
-    titles::foresee(tx, coming(jobs, done));
-}
-
-/// The titles of the issues that jobs will make, those of the first ones left out.
-fn coming(jobs: &[Job], done: usize) -> Vec<Coming> {
-    jobs[done..].iter().filter_map(|job| job.title().map(Coming::titled)).collect()
 }
 
 /// An attempt that failed, and whether another may succeed.
@@ -603,65 +523,5 @@ impl From<Uncommitted> for Lost {
 impl From<Error> for Lost {
     fn from(error: Error) -> Self {
         Self { error, again: false }
-    }
-}
-
-/// A moment of a store, to ask questions about.
-#[derive(Debug)]
-pub struct Reading<'e> {
-    engine: &'e Engine,
-    tx: Tx<'e>,
-    pub mark: Mark,
-    /// When the next lease runs out, and with it every answer.
-    pub right_until: Option<Timestamp>,
-}
-
-impl Reading<'_> {
-    fn is_overdue(&self) -> Result<bool> {
-        match self.right_until {
-            Some(end) => Ok(self.engine.now()? >= end),
-            None => Ok(false),
-        }
-    }
-
-    /// The issues that were touched since an earlier mark, they, what they depend on or what was said about them;
-    /// nothing if more may have been.
-    pub fn touched_since(&self, earlier: Mark) -> Result<Option<Vec<IssueId>>> {
-        if earlier.seen > self.mark.seen || earlier.line > self.mark.line {
-            // The store was set back.
-            return Ok(None);
-        }
-        touched::since(&self.tx, earlier.line, MAX_TOUCHED)
-    }
-
-    /// All issues that the answer which was made last tells of, if it tells of nothing else.
-    pub fn tells_of(&self) -> Option<Vec<IssueId>> {
-        self.tx.tells_of.take()
-    }
-
-    /// Answers one question.
-    pub fn run<T>(&self, caller: &Caller, work: impl FnOnce(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T> {
-        self.tx.tells_of.take();
-        work(&self.engine.context(caller)?, &self.tx)
-    }
-
-    /// Has the next questions wait for locks until then at most.
-    pub fn wait_until(&self, until: Instant) -> Result<()> {
-        self.tx.wait_until(until)
-    }
-
-    /// Takes in what was read ahead for operations that are about to be answered.
-    pub fn foresee(&self, ahead: &Ahead) -> Result<()> {
-        ahead.read(&self.tx)
-    }
-
-    /// Whether no more can be asked: the database went away, or refused something and with it all that follows.
-    pub fn is_over(&self) -> bool {
-        !self.tx.is_alive() || self.tx.is_spoilt()
-    }
-
-    /// Whether what failed may well succeed in another reading.
-    pub fn is_worth_another_try(&self) -> bool {
-        self.tx.is_worth_another_try()
     }
 }

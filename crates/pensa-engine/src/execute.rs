@@ -11,7 +11,6 @@ use crate::db::Tx;
 use crate::engine::Engine;
 use crate::redaction;
 use crate::tables::answers::{self, Once};
-use crate::tables::details::Ahead;
 
 /// An operation that the engine can run.
 pub trait Execute: Op {
@@ -20,12 +19,6 @@ pub trait Execute: Op {
     const ALONE: bool = false;
 
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Self::Output>;
-
-    /// Whether what several of it will ask for can be read ahead together.
-    const FORESEES: bool = false;
-
-    /// Notes what it will ask for in a transaction that reads only. What is not noted is asked for as always.
-    fn foresee(&self, _: &mut Ahead) {}
 
     /// Its answer, if there is nothing to do for it, as whoever only reads can tell: it need not wait for those who
     /// write. Only for those that run alone, as are the next three.
@@ -62,9 +55,6 @@ pub trait Execute: Op {
 /// Runs an operation in transactions of its own, or gives the answer that the same request had before.
 pub type Alone = fn(&Engine, &Caller, Option<&Once>, &Value) -> Result<String>;
 
-/// Notes what an operation with this input will ask for.
-pub type Foresee = fn(&Value, &mut Ahead);
-
 /// One operation of the catalog, its types erased: JSON in, JSON out.
 pub struct Entry {
     pub name: &'static str,
@@ -77,8 +67,6 @@ pub struct Entry {
     pub run: fn(&Context<'_>, &Tx<'_>, &Value) -> Result<String>,
     /// How it is run if its transactions are its own.
     pub alone: Option<Alone>,
-    /// How what several of it will ask for is noted, if it can be read ahead.
-    pub foresee: Option<Foresee>,
     pub input_schema: fn(&mut SchemaGenerator) -> Schema,
     pub output_schema: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -116,12 +104,6 @@ impl Entry {
                     cx.require(O::ACCESS, O::NAME)?;
                     answers::once(cx, tx, once, || json::to_line(&O::answer(before, op.execute(cx, tx)?)))
                 })
-            }),
-            foresee: O::FORESEES.then_some(|input, ahead| {
-                // What is wrong with an input is told when it runs.
-                if let Ok(op) = O::deserialize(input) {
-                    op.foresee(ahead);
-                }
             }),
             input_schema: |generator| generator.root_schema_for::<O>(),
             output_schema: |generator| generator.subschema_for::<O::Output>(),

@@ -1,15 +1,11 @@
 //! Group commit: one thread that writes for many callers and answers them after a shared commit.
 
-mod queue;
-
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
-use pensa_core::ops::issue::Create;
-use pensa_core::{Code, Error, Op, Result};
+use pensa_core::{Code, Error, Result};
 use serde_json::Value;
 
 use crate::context::{Caller, Context};
@@ -17,14 +13,11 @@ use crate::db::Tx;
 use crate::engine::Engine;
 use crate::execute::{Alone, Entry};
 use crate::tables::answers::{self, Once};
-use queue::{Queue, Taker};
 
 /// Most operations that share one commit; bounds how long the first of them waits.
 const MAX_GROUP: usize = 128;
-/// How long after the last answers a group waits for those who were answered, while many stores are written to.
-const RETURN: Duration = Duration::from_millis(10);
-/// How many groups wait for nobody after one that waited in vain.
-const IN_VAIN: usize = 8;
+/// Most operations that wait for the writer; the next one is refused.
+const MAX_WAITING: usize = 1024;
 
 type Shared = Box<dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send>;
 type Single = Box<dyn Fn(&Engine, &Caller, Option<&Once>) -> Result<String> + Send>;
@@ -43,16 +36,10 @@ pub(crate) struct Job {
     pub(crate) caller: Caller,
     once: Option<Once>,
     work: Work,
-    /// The title of the issue that it makes, if it makes one.
-    title: Option<String>,
     reply: Reply,
 }
 
 impl Job {
-    pub(crate) fn title(&self) -> Option<&str> {
-        self.title.as_deref()
-    }
-
     /// Does it, unless the same request was answered before.
     pub(crate) fn run(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<String> {
         match &self.work {
@@ -76,7 +63,8 @@ impl Job {
 
 /// The writing thread. Dropping it finishes what is queued.
 pub struct GroupWriter {
-    queue: Arc<Queue<Job>>,
+    /// None while it is being dropped.
+    jobs: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -89,13 +77,12 @@ impl fmt::Debug for GroupWriter {
 impl GroupWriter {
     pub fn start(engine: Engine) -> Result<Self> {
         engine.expect_many_writes()?;
-        let queue = Arc::new(Queue::new());
-        let jobs = Arc::clone(&queue);
+        let (jobs, waiting) = mpsc::sync_channel(MAX_WAITING);
         let thread = thread::Builder::new()
             .name("pensa-writer".into())
-            .spawn(move || write_all(engine, &jobs))
+            .spawn(move || write_all(engine, &waiting))
             .map_err(Error::internal)?;
-        Ok(Self { queue, thread: Some(thread) })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
     /// Queues `work`; `reply` is called once it is durable, or has failed. It may run again if the database goes away
@@ -108,7 +95,7 @@ impl GroupWriter {
         reply: impl FnOnce(Result<String>) + Send + 'static,
     ) {
         let work = Work::Shared(Box::new(work));
-        self.queue(Job { caller, once, work, title: None, reply: Box::new(reply) });
+        self.queue(Job { caller, once, work, reply: Box::new(reply) });
     }
 
     /// The same for an operation of the catalog.
@@ -120,9 +107,7 @@ impl GroupWriter {
         input: Value,
         reply: impl FnOnce(Result<String>) + Send + 'static,
     ) {
-        let title = (entry.name == Create::NAME).then(|| input["title"].as_str().map(str::to_owned)).flatten();
-        let work: Shared = Box::new(move |cx, tx| (entry.run)(cx, tx, &input));
-        self.queue(Job { caller, once, work: Work::Shared(work), title, reply: Box::new(reply) });
+        self.submit(caller, once, move |cx, tx| (entry.run)(cx, tx, &input), reply);
     }
 
     /// The same for an operation whose transactions are its own.
@@ -135,11 +120,12 @@ impl GroupWriter {
         reply: impl FnOnce(Result<String>) + Send + 'static,
     ) {
         let work: Single = Box::new(move |engine, caller, once| run(engine, caller, once, &input));
-        self.queue(Job { caller, once, work: Work::Alone(work), title: None, reply: Box::new(reply) });
+        self.queue(Job { caller, once, work: Work::Alone(work), reply: Box::new(reply) });
     }
 
     fn queue(&self, job: Job) {
-        if let Err(refused) = self.queue.put(job) {
+        let Some(jobs) = &self.jobs else { return };
+        if let Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) = jobs.try_send(job) {
             (refused.reply)(Err(Error::new(Code::Busy, "too many writes are waiting").hint("try again in a moment")));
         }
     }
@@ -147,19 +133,16 @@ impl GroupWriter {
 
 impl Drop for GroupWriter {
     fn drop(&mut self) {
-        self.queue.close();
+        self.jobs = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-fn write_all(mut engine: Engine, jobs: &Queue<Job>) {
-    let _taker = Taker(jobs);
+fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
     let mut next: Option<Job> = None;
-    let mut back = Back::new();
-    while let Some(first) = next.take().or_else(|| jobs.take_once(back.expected, back.until)) {
-        back.came(1 + jobs.len());
+    while let Some(first) = next.take().or_else(|| jobs.recv().ok()) {
         reopen_if_orphaned(&mut engine);
         if first.is_alone() {
             let answer = first.run_alone(&engine);
@@ -169,7 +152,7 @@ fn write_all(mut engine: Engine, jobs: &Queue<Job>) {
         }
         let mut group = vec![first];
         let more = |taken| {
-            let job = if taken < MAX_GROUP && next.is_none() { jobs.take()? } else { return None };
+            let job = if taken < MAX_GROUP && next.is_none() { jobs.try_recv().ok()? } else { return None };
             if job.is_alone() {
                 next = Some(job);
                 return None;
@@ -191,52 +174,15 @@ fn write_all(mut engine: Engine, jobs: &Queue<Job>) {
             written = engine.write_group(&mut group, |_| None);
         }
         match written {
-            Ok(answers) => {
-                // Its own turn is over.
-                if engine.is_crowded() {
-                    back.expect(group.len() + jobs.len(), Instant::now() + RETURN);
-                }
-                group.into_iter().zip(answers).for_each(|(job, answer)| (job.reply)(answer));
-            }
+            Ok(answers) => group.into_iter().zip(answers).for_each(|(job, answer)| (job.reply)(answer)),
             Err(error) => {
-                // Whoever queued while the database could not be reached has waited for it long enough.
+                // Jobs that queued while the database could not be reached have waited for it long enough.
                 let gone = matches!(error.code, Code::Unreachable | Code::Busy);
-                let others = std::iter::from_fn(|| jobs.take()).take(if gone { jobs.len() } else { 0 });
+                let others = jobs.try_iter().take(if gone { MAX_WAITING } else { 0 });
                 group.into_iter().chain(others).for_each(|job| (job.reply)(Err(error.clone())));
             }
         }
         engine.keep_journal_short();
-    }
-}
-
-/// Who may be back soon: those who were just answered, and those who wait already.
-struct Back {
-    expected: usize,
-    until: Instant,
-    /// Groups that are still to wait for nobody.
-    alone: usize,
-}
-
-impl Back {
-    fn new() -> Self {
-        Self { expected: 1, until: Instant::now(), alone: 0 }
-    }
-
-    fn expect(&mut self, callers: usize, until: Instant) {
-        if self.alone > 0 {
-            self.alone -= 1;
-        } else {
-            (self.expected, self.until) = (callers.min(MAX_GROUP), until);
-        }
-    }
-
-    /// So many are there at the beginning of the next group. Callers who think before they ask again are not waited for
-    /// time and again.
-    fn came(&mut self, callers: usize) {
-        if self.expected > 1 && 2 * callers <= self.expected {
-            self.alone = IN_VAIN;
-        }
-        self.expected = 1;
     }
 }
 
@@ -274,7 +220,7 @@ mod tests {
         let lose = |_: &Context<'_>, tx: &Tx<'_>| tx.execute("ROLLBACK", params![]).map(|_| String::new());
         let job = |work: Shared| {
             let work = Work::Shared(work);
-            Job { caller: Caller::local("alice"), once: None, work, title: None, reply: Box::new(drop) }
+            Job { caller: Caller::local("alice"), once: None, work, reply: Box::new(drop) }
         };
         let mut waiting = vec![job(Box::new(create)), job(Box::new(lose))];
         let mut group = vec![job(Box::new(create))];
@@ -286,25 +232,6 @@ mod tests {
         let writer = GroupWriter::start(engine).expect("starts");
         writer.submit(Caller::local("alice"), None, create, move |result| send.send(result).expect("awaited"));
         receive.recv().expect("an answer").expect("the next group is fine");
-    }
-
-    #[test]
-    fn those_who_do_not_come_back_are_not_waited_for_time_and_again() {
-        let (mut back, until) = (Back::new(), Instant::now());
-        let mut waits_for = |answered: usize, came: usize| {
-            back.expect(answered, until);
-            let expected = back.expected;
-            back.came(came);
-            expected
-        };
-        assert_eq!([waits_for(4, 4), waits_for(4, 3), waits_for(3, 2)], [4, 4, 3], "most of them came");
-        assert_eq!(waits_for(4, 2), 4);
-        for _ in 0..IN_VAIN {
-            assert_eq!(waits_for(4, 1), 1);
-        }
-        assert_eq!(waits_for(MAX_GROUP + 1, MAX_GROUP), MAX_GROUP);
-        assert_eq!(waits_for(1, 1), 1, "somebody alone is no disappointment");
-        assert_eq!(waits_for(2, 2), 2);
     }
 
     #[test]

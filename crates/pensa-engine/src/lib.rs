@@ -36,8 +36,8 @@ pub use context::{Caller, Clock, Context, Ids, RandomIds, SYSTEM, SystemClock, t
 pub use db::Tx;
 pub use db::migrations::SCHEMA_VERSION;
 pub use db::{PoolState, Postgres, Wakeups};
-pub use engine::{Ear, Engine, Mark, Reading};
-pub use execute::{Alone, Entry, Execute, Foresee, catalog, entry};
+pub use engine::{Ear, Engine, Mark};
+pub use execute::{Alone, Entry, Execute, catalog, entry};
 pub use group::GroupWriter;
 pub use home::Home;
 pub use meter::{Meter, meter};
@@ -46,7 +46,6 @@ pub use projects::{Grant, Projects};
 pub use store::StoreDir;
 pub use sync::{Repaired, repair_marks};
 pub use tables::answers::Once;
-pub use tables::details::Ahead;
 pub use tables::events::{after as log_after, last as log_end};
 pub use tables::log::{filter as log_filter, page as log_page};
 pub use upgrade::{Schema, migrate_database, schema_of_database, schema_of_store};

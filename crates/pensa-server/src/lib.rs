@@ -6,10 +6,8 @@
 mod answer;
 mod dispatch;
 mod fields;
-mod gather;
 mod guard;
 mod headers;
-mod known;
 mod limit;
 mod listen;
 mod logs;
@@ -18,7 +16,6 @@ mod metrics;
 mod openapi;
 mod peer;
 mod percent;
-mod reader;
 mod request;
 mod router;
 mod scene;
@@ -30,6 +27,7 @@ mod tls;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::thread;
 
 use pensa_core::{Error, Result};
 use pensa_engine::Engine;
@@ -69,7 +67,7 @@ impl Server {
     /// Opens the socket, then the store's connections and its writing thread. From here on signals stop the server
     /// cleanly, also before it serves.
     pub fn bind(engine: Engine, options: Options) -> Result<Self> {
-        let runtime = runtime(dispatch::SLOW_READERS)?;
+        let runtime = runtime(dispatch::READERS)?;
         let signals = {
             let _inside = runtime.enter();
             Signals::watch()?
@@ -106,7 +104,7 @@ impl Server {
 
 fn runtime(blocking: usize) -> Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(dispatch::workers())
+        .worker_threads(thread::available_parallelism().map_or(2, usize::from).clamp(2, 4))
         .max_blocking_threads(blocking)
         .thread_name("pensa-http")
         .enable_all()

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::uri::PathAndQuery;
 use axum::http::{Method as HttpMethod, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{self, MethodFilter};
@@ -14,9 +13,9 @@ use schemars::SchemaGenerator;
 use tokio::sync::watch;
 
 use crate::answer::{self, Refusal};
-use crate::dispatch::{Operation, unexpected};
+use crate::dispatch::unexpected;
 use crate::fields::Fields;
-use crate::mcp::http::{Callers, Endpoint, Operations};
+use crate::mcp::http::{Callers, Endpoint};
 use crate::openapi::{self, openapi};
 use crate::scene::{AnsweredBy, Scene};
 use crate::served::Served;
@@ -25,7 +24,7 @@ use crate::{headers, mcp, request, stream};
 /// One operation at its place.
 #[derive(Debug)]
 struct Place {
-    operation: Arc<Operation>,
+    entry: &'static Entry,
     fields: Fields,
     method: Method,
     success: StatusCode,
@@ -35,7 +34,7 @@ impl Place {
     fn of(entry: &'static Entry) -> Result<Self> {
         let schema = (entry.input_schema)(&mut SchemaGenerator::default());
         Ok(Self {
-            operation: Arc::new(Operation::new(entry)),
+            entry,
             fields: Fields::of_schema(schema.as_value()),
             method: entry.route.method,
             success: StatusCode::from_u16(entry.route.success).map_err(Error::internal)?,
@@ -45,13 +44,13 @@ impl Place {
     /// The answer, with a note of what gave it.
     async fn answer(&self, request: Request) -> Response {
         let mut response = self.try_answer(request).await.unwrap_or_else(IntoResponse::into_response);
-        response.extensions_mut().insert(AnsweredBy(self.operation.entry.name));
+        response.extensions_mut().insert(AnsweredBy(self.entry.name));
         response
     }
 
     async fn try_answer(&self, mut request: Request) -> Result<Response, Refusal> {
         let mut scene: Scene = request.extensions_mut().remove().ok_or_else(unexpected)?;
-        let entry = self.operation.entry;
+        let entry = self.entry;
         if entry.access > scene.caller.may {
             return Err(too_little(entry.access, entry.name).into());
         }
@@ -59,21 +58,16 @@ impl Place {
         scene.caller.origin = headers::origin(request.headers())?;
         scene.caller.no_redact = headers::no_redact(request.headers())?;
         let key = headers::idempotency_key(request.headers())?;
-        let question = (self.method == Method::Get).then(|| request.uri().clone());
-        let question = question.as_ref().and_then(Uri::path_and_query).map(PathAndQuery::as_str);
         if let Some(desk) = scene.desk.clone().filter(|_| entry.scope == Scope::Server) {
             let input = request::input(request, self.method, &self.fields, entry.max_body).await?;
             let once = self.once(&scene, key, &input)?;
-            let text = desk.run(&self.operation, scene.caller, input, once).await?;
+            let text = desk.run(entry, scene.caller, input, once).await?;
             return Ok(answer::ok(self.success, text));
         }
         let store = scene.store.clone().ok_or_else(no_project)?;
-        if let Some(answer) = question.and_then(|question| store.dispatch.known(question)) {
-            return Ok(answer::ok(self.success, answer));
-        }
         let input = request::input(request, self.method, &self.fields, entry.max_body).await?;
         let once = self.once(&scene, key, &input)?;
-        let text = store.dispatch.run(&self.operation, scene.caller, input, question, once).await?;
+        let text = store.dispatch.run(entry, scene.caller, input, once).await?;
         if self.method != Method::Get {
             store.tell();
         }
@@ -82,7 +76,7 @@ impl Place {
 
     fn once(&self, scene: &Scene, key: Option<String>, input: &serde_json::Value) -> Result<Option<Once>> {
         let Some(key) = key.filter(|_| self.method != Method::Get) else { return Ok(None) };
-        let entry = self.operation.entry;
+        let entry = self.entry;
         let input = input.to_string();
         let parts = [entry.name, &scene.caller.actor, &input].map(str::as_bytes);
         Once::new(scene.caller.token.as_deref(), &key, &parts, entry.tells_secret).map(Some)
@@ -97,17 +91,15 @@ pub(crate) fn no_project() -> Error {
 /// models.
 pub(crate) fn of_catalog(stop: watch::Receiver<bool>, callers: &Callers<'_>) -> Result<Router> {
     let mut router = Router::new();
-    let mut operations = Operations::new();
     for entry in catalog() {
         let place = Arc::new(Place::of(entry)?);
-        operations.insert(entry.name, Arc::clone(&place.operation));
         let handler = move |request: Request| {
             let place = Arc::clone(&place);
             async move { place.answer(request).await }
         };
         router = router.route(entry.route.path, routing::on(filter(entry.route.method), handler));
     }
-    let tools = Endpoint::new(operations, callers);
+    let tools = Endpoint::new(callers);
     let tools = move |request: Request| {
         let tools = tools.clone();
         async move { tools.answer(request).await }

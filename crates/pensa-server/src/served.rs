@@ -39,7 +39,7 @@ impl Served {
 
     /// How long to wait for news before looking.
     pub(crate) fn look_after(&self) -> Duration {
-        if self.dispatch.is_near() { LOOK_NEAR } else { LOOK_FAR }
+        if self.dispatch.is_local() { LOOK_NEAR } else { LOOK_FAR }
     }
 
     /// Whether a stream is open on it.

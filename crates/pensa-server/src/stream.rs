@@ -55,7 +55,7 @@ pub(crate) async fn answer(
     let tip = feed::follow(&store);
     let turn = tip.borrow().turn;
     // The first page is read before anything is answered: what is wrong with the store is told as an error.
-    let (filter, page, after) = store.dispatch.ask_for(move |_, tx| first(tx, &wanted)).await?;
+    let (filter, page, after) = store.dispatch.ask(move |_, tx| first(tx, &wanted)).await?;
     if after > page.end {
         return Err(replaced(page.end, after));
     }
@@ -178,7 +178,7 @@ impl Stream {
                 Place::At(piece) => (piece.wanted(self.after, &self.filter), piece.last()),
                 Place::Behind | Place::Beyond => {
                     let (filter, after) = (self.filter.clone(), self.after);
-                    let page = self.store.dispatch.ask_for(move |_, tx| log_page(tx, &filter, after, PAGE)).await?;
+                    let page = self.store.dispatch.ask(move |_, tx| log_page(tx, &filter, after, PAGE)).await?;
                     if page.end < after {
                         return Err(replaced(page.end, after));
                     }

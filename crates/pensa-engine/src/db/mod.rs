@@ -3,13 +3,14 @@
 //! Operations write `?1, ?2`, use TEXT, BIGINT and BOOLEAN columns, and never ask which driver runs them.
 
 pub(crate) mod migrations;
+#[cfg_attr(not(feature = "postgres"), path = "no_postgres.rs")]
 mod postgres;
 mod recording;
 pub(crate) mod snapshot;
 mod sqlite;
 mod value;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::path::Path;
 use std::time::Instant;
 
@@ -22,14 +23,11 @@ use serde_json::{Map, Value};
 use self::snapshot::Difference;
 use crate::replay;
 use crate::store::StoreDir;
-use crate::tables::details::Foreseen;
 use crate::tables::records;
-use crate::tables::titles::Ahead;
 use crate::{taskstore, ticket};
-pub(crate) use postgres::of_each;
 pub use postgres::{PoolState, Postgres, Wakeups};
 pub(crate) use sqlite::replaced;
-pub(crate) use value::{Param, Question, Row, params};
+pub(crate) use value::{Param, Row, params};
 
 /// An open database.
 #[derive(Debug)]
@@ -130,14 +128,6 @@ impl Db {
         }
     }
 
-    /// Why the database could not be reached a moment ago, if it lies elsewhere and is not back.
-    pub(crate) fn away(&self) -> Option<Error> {
-        match self {
-            Db::Sqlite(_) => None,
-            Db::Postgres(database) => database.away(),
-        }
-    }
-
     pub(crate) fn is_orphaned(&self) -> bool {
         match self {
             Db::Sqlite(database) => database.is_orphaned(),
@@ -157,7 +147,7 @@ impl Db {
     pub(crate) fn changes_seen(&self) -> Result<i64> {
         match self {
             Db::Sqlite(database) => database.changes_seen(),
-            Db::Postgres(database) => Ok(database.begin_read(&[])?.changes()),
+            Db::Postgres(_) => Err(Error::internal("not a file")),
         }
     }
 
@@ -170,45 +160,18 @@ impl Db {
     }
 
     pub(crate) fn begin_read(&self) -> Result<Tx<'_>> {
-        self.begin_read_asking(&[])
-    }
-
-    /// The same with what is sure to be asked: over a network the answers come from the same journey. They are handed
-    /// out when the same is asked in the same words, before anything is changed.
-    pub(crate) fn begin_read_asking(&self, sure: &[Question]) -> Result<Tx<'_>> {
         let driver = match self {
             Db::Sqlite(database) => Driver::Sqlite(database.begin_read()?),
-            Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_read(sure)?)),
+            Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_read()?)),
         };
         Ok(Tx::new(driver))
     }
 
-    /// Has a group of writes begin; only where its commit has to travel does it ever wait for others.
-    pub(crate) fn turn(&self) -> Option<postgres::Turn> {
-        match self {
-            Db::Sqlite(_) => None,
-            Db::Postgres(database) => Some(database.turn()),
-        }
-    }
-
-    /// Whether many stores of the same database are being written to.
-    pub(crate) fn is_crowded(&self) -> bool {
-        match self {
-            Db::Sqlite(_) => false,
-            Db::Postgres(database) => database.is_crowded(),
-        }
-    }
-
     /// Begins as the store's only writer, waiting for the others.
     pub(crate) fn begin_write(&self) -> Result<Tx<'_>> {
-        self.begin_write_asking(&[])
-    }
-
-    /// The same with what is sure to be asked, as for reading.
-    pub(crate) fn begin_write_asking(&self, sure: &[Question]) -> Result<Tx<'_>> {
         let driver = match self {
             Db::Sqlite(database) => Driver::Sqlite(database.begin_write()?),
-            Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_write(sure)?)),
+            Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_write()?)),
         };
         let tx = Tx::new(driver);
         replay::catch_up(&tx)?;
@@ -222,12 +185,6 @@ pub struct Tx<'c> {
     driver: Driver<'c>,
     /// The first event of the operation that is under way, once it has written one.
     op: Cell<Option<i64>>,
-    /// What is known of titles beside what the database tells.
-    pub(crate) ahead: RefCell<Ahead>,
-    /// Issues that were read before anybody asked for them.
-    pub(crate) foreseen: RefCell<Foreseen>,
-    /// All issues that the answer which is being made tells of, if it tells of nothing else.
-    pub(crate) tells_of: RefCell<Option<Vec<IssueId>>>,
 }
 
 #[derive(Debug)]
@@ -273,25 +230,11 @@ pub(crate) struct NewEvent<'a> {
 
 impl<'c> Tx<'c> {
     fn new(driver: Driver<'c>) -> Self {
-        Self {
-            driver,
-            op: Cell::new(None),
-            ahead: RefCell::default(),
-            foreseen: RefCell::default(),
-            tells_of: RefCell::default(),
-        }
+        Self { driver, op: Cell::new(None) }
     }
 }
 
 impl Tx<'_> {
-    /// Has statements from now on wait for locks until then at most.
-    pub(crate) fn wait_until(&self, until: Instant) -> Result<()> {
-        match &self.driver {
-            Driver::Sqlite(_) => Ok(()),
-            Driver::Postgres(tx) => tx.wait_until(until),
-        }
-    }
-
     /// Whether something failed because somebody else holds a lock for too long: what follows would wait as long.
     pub(crate) fn is_locked_out(&self) -> bool {
         match &self.driver {
@@ -317,8 +260,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Adds rows, as `send` does with what adds one: `values` are those of one row after the other. They may reach the
-    /// database before other rows that were added like this, so that is only for tables that refer to no others.
+    /// Adds rows, as `send` does with what adds one: `values` are those of one row after the other.
     pub(crate) fn add_rows(&self, insert_one: &str, values: &[Param<'_>]) -> Result<()> {
         let (insert, width) = columns_of(insert_one);
         match &self.driver {
@@ -330,35 +272,6 @@ impl Tx<'_> {
     /// Whether a row that is there already is refused as soon as it is added, and other things can be asked after that.
     pub(crate) fn tells_clashes(&self) -> bool {
         matches!(self.driver, Driver::Sqlite(_))
-    }
-
-    /// Like `for_each`, but the answer need not tell of rows added in the sending that is being gathered.
-    pub(crate) fn for_each_beside(
-        &self,
-        sql: &str,
-        params: &[Param<'_>],
-        mut each: impl FnMut(&Row<'_>) -> Result<()>,
-    ) -> Result<()> {
-        match &self.driver {
-            Driver::Sqlite(tx) => tx.prepare(sql)?.for_each(params, &mut each),
-            Driver::Postgres(tx) => tx.for_each_beside(sql, params, &mut each),
-        }
-    }
-
-    /// The number of the sending that is being gathered, if rows are not added at once.
-    pub(crate) fn sending(&self) -> Option<u64> {
-        match &self.driver {
-            Driver::Sqlite(_) => None,
-            Driver::Postgres(tx) => Some(tx.sendings()),
-        }
-    }
-
-    /// The same, if it has nothing but added rows so far.
-    pub(crate) fn gathering(&self) -> Option<u64> {
-        match &self.driver {
-            Driver::Sqlite(_) => None,
-            Driver::Postgres(tx) => tx.is_gathering().then(|| tx.sendings()),
-        }
     }
 
     /// A statement that will be asked many times.
@@ -557,14 +470,6 @@ impl Tx<'_> {
         }
     }
 
-    /// Whether something has failed, and with it all that would follow.
-    pub(crate) fn is_spoilt(&self) -> bool {
-        match &self.driver {
-            Driver::Sqlite(_) => false,
-            Driver::Postgres(tx) => tx.is_spoilt(),
-        }
-    }
-
     /// Whether what failed was the way to the database, or another transaction in the way, so that all of it may be
     /// done again in a new transaction.
     pub(crate) fn is_worth_another_try(&self) -> bool {
@@ -580,22 +485,6 @@ impl Tx<'_> {
             // Whatever can be read was synced before.
             Driver::Sqlite(_) => {}
             Driver::Postgres(tx) => tx.insist(),
-        }
-    }
-
-    /// How often the store had been changed when the transaction began, if the database counts that.
-    pub(crate) fn changes(&self) -> Option<i64> {
-        match &self.driver {
-            Driver::Sqlite(_) => None,
-            Driver::Postgres(tx) => Some(tx.changes()),
-        }
-    }
-
-    /// Gives each savepoint what it says. Without, a driver may spoil the whole transaction instead of undoing a part.
-    pub(crate) fn be_careful(&self) {
-        match &self.driver {
-            Driver::Sqlite(_) => {}
-            Driver::Postgres(tx) => tx.be_careful(),
         }
     }
 

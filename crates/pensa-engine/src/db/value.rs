@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use pensa_core::id::{CommentId, IssueId};
 use pensa_core::issue::{Extra, IssueType, Priority, Status};
@@ -16,19 +15,6 @@ pub(crate) enum Param<'a> {
     Null,
     Int(i64),
     Text(Cow<'a, str>),
-}
-
-/// Something that is sure to be asked. Over a network it travels with the beginning of the transaction.
-#[derive(Debug, Clone)]
-pub(crate) struct Question {
-    pub(crate) sql: Cow<'static, str>,
-    pub(crate) params: Arc<[Param<'static>]>,
-}
-
-impl Question {
-    pub(crate) fn is(&self, sql: &str, params: &[Param<'_>]) -> bool {
-        self.sql == sql && *self.params == *params
-    }
 }
 
 /// `params![a, b]`: values for `?1, ?2`.
@@ -131,28 +117,28 @@ impl Row<'_> {
     pub(crate) fn text(&self, column: usize) -> Result<String> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
-            Row::Postgres(row) => row.get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
     pub(crate) fn text_or_null(&self, column: usize) -> Result<Option<String>> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
-            Row::Postgres(row) => row.get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
     pub(crate) fn int(&self, column: usize) -> Result<i64> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
-            Row::Postgres(row) => row.get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
     pub(crate) fn int_or_null(&self, column: usize) -> Result<Option<i64>> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
-            Row::Postgres(row) => row.get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
         }
     }
 
@@ -185,7 +171,7 @@ impl Row<'_> {
             Row::Sqlite(row) => {
                 row.get_ref(column).map_err(|e| damaged(column, &e))?.as_str().map_err(|e| damaged(column, &e))
             }
-            Row::Postgres(row) => row.get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
         }
     }
 }

@@ -14,9 +14,8 @@ use super::{dep, lease};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
-use crate::tables::details::Ahead;
 use crate::tables::issues::Listing;
-use crate::tables::{comments, deps, details, events, issues, titles, tombstones};
+use crate::tables::{comments, deps, events, issues, titles, tombstones};
 
 impl Execute for Create {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Created> {
@@ -218,28 +217,11 @@ fn refuse_if_missed(issue: &Issue, dependents: usize, fixers: usize, comments: u
 }
 
 impl Execute for Show {
-    const FORESEES: bool = true;
-
-    fn foresee(&self, ahead: &mut Ahead) {
-        ahead.show(&self.id);
-    }
-
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<IssueDetail> {
-        let detail = match details::foreseen(tx, &self.id) {
-            Some(detail) => detail,
-            None => {
-                let issue = issues::find(cx, tx, &self.id)?;
-                let deps = deps::parents(tx, &issue.id)?;
-                let comments = comments::of_issue(tx, &issue.id)?;
-                IssueDetail { issue, deps, comments }
-            }
-        };
-        // Which issue the beginning of an id means depends on all others.
-        if self.id.as_str() == detail.issue.id.as_str() {
-            let all = std::iter::once(&detail.issue).chain(&detail.deps);
-            *tx.tells_of.borrow_mut() = Some(all.map(|issue| issue.id.clone()).collect());
-        }
-        Ok(detail)
+        let issue = issues::find(cx, tx, &self.id)?;
+        let deps = deps::parents(tx, &issue.id)?;
+        let comments = comments::of_issue(tx, &issue.id)?;
+        Ok(IssueDetail { issue, deps, comments })
     }
 }
 

@@ -8,7 +8,7 @@ use pensa_core::{Code, Error, Result, Timestamp};
 
 use crate::clock;
 use crate::context::{Context, SYSTEM};
-use crate::db::{Question, Tx, params};
+use crate::db::{Tx, params};
 use crate::tables::{events, issues};
 use serde_json::{Map, Value, json};
 
@@ -18,11 +18,6 @@ const NEXT: &str =
 
 pub(crate) fn any_due(cx: &Context<'_>, tx: &Tx<'_>) -> Result<bool> {
     Ok(tx.query_one(ANY_DUE, params![cx.now], |_| Ok(()))?.is_some())
-}
-
-/// What [`any_due`] and [`expire`] ask first.
-pub(crate) fn due_question(cx: &Context<'_>) -> Question {
-    Question { sql: ANY_DUE.into(), params: [cx.now.into()].into() }
 }
 
 /// When the next lease runs out.

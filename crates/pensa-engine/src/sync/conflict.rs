@@ -95,7 +95,6 @@ fn bring_back(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn shared::Table, conflict
     if issues::get(tx, &issue)?.is_some() {
         return Ok(());
     }
-    tx.be_careful();
     let revived = tx.savepoint(|| undo::reverse::revive(cx, tx, &issue));
     match revived {
         Ok(true) => Ok(()),

@@ -76,11 +76,6 @@ pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Comment>> {
     tx.query(&format!("SELECT {COLUMNS} FROM comments WHERE issue_id = ?1 ORDER BY created_at, id"), params![id], read)
 }
 
-/// Asks for those of the issue with this id, in any order.
-pub(crate) fn question(issue_id: &str) -> String {
-    format!("SELECT {COLUMNS} FROM comments WHERE issue_id = {issue_id}")
-}
-
 pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&Comment) -> Result<()>) -> Result<()> {
     tx.for_each(&format!("SELECT {COLUMNS} FROM comments ORDER BY created_at, id"), params![], |row| each(&read(row)?))
 }

@@ -118,16 +118,6 @@ pub(crate) fn parents(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Issue>> {
     )
 }
 
-/// Asks what the issue with this id waits for, in any order.
-pub(crate) fn parents_question(id: &str) -> String {
-    issues::question(&format!("JOIN deps d ON d.depends_on_id = i.id WHERE d.issue_id = {id}"), ", d.issue_id")
-}
-
-/// An issue that waits, and what it waits for.
-pub(crate) fn read_parent(row: &Row<'_>) -> Result<(IssueId, Issue)> {
-    Ok((row.parse(issues::WIDTH)?, issues::read(row)?))
-}
-
 /// What waits for `id`.
 pub(crate) fn children(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Issue>> {
     issues::query(

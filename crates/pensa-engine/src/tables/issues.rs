@@ -17,9 +17,6 @@ const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.p
      i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason, \
      i.claim_session, i.claim_host, i.extra";
 
-/// How many columns come before what a question adds to them.
-pub(crate) const WIDTH: usize = 18;
-
 pub(crate) fn read(row: &Row<'_>) -> Result<Issue> {
     Ok(Issue {
         id: row.parse(0)?,
@@ -46,11 +43,6 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Issue> {
 /// The issues that `rest` (joins, conditions, order) selects from `issues i`.
 pub(crate) fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Issue>> {
     tx.query(&format!("SELECT {COLUMNS} FROM issues i {rest}"), params, read)
-}
-
-/// Asks for the issues that `rest` selects, and for other columns.
-pub(crate) fn question(rest: &str, others: &str) -> String {
-    format!("SELECT {COLUMNS}{others} FROM issues i {rest}")
 }
 
 pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&Issue) -> Result<()>) -> Result<()> {

@@ -7,7 +7,6 @@ pub(crate) mod comments;
 pub(crate) mod conflicts;
 pub(crate) mod cycle;
 pub(crate) mod deps;
-pub(crate) mod details;
 pub(crate) mod entries;
 pub(crate) mod events;
 pub(crate) mod harnesses;

@@ -2,7 +2,6 @@
 //!
 //! Who is let in was decided before; what each operation may do is looked at here, as for its own route.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -23,16 +22,13 @@ use super::Calls;
 use super::frame::{self, Frame};
 use super::handler::{Handler, Host};
 use crate::answer::Refusal;
-use crate::dispatch::{Operation, unexpected};
+use crate::dispatch::unexpected;
 use crate::scene::{AnsweredBy, Scene};
 use crate::served::Served;
 use crate::{answer, headers, request, router};
 
 /// Where it is served.
 pub(crate) const PATH: &str = "/mcp";
-
-/// Operations by their names.
-pub(crate) type Operations = HashMap<&'static str, Arc<Operation>>;
 
 /// By which names, and from which pages, clients may call.
 #[derive(Debug)]
@@ -50,7 +46,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(operations: Operations, callers: &Callers<'_>) -> Self {
+    pub(crate) fn new(callers: &Callers<'_>) -> Self {
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
@@ -64,7 +60,7 @@ impl Endpoint {
             }
             Callers::WithToken => config.disable_allowed_hosts(),
         };
-        let handler = Handler { host: Stores { operations: Arc::new(operations) } };
+        let handler = Handler { host: Stores };
         Self { service: StreamableHttpService::new(move || Ok(handler.clone()), Arc::default(), config) }
     }
 
@@ -94,9 +90,7 @@ impl Endpoint {
 
 /// Finds the store in the circumstances of a request.
 #[derive(Debug, Clone)]
-struct Stores {
-    operations: Arc<Operations>,
-}
+struct Stores;
 
 impl Host for Stores {
     type Calls = OneStore;
@@ -117,14 +111,13 @@ impl Host for Stores {
                 name.unwrap_or_else(|| headers::NOBODY_SAID.to_owned())
             }
         };
-        Ok(OneStore { operations: Arc::clone(&self.operations), store, caller })
+        Ok(OneStore { store, caller })
     }
 }
 
 /// A store as one caller has it.
 #[derive(Debug)]
 struct OneStore {
-    operations: Arc<Operations>,
     store: Arc<Served>,
     caller: Caller,
 }
@@ -135,12 +128,12 @@ impl Calls for OneStore {
         O: Execute,
         O::Output: Send,
     {
-        let operation = self.operations.get(O::NAME).ok_or_else(unexpected)?;
+        let entry = pensa_engine::entry(O::NAME).ok_or_else(unexpected)?;
         if O::ACCESS > self.caller.may {
             return Err(too_little(O::ACCESS, O::NAME));
         }
         let input = serde_json::to_value(&op).map_err(Error::internal)?;
-        let answer = self.store.dispatch.run(operation, self.caller.clone(), input, None, None).await?;
+        let answer = self.store.dispatch.run(entry, self.caller.clone(), input, None).await?;
         serde_json::from_slice(&answer).map_err(Error::internal)
     }
 

@@ -266,13 +266,13 @@ struct Seen {
 /// Reads what comes after what is known; at first only where the log ends.
 async fn look(store: &Arc<Served>, known: Option<Known>) -> Result<Seen> {
     let Some((last, at)) = known else {
-        let end = store.dispatch.ask_for(|_, tx| log_end(tx)).await?;
+        let end = store.dispatch.ask(|_, tx| log_end(tx)).await?;
         store.feed.lock().start = Some(end);
         store.feed.tip.send_modify(|_| {});
         return Ok(Seen { known: (end, None), is_more: true });
     };
     // With the last that is known, to know it again.
-    let page = store.dispatch.ask_for(move |_, tx| log_page(tx, &Filter::default(), (last - 1).max(0), PAGE)).await?;
+    let page = store.dispatch.ask(move |_, tx| log_page(tx, &Filter::default(), (last - 1).max(0), PAGE)).await?;
     if page.end < last {
         return Err(replaced(page.end, last));
     }

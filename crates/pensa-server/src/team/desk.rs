@@ -8,13 +8,13 @@ use axum::body::Bytes;
 use pensa_core::ops::audit::Audit;
 use pensa_core::project::Project;
 use pensa_core::{Error, Op, Result, json};
-use pensa_engine::{Caller, Ear, Grant, Once, PoolState, Projects};
+use pensa_engine::{Caller, Ear, Entry, Grant, Once, PoolState, Projects};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::task;
 
 use super::admission::Admission;
-use crate::dispatch::{Operation, unexpected};
+use crate::dispatch::unexpected;
 use crate::limit::RateLimit;
 use crate::logs::{Level, Log};
 use crate::scene::Pass;
@@ -116,15 +116,15 @@ impl Desk {
     /// Runs an operation on the server's own affairs.
     pub(crate) async fn run(
         self: &Arc<Self>,
-        operation: &Arc<Operation>,
+        entry: &'static Entry,
         caller: Caller,
         input: Value,
         once: Option<Once>,
     ) -> Result<Bytes> {
-        if operation.entry.name == Audit::NAME {
+        if entry.name == Audit::NAME {
             return self.audit(caller, &input).await;
         }
-        let answer = self.control.dispatch.run(operation, caller, input, None, once).await;
+        let answer = self.control.dispatch.run(entry, caller, input, once).await;
         self.admission.forget();
         answer
     }
@@ -139,7 +139,7 @@ impl Desk {
 
     /// Whether the database answers.
     pub(super) async fn is_ready(&self) -> Result<()> {
-        self.control.dispatch.ask(|_, tx| pensa_engine::log_end(tx).map(|line| line.to_string())).await.map(drop)
+        self.control.dispatch.ask(|_, tx| pensa_engine::log_end(tx)).await.map(drop)
     }
 
     /// How the connections to the database are doing, if there is one.

@@ -4,24 +4,27 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pensa_core::{Error, Result};
 use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
-use tokio_postgres::Config;
+use tokio::time::timeout;
 use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Config, Connection, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::failure::Failure;
-use super::greeting;
-use super::wire::Wire;
+use super::failure::{self, Failure};
 
-/// Longest wait for one host. Short, so that the second of two is reached in time.
+/// Longest wait for one host, its handshake included. Short, so that the second of two is reached in time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest time that the system keeps sending to a host that does not acknowledge.
 const SILENCE: Duration = Duration::from_secs(10);
+
+type TlsStream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 
 /// The address of a database. Never shown with its password.
 #[derive(Clone)]
@@ -82,9 +85,47 @@ impl Address {
         Ok(Self { config, tls: Arc::new(client_config(authorities.as_deref())?) })
     }
 
-    /// A new connection, which knows who we are.
-    pub(super) fn connect(&self, deadline: Instant) -> Result<Wire, Failure> {
-        greeting::connect(&self.config, &self.tls, deadline)
+    /// Connects to the first host that answers in time. The driver's own list of hosts has a time limit for TCP only,
+    /// so that one which accepts and then says nothing would keep us from the next.
+    pub(super) async fn connect(&self) -> Result<(Client, Connection<Socket, TlsStream>), Failure> {
+        let wait = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
+        let mut failed = None;
+        for at in 0..self.config.get_hosts().len() {
+            let tls = MakeRustlsConnect::new(ClientConfig::clone(&self.tls));
+            failed = match timeout(wait, self.of_host(at).connect(tls)).await {
+                Ok(Ok(connected)) => return Ok(connected),
+                Ok(Err(e)) => Some(failure::connecting(&e)),
+                Err(_) => Some(failure::silent()),
+            };
+        }
+        Err(failed.unwrap_or_else(failure::silent))
+    }
+
+    /// How to connect to one of the hosts.
+    fn of_host(&self, at: usize) -> Config {
+        let all = &self.config;
+        let mut one = Config::new();
+        match all.get_hosts().get(at) {
+            Some(Host::Tcp(name)) => one.host(name),
+            #[cfg(unix)]
+            Some(Host::Unix(path)) => one.host_path(path),
+            None => &mut one,
+        };
+        all.get_hostaddrs().get(at).map(|address| one.hostaddr(*address));
+        all.get_ports().get(at).or(all.get_ports().first()).map(|port| one.port(*port));
+        all.get_user().map(|user| one.user(user));
+        all.get_password().map(|password| one.password(password));
+        all.get_dbname().map(|name| one.dbname(name));
+        all.get_options().map(|options| one.options(options));
+        all.get_application_name().map(|name| one.application_name(name));
+        all.get_tcp_user_timeout().map(|time| one.tcp_user_timeout(*time));
+        one.ssl_mode(all.get_ssl_mode())
+            .ssl_negotiation(all.get_ssl_negotiation())
+            .channel_binding(all.get_channel_binding())
+            .target_session_attrs(all.get_target_session_attrs())
+            .keepalives(all.get_keepalives())
+            .keepalives_idle(all.get_keepalives_idle());
+        one
     }
 }
 

@@ -1,10 +1,9 @@
-//! What went wrong between us and PostgreSQL, and what that means for whoever asked.
+//! What went wrong between us and PostgreSQL, and what that means for the caller.
 
-use std::io;
+use std::error::Error as _;
 
-use fallible_iterator::FallibleIterator;
 use pensa_core::{Code, Error};
-use postgres_protocol::message::backend::{ErrorFields, ErrorResponseBody, NoticeResponseBody};
+use tokio_postgres::error::DbError;
 
 /// A failure, with what may be done about it.
 #[derive(Debug)]
@@ -23,22 +22,12 @@ pub(super) enum Kind {
     Locked,
     /// Two transactions got into each other's way: the same again may well succeed.
     Again,
-    /// One of several operations failed after it had changed something: the same again, each with a savepoint.
-    Undo,
     Other,
 }
 
 impl Failure {
     pub(super) fn other(error: Error) -> Self {
         Self { error, kind: Kind::Other }
-    }
-
-    /// The same of a server that then said no more.
-    pub(super) fn with_connection_lost(mut self) -> Self {
-        if !self.is_lost() {
-            self.kind = Kind::Lost;
-        }
-        self
     }
 
     pub(super) fn is_lost(&self) -> bool {
@@ -63,11 +52,6 @@ pub(super) fn silent() -> Failure {
     Failure { error, kind: Kind::Silent }
 }
 
-/// What is asked of a connection that was lost before.
-pub(super) fn gone() -> Failure {
-    io::Error::new(io::ErrorKind::NotConnected, "the connection was lost").into()
-}
-
 pub(super) fn unbound_role() -> Error {
     Error::new(Code::Forbidden, "the role pensa_tenant may bypass row-level security")
         .hint("take SUPERUSER and BYPASSRLS away from it: projects are kept apart by row-level security")
@@ -76,73 +60,47 @@ pub(super) fn unbound_role() -> Error {
 const UP_HINT: &str = "is PostgreSQL running, and is the address right?";
 const TRUST_HINT: &str = "name the file of its certificate authority in the address: sslrootcert=/path/to/ca.pem";
 
-/// Everything that is not the server's own word came from the way to it.
-impl From<io::Error> for Failure {
-    fn from(e: io::Error) -> Self {
-        let why = e.to_string();
-        let hint = if why.contains("certificate") { TRUST_HINT } else { UP_HINT };
-        let error = Error::new(Code::Unreachable, format!("cannot reach the database: {why}")).hint(hint);
-        Self { error, kind: Kind::Lost }
-    }
-}
-
-impl From<&ErrorResponseBody> for Failure {
-    fn from(body: &ErrorResponseBody) -> Self {
-        Self::from(&Said::from(body))
-    }
-}
-
-/// What the server says of a failure, or to be noted.
-#[derive(Debug, Default)]
-pub(super) struct Said {
-    /// Five letters and digits that say what happened, in every language.
-    code: String,
-    pub(super) message: String,
-    routine: String,
-}
-
-impl From<&ErrorResponseBody> for Said {
-    fn from(body: &ErrorResponseBody) -> Self {
-        Self::of(body.fields())
-    }
-}
-
-impl From<&NoticeResponseBody> for Said {
-    fn from(body: &NoticeResponseBody) -> Self {
-        Self::of(body.fields())
-    }
-}
-
-impl Said {
-    /// Fields that cannot be read are missing.
-    fn of(mut fields: ErrorFields<'_>) -> Self {
-        let mut said = Self::default();
-        while let Ok(Some(field)) = fields.next() {
-            let value = || String::from_utf8_lossy(field.value_bytes()).into_owned();
-            match field.type_() {
-                b'C' => said.code = value(),
-                b'M' => said.message = value(),
-                b'R' => said.routine = value(),
-                _ => {}
-            }
-        }
-        said
-    }
-
-    /// Whether it says that the wait for a standby was given up. That is a mere warning, in the server's language and
-    /// without a code of its own; only the place it comes from tells.
-    pub(super) fn is_of_standby(&self) -> bool {
-        self.routine == "SyncRepWaitForLSN" || self.code == ADMIN_SHUTDOWN
-    }
+/// Whether a warning says that the server gave up waiting for a standby. It has no code of its own and is in the
+/// server's language; only the routine that it comes from tells.
+pub(super) fn is_of_standby(notice: &DbError) -> bool {
+    notice.routine() == Some("SyncRepWaitForLSN") || notice.code().code() == ADMIN_SHUTDOWN
 }
 
 const ADMIN_SHUTDOWN: &str = "57P01";
 
-impl From<&Said> for Failure {
-    fn from(said: &Said) -> Self {
-        let told = |code, text: &str| Error::new(code, format!("{text}: {}", said.message));
-        let class = said.code.get(..2).unwrap_or_default();
-        let (error, kind) = match said.code.as_str() {
+/// A statement failed.
+impl From<tokio_postgres::Error> for Failure {
+    fn from(e: tokio_postgres::Error) -> Self {
+        match e.as_db_error() {
+            Some(refused) => Self::from(refused),
+            None if e.is_closed() => unreachable("the connection was lost"),
+            // A value that does not fit its placeholder.
+            None => Self::other(Error::internal(text(&e))),
+        }
+    }
+}
+
+/// No connection could be made.
+pub(super) fn connecting(e: &tokio_postgres::Error) -> Failure {
+    e.as_db_error().map_or_else(|| unreachable(&text(e)), Failure::from)
+}
+
+fn text(e: &tokio_postgres::Error) -> String {
+    e.source().map_or_else(|| e.to_string(), |source| format!("{e}: {source}"))
+}
+
+/// The way to the server failed.
+fn unreachable(why: &str) -> Failure {
+    let hint = if why.contains("certificate") { TRUST_HINT } else { UP_HINT };
+    let error = Error::new(Code::Unreachable, format!("cannot reach the database: {why}")).hint(hint);
+    Failure { error, kind: Kind::Lost }
+}
+
+impl From<&DbError> for Failure {
+    fn from(refused: &DbError) -> Self {
+        let told = |code, text: &str| Error::new(code, format!("{text}: {}", refused.message()));
+        let class = refused.code().code().get(..2).unwrap_or_default();
+        let (error, kind) = match refused.code().code() {
             // lock_not_available
             "55P03" => (told(Code::Busy, "the database is busy").hint("try again in a moment"), Kind::Locked),
             // query_canceled
@@ -173,7 +131,7 @@ impl From<&Said> for Failure {
             _ if class == "28" || class == "3D" => {
                 (told(Code::Unreachable, "the database lets nobody in").hint("check the address"), Kind::Lost)
             }
-            code => (Error::internal(format!("database: {} ({code})", said.message)), Kind::Other),
+            code => (Error::internal(format!("database: {} ({code})", refused.message())), Kind::Other),
         };
         Self { error, kind }
     }

@@ -5,76 +5,93 @@
 //! gives it the next event number.
 
 mod address;
-mod binding;
-mod connection;
-mod dialogue;
 mod failure;
-mod greeting;
-mod pool;
-mod queue;
-mod row;
+mod session;
 mod set_up;
+mod values;
 mod wake;
-mod wire;
 
-use std::cell::{Cell, RefCell};
-use std::sync::Arc;
+use std::cell::{Cell, RefCell, RefMut};
+use std::collections::VecDeque;
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use deadpool::managed::{Object, Pool, PoolError};
+use futures_util::TryStreamExt;
 use pensa_core::{Code, Error, Result, json};
+use tokio::time::timeout_at;
+pub(crate) use tokio_postgres::Row;
+use tokio_postgres::RowStream;
 use uuid::Uuid;
 
-use super::value::{self, Param, Question};
+use super::value::{self, Param};
 use super::{NewEvent, Uncommitted, params};
-use connection::{ANSWER, LOCK, Place};
-use dialogue::Rows;
+use address::Address;
 use failure::{Failure, Kind};
-pub use pool::PoolState;
-pub(crate) use pool::Turn;
-use pool::{Loan, Pool};
-pub(crate) use row::Row;
+use session::{ANSWER, LOCK, Pending, Session, Sessions, block_on};
 pub use wake::Wakeups;
 
 /// Longest wait until a transaction has begun: for a connection, for the database, for the other writers of a store.
 const BEGIN: Duration = Duration::from_millis(4000);
-
-/// Connections kept for the list of projects and tokens.
-const RESERVED: usize = 2;
+/// How much later than its deadline the server may report that it gave up waiting for a lock.
+const LATE: Duration = Duration::from_millis(500);
 /// Longest wait for a commit: for the disk, and for a standby that must have it too.
 const COMMIT: Duration = Duration::from_secs(10);
+/// Connections kept for the list of projects and tokens.
+const RESERVED: usize = 2;
+/// Most statements that are sent together.
+const MAX_PENDING: usize = 24;
+/// Most rows that one statement adds.
+const MAX_ROWS: usize = 512;
+/// Rows read at a time.
+const CHUNK: usize = 256;
 
 /// A PostgreSQL database that holds many stores.
 #[derive(Debug, Clone)]
 pub struct Postgres {
-    pool: Arc<Pool>,
+    address: Address,
+    pool: Pool<Sessions>,
     /// For the list of projects and tokens: who may come in must not depend on how many are inside.
-    reserved: Arc<Pool>,
+    reserved: Pool<Sessions>,
     wakeups: Wakeups,
+}
+
+/// How a pool is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolState {
+    pub size: usize,
+    pub open: usize,
+    pub idle: usize,
 }
 
 impl Postgres {
     /// Connects, and brings the schema up to date.
     pub fn open(address: &str, connections: usize) -> Result<Self> {
-        let address = address::Address::parse(address)?;
+        let address = Address::parse(address)?;
         set_up::bring_up_to_date(&address)?;
-        let reserved = Arc::new(Pool::new(address.clone(), RESERVED));
-        let pool = Arc::new(Pool::new(address, connections));
-        let wakeups = Wakeups::new(Arc::clone(&pool));
-        Ok(Self { pool, reserved, wakeups })
+        let pool = |size: usize| {
+            Pool::builder(Sessions(address.clone())).max_size(size.max(1)).build().map_err(Error::internal)
+        };
+        let (pool, reserved) = (pool(connections)?, pool(RESERVED)?);
+        let wakeups = Wakeups::new(address.clone());
+        Ok(Self { address, pool, reserved, wakeups })
     }
 
     /// How many steps the schema of a database has; one that is too new is an error. Changes nothing.
     pub(crate) fn schema_version(address: &str) -> Result<i64> {
-        set_up::version(&address::Address::parse(address)?)
+        set_up::version(&Address::parse(address)?)
     }
 
     /// Host, port and name of the database, without user and password.
     pub fn place(&self) -> String {
-        self.pool.address.to_string()
+        self.address.to_string()
     }
 
     pub fn pool_state(&self) -> PoolState {
-        self.pool.state()
+        let status = self.pool.status();
+        PoolState { size: status.max_size, open: status.size, idle: status.available }
     }
 
     /// Tells which stores have changed, whoever changed them.
@@ -84,17 +101,17 @@ impl Postgres {
 
     pub(crate) fn store(&self, id: Uuid) -> Database {
         let pool = if id.is_nil() { &self.reserved } else { &self.pool };
-        Database { pool: Arc::clone(pool), wakeups: self.wakeups.clone(), store: id, until: Cell::new(None) }
+        Database { pool: pool.clone(), wakeups: self.wakeups.clone(), store: id, until: Cell::new(None) }
     }
 }
 
 /// One store of a database.
 #[derive(Debug)]
 pub(crate) struct Database {
-    pool: Arc<Pool>,
+    pool: Pool<Sessions>,
     wakeups: Wakeups,
     store: Uuid,
-    /// How long whoever asks is willing to wait.
+    /// How long the caller is willing to wait.
     until: Cell<Option<Instant>>,
 }
 
@@ -105,46 +122,31 @@ enum Mode {
 }
 
 impl Database {
-    pub(crate) fn away(&self) -> Option<Error> {
-        self.pool.away()
-    }
-
-    /// Has transactions from now on, and the locks they need, waited for until then at most.
+    /// Bounds how long transactions from now on wait for their begin and for locks.
     pub(crate) fn wait_until(&self, until: Option<Instant>) {
         self.until.set(until);
     }
 
-    /// Has a group of writes begin.
-    pub(crate) fn turn(&self) -> Turn {
-        self.pool.turn()
+    pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
+        self.begin(Mode::Read)
     }
 
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.pool.is_crowded()
-    }
-
-    pub(crate) fn begin_read(&self, sure: &[Question]) -> Result<Transaction<'_>> {
-        self.begin(Mode::Read, sure)
-    }
-
-    pub(crate) fn begin_write(&self, sure: &[Question]) -> Result<Transaction<'_>> {
-        self.begin(Mode::Write, sure)
+    pub(crate) fn begin_write(&self) -> Result<Transaction<'_>> {
+        self.begin(Mode::Write)
     }
 
     /// Begins a transaction. Nothing has happened yet if that fails, so a connection that turns out to be dead, or a
     /// database that wants it done again, costs another try as long as there is time.
-    fn begin(&self, mode: Mode, sure: &[Question]) -> Result<Transaction<'_>> {
+    fn begin(&self, mode: Mode) -> Result<Transaction<'_>> {
         let deadline = Instant::now() + BEGIN;
         let deadline = self.until.get().map_or(deadline, |until| deadline.min(until));
         loop {
-            let loan = self.pool.take(deadline).map_err(|failure| failure.error)?;
-            match Transaction::begin(self, loan, mode, sure, deadline) {
+            let session = block_on(self.connection(deadline)).map_err(|failure| failure.error)?;
+            match Transaction::begin(self, session, mode, deadline) {
                 Ok(tx) => return Ok(tx),
                 Err(failure) => {
-                    match failure.kind {
-                        Kind::Silent => self.pool.went_silent(&failure.error),
-                        Kind::Lost => self.pool.forget_idle(),
-                        _ => {}
+                    if failure.is_lost() {
+                        self.close_idle();
                     }
                     let passing = matches!(failure.kind, Kind::Lost | Kind::Again);
                     if !passing || Instant::now() >= deadline {
@@ -154,143 +156,189 @@ impl Database {
             }
         }
     }
+
+    async fn connection(&self, deadline: Instant) -> Result<Object<Sessions>, Failure> {
+        match timeout_at(deadline.into(), self.pool.get()).await {
+            Ok(Ok(session)) => Ok(session),
+            Ok(Err(PoolError::Backend(failure))) => Err(failure),
+            Ok(Err(e)) => Err(Failure::other(Error::internal(format!("{e:?}")))),
+            Err(_) if self.pool.status().size < self.pool.status().max_size => Err(failure::silent()),
+            Err(_) => Err(Failure::other(exhausted(self.pool.status().max_size))),
+        }
+    }
+
+    /// Closes every connection that nobody uses: one of their kind turned out to be dead.
+    fn close_idle(&self) {
+        self.pool.retain(|_, _| false);
+    }
+}
+
+fn exhausted(size: usize) -> Error {
+    Error::new(Code::Busy, format!("all {size} connections to the database are in use")).hint("try again in a moment")
 }
 
 /// A transaction on one store.
 #[derive(Debug)]
 pub(crate) struct Transaction<'c> {
     database: &'c Database,
-    loan: RefCell<Loan>,
+    /// Taken when the transaction ends.
+    session: RefCell<Option<Object<Sessions>>>,
     mode: Mode,
-    open: Cell<bool>,
     /// What ended the transaction before its time, if anything did.
     ended: Cell<Option<Kind>>,
     last_event: Cell<i64>,
-    changes: i64,
     dirty: Cell<bool>,
-    /// How many statements that may change something were given.
-    given: Cell<u64>,
-    /// Whether each operation has a savepoint to go back to.
-    careful: Cell<bool>,
-    /// How long its statements wait for locks.
-    lock_wait: Cell<Duration>,
-    /// What was sure to be asked, and the answers.
-    sure: RefCell<Vec<(Question, Vec<Row>)>>,
+    /// Statements of which nobody needs to know how they went before the next one.
+    pending: RefCell<Vec<Pending>>,
+    /// How often what was pending has been sent.
+    flushes: Cell<u64>,
+    /// The query whose rows are still being read.
+    reading: RefCell<Option<Rc<RefCell<Cursor>>>>,
+}
+
+/// The rows of a query, read as they are needed.
+struct Cursor {
+    /// None once all are read.
+    stream: Option<Pin<Box<RowStream>>>,
+    rows: VecDeque<Row>,
+}
+
+impl std::fmt::Debug for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Cursor")
+    }
+}
+
+impl Cursor {
+    /// Reads rows until there are so many, or no more.
+    async fn read(&mut self, session: &mut Session, most: usize) -> Result<(), Failure> {
+        let reading = async {
+            while self.rows.len() < most
+                && let Some(stream) = &mut self.stream
+            {
+                match stream.try_next().await? {
+                    Some(row) => self.rows.push_back(row),
+                    None => self.stream = None,
+                }
+            }
+            Ok(())
+        };
+        session.wait(reading, soon()).await
+    }
 }
 
 /// Where a transaction was before it tried something.
 struct Before {
-    place: Place,
+    flushes: u64,
+    pending: usize,
     last_event: i64,
     dirty: bool,
 }
 
-/// The columns of a line of the log, its number among them.
-const EVENT_COLUMNS: usize = 10;
+/// Names the store and bounds the waits for locks, for this transaction only.
+const SCOPE: &str = "SELECT set_config('pensa.store_id', ?1, true), set_config('lock_timeout', ?2, true)";
+const HEAD: &str = "SELECT last_event FROM stores";
+const HEAD_LOCKED: &str = "SELECT last_event FROM stores FOR NO KEY UPDATE";
 
-/// How much later than it should the server may say that it gave up a lock.
-const LATE: Duration = Duration::from_millis(500);
-
-/// Says how long the statements of a transaction wait for locks.
-const LOCK_WAIT: &str = "SELECT set_config('lock_timeout', ?1, true)";
-
-/// How long a statement may wait for a lock if all is to be over by then, in steps: a wait that is nearly the same is not
-/// worth telling the server.
-fn left_for_locks(until: Instant) -> Duration {
-    const STEP: u64 = 250;
-    let left = until.saturating_duration_since(Instant::now()).min(LOCK);
-    let steps = u64::try_from(left.as_millis()).unwrap_or(u64::MAX) / STEP;
-    Duration::from_millis((steps * STEP).max(STEP / 5))
+/// How long a statement may wait for a lock if all is to be over by then.
+fn lock_timeout(until: Instant) -> String {
+    let left = until.saturating_duration_since(Instant::now()).clamp(Duration::from_millis(50), LOCK);
+    format!("{}ms", left.as_millis())
 }
-
-/// A time in the words of a setting.
-fn millis(time: Duration) -> String {
-    format!("{}ms", time.as_millis())
-}
-
-const HEAD: &str = "SELECT last_event, changes FROM stores";
-const HEAD_LOCKED: &str = "SELECT last_event, changes FROM stores FOR NO KEY UPDATE";
 
 impl<'c> Transaction<'c> {
-    /// Begins, and has the answers to what is `sure` to be asked from the same journey.
     fn begin(
         database: &'c Database,
-        mut loan: Loan,
+        mut session: Object<Sessions>,
         mode: Mode,
-        sure: &[Question],
         deadline: Instant,
     ) -> Result<Self, Failure> {
+        let begin = async {
+            if let Some(last_event) = Self::open(database, &mut session, mode, deadline).await? {
+                return Ok(last_event);
+            }
+            if mode == Mode::Read {
+                return Ok(0);
+            }
+            // The first write to this store: its row cannot be locked before it is there for all.
+            session.batch("INSERT INTO stores DEFAULT VALUES ON CONFLICT DO NOTHING; COMMIT").await?;
+            Ok(Self::open(database, &mut session, mode, deadline).await?.unwrap_or_default())
+        };
+        match block_on(begin) {
+            Ok(last_event) => Ok(Self {
+                database,
+                session: RefCell::new(Some(session)),
+                mode,
+                ended: Cell::new(None),
+                last_event: Cell::new(last_event),
+                dirty: Cell::new(false),
+                pending: RefCell::default(),
+                flushes: Cell::new(0),
+                reading: RefCell::default(),
+            }),
+            Err(failure) => {
+                roll_back(session);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Opens a transaction on the store; the number of its last event, if it has a row.
+    async fn open(
+        database: &Database,
+        session: &mut Session,
+        mode: Mode,
+        deadline: Instant,
+    ) -> Result<Option<i64>, Failure> {
         let (begin, head) = match mode {
             Mode::Read => ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", HEAD),
             Mode::Write => ("BEGIN", HEAD_LOCKED),
         };
-        let store = database.store.to_string();
-        let sure_texts = sure.iter().map(|question| (&*question.sql, &*question.params));
-        let questions: Vec<(&str, &[Param<'_>])> = std::iter::once((head, &[][..])).chain(sure_texts).collect();
-        let (mut found, mut answers, mut lock_wait) = (None, Vec::new(), LOCK);
-        for _ in 0..2 {
-            loan.forget_rest();
-            loan.queue(begin, params![], deadline)?;
-            loan.queue("SELECT set_config('pensa.store_id', ?1, true)", params![&store], deadline)?;
-            lock_wait = left_for_locks(deadline);
-            let is_tight = lock_wait < LOCK;
-            // A server that gives up a lock in time is not yet silent if its word comes a little later.
-            let answer_by = if is_tight { deadline + LATE } else { deadline };
-            // To plan a statement takes locks, too: the server is told before that.
-            let bounded = if is_tight { loan.execute(LOCK_WAIT, params![millis(lock_wait)], answer_by) } else { Ok(0) };
-            let mut told = match bounded.and_then(|_| loan.query_all(&questions, answer_by)) {
-                Ok(told) => told.into_iter(),
-                Err(failure) => {
-                    loan.leave("ROLLBACK");
-                    return Err(failure);
-                }
-            };
-            found = told
-                .next()
-                .unwrap_or_default()
-                .first()
-                .map(|row| Ok::<_, Failure>((row.int(0)?, row.int(1)?)))
-                .transpose()?;
-            answers = told.collect();
-            if found.is_some() || mode == Mode::Read {
-                break;
+        let begin = session.pending(begin, params![]).await?;
+        let scope = params![database.store.to_string(), lock_timeout(deadline)];
+        let mut first = vec![begin, session.pending(SCOPE, scope).await?];
+        let deadline = deadline + LATE;
+        if !session.is_prepared(head) {
+            // To plan a statement takes locks too, so the limit on waiting for them is set before that.
+            session.run(&first, deadline).await?;
+            first.clear();
+        }
+        let rows = session.query_after(&first, head, params![], deadline).await?;
+        Ok(rows.first().map(|row| row.try_get(0)).transpose()?)
+    }
+
+    /// The session; gone only after the transaction has ended.
+    fn session(&self) -> Result<RefMut<'_, Object<Sessions>>> {
+        let gone = |_| Error::internal("the transaction is over");
+        RefMut::filter_map(self.session.borrow_mut(), Option::as_mut).map_err(gone)
+    }
+
+    /// Runs work on the session. Nothing else can be asked while rows are on their way, so those are read first.
+    fn on_session<T>(&self, work: impl AsyncFnOnce(&mut Session) -> Result<T, Failure>) -> Result<T> {
+        let reading = self.reading.take();
+        let mut session = self.session()?;
+        let done = block_on(async {
+            if let Some(cursor) = reading {
+                cursor.borrow_mut().read(&mut session, usize::MAX).await?;
             }
-            // The first write to this store: its row cannot be locked before it is there for all.
-            loan.queue("INSERT INTO stores DEFAULT VALUES ON CONFLICT DO NOTHING", params![], deadline)?;
-            loan.execute("COMMIT", params![], deadline)?;
-        }
-        let (last_event, changes) = found.unwrap_or_default();
-        let tx = Self {
-            database,
-            loan: RefCell::new(loan),
-            mode,
-            open: Cell::new(true),
-            ended: Cell::new(None),
-            last_event: Cell::new(last_event),
-            changes,
-            dirty: Cell::new(false),
-            given: Cell::new(0),
-            careful: Cell::new(false),
-            lock_wait: Cell::new(lock_wait),
-            sure: RefCell::new(sure.iter().cloned().zip(answers).collect()),
-        };
-        tx.bound_locks(deadline)?;
-        Ok(tx)
+            work(&mut session).await
+        });
+        drop(session);
+        done.map_err(|failure| self.failed(failure))
     }
 
-    /// Has statements from now on wait for locks until then at most.
-    pub(crate) fn wait_until(&self, until: Instant) -> Result<()> {
-        self.bound_locks(until).map_err(|failure| self.failed(failure))
+    /// What is to be sent now.
+    fn take_pending(&self) -> Vec<Pending> {
+        self.flushes.set(self.flushes.get() + 1);
+        self.pending.take()
     }
 
-    fn bound_locks(&self, until: Instant) -> Result<(), Failure> {
-        let wait = left_for_locks(until);
-        if wait == self.lock_wait.get() {
-            return Ok(());
-        }
-        self.loan.borrow_mut().execute(LOCK_WAIT, params![millis(wait)], soon())?;
-        self.lock_wait.set(wait);
-        Ok(())
+    pub(crate) fn is_alive(&self) -> bool {
+        !matches!(self.ended.get(), Some(Kind::Lost | Kind::Silent)) && !self.is_broken()
+    }
+
+    fn is_broken(&self) -> bool {
+        self.session.borrow().as_ref().is_none_or(|session| session.is_broken())
     }
 
     /// Whether something failed because somebody else holds a lock for too long.
@@ -298,76 +346,59 @@ impl<'c> Transaction<'c> {
         self.ended.get() == Some(Kind::Locked)
     }
 
-    /// The answer to a question that came with the beginning, as long as nothing can have changed it.
-    fn known(&self, sql: &str, params: &[Param<'_>]) -> Option<Vec<Row>> {
-        let mut sure = self.sure.borrow_mut();
-        if sure.is_empty() || self.given.get() > 0 {
-            return None;
-        }
-        let at = sure.iter().position(|(question, _)| question.is(sql, params))?;
-        Some(sure.swap_remove(at).1)
-    }
-
-    /// How often the store had been changed when the transaction began.
-    pub(crate) fn changes(&self) -> i64 {
-        self.changes
-    }
-
-    pub(crate) fn is_alive(&self) -> bool {
-        self.open.get()
-            && !matches!(self.ended.get(), Some(Kind::Lost | Kind::Silent))
-            && !self.loan.borrow().is_broken()
-    }
-
-    /// Whether something has failed, and with it all that would follow.
-    pub(crate) fn is_spoilt(&self) -> bool {
-        self.ended.get().is_some()
-    }
-
     /// Whether all of it may be done again, in another transaction: it failed for a passing reason, before its commit.
     pub(crate) fn is_worth_another_try(&self) -> bool {
         match self.ended.get() {
-            Some(kind) => matches!(kind, Kind::Lost | Kind::Again | Kind::Undo),
+            Some(kind) => matches!(kind, Kind::Lost | Kind::Again),
             // The connection may have been closed while nobody waited for an answer.
-            None => self.open.get() && self.loan.borrow().is_broken(),
+            None => self.is_broken(),
         }
     }
 
-    /// Gives each operation a savepoint from now on.
-    pub(crate) fn be_careful(&self) {
-        self.careful.set(true);
-    }
-
     pub(crate) fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<usize> {
-        self.given.set(self.given.get() + 1);
-        let count = self.loan.borrow_mut().execute(sql, params, soon()).map_err(|e| self.failed(e))?;
+        let mut statements = self.take_pending();
+        let count = self.on_session(async |session| {
+            statements.push(session.pending(sql, params).await?);
+            session.run(&statements, soon()).await
+        })?;
         if count > 0 {
             self.dirty.set(true);
         }
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
+    /// Sends a statement with the next one whose answer is needed; if it fails, that one fails.
     pub(crate) fn send(&self, sql: &str, params: &[Param<'_>]) -> Result<()> {
-        self.given.set(self.given.get() + 1);
         self.dirty.set(true);
-        self.loan.borrow_mut().queue(sql, params, soon()).map_err(|e| self.failed(e))
+        self.control(sql, params)
     }
 
-    /// Adds rows as `send` does; those of several operations travel in one statement.
+    /// The same of a statement that changes nothing by itself.
+    fn control(&self, sql: &str, params: &[Param<'_>]) -> Result<()> {
+        let pending = self.on_session(async |session| session.pending(sql, params).await)?;
+        self.push(pending)
+    }
+
+    fn push(&self, pending: Pending) -> Result<()> {
+        self.pending.borrow_mut().push(pending);
+        if self.pending.borrow().len() < MAX_PENDING { Ok(()) } else { self.flush() }
+    }
+
+    /// Adds rows as `send` does.
     pub(crate) fn add_rows(&self, insert: &str, width: usize, values: &[Param<'_>]) -> Result<()> {
-        self.given.set(self.given.get() + 1);
         self.dirty.set(true);
-        self.loan.borrow_mut().queue_rows(insert, width, values, soon()).map_err(|e| self.failed(e))
-    }
-
-    /// Whether nothing but added rows waits to be sent.
-    pub(crate) fn is_gathering(&self) -> bool {
-        self.loan.borrow().has_only_rows_queued()
-    }
-
-    /// Tells apart the rows that were added and not yet sent from those that were.
-    pub(crate) fn sendings(&self) -> u64 {
-        self.loan.borrow().sendings()
+        for rows in values.chunks(width * MAX_ROWS) {
+            let pending = self.on_session(async |session| {
+                let one = session.prepare(&values::insert_one(insert, width)).await?;
+                if rows.len() == width {
+                    return Ok(Pending { statement: one, values: values::owned(rows) });
+                }
+                let statement = session.prepare(&values::insert_many(insert, &one)).await?;
+                Ok(Pending { statement, values: values::columns(width, rows) })
+            })?;
+            self.push(pending)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn for_each(
@@ -376,47 +407,28 @@ impl<'c> Transaction<'c> {
         params: &[Param<'_>],
         each: &mut dyn FnMut(&value::Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let answer = match self.known(sql, params) {
-            Some(rows) => Ok((rows, None)),
-            None => self.loan.borrow_mut().query(sql, params, soon()),
-        };
-        self.hand_out(answer, each)
-    }
-
-    /// Asks without the rows that were added and not yet sent, if only such wait to be; otherwise sends it all first.
-    pub(crate) fn for_each_beside(
-        &self,
-        sql: &str,
-        params: &[Param<'_>],
-        each: &mut dyn FnMut(&value::Row<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let answer = if let Some(rows) = self.known(sql, params) {
-            Ok((rows, None))
-        } else {
-            let mut loan = self.loan.borrow_mut();
-            if loan.has_only_rows_queued() {
-                loan.query_beside(sql, params, soon())
-            } else {
-                loan.query(sql, params, soon())
+        let statements = self.take_pending();
+        let mut cursor = self.on_session(async |session| {
+            let query = session.prepare(sql).await?;
+            let stream = session.stream(&statements, &query, params, soon()).await?;
+            let mut cursor = Cursor { stream: Some(Box::pin(stream)), rows: VecDeque::new() };
+            cursor.read(session, CHUNK).await?;
+            Ok(cursor)
+        })?;
+        let mut rows = std::mem::take(&mut cursor.rows);
+        let cursor = Rc::new(RefCell::new(cursor));
+        while !rows.is_empty() {
+            if cursor.borrow().stream.is_some() {
+                self.reading.replace(Some(Rc::clone(&cursor)));
             }
-        };
-        self.hand_out(answer, each)
-    }
-
-    fn hand_out(
-        &self,
-        answer: Result<(Vec<Row>, Option<Rows>), Failure>,
-        each: &mut dyn FnMut(&value::Row<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let (mut rows, mut rest) = answer.map_err(|e| self.failed(e))?;
-        loop {
             // Nothing is borrowed here: `each` may ask the database something else.
-            for row in &rows {
-                each(&value::Row::Postgres(row))?;
+            rows.iter().try_for_each(|row| each(&value::Row::Postgres(row)))?;
+            if self.reading.take().is_some() {
+                self.on_session(async |session| cursor.borrow_mut().read(session, CHUNK).await)?;
             }
-            let Some(stream) = rest else { return Ok(()) };
-            (rows, rest) = self.loan.borrow_mut().more(stream, soon()).map_err(|e| self.failed(e))?;
+            rows = std::mem::take(&mut cursor.borrow_mut().rows);
         }
+        Ok(())
     }
 
     pub(crate) fn next_event(&self) -> i64 {
@@ -425,10 +437,10 @@ impl<'c> Transaction<'c> {
 
     pub(crate) fn append_event(&self, event: &NewEvent<'_>, op: Option<i64>) -> Result<i64> {
         let number = self.next_event();
-        self.add_rows(
+        self.send(
             "INSERT INTO events
-                 (id, subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at, op)",
-            EVENT_COLUMNS,
+                 (id, subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at, op)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
                 number,
                 event.subject_kind,
@@ -446,39 +458,25 @@ impl<'c> Transaction<'c> {
         Ok(number)
     }
 
-    /// Runs an operation that must leave no trace if it fails. Nearly all that are refused are so before they change
-    /// anything, and a savepoint for each would cost more than it; so there is none unless the transaction is careful.
-    /// One that fails too late then spoils the transaction, and all of it is done again carefully.
+    /// Runs an operation that must leave no trace if it fails.
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        if self.careful.get() {
-            return self.savepoint_carefully(work);
-        }
-        let given = self.given.get();
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-        let left_a_trace = self.given.get() != given || self.ended.get().is_some();
-        if !matches!(outcome, Ok(Ok(_))) && left_a_trace && self.is_alive() && !self.is_locked_out() {
-            self.ended.set(Some(Kind::Undo));
-        }
-        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    }
-
-    fn savepoint_carefully<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let before =
-            Before { place: self.loan.borrow().place(), last_event: self.last_event.get(), dirty: self.dirty.get() };
-        self.queue("SAVEPOINT op")?;
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        let before = Before {
+            flushes: self.flushes.get(),
+            pending: self.pending.borrow().len(),
+            last_event: self.last_event.get(),
+            dirty: self.dirty.get(),
+        };
+        self.control("SAVEPOINT op", params![])?;
+        let outcome = panic::catch_unwind(AssertUnwindSafe(work));
         let outcome = match outcome {
-            Ok(Ok(value)) => self.queue("RELEASE op").and_then(|()| self.flush()).map(|()| value),
+            Ok(Ok(value)) => self.control("RELEASE op", params![]).and_then(|()| self.flush()).map(|()| value),
             Ok(Err(e)) => Err(e),
             Err(panic) => {
                 self.undo(&before);
-                std::panic::resume_unwind(panic)
+                panic::resume_unwind(panic)
             }
         };
-        if outcome.is_err() {
-            self.undo(&before);
-        }
-        outcome
+        outcome.inspect_err(|_| self.undo(&before))
     }
 
     /// Goes back to the savepoint; a transaction that cannot is lost.
@@ -486,33 +484,29 @@ impl<'c> Transaction<'c> {
         if !self.is_alive() {
             return;
         }
-        let undo = || {
-            let mut loan = self.loan.borrow_mut();
-            if loan.forget_since(before.place) {
-                return Ok(0);
+        if self.flushes.get() == before.flushes {
+            self.pending.borrow_mut().truncate(before.pending);
+        } else {
+            self.pending.take();
+            let undone = self.on_session(async |session| session.batch("ROLLBACK TO op; RELEASE op").await);
+            if undone.is_err() {
+                return self.ended.set(Some(Kind::Lost));
             }
-            loan.queue("ROLLBACK TO op", params![], soon())?;
-            loan.execute("RELEASE op", params![], soon())
-        };
-        match undo() {
-            Ok(_) => {
-                self.last_event.set(before.last_event);
-                self.dirty.set(before.dirty);
-                // What failed inside is undone with it.
-                if !matches!(self.ended.get(), Some(Kind::Again | Kind::Locked)) {
-                    self.ended.set(None);
-                }
-            }
-            Err(_) => self.ended.set(Some(Kind::Lost)),
+        }
+        self.last_event.set(before.last_event);
+        self.dirty.set(before.dirty);
+        // What failed inside is undone with it.
+        if !matches!(self.ended.get(), Some(Kind::Again | Kind::Locked)) {
+            self.ended.set(None);
         }
     }
 
-    fn queue(&self, sql: &str) -> Result<()> {
-        self.loan.borrow_mut().queue(sql, params![], soon()).map_err(|e| self.failed(e))
-    }
-
     fn flush(&self) -> Result<()> {
-        self.loan.borrow_mut().flush(soon()).map_err(|e| self.failed(e))
+        let statements = self.take_pending();
+        if statements.is_empty() {
+            return Ok(());
+        }
+        self.on_session(async |session| session.run(&statements, soon()).await).map(drop)
     }
 
     pub(crate) fn expect_many_rows(&self) -> Result<()> {
@@ -539,32 +533,26 @@ impl<'c> Transaction<'c> {
         if self.mode == Mode::Read || !self.dirty.get() {
             return self.flush().map_err(Uncommitted::from);
         }
-        self.loan.borrow_mut().take_unsure();
-        let committed = || {
-            let mut loan = self.loan.borrow_mut();
-            let number = self.last_event.get();
-            let head = "UPDATE stores SET last_event = ?1, changes = changes + 1";
-            loan.queue_with_rows(head, params![number], soon()).map_err(|failure| failure.error)?;
-            let committed = loan.execute("COMMIT", params![], Instant::now() + COMMIT);
-            committed.map_err(|failure| self.uncommitted(failure))?;
-            match loan.take_unsure() {
-                None => Ok(()),
-                Some(said) => Err(unknown(&said).into()),
+        let mut statements = self.take_pending();
+        let number = self.last_event.get();
+        let committed = self.on_session(async |session| {
+            session.take_unreplicated();
+            statements.push(session.pending("UPDATE stores SET last_event = ?1", params![number]).await?);
+            statements.push(session.pending("COMMIT", params![]).await?);
+            session.run(&statements, Instant::now() + COMMIT).await?;
+            Ok(session.take_unreplicated())
+        });
+        match committed {
+            Ok(unreplicated) => {
+                self.session.take();
+                self.database.wakeups.changed(self.database.store);
+                unreplicated.map_or(Ok(()), |said| Err(unknown(&said).into()))
             }
-        };
-        let outcome = committed();
-        self.open.set(outcome.is_err());
-        if outcome.is_ok() {
-            self.database.wakeups.changed(self.database.store);
-        }
-        outcome
-    }
-
-    /// What it means that a commit failed. One whose answer never came may have happened.
-    fn uncommitted(&self, failure: Failure) -> Uncommitted {
-        match failure.kind {
-            Kind::Lost | Kind::Silent => unknown(&failure.error.message).into(),
-            _ => Uncommitted { again: !self.careful.get(), error: failure.error, doubt: None },
+            // One whose answer never came may have happened.
+            Err(error) if matches!(self.ended.get(), Some(Kind::Lost | Kind::Silent)) => {
+                Err(unknown(&error.message).into())
+            }
+            Err(error) => Err(Uncommitted { again: self.ended.get() == Some(Kind::Again), error, doubt: None }),
         }
     }
 
@@ -573,23 +561,10 @@ impl<'c> Transaction<'c> {
             self.ended.set(Some(failure.kind));
         }
         if failure.kind == Kind::Silent {
-            self.database.pool.went_silent(&failure.error);
+            self.database.close_idle();
         }
         failure.error
     }
-}
-
-/// Asks the same of so many placeholders: the rows of `one`, a question about `wanted.column1`, for each of them.
-///
-/// Each is looked up by itself, which a join or an `IN` does not promise: of many values, and a store whose size it does
-/// not know, the planner thinks that to read everything and leave out the rest costs less.
-pub(crate) fn of_each(of_type: &str, count: usize, one: &str) -> String {
-    let rest: String = (2..=count).map(|at| format!(", (?{at})")).collect();
-    // OFFSET keeps it from being made a join.
-    format!(
-        "SELECT found.* FROM (VALUES (CAST(?1 AS {of_type})){rest}) AS wanted
-         CROSS JOIN LATERAL ({one} OFFSET 0) AS found"
-    )
 }
 
 fn unknown(why: &str) -> Error {
@@ -603,10 +578,17 @@ fn soon() -> Instant {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        if self.open.get() {
-            let loan = self.loan.get_mut();
-            loan.forget_rest();
-            loan.leave("ROLLBACK");
+        if let Some(session) = self.session.take() {
+            roll_back(session);
         }
+    }
+}
+
+/// Ends a transaction without waiting for it; then the session is free for others.
+fn roll_back(mut session: Object<Sessions>) {
+    if !session.is_broken() {
+        session::spawn(async move {
+            let _ = session.batch("ROLLBACK").await;
+        });
     }
 }

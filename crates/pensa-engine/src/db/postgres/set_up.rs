@@ -1,12 +1,13 @@
 //! Brings the schema of a database up to date, one server at a time.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pensa_core::{Code, Error, Result};
+use tokio::time::timeout;
 
 use super::address::Address;
-use super::connection::Connection;
-use super::failure::{Failure, ROLE_HINT};
+use super::failure::{self, Failure, ROLE_HINT};
+use super::session::{Session, block_on};
 use crate::context::{Clock, SystemClock};
 use crate::db::migrations::{self, Migration, SCHEMA_VERSION};
 use crate::db::params;
@@ -24,44 +25,46 @@ struct Schema {
 }
 
 pub(super) fn bring_up_to_date(address: &Address) -> Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    let connecting = Instant::now() + super::BEGIN;
-    let mut connection = Connection::open_unbound(address, connecting).map_err(|failure| failure.error)?;
-    let mut migrate = || {
-        connection.batch("SET client_min_messages = warning", deadline)?;
-        if is_current(&mut connection, deadline)? {
-            return Ok(());
-        }
-        connection.batch("BEGIN; SET LOCAL lock_timeout = '30s'", deadline)?;
-        connection.query(LOCK, params![], deadline)?;
-        if !is_current(&mut connection, deadline)? {
-            let version = schema(&mut connection, deadline)?.version;
-            for migration in migrations::pending(version) {
-                apply(&mut connection, migration, deadline)?;
-            }
-        }
-        connection.batch("COMMIT", deadline)
-    };
-    migrate().map_err(|failure| match failure.error.code {
+    in_time(PATIENCE, migrate(address)).map_err(|failure| match failure.error.code {
         Code::Forbidden => failure.error.hint(ROLE_HINT),
         _ => failure.error,
     })
 }
 
+async fn migrate(address: &Address) -> Result<(), Failure> {
+    let mut session = Session::connect(address).await?;
+    session.batch("SET client_min_messages = warning").await?;
+    if is_current(&mut session).await? {
+        return Ok(());
+    }
+    session.batch("BEGIN; SET LOCAL lock_timeout = '30s'").await?;
+    session.query(LOCK, params![]).await?;
+    if !is_current(&mut session).await? {
+        let version = schema(&mut session).await?.version;
+        for migration in migrations::pending(version) {
+            apply(&mut session, migration).await?;
+        }
+    }
+    session.batch("COMMIT").await
+}
+
 /// How many steps the schema has. One that is too new is an error.
 pub(super) fn version(address: &Address) -> Result<i64> {
-    let deadline = Instant::now() + super::BEGIN;
-    let mut connection = Connection::open_unbound(address, deadline).map_err(|failure| failure.error)?;
-    let mut ask = || {
-        is_current(&mut connection, deadline)?;
-        schema(&mut connection, deadline).map(|schema| schema.version)
+    let ask = async {
+        let mut session = Session::connect(address).await?;
+        is_current(&mut session).await?;
+        schema(&mut session).await.map(|schema| schema.version)
     };
-    ask().map_err(|failure: Failure| failure.error)
+    in_time(super::BEGIN, ask).map_err(|failure| failure.error)
+}
+
+fn in_time<T>(time: Duration, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    block_on(async { timeout(time, work).await.unwrap_or_else(|_| Err(failure::silent())) })
 }
 
 /// Whether there is nothing to do. A schema that is too new is an error.
-fn is_current(connection: &mut Connection, deadline: Instant) -> Result<bool, Failure> {
-    let schema = schema(connection, deadline)?;
+async fn is_current(session: &mut Session) -> Result<bool, Failure> {
+    let schema = schema(session).await?;
     if schema.oldest > SCHEMA_VERSION {
         let message = format!(
             "the database was brought to schema {} by a newer Pensa; this one knows {SCHEMA_VERSION}",
@@ -72,27 +75,23 @@ fn is_current(connection: &mut Connection, deadline: Instant) -> Result<bool, Fa
     Ok(schema.version >= SCHEMA_VERSION)
 }
 
-fn schema(connection: &mut Connection, deadline: Instant) -> Result<Schema, Failure> {
+async fn schema(session: &mut Session) -> Result<Schema, Failure> {
     // Not to_regclass: what it once could not find it may take for missing until the transaction ends.
     let exists = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
          WHERE n.nspname = 'pensa' AND c.relname = '_migrations'";
-    let (rows, _) = connection.query(exists, params![], deadline)?;
-    if rows.is_empty() {
+    if session.query(exists, params![]).await?.is_empty() {
         return Ok(Schema { version: 0, oldest: 0 });
     }
     let ask = "SELECT COUNT(*), COALESCE(MAX(oldest), 0) FROM pensa._migrations";
-    let (rows, _) = connection.query(ask, params![], deadline)?;
+    let rows = session.query(ask, params![]).await?;
     let Some(row) = rows.first() else { return Ok(Schema { version: 0, oldest: 0 }) };
-    Ok(Schema { version: row.int(0)?, oldest: row.int(1)? })
+    Ok(Schema { version: row.try_get(0)?, oldest: row.try_get(1)? })
 }
 
-fn apply(connection: &mut Connection, migration: &Migration, deadline: Instant) -> Result<(), Failure> {
+async fn apply(session: &mut Session, migration: &Migration) -> Result<(), Failure> {
     let now = SystemClock.now().map_err(Failure::other)?;
-    connection.batch(migration.postgres, deadline)?;
-    connection.execute(
-        "INSERT INTO pensa._migrations (name, checksum, applied_at, oldest) VALUES (?1, ?2, ?3, ?4)",
-        params![migration.name, Migration::checksum(migration.postgres), now, migration.oldest],
-        deadline,
-    )?;
-    Ok(())
+    session.batch(migration.postgres).await?;
+    let note = "INSERT INTO pensa._migrations (name, checksum, applied_at, oldest) VALUES (?1, ?2, ?3, ?4)";
+    let checksum = Migration::checksum(migration.postgres);
+    session.query(note, params![migration.name, checksum, now, migration.oldest]).await.map(drop)
 }

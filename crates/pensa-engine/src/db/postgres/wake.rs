@@ -4,26 +4,22 @@
 //! after them, for all that changed in the meantime. One that gets lost is made good by whoever asks now and then.
 
 use std::collections::HashSet;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock, Weak};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use postgres_protocol::message::backend::Message;
-use postgres_protocol::message::frontend;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::address::Address;
-use super::connection::{ANSWER, Connection};
-use super::pool::Pool;
-use super::wire::is_late;
+use super::session::{Session, spawn};
 use crate::db::params;
 
 /// How long changes are gathered before others are told.
 const GATHER: Duration = Duration::from_millis(20);
 /// Pause before the next try after the listening connection was lost.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often a thread that waits looks whether anybody still needs it.
+/// How often the listening task looks whether its connection lives and anybody still needs it.
 const LOOK_UP: Duration = Duration::from_secs(1);
 /// Most stores told in one statement; payloads are limited.
 const MAX_TOLD: usize = 100;
@@ -38,8 +34,8 @@ pub struct Wakeups {
 }
 
 struct Inner {
-    pool: Arc<Pool>,
-    listener: OnceLock<(Listener, Sender<Uuid>)>,
+    address: Address,
+    listener: OnceLock<(Listener, UnboundedSender<Uuid>)>,
 }
 
 impl Inner {
@@ -57,36 +53,25 @@ impl std::fmt::Debug for Wakeups {
 }
 
 impl Wakeups {
-    pub(super) fn new(pool: Arc<Pool>) -> Self {
-        Self { inner: Arc::new(Inner { pool, listener: OnceLock::new() }) }
+    pub(super) fn new(address: Address) -> Self {
+        Self { inner: Arc::new(Inner { address, listener: OnceLock::new() }) }
     }
 
     /// From now on `listener` is called with every store that changed, or with none when any may have.
     pub fn listen(&self, listener: impl Fn(Option<Uuid>) + Send + Sync + 'static) {
-        let (send, changed) = mpsc::channel();
+        let (send, changed) = mpsc::unbounded_channel();
         if self.inner.listener.set((Box::new(listener), send)).is_err() {
             return;
         }
-        // Both threads end with the last handle: they hold only weak ones.
-        let (telling, hearing) = (Arc::downgrade(&self.inner), Arc::downgrade(&self.inner));
-        let tell = move || {
-            let mut connection = None;
-            while let Some(stores) = gather(&changed) {
-                let Some(inner) = telling.upgrade() else { return };
-                connection = tell(&inner.pool, connection.take(), &stores);
+        // Both tasks end with the last handle: they hold only weak ones. Without them news arrive late, not never.
+        let (address, inner) = (self.inner.address.clone(), Arc::downgrade(&self.inner));
+        spawn(notify(address.clone(), changed));
+        spawn(async move {
+            while inner.strong_count() > 0 {
+                hear(&address, &inner).await;
+                sleep(PAUSE).await;
             }
-        };
-        let hear = move || {
-            while let Some(inner) = hearing.upgrade() {
-                let address = inner.pool.address.clone();
-                drop(inner);
-                hear(&address, &hearing);
-                thread::sleep(PAUSE);
-            }
-        };
-        // Without them news arrive late, not never.
-        let _ = thread::Builder::new().name("pensa-tell".into()).spawn(tell);
-        let _ = thread::Builder::new().name("pensa-hear".into()).spawn(hear);
+        });
     }
 
     /// A store has changed through this process.
@@ -98,57 +83,52 @@ impl Wakeups {
     }
 }
 
-/// The stores that changed within a short time; nothing once nobody can change any more.
-fn gather(changed: &mpsc::Receiver<Uuid>) -> Option<HashSet<Uuid>> {
-    let first = match changed.recv_timeout(LOOK_UP) {
-        Ok(store) => store,
-        // A chance for the caller to see that the last handle is gone.
-        Err(RecvTimeoutError::Timeout) => return Some(HashSet::new()),
-        Err(RecvTimeoutError::Disconnected) => return None,
-    };
-    thread::sleep(GATHER);
-    Some(changed.try_iter().take(MAX_TOLD).chain([first]).collect())
-}
-
-/// Tells the other servers. The connection is for the next time.
-fn tell(pool: &Pool, connection: Option<Connection>, stores: &HashSet<Uuid>) -> Option<Connection> {
-    if stores.is_empty() {
-        return connection;
-    }
-    let deadline = Instant::now() + super::BEGIN;
-    let mut connection = match connection {
-        Some(connection) if !connection.is_broken() => connection,
-        _ => {
-            let mut fresh = Connection::open(&pool.address, deadline).ok()?;
-            // Losing this is harmless; waiting for a disk or a standby would be for nothing.
-            fresh.batch("SET synchronous_commit = off", deadline).ok()?;
-            fresh
+/// Tells the other servers what changed, until the last handle is gone.
+async fn notify(address: Address, mut changed: UnboundedReceiver<Uuid>) {
+    let mut session: Option<Session> = None;
+    while let Some(first) = changed.recv().await {
+        sleep(GATHER).await;
+        let mut stores = HashSet::from([first]);
+        while stores.len() < MAX_TOLD
+            && let Ok(store) = changed.try_recv()
+        {
+            stores.insert(store);
         }
-    };
-    let names: Vec<String> = stores.iter().map(ToString::to_string).collect();
-    let sql = "SELECT pg_notify('pensa_changes', ?1)";
-    connection.execute(sql, params![names.join(" ")], Instant::now() + ANSWER).ok()?;
-    Some(connection)
+        if session.as_ref().is_none_or(Session::is_broken) {
+            session = timeout(super::BEGIN, quick_session(&address)).await.ok().flatten();
+        }
+        if let Some(session) = &mut session {
+            let names: Vec<String> = stores.iter().map(ToString::to_string).collect();
+            let _ = session.query("SELECT pg_notify('pensa_changes', ?1)", params![names.join(" ")]).await;
+        }
+    }
 }
 
-/// Hears until the connection is lost or nobody listens any more.
-fn hear(address: &Address, to: &Weak<Inner>) {
-    let Ok(mut wire) = address.connect(Instant::now() + super::BEGIN) else { return };
-    if frontend::query(&format!("LISTEN {CHANNEL}"), &mut wire.out).is_err() || wire.send(super::BEGIN).is_err() {
+/// A session whose commits wait for no disk and no standby: losing what it does is harmless.
+async fn quick_session(address: &Address) -> Option<Session> {
+    let mut session = Session::connect(address).await.ok()?;
+    session.batch("SET synchronous_commit = off").await.ok()?;
+    Some(session)
+}
+
+/// Hears until the connection is lost or the last handle is gone.
+async fn hear(address: &Address, to: &Weak<Inner>) {
+    let heard = to.clone();
+    let connecting = Session::connect_with(address, move |news| {
+        if let Some(inner) = heard.upgrade() {
+            let stores = news.payload().split(' ').filter_map(|name| name.parse().ok());
+            stores.for_each(|store| inner.tell_listener(Some(store)));
+        }
+    });
+    let Ok(Ok(mut session)) = timeout(super::BEGIN, connecting).await else { return };
+    if session.batch(&format!("LISTEN {CHANNEL}")).await.is_err() {
         return;
     }
-    while let Some(inner) = to.upgrade() {
-        match wire.receive(LOOK_UP) {
-            // Whatever happened while nobody heard.
-            Ok(Message::ReadyForQuery(_)) => inner.tell_listener(None),
-            Ok(Message::NotificationResponse(news)) => {
-                let stores = news.message().unwrap_or_default().split(' ').filter_map(|name| name.parse().ok());
-                stores.for_each(|store| inner.tell_listener(Some(store)));
-            }
-            Ok(Message::ErrorResponse(_)) => return,
-            Ok(_) => {}
-            Err(e) if is_late(&e) => {}
-            Err(_) => return,
-        }
+    // Whatever happened while nobody heard.
+    if let Some(inner) = to.upgrade() {
+        inner.tell_listener(None);
+    }
+    while to.strong_count() > 0 && !session.is_broken() {
+        sleep(LOOK_UP).await;
     }
 }

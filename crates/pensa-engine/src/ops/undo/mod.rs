@@ -29,7 +29,6 @@ impl Execute for Undo {
             return take_back(cx, tx, self);
         }
         // Done in earnest and then dropped, so that it is refused for every reason that would refuse the real one.
-        tx.be_careful();
         let mut done = None;
         let dropped: Result<()> = tx.savepoint(|| {
             done = Some(take_back(cx, tx, self)?);
@@ -61,7 +60,6 @@ fn take_back(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Undone> {
     if !selected.operations.iter().any(|operation| selected.is_pair(operation)) {
         return selected.take_back(cx, tx, Pairs::Leave, true);
     }
-    tx.be_careful();
     let first = tx.savepoint(|| selected.take_back(cx, tx, Pairs::Leave, true));
     match first {
         Err(error) if [Code::Conflict, Code::CycleDetected].contains(&error.code) => {
