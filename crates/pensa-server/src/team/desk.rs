@@ -73,7 +73,7 @@ impl Desk {
 
     /// Takes a request of a token into account; an error says how long to wait.
     pub(super) fn pace(&self, grant: &Grant) -> Result<(), Duration> {
-        self.rate.admit(grant.token.id.as_str(), Instant::now())
+        self.rate.admit(grant.token.id.as_str())
     }
 
     /// The store of a project.
