@@ -9,6 +9,7 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use hyper::body::Body;
 use pensa_core::{Code, Error, Result};
+use subtle::ConstantTimeEq;
 
 use crate::answer::Refusal;
 use crate::headers::Identity;
@@ -118,8 +119,7 @@ pub(crate) fn bearer(value: &[u8]) -> Option<&[u8]> {
 
 /// Takes as long whichever byte differs, so that a secret cannot be found byte by byte.
 fn same_secret(given: &[u8], secret: &[u8]) -> bool {
-    let differing = given.iter().zip(secret).fold(0, |differing, (a, b)| std::hint::black_box(differing | (a ^ b)));
-    given.len() == secret.len() && !secret.is_empty() && differing == 0
+    !secret.is_empty() && given.ct_eq(secret).into()
 }
 
 /// Every `Host` by which clients may call a server that listens there.

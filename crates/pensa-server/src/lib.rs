@@ -34,9 +34,9 @@ use pensa_engine::Engine;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-pub use logs::Level;
 pub use openapi::openapi;
 pub use team::{TeamOptions, TeamServer};
+pub use tracing::level_filters::LevelFilter;
 
 use crate::guard::Guard;
 use crate::listen::{Limits, Signals};

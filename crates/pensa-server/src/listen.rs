@@ -99,6 +99,7 @@ pub(crate) async fn serve(
     let listener = TcpListener::from_std(socket).map_err(Error::internal)?;
     let connections = GracefulShutdown::new();
     let slots = Arc::new(Semaphore::new(limits.connections));
+    let tls = tls.map(Arc::new);
     // What waits for `closed` to change wakes up when `closing` is dropped.
     let (closing, closed) = watch::channel(());
     let mut stopped = pin!(signals.or(stop.subscribe()));

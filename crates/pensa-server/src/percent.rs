@@ -1,24 +1,18 @@
-//! Undoes percent-encoding, strictly: what is not UTF-8 afterwards is nobody's name.
+//! Undoes percent-encoding, strictly: what is malformed or not UTF-8 is refused.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode;
 
 /// The text that `encoded` stands for; nothing if it is not well-formed.
 pub(crate) fn decode(encoded: &[u8]) -> Option<String> {
-    let mut decoded = Vec::with_capacity(encoded.len());
-    let mut rest = encoded;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte != b'%' {
-            decoded.push(byte);
-            continue;
-        }
-        let (digits, after) = rest.split_first_chunk::<2>()?;
-        decoded.push(nibble(digits[0])? << 4 | nibble(digits[1])?);
-        rest = after;
+    // `percent_decode` would leave a malformed escape as it is.
+    let mut escapes = encoded.split(|byte| *byte == b'%').skip(1);
+    let are_hex = |after: &[u8]| after.get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+    if !escapes.all(are_hex) {
+        return None;
     }
-    String::from_utf8(decoded).ok()
-}
-
-fn nibble(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+    percent_decode(encoded).decode_utf8().ok().map(Cow::into_owned)
 }
 
 /// The names and values of a query string.

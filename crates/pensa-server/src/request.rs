@@ -4,10 +4,9 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, RawPathParams, Request};
-use axum::http::{HeaderMap, header};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body as _;
 use pensa_core::{Code, Error, Method, Result};
 use serde_json::{Map, Value};
@@ -41,7 +40,7 @@ pub(crate) async fn input(request: Request, method: Method, fields: &Fields, lim
     if method == Method::Get {
         return Err(Error::invalid("a GET request has no body").hint("put the fields into the query"));
     }
-    for (name, value) in object(&read(body, &parts.headers, limit).await?)? {
+    for (name, value) in object(&read(body, limit).await?)? {
         fields::add(&mut input, &name, value)?;
     }
     Ok(Value::Object(input))
@@ -59,34 +58,18 @@ fn object(body: &[u8]) -> Result<Map<String, Value>> {
 }
 
 /// The whole body, unless it is too large or too slow.
-pub(crate) async fn read(mut body: Body, headers: &HeaderMap, limit: usize) -> Result<Vec<u8>> {
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > limit as u64) {
-        drain(body, limit);
-        return Err(too_large(limit));
-    }
+pub(crate) async fn read(mut body: Body, limit: usize) -> Result<Bytes> {
     let late = || Error::new(Code::Timeout, format!("the body did not arrive within {} s", BODY_TIME.as_secs()));
-    match timeout(BODY_TIME, collect(&mut body, limit)).await.map_err(|_| late())?? {
-        Some(bytes) => Ok(bytes),
-        None => {
-            drain(body, limit);
-            Err(too_large(limit))
+    // Whoever announces too much need not send it first.
+    if body.size_hint().lower() <= limit as u64 {
+        match timeout(BODY_TIME, Limited::new(&mut body, limit).collect()).await.map_err(|_| late())? {
+            Ok(whole) => return Ok(whole.to_bytes()),
+            Err(e) if e.is::<LengthLimitError>() => {}
+            Err(e) => return Err(Error::invalid(format!("the body broke off: {e}"))),
         }
     }
-}
-
-/// The whole body, or nothing as soon as it is larger than allowed.
-async fn collect(body: &mut Body, limit: usize) -> Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|e| Error::invalid(format!("the body broke off: {e}")))?;
-        let Some(data) = frame.data_ref() else { continue };
-        if bytes.len() + data.len() > limit {
-            return Ok(None);
-        }
-        bytes.extend_from_slice(data);
-    }
-    Ok(Some(bytes))
+    drain(body, limit);
+    Err(too_large(limit))
 }
 
 fn too_large(limit: usize) -> Error {

@@ -6,16 +6,15 @@
 pub(crate) mod feed;
 
 use std::convert::Infallible;
-use std::pin::Pin;
+use std::future::ready;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
-use hyper::body::{Body as HttpBody, Frame};
+use futures_util::stream::{self, StreamExt};
 use pensa_core::event::filter::Filter;
 use pensa_core::ops::event::{List, Page};
 use pensa_core::{Code, Error, Result, json};
@@ -63,10 +62,13 @@ pub(crate) async fn answer(
     let told = page.events.last().map_or(after, |event| event.id);
     let stream =
         Stream { scene, store, filter, tip, turn, stop, after: page.last, told, spoke: Instant::now(), is_over: false };
-    let mut response = Response::new(Body::new(Pieces {
-        state: State::Waiting(Box::new(stream), Instant::now()),
-        hello: Some(Bytes::from(hello)),
-    }));
+    let hello = stream::once(ready(Bytes::from(hello)));
+    // Each piece is made when it is asked for: the time until then is how long the last one was not read.
+    let pieces = stream::unfold((stream, Instant::now()), async |(mut stream, since)| {
+        let piece = stream.next(since.elapsed()).await;
+        Some((piece?, (stream, Instant::now())))
+    });
+    let mut response = Response::new(Body::from_stream(hello.chain(pieces).map(Ok::<_, Infallible>)));
     let told = response.headers_mut();
     told.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     told.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -225,49 +227,4 @@ fn unread() -> Error {
 /// The last that a client is told, if there is a reason to tell.
 fn dropped(why: &Error) -> Bytes {
     Bytes::from(format!("event: dropped\ndata: {}\n\n", json::to_line(why).unwrap_or_else(|_| "{}".to_owned())))
-}
-
-type Working = Pin<Box<dyn Future<Output = (Box<Stream>, Option<Bytes>)> + Send>>;
-
-enum State {
-    /// Nobody has asked for the next piece since then.
-    Waiting(Box<Stream>, Instant),
-    Working(Working),
-    Over,
-}
-
-/// What is sent, piece by piece, each made when it is asked for.
-struct Pieces {
-    state: State,
-    hello: Option<Bytes>,
-}
-
-impl HttpBody for Pieces {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if let Some(hello) = self.hello.take() {
-            return Poll::Ready(Some(Ok(Frame::data(hello))));
-        }
-        let mut working = match std::mem::replace(&mut self.state, State::Over) {
-            State::Over => return Poll::Ready(None),
-            State::Working(working) => working,
-            State::Waiting(mut stream, since) => Box::pin(async move {
-                let piece = stream.next(since.elapsed()).await;
-                (stream, piece)
-            }),
-        };
-        match working.as_mut().poll(cx) {
-            Poll::Pending => {
-                self.state = State::Working(working);
-                Poll::Pending
-            }
-            Poll::Ready((_, None)) => Poll::Ready(None),
-            Poll::Ready((stream, Some(piece))) => {
-                self.state = State::Waiting(stream, Instant::now());
-                Poll::Ready(Some(Ok(Frame::data(piece))))
-            }
-        }
-    }
 }

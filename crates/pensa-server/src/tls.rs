@@ -1,12 +1,11 @@
-//! Encrypts connections: loads a certificate with its key, and loads it again when its files change.
+//! TLS: loads a certificate with its key, and reloads it when its files change.
 //!
 //! How many connections there may be, and what is said over them, is left to the listener and the service.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pensa_core::{Code, Error, Result};
@@ -15,11 +14,10 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-
-use crate::logs::{Level, Log};
 
 /// Largest certificate or key file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -29,35 +27,26 @@ const PROTOCOL: &[u8] = b"http/1.1";
 struct Times {
     /// Longest time for a handshake.
     handshake: Duration,
-    /// How long the files are taken to be unchanged after a look at them.
-    trust: Duration,
+    /// Shortest time between two reads of the files.
+    reload: Duration,
 }
 
-const TIMES: Times = Times { handshake: Duration::from_secs(10), trust: Duration::from_secs(10) };
+const TIMES: Times = Times { handshake: Duration::from_secs(10), reload: Duration::from_secs(10) };
 
-/// What a connection needs to be encrypted; clones share one certificate.
-#[derive(Debug, Clone)]
-pub(crate) struct Tls {
-    shared: Arc<Shared>,
-    log: Log,
-}
-
+/// The server's end of TLS.
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Tls {
     files: Files,
     times: Times,
-    in_use: RwLock<Arc<ServerConfig>>,
-    watch: Mutex<Watch>,
+    in_use: watch::Sender<Arc<ServerConfig>>,
+    last: Mutex<LastRead>,
 }
 
-/// What is known of the files.
+/// What was last read from the files, usable or not.
 #[derive(Debug)]
-struct Watch {
-    looked: Instant,
-    /// What the files looked like when the certificate in use was loaded from them.
-    loaded: Looks,
-    /// What they looked like when it was last told that they are broken.
-    told: Option<Looks>,
+struct LastRead {
+    at: Instant,
+    pair: Result<Pair>,
 }
 
 impl Tls {
@@ -66,73 +55,47 @@ impl Tls {
         Self::with_times(cert, key, TIMES)
     }
 
-    /// The same, telling `log` of every renewal.
-    #[must_use]
-    pub(crate) fn telling(self, log: Log) -> Self {
-        Self { log, ..self }
-    }
-
     fn with_times(cert: &Path, key: &Path, times: Times) -> Result<Self> {
         let files = Files { cert: cert.to_owned(), key: key.to_owned() };
-        // Looked at before they are read: what changes in between is then seen as a change.
-        let watch = Watch { looked: Instant::now(), loaded: files.looks(), told: None };
-        let in_use = RwLock::new(files.load()?);
-        let shared = Shared { files, times, in_use, watch: Mutex::new(watch) };
-        Ok(Self { shared: Arc::new(shared), log: Log::off() })
+        let pair = files.read()?;
+        let in_use = watch::Sender::new(files.config(&pair)?);
+        Ok(Self { files, times, in_use, last: Mutex::new(LastRead { at: Instant::now(), pair: Ok(pair) }) })
     }
 
-    /// The stream, encrypted, once the client has shaken hands.
+    /// Performs the handshake on a new connection.
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        self.renew();
-        let config = Arc::clone(&self.shared.in_use.read().unwrap_or_else(PoisonError::into_inner));
-        let handshake = TlsAcceptor::from(config).accept(stream);
-        timeout(self.shared.times.handshake, handshake).await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+        self.reload();
+        let acceptor = TlsAcceptor::from(Arc::clone(&self.in_use.borrow()));
+        let handshake = acceptor.accept(stream);
+        timeout(self.times.handshake, handshake).await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
     }
 
-    /// Takes up the files' certificate if they have changed. While they are broken the old one stays in use: a
-    /// renewal writes one file after the other, and one that went wrong must not take the server down.
-    fn renew(&self) {
-        let Shared { files, times, in_use, watch } = &*self.shared;
-        // Whoever finds another connection looking goes on with what there is.
-        let Ok(mut watch) = watch.try_lock() else {
-            return;
-        };
-        if watch.looked.elapsed() < times.trust {
+    /// Takes up a changed certificate. While the files are broken the old one stays in use: a renewal writes one file
+    /// after the other, and one that went wrong must not take the server down.
+    fn reload(&self) {
+        // A connection that finds another one reloading goes on with what there is.
+        let Ok(mut last) = self.last.try_lock() else { return };
+        if last.at.elapsed() < self.times.reload {
             return;
         }
-        watch.looked = Instant::now();
-        let looks = files.looks();
-        if looks == watch.loaded {
-            watch.told = None;
+        last.at = Instant::now();
+        let pair = self.files.read();
+        if pair == last.pair {
             return;
         }
-        match files.load() {
+        match pair.as_ref().map_err(Error::clone).and_then(|pair| self.files.config(pair)) {
             Ok(config) => {
-                *in_use.write().unwrap_or_else(PoisonError::into_inner) = config;
-                *watch = Watch { looked: watch.looked, loaded: looks, told: None };
-                self.log.note(Level::Info, "certificate renewed", &[("file", &files.cert.to_string_lossy())]);
+                self.in_use.send_replace(config);
+                tracing::info!(file = %self.files.cert.display(), "certificate renewed");
             }
-            // Loaded again at the next look, as it may be for want of file descriptors, but told once.
-            Err(error) if watch.told != Some(looks) => {
-                watch.told = Some(looks);
-                self.log.note(Level::Error, "certificate not renewed", &[("error", &error.message)]);
-            }
-            Err(_) => {}
+            Err(error) => tracing::error!(error = error.message, "certificate not renewed"),
         }
+        last.pair = pair;
     }
 }
 
-/// A file as far as its directory tells: another after every change of the file or of the rights to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look {
-    place: (u64, u64),
-    length: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-/// Of the certificate and of the key; none of one that is not there.
-type Looks = [Option<Look>; 2];
+/// The chain of certificates and the key.
+type Pair = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 #[derive(Debug)]
 struct Files {
@@ -141,26 +104,18 @@ struct Files {
 }
 
 impl Files {
-    fn looks(&self) -> Looks {
-        [&self.cert, &self.key].map(|path| {
-            let seen = fs::metadata(path).ok()?;
-            Some(Look {
-                place: (seen.dev(), seen.ino()),
-                length: seen.len(),
-                modified: (seen.mtime(), seen.mtime_nsec()),
-                changed: (seen.ctime(), seen.ctime_nsec()),
-            })
-        })
+    fn read(&self) -> Result<Pair> {
+        Ok((chain(&self.cert)?, secret(&self.key)?))
     }
 
-    fn load(&self) -> Result<Arc<ServerConfig>> {
-        let Self { cert, key } = self;
+    fn config(&self, (chain, key): &Pair) -> Result<Arc<ServerConfig>> {
         // Named here, so that it does not depend on what else is linked into the program.
         let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(Error::internal)?
             .with_no_client_auth();
-        let mut config = builder.with_single_cert(chain(cert)?, secret(key)?).map_err(|error| self.unusable(&error))?;
+        let config = builder.with_single_cert(chain.clone(), key.clone_key());
+        let mut config = config.map_err(|error| self.unusable(&error))?;
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
         Ok(Arc::new(config))
     }
@@ -232,6 +187,7 @@ fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
 #[cfg(test)]
 pub(crate) mod certificates {
     use super::*;
+    use std::fs;
     use std::process::Command;
 
     use rustls::pki_types::ServerName;
@@ -278,7 +234,7 @@ pub(crate) mod certificates {
 
         /// Looks at the files for every connection.
         pub(crate) fn tls(&self, handshake: Duration) -> Tls {
-            Tls::with_times(&self.cert(), &self.key(), Times { handshake, trust: Duration::ZERO }).expect("usable")
+            Tls::with_times(&self.cert(), &self.key(), Times { handshake, reload: Duration::ZERO }).expect("usable")
         }
 
         /// A client that trusts nothing but this certificate.
@@ -309,24 +265,13 @@ pub(crate) mod certificates {
 mod tests {
     use super::certificates::{Authority, Client};
     use super::*;
-    use std::io::Write;
-    use std::sync::mpsc;
+    use crate::logs::{self, Page};
+    use std::fs;
     use tokio::io::AsyncWriteExt;
     use tokio::net::TcpListener;
+    use tracing::level_filters::LevelFilter;
 
     const PATIENCE: Duration = Duration::from_secs(30);
-
-    struct Told(mpsc::Sender<Vec<u8>>);
-
-    impl Write for Told {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.send(bytes.to_owned()).map(|()| bytes.len()).map_err(io::Error::other)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
 
     /// Both ends of a connection.
     async fn pair() -> (TcpStream, TcpStream) {
@@ -466,25 +411,23 @@ mod tests {
     #[tokio::test]
     async fn a_broken_renewal_is_told_once_and_a_mended_one_too() {
         let (authority, next) = (Authority::new(), Authority::new());
-        let (told, lines) = mpsc::channel();
-        let log = Log::to(Level::Info, Told(told)).expect("starts");
-        let (client, tls) = (authority.client(), authority.tls(PATIENCE).telling(log));
+        let page = Page::default();
+        let _logged = tracing::subscriber::set_default(logs::subscriber(LevelFilter::INFO, page.clone()));
+        let (client, tls) = (authority.client(), authority.tls(PATIENCE));
         fs::copy(next.cert(), authority.cert()).expect("copied");
         for _ in 0..3 {
             assert!(trusts(&client, &tls).await);
         }
         fs::copy(next.key(), authority.key()).expect("copied");
         assert!(trusts(&next.client(), &tls).await);
-        drop(tls);
-        let text = String::from_utf8(lines.iter().flatten().collect()).expect("UTF-8");
-        let messages: Vec<_> = text.lines().map(|line| line.split('"').nth(11).expect(line)).collect();
-        assert_eq!(messages, ["certificate not renewed", "certificate renewed"], "{text}");
+        let messages: Vec<_> = page.lines().into_iter().map(|mut line| line["message"].take()).collect();
+        assert_eq!(messages, ["certificate not renewed", "certificate renewed"]);
     }
 
     #[tokio::test]
     async fn files_are_not_looked_at_for_every_connection() {
         let (authority, next) = (Authority::new(), Authority::new());
-        let (client, times) = (authority.client(), Times { handshake: PATIENCE, trust: Duration::MAX });
+        let (client, times) = (authority.client(), Times { handshake: PATIENCE, reload: Duration::MAX });
         let tls = Tls::with_times(&authority.cert(), &authority.key(), times).expect("usable");
         fs::copy(next.cert(), authority.cert()).expect("copied");
         fs::copy(next.key(), authority.key()).expect("copied");

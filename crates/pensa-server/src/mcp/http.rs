@@ -74,12 +74,12 @@ impl Endpoint {
         let (parts, body) = request.into_parts();
         let scene: &Scene = parts.extensions.get().ok_or_else(unexpected)?;
         scene.store.as_ref().ok_or_else(router::no_project)?;
-        let bytes = request::read(body, &parts.headers, frame::MAX_BYTES).await?;
+        let bytes = request::read(body, frame::MAX_BYTES).await?;
         if let Frame::Refused(refused) = frame::read(&bytes) {
             let text = pensa_core::json::to_line(&refused)?;
             return Ok(answer::ok(axum::http::StatusCode::BAD_REQUEST, text));
         }
-        let response = self.service.handle(Request::from_parts(parts, Full::new(Bytes::from(bytes)))).await;
+        let response = self.service.handle(Request::from_parts(parts, Full::new(bytes))).await;
         let mut response = response.map(Body::new);
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

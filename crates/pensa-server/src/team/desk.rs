@@ -16,7 +16,6 @@ use tokio::task;
 use super::admission::Admission;
 use crate::dispatch::unexpected;
 use crate::limit::RateLimit;
-use crate::logs::{Level, Log};
 use crate::scene::Pass;
 use crate::served::Served;
 
@@ -34,13 +33,12 @@ pub(crate) struct Desk {
     rate: RateLimit,
     control: Served,
     open: Arc<Mutex<Open>>,
-    log: Log,
 }
 
 /// Logs what happens to a store by itself, such as that it had to be rebuilt.
-fn logging(log: &Log, project: &str) -> Ear {
-    let (log, project) = (log.clone(), project.to_owned());
-    Arc::new(move |notice| log.note(Level::Error, notice, &[("project", &project)]))
+fn logging(project: &str) -> Ear {
+    let project = project.to_owned();
+    Arc::new(move |notice| tracing::error!(project, "{notice}"))
 }
 
 #[derive(Debug)]
@@ -51,15 +49,15 @@ struct Open {
 }
 
 impl Desk {
-    pub(crate) fn open(projects: Projects, rate: RateLimit, log: Log) -> Result<Arc<Self>> {
+    pub(crate) fn open(projects: Projects, rate: RateLimit) -> Result<Arc<Self>> {
         let open = Arc::new(Mutex::new(Open { stores: HashMap::new(), swept: Instant::now() }));
         if let Projects::Database(database) = &projects {
             let heard = Arc::clone(&open);
             database.wakeups().listen(move |store| tell(&heard, store.map(|id| id.to_string())));
         }
-        let control = Served::start(projects.control()?.telling(logging(&log, "control")))?;
+        let control = Served::start(projects.control()?.telling(logging("control")))?;
         let admission = Arc::new(Admission::new(projects.clone()));
-        Ok(Arc::new(Self { projects, admission, rate, control, open, log }))
+        Ok(Arc::new(Self { projects, admission, rate, control, open }))
     }
 
     /// What a secret opens now.
@@ -73,7 +71,7 @@ impl Desk {
 
     /// Takes a request of a token into account; an error says how long to wait.
     pub(super) fn pace(&self, grant: &Grant) -> Result<(), Duration> {
-        self.rate.admit(grant.token.id.as_str(), Instant::now())
+        self.rate.admit(grant.token.id.as_str())
     }
 
     /// The store of a project.
@@ -83,7 +81,7 @@ impl Desk {
         }
         let (this, project) = (Arc::clone(self), project.clone());
         let opening = task::spawn_blocking(move || {
-            let store = this.projects.store(&project)?.telling(logging(&this.log, project.name.as_str()));
+            let store = this.projects.store(&project)?.telling(logging(project.name.as_str()));
             let served = Arc::new(Served::start(store)?);
             let (served, closed) = {
                 let mut open = lock(&this.open);

@@ -15,14 +15,14 @@ use pensa_core::{Code, Error, Result};
 use pensa_engine::Projects;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
+use tracing::level_filters::LevelFilter;
 
 pub(crate) use desk::Desk;
 
 use crate::limit::RateLimit;
 use crate::listen::{self, Limits, Signals};
-use crate::logs::{Level, Log};
+use crate::logs::Log;
 use crate::mcp::http::Callers;
-use crate::metrics::Metrics;
 use crate::tls::Tls;
 use crate::{ShutdownHandle, router};
 use service::TeamService;
@@ -42,7 +42,7 @@ pub struct TeamOptions {
     pub rate: u32,
     /// Requests at once for each token.
     pub burst: u32,
-    pub log: Level,
+    pub log: LevelFilter,
 }
 
 /// A server whose socket is open and whose database was reached.
@@ -72,14 +72,13 @@ impl TeamServer {
             let _inside = runtime.enter();
             Signals::watch()?
         };
-        let log = Log::start(options.log)?;
+        let log = Log::start(options.log);
         let tls = options.tls.as_ref().map(|(cert, key)| Tls::load(cert, key)).transpose()?;
-        let tls = tls.map(|tls| tls.telling(log.clone()));
         let (listener, address) = listen::bind(options.listen)?;
         let stop = Arc::new(watch::Sender::new(false));
-        let desk = Desk::open(projects, RateLimit::new(options.rate, options.burst), log.clone())?;
+        let desk = Desk::open(projects, RateLimit::new(options.rate, options.burst))?;
         let router = router::of_catalog(stop.subscribe(), &Callers::WithToken)?;
-        let service = TeamService::new(desk, router, Metrics::new(), log.clone());
+        let service = TeamService::new(desk, router, log.dropped());
         Ok(Self { listener, address, service, runtime, signals, stop, tls, log })
     }
 
@@ -106,10 +105,11 @@ impl TeamServer {
     pub fn serve(self) -> Result<()> {
         let address = self.url();
         let Self { listener, service, runtime, signals, stop, tls, log, .. } = self;
-        log.note(Level::Info, "serving", &[("address", &address)]);
+        tracing::info!(address, "serving");
         let served = runtime.block_on(listen::serve(listener, service, signals, stop, Limits::TEAM, tls));
         runtime.shutdown_timeout(listen::GRACE);
-        log.note(Level::Info, "stopped", &[]);
+        tracing::info!("stopped");
+        drop(log);
         served
     }
 }

@@ -16,15 +16,22 @@ use hyper_util::service::TowerToHyperService;
 use pensa_core::project::ProjectName;
 use pensa_core::{Code, Error, Result};
 use pensa_engine::Grant;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use tracing::Level;
+use tracing_appender::non_blocking::ErrorCounter;
 
 use super::admission::unauthorized;
 use super::desk::Desk;
 use crate::answer::{self, Refusal, Refused};
+use crate::dispatch::unexpected;
 use crate::guard::{bearer, check_content_type};
 use crate::headers;
 use crate::listen::Serve;
-use crate::logs::{self, Log};
-use crate::metrics::{self, Gauge, Held, Metrics};
+use crate::logs;
+use crate::metrics::{self, Held, Metrics};
 use crate::peer::Peer;
 use crate::scene::{AnsweredBy, Scene};
 use crate::service::survive;
@@ -37,7 +44,6 @@ pub(crate) struct TeamService {
     desk: Arc<Desk>,
     router: TowerToHyperService<Router>,
     metrics: Metrics,
-    log: Log,
 }
 
 impl fmt::Debug for TeamService {
@@ -66,7 +72,7 @@ impl Serve for TeamService {
         let mut about = About::default();
         let mut response = survive(async { Ok::<_, Infallible>(self.respond(request, &mut about).await) }).await?;
         if let Ok(id) = HeaderValue::from_str(&id) {
-            response.headers_mut().insert("x-request-id", id);
+            response.headers_mut().insert(logs::REQUEST_ID, id);
         }
         headers::stamp_version(response.headers_mut());
         let took = start.elapsed();
@@ -76,24 +82,39 @@ impl Serve for TeamService {
             return Ok(response);
         }
         let grant = about.grant.as_deref();
-        self.log.request(logs::Request {
-            id: &id,
-            method: method.as_str(),
-            path: &path,
-            status: response.status().as_u16(),
-            took,
-            project: grant.and_then(|grant| grant.token.project.as_ref()).map(ProjectName::as_str),
-            token: grant.map(|grant| grant.token.id.as_str()),
-            actor: actor.as_deref().filter(|_| grant.is_some()),
-            code: response.extensions().get::<Refused>().map(|refused| refused.0.as_str()),
-        });
+        let status = response.status().as_u16();
+        // Levels are fixed where a line is logged.
+        macro_rules! log {
+            ($level:expr) => {
+                tracing::event!(
+                    $level,
+                    request_id = id,
+                    method = method.as_str(),
+                    path,
+                    status,
+                    took_ms = took.as_micros() as f64 / 1000.0,
+                    project = grant.and_then(|grant| grant.token.project.as_ref()).map(ProjectName::as_str),
+                    // The token's ID, never its secret.
+                    token = grant.map(|grant| grant.token.id.as_str()),
+                    actor = actor.as_deref().filter(|_| grant.is_some()),
+                    code = response.extensions().get::<Refused>().map(|refused| refused.0.as_str()),
+                    "request"
+                )
+            };
+        }
+        if status < 500 {
+            log!(Level::INFO)
+        } else {
+            log!(Level::ERROR)
+        }
         Ok(response)
     }
 }
 
 impl TeamService {
-    pub(super) fn new(desk: Arc<Desk>, router: Router, metrics: Metrics, log: Log) -> Self {
-        Self { desk, router: TowerToHyperService::new(router), metrics, log }
+    pub(super) fn new(desk: Arc<Desk>, router: Router, dropped: ErrorCounter) -> Self {
+        let metrics = Metrics::new(State { desk: Arc::clone(&desk), dropped });
+        Self { desk, router: TowerToHyperService::new(router), metrics }
     }
 
     async fn respond(&self, request: Request<Body>, about: &mut About) -> Response {
@@ -104,7 +125,7 @@ impl TeamService {
                 Ok(()) => health("ready"),
                 Err(error) => Refusal::from(error).into_response(),
             },
-            "/metrics" if looks => self.told_metrics(),
+            "/metrics" if looks => self.metrics_page(),
             _ => self.admitted(request, about).await.unwrap_or_else(IntoResponse::into_response),
         }
     }
@@ -117,12 +138,12 @@ impl TeamService {
         };
         let (pass, grant) = admitted.inspect_err(|error| {
             if error.code == Code::Unauthorized {
-                self.metrics.unauthorized();
+                self.metrics.unauthorized.inc();
             }
         })?;
         about.grant = Some(Arc::clone(&grant));
         self.desk.pace(&grant).map_err(|wait| {
-            self.metrics.rate_limited();
+            self.metrics.rate_limited.inc();
             too_fast(wait)
         })?;
         check_content_type(&request)?;
@@ -142,26 +163,42 @@ impl TeamService {
         }
     }
 
-    fn told_metrics(&self) -> Response {
-        let mut gauges = vec![gauge("pensa_open_stores", "Stores that are open.", self.desk.open_stores())];
+    fn metrics_page(&self) -> Response {
+        let Ok(page) = self.metrics.render() else {
+            return Refusal::from(unexpected()).into_response();
+        };
+        ([(CONTENT_TYPE, metrics::MEDIA_TYPE)], page).into_response()
+    }
+}
+
+/// Metrics that are read off the server's state whenever somebody asks for them.
+#[derive(Debug)]
+struct State {
+    desk: Arc<Desk>,
+    dropped: ErrorCounter,
+}
+
+impl Collector for State {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut gauge = |name, help, value: usize| {
+            let gauge = ConstGauge::new(value as u64);
+            gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)
+        };
+        gauge("pensa_open_stores", "Stores that are open.", self.desk.open_stores())?;
         if let Some(pool) = self.desk.pool() {
-            gauges.push(gauge("pensa_db_connections_max", "Most connections to the database.", pool.size));
-            gauges.push(gauge("pensa_db_connections_open", "Connections to the database.", pool.open));
-            gauges.push(gauge("pensa_db_connections_idle", "Connections that nobody uses.", pool.idle));
+            gauge("pensa_db_connections_max", "Most connections to the database.", pool.size)?;
+            gauge("pensa_db_connections_open", "Connections to the database.", pool.open)?;
+            gauge("pensa_db_connections_idle", "Connections that nobody uses.", pool.idle)?;
         }
-        let mut response = Response::new(Body::from(self.metrics.render(&gauges)));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
-        response
+        let dropped = ConstCounter::new(self.dropped.dropped_lines() as u64);
+        let help = "Lines of the log dropped because nobody read them fast enough.";
+        dropped.encode(encoder.encode_descriptor("pensa_log_lines_dropped", help, None, dropped.metric_type())?)
     }
 }
 
 /// Whether an address is asked every few seconds by machines that look after the server.
 fn is_probe(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz" | "/metrics")
-}
-
-fn gauge(name: &'static str, help: &'static str, value: usize) -> Gauge {
-    Gauge { name, help, value: value as f64 }
 }
 
 fn health(status: &str) -> Response {

@@ -5,7 +5,7 @@ use pensa_core::ops::audit::Audit;
 use pensa_core::ops::project;
 use pensa_core::{Error, Op, Result, VERSION};
 use pensa_engine::{Caller, Execute, Projects};
-use pensa_server::{Level, TeamOptions, TeamServer};
+use pensa_server::{LevelFilter, TeamOptions, TeamServer};
 use serde::Serialize;
 
 use crate::cli::{Location, LogLevel, Options, Serve};
@@ -50,9 +50,9 @@ pub(super) fn serve(output: Output, args: &Serve) -> Result<()> {
         rate: args.rate,
         burst: args.burst,
         log: match args.log {
-            LogLevel::Off => Level::Off,
-            LogLevel::Error => Level::Error,
-            LogLevel::Info => Level::Info,
+            LogLevel::Off => LevelFilter::OFF,
+            LogLevel::Error => LevelFilter::ERROR,
+            LogLevel::Info => LevelFilter::INFO,
         },
     };
     let server = TeamServer::bind(projects, &options)?;

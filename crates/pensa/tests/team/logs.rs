@@ -112,7 +112,7 @@ fn how_much_is_logged_can_be_chosen() {
 
 /// The samples of a page, as Prometheus reads it.
 fn samples(page: &str) -> HashMap<String, f64> {
-    let lines = page.lines().filter(|line| !line.is_empty());
+    let lines = page.strip_suffix("# EOF\n").expect("a whole page").lines();
     for comment in lines.clone().filter(|line| line.starts_with('#')) {
         assert!(comment.starts_with("# HELP ") || comment.starts_with("# TYPE "), "{comment}");
     }
@@ -136,7 +136,10 @@ fn metrics_count_what_was_asked() {
     server.stranger().get("/p/web/issues").refused(401, "unauthorized");
     let page = server.stranger().get("/metrics");
     assert_eq!(page.status, 200);
-    assert!(page.header("content-type").is_some_and(|kind| kind.starts_with("text/plain")), "{page:?}");
+    assert!(
+        page.header("content-type").is_some_and(|kind| kind.starts_with("application/openmetrics-text; version=1.0.0")),
+        "{page:?}"
+    );
     let samples = samples(&page.body);
     let count = |operation: &str, method: &str, status: u16| {
         let labels = format!("{{operation=\"{operation}\",method=\"{method}\",status=\"{status}\"}}");
@@ -148,8 +151,9 @@ fn metrics_count_what_was_asked() {
     assert_eq!(samples["pensa_http_unauthorized_total"], 1.0);
     let timed = |part: &str| samples[&format!("pensa_http_request_duration_seconds_{part}")];
     assert_eq!(timed("count{operation=\"issue.create\"}"), 4.0);
-    assert_eq!(timed("bucket{operation=\"issue.create\",le=\"+Inf\"}"), 4.0);
+    assert_eq!(timed("bucket{le=\"+Inf\",operation=\"issue.create\"}"), 4.0);
     assert!(samples["pensa_db_connections_open"] <= samples["pensa_db_connections_max"]);
+    assert_eq!(samples["pensa_log_lines_dropped_total"], 0.0);
     assert!(samples["pensa_db_connections_open"] >= 1.0 && samples["pensa_open_stores"] == 1.0);
     for leak in [token.secret.as_str(), &token.id, "web"] {
         assert!(!page.body.contains(leak), "{leak} is nobody's business");
