@@ -13,6 +13,7 @@ pub(crate) fn run() -> Result {
     step("tools", tools::install_missing)?;
     cargo_step(&["fmt", "--all", "--check"])?;
     cargo_step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    cargo_step(&["clippy", "--package", "pensa", "--no-default-features", "--", "-D", "warnings"])?;
     step("cargo xtask tidy", tidy::run)?;
     cargo_step(&["test", "--doc", "--workspace"])?;
     tests()?;

@@ -82,16 +82,34 @@ impl Remote {
     /// Runs one operation. What may be lost on the way is sent again, a few times; a change has a key by which the
     /// server knows that it is the same one: the caller's, who may try again later, or one of its own.
     pub fn call<O: Op>(&self, caller: &Caller, op: &O, key: Option<String>) -> Result<O::Output> {
-        let request = self.request(caller, op, key)?;
+        let fields = serde_json::to_value(op).map_err(Error::internal)?;
+        let (answer, in_doubt) = self.exchange((O::NAME, O::ROUTE, O::ACCESS), fields, caller, key)?;
+        serde_json::from_str(&answer.text).map_err(|_| doubted(in_doubt, self.no_pensa_answer(answer.status)))
+    }
+
+    /// The same without types, so that it is compiled once and not for every operation: the answer, and whether an
+    /// earlier try may have made the change.
+    fn exchange(
+        &self,
+        (name, route, access): (&str, Route, Access),
+        fields: Value,
+        caller: &Caller,
+        key: Option<String>,
+    ) -> Result<(Answer, bool)> {
+        let Value::Object(fields) = fields else {
+            return Err(Error::internal(format!("{name} is not an object")));
+        };
+        let request = self.request(route, access, fields, caller, key)?;
         let deadline = Instant::now() + CALL_TIMEOUT;
         let (mut attempt, mut in_doubt) = (1, false);
         loop {
             let tried = self.send(&request, deadline);
             let outcome = Outcome::of(&tried);
-            in_doubt |= O::ACCESS != Access::Read && outcome.leaves_doubt(&tried);
+            in_doubt |= access != Access::Read && outcome.leaves_doubt(&tried);
             let wait = again(attempt, outcome).filter(|wait| Instant::now() + *wait < deadline);
             let Some(wait) = wait else {
-                return self.understand::<O>(tried).map_err(|error| if in_doubt { doubtful(error) } else { error });
+                let answer = self.understand(tried).map_err(|error| doubted(in_doubt, error))?;
+                return Ok((answer, in_doubt));
             };
             thread::sleep(wait);
             attempt += 1;
@@ -115,18 +133,22 @@ impl Remote {
         Ok(())
     }
 
-    fn request<O: Op>(&self, caller: &Caller, op: &O, key: Option<String>) -> Result<Sendable> {
-        let Value::Object(fields) = serde_json::to_value(op).map_err(Error::internal)? else {
-            return Err(Error::internal(format!("{} is not an object", O::NAME)));
-        };
-        let (path, rest) = fill_path(O::ROUTE, fields)?;
-        let (query, body) = if O::ROUTE.method.fields_in_query() {
+    fn request(
+        &self,
+        route: Route,
+        access: Access,
+        fields: Map<String, Value>,
+        caller: &Caller,
+        key: Option<String>,
+    ) -> Result<Sendable> {
+        let (path, rest) = fill_path(route, fields)?;
+        let (query, body) = if route.method.fields_in_query() {
             (query_string(&rest), None)
         } else {
             (String::new(), Some(Value::Object(rest).to_string()))
         };
-        let mut head = self.head(O::ROUTE.method.as_str(), &format!("{path}{query}"), &caller.actor);
-        if O::ACCESS != Access::Read {
+        let mut head = self.head(route.method.as_str(), &format!("{path}{query}"), &caller.actor);
+        if access != Access::Read {
             head = head.header("Idempotency-Key", key.unwrap_or_else(|| Uuid::new_v4().to_string()));
             if caller.no_redact {
                 head = head.header("Pensa-Redact", "off");
@@ -194,16 +216,18 @@ impl Remote {
         Ok(Answer { status: answer.status().as_u16(), retry_after: retry_after(answer.headers()), text })
     }
 
-    fn understand<O: Op>(&self, tried: Result<Answer, ureq::Error>) -> Result<O::Output> {
-        let Answer { status, text, .. } = tried.map_err(|e| self.unreachable(&e))?;
-        let not_pensa = || {
-            Error::new(Code::Unreachable, format!("{} does not answer like Pensa (HTTP {status})", self.url))
-                .hint("check the address")
-        };
-        if (200..300).contains(&status) {
-            return serde_json::from_str(&text).map_err(|_| not_pensa());
+    /// The answer of a server that did what it was asked for.
+    fn understand(&self, tried: Result<Answer, ureq::Error>) -> Result<Answer> {
+        let answer = tried.map_err(|e| self.unreachable(&e))?;
+        if (200..300).contains(&answer.status) {
+            return Ok(answer);
         }
-        Err(serde_json::from_str::<Error>(&text).unwrap_or_else(|_| not_pensa()))
+        Err(serde_json::from_str(&answer.text).unwrap_or_else(|_| self.no_pensa_answer(answer.status)))
+    }
+
+    fn no_pensa_answer(&self, status: u16) -> Error {
+        Error::new(Code::Unreachable, format!("{} does not answer like Pensa (HTTP {status})", self.url))
+            .hint("check the address")
     }
 
     fn unreachable(&self, why: &ureq::Error) -> Error {
@@ -229,8 +253,11 @@ impl Remote {
 
 /// What is said of a change that some try may have made. A refusal for another reason than want of reach comes from a
 /// server that knows that it was not made.
-fn doubtful(error: Error) -> Error {
-    if !matches!(error.code, Code::Unreachable | Code::Busy | Code::Timeout) || error.message.contains("not known") {
+fn doubted(in_doubt: bool, error: Error) -> Error {
+    if !in_doubt
+        || !matches!(error.code, Code::Unreachable | Code::Busy | Code::Timeout)
+        || error.message.contains("not known")
+    {
         return error;
     }
     Error::new(Code::Unreachable, format!("it is not known whether the change was made: {}", error.message))

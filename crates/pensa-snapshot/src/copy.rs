@@ -16,7 +16,6 @@ use crate::error;
 use crate::files::{self, Content, Copier};
 use crate::ignore::Ignored;
 use crate::manifest::{self, Thing, Writer};
-use crate::overlay::Layers;
 use crate::path::Rel;
 use crate::place::{self, Place, Proof, Restored, Scratch, Taken};
 use crate::scan::{Rules, Scan};
@@ -25,6 +24,16 @@ use crate::tree::{Kind, Tree};
 /// The parts of a copy.
 const FILES: &str = "tree";
 const MANIFEST: &str = "manifest.jsonl";
+
+/// Files that need no copy, because they lie in layers that do not change.
+pub(crate) trait LowerLayers {
+    /// The file of a lower layer that is seen at a path, if nothing of it is in the upper one. Directories that were
+    /// renamed make this a guess, so the caller compares the contents.
+    fn unchanged(&self, at: &Rel) -> Result<Option<File>>;
+
+    /// The file that the lower layers have at a path.
+    fn below(&self, at: &Rel) -> Result<Option<File>>;
+}
 
 pub(crate) fn create(place: &Place<'_>, parent: Option<&Taken>, covering: Option<&Taken>) -> Result<Taken> {
     take(place, parent, covering, None)
@@ -35,7 +44,7 @@ pub(crate) fn take(
     place: &Place<'_>,
     parent: Option<&Taken>,
     covering: Option<&Taken>,
-    layers: Option<&Layers>,
+    layers: Option<&dyn LowerLayers>,
 ) -> Result<Taken> {
     if place.content().symlink_metadata().is_ok() {
         return Err(already(place));
@@ -111,12 +120,12 @@ struct Copying<'c> {
     from: &'c Tree,
     to: Tree,
     scratch: &'c Scratch,
-    layers: Option<&'c Layers>,
+    layers: Option<&'c dyn LowerLayers>,
     copier: Copier,
 }
 
 impl<'c> Copying<'c> {
-    fn new(from: &'c Tree, scratch: &'c Scratch, layers: Option<&'c Layers>) -> Result<Self> {
+    fn new(from: &'c Tree, scratch: &'c Scratch, layers: Option<&'c dyn LowerLayers>) -> Result<Self> {
         let files = scratch.path().join(FILES);
         fs::create_dir(&files).map_err(|e| error::io("make", files.display(), e))?;
         Ok(Self { from, to: Tree::open(&files)?, scratch, layers, copier: Copier::new() })
@@ -177,7 +186,7 @@ pub(crate) fn verify(place: &Place<'_>, taken: &Taken) -> Result<Proof> {
     prove(place, taken, None)
 }
 
-pub(crate) fn prove(place: &Place<'_>, taken: &Taken, layers: Option<&Layers>) -> Result<Proof> {
+pub(crate) fn prove(place: &Place<'_>, taken: &Taken, layers: Option<&dyn LowerLayers>) -> Result<Proof> {
     let mut proof = Proof::default();
     let content = place.content();
     let things = match manifest::read(&content.join(MANIFEST), place.id, taken.text("digest")?) {
@@ -220,7 +229,7 @@ pub(crate) fn restore(place: &Place<'_>, taken: &Taken) -> Result<Restored> {
     put_back(place, taken, None)
 }
 
-pub(crate) fn put_back(place: &Place<'_>, taken: &Taken, layers: Option<&Layers>) -> Result<Restored> {
+pub(crate) fn put_back(place: &Place<'_>, taken: &Taken, layers: Option<&dyn LowerLayers>) -> Result<Restored> {
     let content = place.content();
     let things = manifest::read(&content.join(MANIFEST), place.id, taken.text("digest")?)?;
     let mut copy = Copy::open(&content.join(FILES), layers)?;
@@ -247,13 +256,13 @@ pub(crate) fn put_back(place: &Place<'_>, taken: &Taken, layers: Option<&Layers>
 /// The contents of a copy.
 struct Copy<'l> {
     tree: Tree,
-    layers: Option<&'l Layers>,
+    layers: Option<&'l dyn LowerLayers>,
     lower: BTreeSet<Rel>,
     copier: Copier,
 }
 
 impl<'l> Copy<'l> {
-    fn open(files: &Path, layers: Option<&'l Layers>) -> Result<Self> {
+    fn open(files: &Path, layers: Option<&'l dyn LowerLayers>) -> Result<Self> {
         Ok(Self { tree: Tree::open(files)?, layers, lower: BTreeSet::new(), copier: Copier::new() })
     }
 

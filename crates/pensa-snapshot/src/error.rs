@@ -32,3 +32,10 @@ pub(crate) fn corrupt(message: impl Into<String>) -> Error {
 pub(crate) fn unsupported(message: impl Into<String>) -> Error {
     Error::new(Code::Unsupported, message).hint("the providers git and copy need no special file system")
 }
+
+/// A provider that was left out of this build; the feature that brings it has its name.
+#[cfg(not(all(feature = "btrfs", feature = "overlay", feature = "zfs")))]
+pub(crate) fn not_built(provider: pensa_core::snapshot::Provider) -> Error {
+    Error::new(Code::Unsupported, format!("this pn was built without the provider {provider}"))
+        .hint(format!("build it with --features {provider}; the providers git and copy are always there"))
+}

@@ -79,6 +79,7 @@ impl Copier {
     }
 
     /// Whether two files have the same bytes.
+    #[cfg(any(feature = "btrfs", feature = "zfs"))]
     pub(crate) fn are_same(&mut self, one: &mut File, other: &mut File) -> io::Result<bool> {
         if one.metadata()?.len() != other.metadata()?.len() {
             return Ok(false);

@@ -7,6 +7,7 @@
 //! restore leaves those as they are. Times, owners and extended attributes are not restored: a file that is written has
 //! the time of the restore, so that programs that compare times build anew what is older.
 
+#[cfg(feature = "btrfs")]
 mod btrfs;
 mod copy;
 mod equal;
@@ -15,14 +16,18 @@ mod files;
 mod git;
 mod ignore;
 mod manifest;
+#[cfg(any(feature = "btrfs", feature = "zfs"))]
 mod mirror;
+#[cfg(any(feature = "overlay", feature = "zfs"))]
 mod mounts;
+#[cfg(feature = "overlay")]
 mod overlay;
 mod path;
 mod place;
 mod run;
 mod scan;
 mod tree;
+#[cfg(feature = "zfs")]
 mod zfs;
 
 use std::path::Path;
@@ -34,15 +39,15 @@ pub use self::place::{Place, Proof, Restored, Taken};
 
 /// The provider for a tree when none is named.
 pub fn detect(root: &Path) -> Result<Provider> {
-    Ok(if btrfs::is_offered(root) {
-        Provider::Btrfs
-    } else if zfs::is_offered(root) {
-        Provider::Zfs
-    } else if run::top_of(root)?.is_some() {
-        Provider::Git
-    } else {
-        Provider::Copy
-    })
+    #[cfg(feature = "btrfs")]
+    if btrfs::is_offered(root) {
+        return Ok(Provider::Btrfs);
+    }
+    #[cfg(feature = "zfs")]
+    if zfs::is_offered(root) {
+        return Ok(Provider::Zfs);
+    }
+    Ok(if run::top_of(root)?.is_some() { Provider::Git } else { Provider::Copy })
 }
 
 /// Takes a snapshot, or leaves nothing behind.
@@ -59,9 +64,14 @@ pub fn create(
     match provider {
         Provider::Git => git::create(place, parent, covering),
         Provider::Copy => copy::create(place, parent, covering),
+        #[cfg(feature = "btrfs")]
         Provider::Btrfs => btrfs::create(place),
+        #[cfg(feature = "zfs")]
         Provider::Zfs => zfs::create(place),
+        #[cfg(feature = "overlay")]
         Provider::Overlay => overlay::create(place, parent, covering),
+        #[cfg(not(all(feature = "btrfs", feature = "overlay", feature = "zfs")))]
+        other => Err(error::not_built(other)),
     }
 }
 
@@ -71,9 +81,14 @@ pub fn verify(provider: Provider, place: &Place<'_>, taken: &Taken) -> Result<Pr
     match provider {
         Provider::Git => git::verify(place, taken),
         Provider::Copy => copy::verify(place, taken),
+        #[cfg(feature = "btrfs")]
         Provider::Btrfs => btrfs::verify(place, taken),
+        #[cfg(feature = "zfs")]
         Provider::Zfs => zfs::verify(place, taken),
+        #[cfg(feature = "overlay")]
         Provider::Overlay => overlay::verify(place, taken),
+        #[cfg(not(all(feature = "btrfs", feature = "overlay", feature = "zfs")))]
+        other => Err(error::not_built(other)),
     }
 }
 
@@ -83,9 +98,14 @@ pub fn restore(provider: Provider, place: &Place<'_>, taken: &Taken) -> Result<R
     match provider {
         Provider::Git => git::restore(place, taken),
         Provider::Copy => copy::restore(place, taken),
+        #[cfg(feature = "btrfs")]
         Provider::Btrfs => btrfs::restore(place, taken),
+        #[cfg(feature = "zfs")]
         Provider::Zfs => zfs::restore(place, taken),
+        #[cfg(feature = "overlay")]
         Provider::Overlay => overlay::restore(place, taken),
+        #[cfg(not(all(feature = "btrfs", feature = "overlay", feature = "zfs")))]
+        other => Err(error::not_built(other)),
     }
 }
 
@@ -95,7 +115,11 @@ pub fn delete(provider: Provider, place: &Place<'_>) -> Result<()> {
     match provider {
         Provider::Git => git::delete(place),
         Provider::Copy | Provider::Overlay => copy::delete(place),
+        #[cfg(feature = "btrfs")]
         Provider::Btrfs => btrfs::delete(place),
+        #[cfg(feature = "zfs")]
         Provider::Zfs => zfs::delete(place),
+        #[cfg(not(all(feature = "btrfs", feature = "zfs")))]
+        other => Err(error::not_built(other)),
     }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use pensa_core::Result;
 
+use crate::copy::LowerLayers;
 use crate::path::Rel;
 use crate::place::{Place, Proof, Restored, Taken};
 use crate::tree::{Kind, Tree};
@@ -33,7 +34,7 @@ pub(crate) fn restore(place: &Place<'_>, taken: &Taken) -> Result<Restored> {
 
 /// The layers of the mount that a tree is on, each at the tree's place in it.
 #[derive(Debug)]
-pub(crate) struct Layers {
+struct Layers {
     upper: PathBuf,
     above: Option<Tree>,
     /// The uppermost first; those that have no such directory are not in it
@@ -66,16 +67,15 @@ impl Layers {
         let lower = named.lower.iter().filter_map(|layer| at(layer).transpose()).collect::<Result<Vec<_>>>()?;
         Ok(Self { above: at(&upper)?, upper, lower })
     }
+}
 
-    /// The file of a lower layer that is seen at a path, if nothing of it is in the upper one. Directories that were
-    /// renamed make this a guess, so the caller compares the contents.
-    pub(crate) fn unchanged(&self, at: &Rel) -> Result<Option<File>> {
+impl LowerLayers for Layers {
+    fn unchanged(&self, at: &Rel) -> Result<Option<File>> {
         let is_above = self.above.as_ref().map(|above| above.kind(at)).transpose()?.flatten().is_some();
         if is_above { Ok(None) } else { self.below(at) }
     }
 
-    /// The file that the lower layers have at a path.
-    pub(crate) fn below(&self, at: &Rel) -> Result<Option<File>> {
+    fn below(&self, at: &Rel) -> Result<Option<File>> {
         for layer in &self.lower {
             match layer.kind(at)? {
                 Some(Kind::File { .. }) => return layer.read_if_there(at),

@@ -133,6 +133,7 @@ pub(crate) fn complaint(name: &str, told: &Told) -> Error {
 }
 
 /// Whether a program can be run by its name.
+#[cfg(any(feature = "btrfs", feature = "zfs"))]
 pub(crate) fn is_program(name: &str) -> bool {
     let is_one = |dir: PathBuf| rustix::fs::access(dir.join(name), rustix::fs::Access::EXEC_OK).is_ok();
     std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(is_one))

@@ -41,8 +41,10 @@ pub(crate) use runs::{
     Harness, HarnessSet, Kv, Label, Repo, RepoAdd, Run, RunAttach, RunCancel, RunEvent, RunExec, RunLogs, RunStart,
     RunTerminal, RunWindow, Runtime, RuntimeSet, Workspace,
 };
+#[cfg(feature = "server")]
+pub(crate) use servers::LogLevel;
 pub(crate) use servers::{
-    AuditArgs, Daemon, DaemonCommand, Location, LogLevel, OnServer, Project, Remote, RemoteAdd, Serve, Token,
+    AuditArgs, Daemon, DaemonCommand, Location, OnServer, Project, Remote, RemoteAdd, Serve, Token,
 };
 pub(crate) use snapshots::{Snapshot, SnapshotCreate, SnapshotDelete};
 pub(crate) use sync::{Sync, SyncArgs, SyncStatus};

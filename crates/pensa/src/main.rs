@@ -11,10 +11,10 @@ mod render;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches};
 use clap_complete::CompleteEnv;
-use pensa_core::{Error, text};
+use pensa_core::{Error, VERSION, text};
 
 use cli::{Cli, Options};
 use output::Output;
@@ -42,14 +42,15 @@ fn main() -> ExitCode {
 /// that clap knows what to say.
 fn parse() -> Result<Cli, clap::Error> {
     let args: Vec<OsString> = std::env::args_os().collect();
-    if let Some(word) = args.iter().skip(1).find(|word| !word.as_encoded_bytes().starts_with(b"-"))
-        && let Some(meant) = cli::one(word)
-    {
-        let mut root = Options::augment_args(clap::Command::new("pn")).subcommand(meant);
+    let word = args.iter().skip(1).find(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    let meant = word.and_then(|word| cli::one(word));
+    if word.is_none() || meant.is_some() {
+        let mut root = Options::augment_args(clap::Command::new("pn").version(VERSION)).subcommands(meant);
         let read = root.try_get_matches_from_mut(&args).and_then(|mut read| Cli::from_arg_matches_mut(&mut read));
         std::mem::forget(root);
-        if let Ok(cli) = read {
-            return Ok(cli);
+        match read {
+            Err(usage) if usage.kind() != ErrorKind::DisplayVersion => {}
+            read => return read,
         }
     }
     let mut root = cli::whole();

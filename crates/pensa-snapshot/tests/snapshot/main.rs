@@ -5,5 +5,8 @@ mod by_git;
 mod hostile;
 mod ignored;
 mod kit;
+#[cfg(not(any(feature = "btrfs", feature = "overlay", feature = "zfs")))]
+mod left_out;
+#[cfg(all(feature = "btrfs", feature = "overlay", feature = "zfs"))]
 mod others;
 mod random;

@@ -1,16 +1,11 @@
-//! `pn gc`: what is old goes, in the store and among the snapshots of this machine; by hand, and by itself in a daemon.
-
-use std::path::Path;
-use std::thread;
-use std::time::Duration;
+//! `pn gc`: what is old goes, in the store and among the snapshots of this machine, by hand. In a daemon it goes by itself: see `serve`.
 
 use pensa_client::Client;
-use pensa_client::config::{Config, DISK_MAX_PART, DISK_MIN_FREE, GC_AFTER, GC_AUTO, GC_OLDER_THAN};
+use pensa_client::config::{Config, DISK_MAX_PART, DISK_MIN_FREE, GC_OLDER_THAN};
 use pensa_core::ops::gc::{Collected, Gc, Limits, Removed, Space};
 use pensa_core::ops::store::{Doctor, Finding, Report, Severity};
 use pensa_core::retention::DEFAULT_AGE;
 use pensa_core::{Error, Result, Span};
-use pensa_engine::Engine;
 
 use super::snapshot;
 use crate::cli::Options;
@@ -19,12 +14,6 @@ use crate::output::Output;
 
 /// Most rounds of one collection: each removes some hundreds of a kind.
 const MOST_ROUNDS: u32 = 10_000;
-/// How long others have the store to themselves between two rounds of a daemon.
-const BREATH: Duration = Duration::from_millis(100);
-/// How often a daemon collects.
-const DAILY: Duration = Duration::from_secs(86_400);
-/// When a daemon collects first, if nobody says another time.
-const FIRST: Span = Span::from_millis(60_000);
 
 pub(super) fn run(options: &Options, output: Output, mut op: Gc) -> Result<()> {
     let config = connect::config(options)?;
@@ -38,12 +27,12 @@ pub(super) fn run(options: &Options, output: Output, mut op: Gc) -> Result<()> {
     output.answer(&collected)
 }
 
-fn age(config: &Config, given: Option<Span>) -> Result<Span> {
+pub(super) fn age(config: &Config, given: Option<Span>) -> Result<Span> {
     Ok(given.or(config.parsed(&GC_OLDER_THAN)?).unwrap_or(DEFAULT_AGE))
 }
 
 /// What was set as the limits of space.
-fn limits(config: &Config) -> Result<Limits> {
+pub(super) fn limits(config: &Config) -> Result<Limits> {
     let usual = Limits::default();
     let bytes = |key, usual: u64| -> Result<u64> {
         let given = config.text(key)?.map(|text| text.parse::<u64>().map_err(Error::internal)).transpose()?;
@@ -53,7 +42,7 @@ fn limits(config: &Config) -> Result<Limits> {
 }
 
 /// Collects round by round; `between` is called after each but the last.
-fn collect(client: &Client, op: &Gc, between: impl Fn()) -> Result<Collected> {
+pub(super) fn collect(client: &Client, op: &Gc, between: impl Fn()) -> Result<Collected> {
     let mut removed = Removed::default();
     for _ in 0..MOST_ROUNDS {
         let round = client.call(op)?;
@@ -67,7 +56,7 @@ fn collect(client: &Client, op: &Gc, between: impl Fn()) -> Result<Collected> {
 }
 
 /// What takes up much space, or leaves little. Who may not know is not told.
-fn warnings(client: &Client, limits: Limits) -> Result<Vec<String>> {
+pub(super) fn warnings(client: &Client, limits: Limits) -> Result<Vec<String>> {
     match client.call(&Space {}) {
         Ok(taken) => Ok(taken.warnings(limits)),
         Err(e) if e.code == pensa_core::Code::Forbidden => Ok(Vec::new()),
@@ -88,35 +77,4 @@ pub(super) fn doctor(options: &Options, output: Output, op: &Doctor) -> Result<(
     });
     report.findings.extend(findings);
     output.answer(&report)
-}
-
-/// Collects in a thread of its own, soon after the start of a daemon and then every day.
-pub(super) fn in_daemon(options: &Options, output: Output, engine: &Engine, snapshots: &Path) -> Result<()> {
-    let config = connect::config(options)?;
-    let limits = limits(&config)?;
-    let first = config.parsed::<Span>(&GC_AFTER)?.unwrap_or(FIRST);
-    let (is_on, older_than) = (config.is_on(&GC_AUTO)?, Some(age(&config, None)?));
-    let (own, snapshots) = (engine.another()?, snapshots.to_owned());
-    let work = move || {
-        let client = Client::embedded(own, Box::new(|| "daemon".to_owned()));
-        let desk = snapshot::Desk::at(client, snapshots, output);
-        thread::sleep(Duration::from_millis(first.as_millis().unsigned_abs()));
-        loop {
-            let told = warnings(&desk.client, limits).and_then(|told| {
-                told.iter().for_each(|warning| output.warning(warning));
-                if !is_on {
-                    return Ok(());
-                }
-                let op = Gc { older_than, dry_run: false };
-                let done = collect(&desk.client, &op, || thread::sleep(BREATH))?;
-                desk.collect(done.until, false).map(drop)
-            });
-            if let Err(e) = told {
-                output.warning(&format!("what is old was not removed: {}", e.message));
-            }
-            thread::sleep(DAILY);
-        }
-    };
-    // Nobody waits for it: a round is one transaction, done or not.
-    thread::Builder::new().name("pensa-gc".into()).spawn(work).map(drop).map_err(Error::internal)
 }

@@ -20,6 +20,7 @@ mod kv;
 mod learning;
 mod loops;
 mod man;
+#[cfg(feature = "server")]
 mod mcp;
 mod overview;
 mod record;
@@ -27,6 +28,11 @@ mod recover;
 mod remote;
 mod repo;
 mod run;
+#[cfg(feature = "server")]
+mod serve;
+#[cfg(not(feature = "server"))]
+#[path = "serve_absent.rs"]
+mod serve;
 mod server;
 mod session;
 pub(crate) mod snapshot;
@@ -126,11 +132,11 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Context(args) => context::brief(options, *output, args.op),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
-        Command::Mcp => mcp::run(options),
+        Command::Mcp => serve::mcp(options),
         Command::Remote(command) => remote::run(*output, &command),
         Command::Config(command) => config::run(options, *output, &command),
         Command::Trust(args) => trust::run(options, *output, &args),
-        Command::Serve(args) => server::serve(*output, &args),
+        Command::Serve(args) => serve::team(*output, &args),
         Command::Project(OnServer { command, location }) => match command {
             Project::Create(op) => server::run(options, *output, &location, &op),
             Project::List(op) => server::run(options, *output, &location, &op),

@@ -1,74 +1,27 @@
-//! `pn serve`, and the commands on a server's projects and tokens.
+//! The commands on a server's projects and tokens. To run a server is left to `serve`.
 
-use pensa_client::locate::{self, Platform};
 use pensa_core::ops::audit::Audit;
 use pensa_core::ops::project;
-use pensa_core::{Error, Op, Result, VERSION};
+use pensa_core::{Error, Op, Result};
 use pensa_engine::{Caller, Execute, Projects};
-use pensa_server::{LevelFilter, TeamOptions, TeamServer};
-use serde::Serialize;
 
-use crate::cli::{Location, LogLevel, Options, Serve};
+use crate::cli::{Location, Options};
 use crate::connect;
 use crate::output::Output;
-use crate::render::{Render, Screen};
+use crate::render::Render;
 
 /// Connections to a database for one command.
 const FEW: usize = 2;
 
-#[derive(Debug, Serialize)]
-struct Serving {
-    url: String,
-    place: String,
-    version: &'static str,
-}
-
-impl Render for Serving {
-    fn render(&self, screen: &mut Screen) {
-        screen.plain("serving ").text(&self.place).plain(" at ").text(&self.url).plain("/p/PROJECT").end();
-    }
-
-    fn ids(&self) -> Vec<String> {
-        vec![self.url.clone()]
-    }
-}
-
-pub(super) fn serve(output: Output, args: &Serve) -> Result<()> {
-    let projects = match place(&args.location, usize::from(args.pool_size), Missing::Make)? {
-        Some(projects) => projects,
-        None => {
-            let dir = locate::server_root(Platform::HERE, |name| std::env::var_os(name));
-            let dir = dir.ok_or_else(|| Error::invalid("there is no place for projects").hint("give --data-dir"))?;
-            Projects::make_directory(&dir)?
-        }
-    };
-    let place = projects.place();
-    let options = TeamOptions {
-        listen: args.listen,
-        tls: args.tls_cert.clone().zip(args.tls_key.clone()),
-        behind_proxy: args.behind_proxy,
-        rate: args.rate,
-        burst: args.burst,
-        log: match args.log {
-            LogLevel::Off => LevelFilter::OFF,
-            LogLevel::Error => LevelFilter::ERROR,
-            LogLevel::Info => LevelFilter::INFO,
-        },
-    };
-    let server = TeamServer::bind(projects, &options)?;
-    output.answer(&Serving { url: server.url(), place, version: VERSION })?;
-    server.serve()
-}
-
 /// What becomes of a directory that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Missing {
+pub(super) enum Missing {
     Make,
     Refuse,
 }
 
 /// The database or directory that a command names, if it names one.
-fn place(location: &Location, connections: usize, missing: Missing) -> Result<Option<Projects>> {
+pub(super) fn place(location: &Location, connections: usize, missing: Missing) -> Result<Option<Projects>> {
     let database = location.database.as_deref().filter(|url| !url.trim().is_empty());
     let dir = location.data_dir.as_deref().filter(|dir| !dir.as_os_str().is_empty());
     match (database, dir) {
