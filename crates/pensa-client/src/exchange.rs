@@ -3,9 +3,9 @@
 //! What to send, how records are merged and the books on it are the stores' business; this only carries. It may be cut
 //! off anywhere: the books move only with what they speak of, and whatever is sent again changes nothing.
 
-use std::thread;
 use std::time::Duration;
 
+use backon::{BlockingRetryable, ExponentialBuilder};
 use pensa_core::ops::store::Info;
 use pensa_core::ops::sync::{
     Changed, Changes, Fate, Named, Outcome, Peer, Peers, Pending, Progress, Queue, Sent, Take, Taken,
@@ -17,8 +17,11 @@ use crate::Client;
 
 /// Most times that both directions are gone through; two are enough unless somebody else is busy.
 const MAX_ROUNDS: usize = 20;
-/// How often it begins again because another sync of the same stores was faster.
-const TRIES: u32 = 5;
+/// When it begins again because another sync of the same stores was faster.
+const AGAIN: ExponentialBuilder = ExponentialBuilder::new()
+    .with_min_delay(Duration::from_millis(100))
+    .with_max_delay(Duration::from_millis(400))
+    .with_max_times(4);
 /// Lines of the log without news that are worth a note in the books.
 const WORTH_NOTING: i64 = 500;
 /// Most remarks that are kept.
@@ -76,16 +79,8 @@ pub enum Note {
 impl Exchange<'_> {
     /// Exchanges all there is.
     pub fn run(&self, note: Note) -> Result<Exchanged> {
-        let mut tries = 1..;
-        loop {
-            let tried = tries.next().unwrap_or(TRIES);
-            match self.try_run(note) {
-                Err(e) if e.code == Code::Busy && e.message.contains("another sync") && tried < TRIES => {
-                    thread::sleep(Duration::from_millis(100) * tried);
-                }
-                other => return other,
-            }
-        }
+        let is_under_way = |e: &Error| e.code == Code::Busy && e.message.contains("another sync");
+        (|| self.try_run(note)).retry(AGAIN).when(is_under_way).call()
     }
 
     fn try_run(&self, note: Note) -> Result<Exchanged> {

@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use pensa_core::event::LogEntry;
 use pensa_core::ops::event::{List, Page};
 use pensa_core::{Code, Error, Result, Timestamp};
@@ -20,8 +21,11 @@ use crate::http::Remote;
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a server may be away before that is an error.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The first and the longest pause before a server is tried again.
-const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
+/// The pauses before a server is tried again.
+const PAUSES: ExponentialBuilder = ExponentialBuilder::new()
+    .with_min_delay(Duration::from_millis(100))
+    .with_max_delay(Duration::from_secs(2))
+    .without_max_times();
 /// Longest line of a stream.
 const MAX_LINE: u64 = 64 << 20;
 
@@ -50,7 +54,7 @@ impl Follow {
     }
 
     pub(crate) fn server(remote: Remote, wanted: &List, after: i64) -> Self {
-        let server = Server { remote, open: None, pause: PAUSES[0], heard: Instant::now() };
+        let server = Server { remote, open: None, pauses: PAUSES.build(), heard: Instant::now() };
         Self { wanted: endless(wanted), after, source: Source::Server(Box::new(server)) }
     }
 
@@ -133,7 +137,7 @@ fn replaced() -> Error {
 struct Server {
     remote: Remote,
     open: Option<BufReader<BodyReader<'static>>>,
-    pause: Duration,
+    pauses: ExponentialBackoff,
     /// When it was last heard of.
     heard: Instant,
 }
@@ -155,11 +159,11 @@ impl Server {
         };
         let Some(told) = tell(stream) else {
             self.open = None;
-            thread::sleep(self.pause);
+            self.pauses.by_ref().take(1).for_each(thread::sleep);
             return Ok((Vec::new(), after));
         };
         self.heard = Instant::now();
-        self.pause = PAUSES[0];
+        self.pauses = PAUSES.build();
         if told.name == "dropped" {
             self.open = None;
             let why: Error = serde_json::from_str(&told.data).map_err(|_| self.remote.not_pensa())?;
@@ -184,8 +188,7 @@ impl Server {
                 Ok(())
             }
             Err(why) if may_pass(&why) && self.heard.elapsed() < PATIENCE => {
-                thread::sleep(self.pause);
-                self.pause = (self.pause * 2).min(PAUSES[1]);
+                self.pauses.by_ref().take(1).for_each(thread::sleep);
                 Ok(())
             }
             Err(why) => Err(why),

@@ -9,6 +9,7 @@ use pensa_core::issue::Origin;
 use pensa_core::ops::event;
 use pensa_core::{Access, Code, Error, Op, Result, Route, VERSION, id};
 use pensa_engine::Caller;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use ureq::http::request::Builder;
 use ureq::http::{HeaderMap, Request, header};
@@ -29,6 +30,8 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(180);
 const MAX_LINE: u64 = 1 << 16;
 /// Longest silence of a stream; a server says more often that it is still there.
 const SILENCE: Duration = Duration::from_secs(45);
+/// What may stand for itself nowhere in a URL (RFC 3986, 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Largest answer that is read.
 const MAX_ANSWER: u64 = 1 << 30;
 
@@ -329,15 +332,7 @@ fn query_string(fields: &Map<String, Value>) -> String {
 }
 
 fn percent_encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 #[cfg(test)]

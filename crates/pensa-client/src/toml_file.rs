@@ -2,9 +2,9 @@
 //!
 //! What stands in it is left to whoever keeps it.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,6 @@ use std::time::Duration;
 use pensa_core::{Code, Error, Result};
 use pensa_engine::open_committed;
 use toml_edit::{Document, DocumentMut, TomlError};
-use uuid::Uuid;
 
 /// How often, and how long each time, a change waits for another one to end.
 const TURNS: u32 = 100;
@@ -170,20 +169,14 @@ impl TomlFile {
             (Nature::System, Err(_)) => 0o644,
             (_, Err(_)) => 0o600,
         };
-        let name = real.file_name().unwrap_or_default().to_string_lossy();
-        let draft = dir.join(format!("{name}.tmp-{}", Uuid::new_v4().simple()));
-        let written = (|| {
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
-            file.set_permissions(fs::Permissions::from_mode(mode))?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&draft, real)?;
-            File::open(dir)?.sync_all()
-        })();
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        written
+        // By this name `pn doctor` knows one that a crash has left.
+        let name = format!("{}.tmp-", real.file_name().unwrap_or_default().to_string_lossy());
+        let mut draft = tempfile::Builder::new().prefix(&name).tempfile_in(dir)?;
+        draft.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+        draft.write_all(text.as_bytes())?;
+        draft.as_file().sync_all()?;
+        draft.persist(real)?;
+        File::open(dir)?.sync_all()
     }
 
     fn failed(&self, what: &str, e: &io::Error) -> Error {

@@ -18,6 +18,8 @@ pub enum Effect {
     Appeared,
     /// The issue is gone; this is what it was.
     Vanished(Box<IssueDetail>),
+    /// The issue is gone, and what it was is not known any more.
+    Purged,
     /// It waits for another.
     Linked(IssueId),
     /// It no longer waits for another.
@@ -72,6 +74,9 @@ impl Effect {
     /// Reads what an event did. What it changed says more than what it is called.
     pub fn of(event_type: &str, detail: &Map<String, Value>) -> Result<Self> {
         let sides = |name: &str| detail.get(name).and_then(sides);
+        if detail.get("purged") == Some(&Value::Bool(true)) {
+            return Ok(Effect::Purged);
+        }
         if let Some((old, new)) = sides("issue") {
             return Ok(match new {
                 Value::Null => Effect::Vanished(Box::new(parse(old)?)),
@@ -113,7 +118,7 @@ impl Effect {
     /// What it changed, each thing once.
     pub fn things(&self) -> Vec<Thing> {
         match self {
-            Effect::Appeared | Effect::Vanished(_) => vec![Thing::Whole],
+            Effect::Appeared | Effect::Vanished(_) | Effect::Purged => vec![Thing::Whole],
             Effect::Linked(other) | Effect::Unlinked(other) => vec![Thing::Dep(other.clone())],
             Effect::Said(comment) | Effect::Unsaid(comment) => vec![Thing::Comment(comment.id.to_string())],
             Effect::Disputed(id) | Effect::Settled(id) => vec![Thing::Conflict(id.clone())],

@@ -107,19 +107,10 @@ pub fn restates(a: &str, b: &str) -> bool {
     added.all(is_plain) && rest.peek().is_none()
 }
 
-/// The same word, but for a slip in one of the longer ones.
+/// The same word, but for one letter left out, added or exchanged in one of the longer ones.
 fn is_same_word(a: &str, b: &str) -> bool {
     let is_long = |word: &str| word.chars().count() > 5 && !word.chars().any(char::is_numeric);
-    a == b || (is_long(a) && is_long(b) && is_one_slip(a, b))
-}
-
-/// Whether one letter was left out, added or exchanged.
-fn is_one_slip(a: &str, b: &str) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
-    let from_start = long.iter().zip(&short).take_while(|(a, b)| a == b).count();
-    let from_end = long.iter().rev().zip(short.iter().rev()).take_while(|(a, b)| a == b).count();
-    long.len() - short.len() <= 1 && from_start + from_end + 1 >= long.len()
+    a == b || (is_long(a) && is_long(b) && strsim::levenshtein(a, b) <= 1)
 }
 
 /// Things in order, each once.

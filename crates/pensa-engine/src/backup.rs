@@ -17,7 +17,6 @@ use crate::error;
 use crate::home::Home;
 use crate::journal::{self, Journal};
 use crate::store::StoreDir;
-use crate::tables::answers::hex;
 
 const DIR: &str = "backups";
 /// How many backups are kept that were made without a file to put them in.
@@ -136,7 +135,7 @@ fn sum(file: &Path) -> io::Result<String> {
     let mut file = File::open(file)?;
     loop {
         match file.read(&mut bytes)? {
-            0 => return Ok(hex(&hash.finalize())),
+            0 => return Ok(hex::encode(hash.finalize())),
             read => hash.update(&bytes[..read]),
         }
     }

@@ -16,7 +16,6 @@ use uuid::Uuid;
 
 use crate::git::Surrounding;
 use crate::store::{Keep, StoreDir, refuse_link};
-use crate::tables::answers::hex;
 use crate::{error, last_event, ticket};
 
 /// What moves when the durable directory does, in the order in which it is moved: a journal without its backups can
@@ -145,7 +144,7 @@ fn is_plain(id: &str) -> bool {
 }
 
 fn name(id: &str) -> String {
-    if is_plain(id) { id.to_owned() } else { format!("sha256-{}", &hex(&Sha256::digest(id))[..32]) }
+    if is_plain(id) { id.to_owned() } else { format!("sha256-{}", &hex::encode(Sha256::digest(id))[..32]) }
 }
 
 fn path_name(path: &Path) -> String {

@@ -18,7 +18,6 @@ use crate::engine::Engine;
 use crate::error;
 use crate::ops::project::SECRET_PREFIX;
 use crate::store::StoreDir;
-use crate::tables::answers::hex;
 use crate::tables::projects;
 
 /// Where the stores of a server are.
@@ -117,7 +116,7 @@ impl Projects {
 
     /// What the secret with this SHA-256 opens, looked up in the control store; whether it still does is for the caller to see.
     pub fn grant(control: &Engine, hash: &[u8; 32]) -> Result<Option<Grant>> {
-        let hash = hex(hash);
+        let hash = hex::encode(hash);
         control.run(Access::Read, &Caller::system(), |_, tx| {
             let Some(token) = projects::token_by_hash(tx, &hash)? else { return Ok(None) };
             let project = token.project.as_ref().map(|name| projects::find(tx, name)).transpose()?;

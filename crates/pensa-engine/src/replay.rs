@@ -23,7 +23,7 @@ use crate::db::{Param, Tx, params};
 use crate::journal::{self, Line};
 use crate::store::StoreDir;
 use crate::tables::agreements::{self, Agreement};
-use crate::tables::{comments, conflicts, deps, issues, operations, projects, seen_files, tombstones};
+use crate::tables::{comments, conflicts, deps, issues, operations, projects, purge, seen_files, tombstones};
 
 pub(crate) use agents::SessionRow;
 
@@ -119,6 +119,7 @@ impl<'t, 'c> Replay<'t, 'c> {
                 if issues::get(tx, &new)?.is_some() { Ok(()) } else { issues::rename(tx, &old, &new) }
             }
             "issue_recalled" => operations::recall(tx, &read(value)?),
+            "issues_purged" => purge::purge(tx, &read::<Vec<IssueId>>(value)?),
             "tombstone" => tombstones::put(tx, &read(value)?),
             "conflict" => {
                 let (conflict, at): (Conflict, Timestamp) = read(value)?;

@@ -42,7 +42,7 @@ impl IterationFile {
         match String::from_utf8(bytes) {
             Ok(text) => Self { path, text: Some(text), hex: None },
             Err(e) => {
-                let hex = e.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+                let hex = hex::encode(e.as_bytes());
                 Self { path, text: None, hex: Some(hex) }
             }
         }
@@ -120,7 +120,7 @@ fn content(path: &str, text: Option<&String>, hex: Option<&String>) -> Result<Ve
     match (text, hex) {
         (Some(text), None) => Ok(text.clone().into_bytes()),
         (None, Some(hex)) => {
-            unhex(hex).ok_or_else(|| Error::invalid(format!("the content of {path:?} is not hexadecimal")))
+            hex::decode(hex).map_err(|_| Error::invalid(format!("the content of {path:?} is not hexadecimal")))
         }
         _ => Err(Error::invalid(format!("{path:?} has either a text or hex"))),
     }
@@ -155,15 +155,6 @@ pub fn check(files: &[IterationFile]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pair = |pair: &[u8]| match pair {
-        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
-        _ => None,
-    };
-    text.as_bytes().chunks(2).map(pair).collect()
 }
 
 #[cfg(test)]

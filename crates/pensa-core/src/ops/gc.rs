@@ -10,8 +10,8 @@ use crate::time::{Span, Timestamp};
 /// Most of one kind that one call removes, so that others need not wait for long.
 pub const BATCH: u32 = 500;
 
-/// Remove what is old and no longer needed: archived loops, acknowledged signals, the output of finished jobs, snapshots
-/// that were taken automatically, and parts of the journal that two backups have
+/// Remove what is old and no longer needed: archived loops, acknowledged signals, the output of finished jobs, what undo
+/// keeps of deleted issues, snapshots that were taken automatically, and parts of the journal that two backups have
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gc {
@@ -41,6 +41,9 @@ pub struct Removed {
     pub signals: i64,
     pub receipts: i64,
     pub job_outputs: i64,
+    /// Deleted before, and removed for good now
+    #[serde(default)]
+    pub deleted_issues: i64,
     /// Only those of the machine that asks
     pub snapshots: i64,
     pub journal_segments: i64,
@@ -56,6 +59,7 @@ impl Removed {
             (&mut self.signals, other.signals),
             (&mut self.receipts, other.receipts),
             (&mut self.job_outputs, other.job_outputs),
+            (&mut self.deleted_issues, other.deleted_issues),
             (&mut self.snapshots, other.snapshots),
             (&mut self.journal_segments, other.journal_segments),
             (&mut self.bytes, other.bytes),
@@ -64,13 +68,14 @@ impl Removed {
     }
 
     /// By name, in a stable order.
-    pub fn counts(&self) -> [(&'static str, i64); 7] {
+    pub fn counts(&self) -> [(&'static str, i64); 8] {
         [
             ("loops", self.loops),
             ("directories of loops", self.loop_directories),
             ("signals", self.signals),
             ("receipts", self.receipts),
             ("outputs of jobs", self.job_outputs),
+            ("deleted issues", self.deleted_issues),
             ("snapshots", self.snapshots),
             ("segments of the journal", self.journal_segments),
         ]

@@ -112,7 +112,7 @@ impl Cursor {
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = serde_json::to_string(&(&self.order, &self.key, &self.id)).map_err(|_| fmt::Error)?;
-        parts.bytes().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(parts))
     }
 }
 
@@ -133,13 +133,7 @@ impl FromStr for Cursor {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
         let read = || {
-            let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-            let pair = |pair: &[u8]| match pair {
-                [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
-                _ => None,
-            };
-            let bytes: Vec<u8> = text.as_bytes().chunks(2).map(pair).collect::<Option<_>>()?;
-            let (order, key, id) = serde_json::from_slice(&bytes).ok()?;
+            let (order, key, id) = serde_json::from_slice(&hex::decode(text).ok()?).ok()?;
             Some(Self { order, key, id })
         };
         let bad = || Error::invalid("not a cursor").hint("take the one that the listing before has given");

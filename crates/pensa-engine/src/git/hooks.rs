@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use pensa_core::{Code, Error, Result};
 use serde::Serialize;
 
-use super::script::{self, Found, Hook, Kind, Words};
+use super::script::{self, Found, Hook, Kind, Words, unquote};
 use super::{PATIENCE, Repo, attributes, driver, files, prek};
 use crate::error;
 use crate::store::StoreDir;
@@ -197,8 +197,8 @@ impl Hooks {
     /// Whether a hook calls a program that is there, for this store.
     fn can_call(&self, found: &Found) -> bool {
         let Some(words) = found.words() else { return false };
-        let path = words.program.trim_matches('\'').replace(r"'\''", "'");
-        words.store == script::quote(&self.project) && (!path.starts_with('/') || Path::new(&path).is_file())
+        let is_there = |path: String| !path.starts_with('/') || Path::new(&path).is_file();
+        unquote(&words.store).as_ref() == Some(&self.project) && unquote(&words.program).is_some_and(is_there)
     }
 
     /// Our hook where prek and pre-commit put it when they come later; they call it from there.
@@ -279,10 +279,9 @@ impl Hooks {
 
     /// Hooks are for one store: those of another would be left out.
     fn refuse_other_store(&self, dir: &Path) -> Result<()> {
-        let own = script::quote(&self.project);
         for hook in Hook::ALL {
             let words = Place::look(dir.join(hook.name()), hook)?.found.and_then(|found| found.words());
-            if let Some(other) = words.filter(|words| words.store != own && self.has_store(&words.store)) {
+            if let Some(other) = words.filter(|words| self.has_other_store(&words.store)) {
                 return Err(Error::new(
                     Code::Conflict,
                     format!("the hooks of this repository are for the store in {}", other.store),
@@ -293,9 +292,9 @@ impl Hooks {
         Ok(())
     }
 
-    fn has_store(&self, project: &str) -> bool {
-        let project = project.trim_matches('\'').replace(r"'\''", "'");
-        self.repo.top.join(project).join(StoreDir::NAME).is_dir()
+    fn has_other_store(&self, word: &str) -> bool {
+        let other = unquote(word).filter(|project| *project != self.project);
+        other.is_some_and(|project| self.repo.top.join(project).join(StoreDir::NAME).is_dir())
     }
 
     fn install_hook(&self, place: Place, words: &Words, work: &mut Work) -> Result<()> {

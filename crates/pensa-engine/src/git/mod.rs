@@ -40,7 +40,6 @@ pub(crate) use objects::Objects;
 pub use script::Hook;
 
 use crate::error;
-use crate::tables::answers::hex;
 
 /// Longest that git may take; it runs while other writers wait.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -240,9 +239,9 @@ pub(crate) fn blob_id(bytes: &[u8], like: &str) -> String {
     };
     let header = format!("blob {}\0", bytes.len());
     if like.len() > 40 {
-        hex(&Sha256::new().chain_update(&header).chain_update(bytes).finalize())
+        hex::encode(Sha256::new().chain_update(&header).chain_update(bytes).finalize())
     } else {
-        hex(&Sha1::new().chain_update(&header).chain_update(bytes).finalize())
+        hex::encode(Sha1::new().chain_update(&header).chain_update(bytes).finalize())
     }
 }
 

@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
 use crate::tables::records::{Collection, Draft, Expect, Query};
-use crate::tables::{answers, events, loops};
+use crate::tables::{events, loops};
 
 fn kept(tx: &Tx<'_>, name: &str) -> Result<Kept> {
     Collection::open(tx, COLLECTION)?.get(tx, name)?.map_or_else(|| Ok(Kept::new(name)), read)
@@ -43,7 +43,7 @@ fn save(cx: &Context<'_>, tx: &Tx<'_>, lock: &Kept, event: EventType) -> Result<
 const LISTED: usize = 1000;
 
 fn hash(token: &str) -> String {
-    answers::hex(&Sha256::digest(token.as_bytes()))
+    hex::encode(Sha256::digest(token.as_bytes()))
 }
 
 impl Execute for Acquire {

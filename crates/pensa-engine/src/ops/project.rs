@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
-use crate::tables::{answers, events, projects};
+use crate::tables::{events, projects};
 
 fn log(cx: &Context<'_>, tx: &Tx<'_>, kind: &'static str, id: &str, what: EventType, new: Value) -> Result<()> {
     let mut detail = Map::new();
@@ -76,7 +76,7 @@ pub(crate) const SECRET_PREFIX: &str = "pensa_";
 
 /// What is kept of a secret.
 pub(crate) fn hash(secret: &str) -> String {
-    answers::hex(&Sha256::digest(secret.as_bytes()))
+    hex::encode(Sha256::digest(secret.as_bytes()))
 }
 
 impl Execute for token::Create {

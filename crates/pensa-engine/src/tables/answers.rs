@@ -38,12 +38,8 @@ impl Once {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
-        Ok(Self { key: format!("{} {key}", token.unwrap_or("-")), question: hex(&hash.finalize()), secret })
+        Ok(Self { key: format!("{} {key}", token.unwrap_or("-")), question: hex::encode(hash.finalize()), secret })
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Does what a request asks, unless the same was answered before.

@@ -88,13 +88,48 @@ pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId, limit: i64) -> Result<Vec<Even
     )
 }
 
+/// What `removal` must be to tell that an issue was removed, which then is not there.
+macro_rules! removes {
+    () => {
+        "removal.issue_id IS NULL AND removal.subject_kind = 'issue' AND (removal.event_type = 'deleted' \
+             OR (removal.event_type = 'undone' AND instr(removal.detail, '{\"issue\":{\"old\":{') = 1))"
+    };
+}
+
+pub(crate) const REMOVES: &str = removes!();
+
 /// What a line must be to be shown. An issue that is deleted takes its history along: of it, of the work on it and of
 /// what was said about it, only what removed it is left, until the deletion is undone.
-pub(crate) const SHOWN: &str = "(issue_id IS NOT NULL OR (subject_kind NOT IN ('comment', 'dep') \
+pub(crate) const SHOWN: &str = concat!(
+    "(issue_id IS NOT NULL OR (subject_kind NOT IN ('comment', 'dep') \
      AND (subject_kind NOT IN ('issue', 'work') OR NOT EXISTS ( \
-         SELECT 1 FROM events AS removal WHERE removal.issue_id IS NULL AND removal.subject_id = events.subject_id \
-             AND removal.subject_kind = 'issue' AND removal.id > events.id AND (removal.event_type = 'deleted' \
-             OR (removal.event_type = 'undone' AND instr(removal.detail, '{\"issue\":{\"old\":{') = 1))))))";
+         SELECT 1 FROM events AS removal WHERE removal.subject_id = events.subject_id AND removal.id > events.id AND ",
+    removes!(),
+    "))))"
+);
+
+/// Set in the detail of a deletion of which only ids are left.
+pub(crate) const PURGED: &str = "purged";
+
+/// The detail of a deletion with nothing but ids. Those of comments and dependencies tell peers what went along.
+pub(crate) fn purged(mut detail: Map<String, Value>) -> Map<String, Value> {
+    let only = |record: &mut Value, fields: &[&str]| {
+        if let Value::Object(record) = record {
+            record.retain(|field, _| fields.contains(&field.as_str()));
+        }
+    };
+    if let Some(old) = detail.get_mut("issue").and_then(|change| change.get_mut("old")) {
+        only(old, &["id", "deps", "comments"]);
+        for list in ["deps", "comments"] {
+            let records = old.get_mut(list).and_then(Value::as_array_mut);
+            records.into_iter().flatten().for_each(|record| only(record, &["id"]));
+        }
+    }
+    // Last: `purge::due` knows it by that.
+    detail.shift_remove(PURGED);
+    detail.insert(PURGED.into(), Value::Bool(true));
+    detail
+}
 
 /// The detail of a line as it is shown: of an issue that was removed only its id and title.
 fn shown(mut detail: Map<String, Value>) -> Map<String, Value> {

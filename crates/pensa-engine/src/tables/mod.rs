@@ -20,6 +20,7 @@ pub(crate) mod loops;
 pub(crate) mod operations;
 pub(crate) mod peers;
 pub(crate) mod projects;
+pub(crate) mod purge;
 pub(crate) mod records;
 pub(crate) mod releases;
 pub(crate) mod repos;

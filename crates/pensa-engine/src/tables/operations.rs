@@ -5,6 +5,7 @@ use pensa_core::id::IssueId;
 use pensa_core::{Error, Result, Timestamp};
 use serde_json::{Map, Value};
 
+use super::events::REMOVES;
 use crate::context::SYSTEM;
 use crate::db::{Row, Tx, params};
 
@@ -77,12 +78,30 @@ pub(crate) fn last_of(tx: &Tx<'_>, actor: &str, token: &str) -> Result<Option<i6
     tx.query_one(&sql, params![token, actor], |row| row.int(0))
 }
 
-/// The events of one operation, oldest first. They follow each other: a store has one writer at a time.
-pub(crate) fn of(tx: &Tx<'_>, op: i64, limit: i64) -> Result<Vec<Line>> {
+/// The first event after an operation. Its own follow each other: a store has one writer at a time.
+fn end(tx: &Tx<'_>, op: i64) -> Result<i64> {
     let next = "SELECT id FROM events WHERE id > ?1 AND (op IS NULL OR op <> ?1) ORDER BY id LIMIT 1";
-    let end = tx.query_one(next, params![op], |row| row.int(0))?.unwrap_or(i64::MAX);
+    Ok(tx.query_one(next, params![op], |row| row.int(0))?.unwrap_or(i64::MAX))
+}
+
+/// The events of one operation, oldest first.
+pub(crate) fn of(tx: &Tx<'_>, op: i64, limit: i64) -> Result<Vec<Line>> {
+    let end = end(tx, op)?;
     let sql = format!("SELECT {COLUMNS} FROM events WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3");
     tx.query(&sql, params![op, end, limit], read)
+}
+
+/// Has nothing tell any more which events belong to an operation, so that it is not undone in part.
+pub(crate) fn disband(tx: &Tx<'_>, op: i64) -> Result<()> {
+    let end = end(tx, op)?;
+    tx.send("UPDATE events SET op = NULL WHERE op = ?1 AND id >= ?1 AND id < ?2", params![op, end])
+}
+
+/// The last line that tells that an issue was removed, which is not there.
+pub(crate) fn removal(tx: &Tx<'_>, id: &IssueId) -> Result<Option<Line>> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM events AS removal WHERE subject_id = ?1 AND {REMOVES} ORDER BY id DESC LIMIT 1");
+    tx.query_one(&sql, params![id], read)
 }
 
 /// What was done since a time, by one actor or by all, newest first. The events of an operation have all the same

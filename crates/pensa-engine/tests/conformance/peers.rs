@@ -1,6 +1,7 @@
 //! Two stores that exchange records: what is taken in, what the books say, and what is refused.
 
 use pensa_core::issue::Issue;
+use pensa_core::ops::gc::Gc;
 use pensa_core::ops::sync::{Changes, Fate, Named, Peer, Peers, Pending, Progress, Sent, Take, Taken};
 use pensa_core::ops::{comment, conflict, issue, learning};
 use pensa_core::{Access, Code};
@@ -235,6 +236,47 @@ conformance! {
         let taken = here.ok(&Take { entries: vec![strange, lonely, good], peer: None });
         let fates: Vec<Fate> = taken.outcomes.iter().map(|outcome| outcome.fate).collect();
         assert_eq!(fates, [Fate::Unknown, Fate::Waits, Fate::Taken]);
+    }
+
+    fn a_purged_deletion_still_reaches_a_store_that_has_the_issue(here: World) {
+        let there = here.clone_of(0x1000);
+        let (task, kept) = (here.create(json!({"title": "a heron", "description": "an otter"})), here.task("kept"));
+        say(&here, &task);
+        meet(&here, &there);
+        update(&here, &task, "description", "an ibex");
+        push(&here, &there);
+        here.json::<issue::Delete>("alice", json!({"id": task.id, "force": true})).expect("deleted");
+        here.pass(8 * 86_400);
+        assert_eq!(here.ok(&Gc::default()).removed.deleted_issues, 1);
+        let (store, all) = (here.store(), here.dump());
+        let words: Vec<&str> = ["heron", "otter", "ibex"].into_iter().filter(|word| all.contains(word)).collect();
+        // One database of PostgreSQL has both stores.
+        assert!(words.is_empty() || !store.database().exists(), "{words:?}");
+        meet(&here, &there);
+        assert_eq!(there.refused::<issue::Show>("alice", json!({"id": task.id})), Code::NotFound);
+        assert_eq!((there.show(&kept).title.as_str(), here.show(&kept).title.as_str()), ("kept", "kept"));
+        assert_eq!(there.ok(&Gc::default()).removed.deleted_issues, 0, "there it was deleted just now");
+        here.pass(8 * 86_400);
+        assert_eq!(there.ok(&Gc::default()).removed.deleted_issues, 1);
+        update(&there, &kept, "title", "changed");
+        meet(&here, &there);
+        assert_eq!(here.show(&kept).title, "changed");
+    }
+
+    fn an_open_conflict_keeps_a_deleted_issue(here: World) {
+        let there = here.clone_of(0x1000);
+        let task = here.create(json!({"title": "a heron"}));
+        meet(&here, &there);
+        update(&there, &task, "title", "an otter");
+        here.pass(5);
+        here.json::<issue::Delete>("alice", json!({"id": task.id})).expect("deleted");
+        pull(&here, &there);
+        here.pass(8 * 86_400);
+        assert_eq!(here.ok(&Gc::default()).removed.deleted_issues, 0);
+        let open = here.ok(&conflict::List::default()).pop().expect("an edit that the deletion did not know");
+        here.json::<conflict::Resolve>("alice", json!({"id": open.id, "take": "kept"})).expect("settled");
+        assert_eq!(here.ok(&Gc::default()).removed.deleted_issues, 1);
+        assert_eq!(here.ok(&conflict::List::default()), []);
     }
 
     fn an_agent_brings_changes_but_neither_deletions_nor_other_words(here: World) {

@@ -5,11 +5,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
+use pensa_core::issue::Issue;
 use pensa_core::ops::backup::Backup;
 use pensa_core::ops::gc::{Collected, Gc, Space};
 use pensa_core::ops::store::Doctor;
-use pensa_core::ops::{job, loops, record, signal};
-use pensa_core::{Access, Code, Timestamp};
+use pensa_core::ops::undo::Undo;
+use pensa_core::ops::{batch, comment, event, issue, job, loops, record, signal, work};
+use pensa_core::{Access, Code, Error, Timestamp};
 use pensa_engine::{Caller, Engine, log_after};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -57,6 +59,73 @@ fn ids(engine: &Engine, collection: &str) -> Vec<String> {
 
 fn gc(world: &World, fields: Value) -> Collected {
     world.json::<Gc>("daemon", fields).expect("collected")
+}
+
+fn delete(world: &World, issue: &Issue) {
+    world.json::<issue::Delete>("ann", json!({"id": issue.id, "force": true})).expect("deleted");
+}
+
+/// The words of an issue that was talked about, worked on and deleted.
+const WORDS: [&str; 7] = ["zebrafish", "heron", "walrus", "otter", "ibex", "capybara", "tapir"];
+
+/// Deletes an issue that has left its words wherever an issue can, also in the events of another that is still there.
+fn deleted(world: &World) -> Issue {
+    let (task, other) = (
+        world.create(json!({"title": WORDS[0], "description": WORDS[1], "spec": WORDS[6]})),
+        world.task("a dependent"),
+    );
+    let parent = world.task("a parent");
+    world.link(&task, &parent);
+    world.link(&other, &task);
+    world.json::<comment::Add>("bob", json!({"id": task.id, "text": WORDS[2]})).expect("said");
+    world.json::<work::Start>("ann", json!({"what": task.id, "steps": [WORDS[3]]})).expect("begun");
+    world.json::<issue::Close>("ann", json!({"id": task.id, "reason": WORDS[4]})).expect("closed");
+    world.json::<Undo>("ann", json!({})).expect("taken back");
+    for _ in 0..2 {
+        delete(world, &other);
+        world.json::<Undo>("ann", json!({})).expect("brought back");
+    }
+    delete(world, &task);
+    world.json::<Undo>("ann", json!({})).expect("brought back");
+    world.json::<issue::Update>("bob", json!({"id": task.id, "title": WORDS[5]})).expect("updated");
+    delete(world, &task);
+    task
+}
+
+fn words_left(world: &World) -> Vec<&'static str> {
+    let all = world.dump();
+    WORDS.into_iter().filter(|word| all.contains(word)).collect()
+}
+
+/// Every row, in an order of its own.
+fn rows(world: &World) -> Vec<String> {
+    let mut rows: Vec<String> = world.dump().lines().map(str::to_owned).collect();
+    rows.sort();
+    rows
+}
+
+/// What is shown of an issue.
+fn shown(engine: &Engine, issue: &Issue) -> Vec<Value> {
+    let list = event::List { subject: Some(issue.id.to_string()), after: Some(0), ..event::List::default() };
+    let page = engine.call("a", &list).expect("events");
+    page.events.iter().map(|event| json!([event.id, event.event_type, event.detail])).collect()
+}
+
+fn part_of_log(world: &World) -> Vec<Value> {
+    let log = world.engine.run(Access::Read, &Caller::local("a"), |_, tx| log_after(tx, 0, 1000)).expect("the log");
+    log.iter().map(|line| json!(line)).collect()
+}
+
+fn undo(world: &World, event: i64) -> Error {
+    let error = world.json::<Undo>("ann", json!({ "event": event })).expect_err("refused");
+    assert_eq!(error.code, Code::Conflict, "{error}");
+    error
+}
+
+fn is_healthy(world: &World) {
+    let report = world.ok(&Doctor { fix: false, deep: true });
+    let bad: Vec<_> = report.findings.iter().filter(|it| !["claim", "drift"].contains(&it.check.as_str())).collect();
+    assert!(bad.is_empty(), "{bad:?}");
 }
 
 /// A time so many days before the world's.
@@ -133,6 +202,67 @@ conformance! {
         assert_eq!(rounds, [(500, true), (500, true), (201, false), (0, false)]);
     }
 
+    fn nothing_but_ids_is_left_of_an_issue_that_was_deleted_long_ago(world: World) {
+        let task = deleted(&world);
+        let event = shown(&world.engine, &task)[0][0].as_i64().expect("a number");
+        world.pass(6 * DAY);
+        assert_eq!((gc(&world, json!({})).removed.deleted_issues, words_left(&world)), (0, WORDS.to_vec()));
+        world.pass(2 * DAY);
+        assert_eq!(gc(&world, json!({"dry_run": true})).removed.deleted_issues, 1);
+        assert_eq!(words_left(&world), WORDS);
+        assert_eq!(gc(&world, json!({})).removed.deleted_issues, 1);
+        assert!(words_left(&world).is_empty(), "{:?}", words_left(&world));
+        let told = json!({"issue": {"old": {"id": task.id}, "new": null}, "purged": true});
+        assert_eq!(shown(&world.engine, &task), [json!([event, "deleted", told])], "that it was deleted stays");
+        let error = undo(&world, event);
+        assert!(error.message.contains("pn gc has removed for good what was deleted"), "{error}");
+        assert_eq!(gc(&world, json!({})).removed.deleted_issues, 0, "once");
+        let collected = part_of_log(&world).into_iter().filter(|line| line["event_type"] == "collected");
+        let told: Vec<Value> = collected.map(|line| json!([line["detail"]["kind"], line["detail"]["ids"]["old"]])).collect();
+        assert_eq!(told, [json!(["deleted_issues", [task.id]])]);
+        is_healthy(&world);
+        assert_eq!(world.json::<Undo>("bob", json!({"event": event - 2})).expect_err("it is gone").code, Code::NotFound);
+    }
+
+    fn a_deletion_that_was_taken_back_is_left_alone(world: World) {
+        let task = world.create(json!({"title": "a task", "description": WORDS[0]}));
+        let history = world.events(&task);
+        delete(&world, &task);
+        world.pass(8 * DAY);
+        world.json::<Undo>("ann", json!({})).expect("brought back");
+        assert_eq!(gc(&world, json!({})).removed.deleted_issues, 0);
+        assert_eq!(world.events(&task)[..history.len()], history);
+        delete(&world, &task);
+        assert_eq!(gc(&world, json!({})).removed.deleted_issues, 0, "what counts is the last deletion");
+        let event = shown(&world.engine, &task)[0][0].clone();
+        world.json::<Undo>("ann", json!({ "event": event })).expect("brought back");
+        assert_eq!(world.show(&task).description.as_deref(), Some(WORDS[0]));
+    }
+
+    fn an_operation_of_which_a_part_was_purged_is_not_undone_in_part(world: World) {
+        let new = |title: &str| json!({"op": "issue.create", "title": title, "issue_type": "task"});
+        let made = world.json::<batch::Batch>("ann", json!({"operations": [new("stays"), new("goes")]})).expect("made");
+        world.json::<issue::Delete>("ann", json!({"id": made[1]["id"]})).expect("deleted");
+        world.pass(8 * DAY);
+        gc(&world, json!({}));
+        let error = undo(&world, 1);
+        assert!(error.message.contains("pn gc has removed a part"), "{error}");
+        is_healthy(&world);
+    }
+
+    fn many_deleted_issues_are_purged_in_batches(world: World) {
+        let new = |at: usize| json!({"op": "issue.create", "title": format!("number {at}"), "issue_type": "task"});
+        let made = world.json::<batch::Batch>("ann", json!({"operations": (0..501).map(new).collect::<Vec<_>>()})).expect("made");
+        let gone = |made: &Value| json!({"op": "issue.delete", "id": made["id"]});
+        let all: Vec<Value> = made.iter().map(gone).collect();
+        world.json::<batch::Batch>("ann", json!({"operations": all})).expect("deleted");
+        world.pass(8 * DAY);
+        assert_eq!(gc(&world, json!({"dry_run": true})).removed.deleted_issues, 501);
+        let rounds = [(), ()].map(|()| gc(&world, json!({}))).map(|it| (it.removed.deleted_issues, it.more));
+        assert_eq!(rounds, [(500, true), (1, false)]);
+        is_healthy(&world);
+    }
+
     fn who_may_not_remove_may_not_collect(world: World) {
         let caller = Caller { may: Access::Write, ..Caller::local("agent") };
         let refused = |name: &str| {
@@ -154,6 +284,25 @@ fn what_was_collected_stays_gone_when_the_database_is_rebuilt() {
         let _ = fs::remove_file(root.join(file));
     }
     assert_eq!(ids(&world.engine.another().expect("rebuilt"), "signals"), ["sg-young"]);
+}
+
+#[test]
+fn what_was_purged_does_not_come_back_with_the_journal() {
+    let world = World::sqlite();
+    world.ok(&Backup::default());
+    let task = deleted(&world);
+    world.task("another");
+    world.pass(8 * DAY);
+    gc(&world, json!({}));
+    let (before, all) = (shown(&world.engine, &task), rows(&world));
+    let root = world.store().root().to_owned();
+    for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+        let _ = fs::remove_file(root.join(file));
+    }
+    let again = world.engine.another().expect("rebuilt");
+    assert_eq!(shown(&again, &task), before);
+    assert_eq!(rows(&world), all);
+    is_healthy(&world);
 }
 
 #[test]

@@ -97,6 +97,28 @@ impl World {
         StoreDir::at(&self.dir.path().join(".pensa")).expect("a store")
     }
 
+    /// Every row of every table, as text.
+    pub(crate) fn dump(&self) -> String {
+        if let Some((database, _)) = &self.database {
+            let all = "SELECT query_to_xml('SELECT * FROM pensa.' || tablename, true, false, '') FROM pg_tables
+                 WHERE schemaname = 'pensa'";
+            return database.psql(all);
+        }
+        let connection = rusqlite::Connection::open(self.store().database()).expect("opens");
+        let text = |sql: &str| -> Vec<String> {
+            let mut select = connection.prepare(sql).expect("a table");
+            let columns = select.column_count();
+            let read = |row: &rusqlite::Row<'_>| {
+                let values = (0..columns).map(|at| row.get::<_, rusqlite::types::Value>(at));
+                Ok(values.map(|value| format!("{:?} ", value.expect("a value"))).collect())
+            };
+            select.query_map([], read).expect("rows").map(|row| row.expect("a row")).collect()
+        };
+        let tables = text("SELECT name FROM sqlite_schema WHERE type = 'table'");
+        let names = tables.iter().filter_map(|name| name.split('"').nth(1));
+        names.flat_map(|name| text(&format!("SELECT * FROM {name}"))).collect::<Vec<_>>().join("\n")
+    }
+
     /// Lets time pass.
     pub(crate) fn pass(&self, seconds: i64) {
         self.clock.0.fetch_add(seconds * 1000, Ordering::SeqCst);

@@ -87,8 +87,8 @@ impl Day<'_> {
     }
 
     fn show(&self, actor: &str, args: &[&str]) -> Result<(bool, String)> {
-        let quoted: Vec<String> = args.iter().map(|arg| quote(arg)).collect();
-        self.output.line(&format!("{actor}$ pn {}", quoted.join(" ")))?;
+        let typed = shlex::try_join(args.iter().copied()).map_err(Error::internal)?;
+        self.output.line(&format!("{actor}$ pn {typed}"))?;
         let program = std::env::current_exe().map_err(failed)?;
         let mut command = Command::new(program);
         for name in ["PN_STORE", "PN_DAEMON", "PN_TOKEN", "PN_SESSION", "PN_RUN"] {
@@ -122,10 +122,6 @@ impl Day<'_> {
         }
         if answer.status.success() { Ok(()) } else { Err(Error::internal("git failed in the demo")) }
     }
-}
-
-fn quote(arg: &str) -> String {
-    if arg.contains(' ') { format!("\"{arg}\"") } else { arg.to_owned() }
 }
 
 fn failed(e: std::io::Error) -> Error {

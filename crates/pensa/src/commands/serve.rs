@@ -14,7 +14,7 @@ use pensa_core::ops::gc::Gc;
 use pensa_core::ops::store::Info;
 use pensa_core::{Error, Result, Span, VERSION};
 use pensa_engine::{Engine, Projects};
-use pensa_server::{Level, Options as ServerOptions, Server, TeamOptions, TeamServer};
+use pensa_server::{LevelFilter, Options as ServerOptions, Server, TeamOptions, TeamServer};
 use serde::Serialize;
 
 pub(super) use super::mcp::run as mcp;
@@ -135,9 +135,9 @@ pub(super) fn team(output: Output, args: &Serve) -> Result<()> {
         rate: args.rate,
         burst: args.burst,
         log: match args.log {
-            LogLevel::Off => Level::Off,
-            LogLevel::Error => Level::Error,
-            LogLevel::Info => Level::Info,
+            LogLevel::Off => LevelFilter::OFF,
+            LogLevel::Error => LevelFilter::ERROR,
+            LogLevel::Info => LevelFilter::INFO,
         },
     };
     let server = TeamServer::bind(projects, &options)?;

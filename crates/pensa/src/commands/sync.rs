@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use pensa_client::config::SYNC_REMOTE;
 use pensa_client::{Client, Exchange, Exchanged, Note, Remote, RemoteName};
 use pensa_core::ops::sync::{Peer, Peers, Waiting};
@@ -24,8 +25,11 @@ const LOOK: Duration = Duration::from_millis(300);
 const GATHER: Duration = Duration::from_millis(200);
 /// How long nothing is done when nothing happens: a stream may be silent because it died.
 const QUIET: Duration = Duration::from_secs(60);
-/// How long to wait after a failure, at first and at most.
-const RETRY: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+/// How long to wait after a failure.
+const RETRY: ExponentialBuilder = ExponentialBuilder::new()
+    .with_min_delay(Duration::from_secs(1))
+    .with_max_delay(Duration::from_secs(30))
+    .without_max_times();
 /// How long a sync that is under way may take once it is told to end; it may be cut off anywhere.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -146,7 +150,7 @@ fn watch(options: &Options, output: Output, given: Option<RemoteName>) -> Result
     if let Some(server) = connect::server(options)? {
         follow(connect::remote(options, &server)?, wake);
     }
-    let mut watching = Watching { pair, output, woken, wait: RETRY[0], has_failed: false };
+    let mut watching = Watching { pair, output, woken, waits: RETRY.build(), has_failed: false };
     // The first one tells what is wrong with the address or the token; later failures pass.
     let mut mark = watching.pair.here.mark()?;
     let done = watching.pair.sync(Note::IfAny)?;
@@ -169,7 +173,7 @@ struct Watching {
     pair: Pair,
     output: Output,
     woken: Receiver<Wake>,
-    wait: Duration,
+    waits: ExponentialBackoff,
     has_failed: bool,
 }
 
@@ -209,7 +213,7 @@ impl Watching {
                 if std::mem::take(&mut self.has_failed) {
                     self.output.note(&format!("note: {} is back", self.pair.name));
                 }
-                self.wait = RETRY[0];
+                self.waits = RETRY.build();
                 self.tell(&done)?;
                 Ok(Some(done))
             }
@@ -218,8 +222,7 @@ impl Watching {
                 if !std::mem::replace(&mut self.has_failed, true) {
                     self.output.warning(&format!("{}; trying again", e.message));
                 }
-                let until = Instant::now() + self.wait;
-                self.wait = (self.wait * 2).min(RETRY[1]);
+                let until = Instant::now() + self.waits.next().unwrap_or_default();
                 while let Some(left) = until.checked_duration_since(Instant::now()) {
                     if matches!(self.woken.recv_timeout(left), Ok(Wake::Stop)) {
                         return Ok(None);
@@ -248,19 +251,18 @@ fn passes(error: &Error) -> bool {
 /// Tells whenever something happens at a server, for as long as anybody listens.
 fn follow(remote: Remote, wake: Sender<Wake>) {
     thread::spawn(move || {
-        let mut wait = RETRY[0];
+        let mut waits = RETRY.build();
         loop {
             let mut is_heard = true;
             let _ = remote.follow(|| {
-                wait = RETRY[0];
+                waits = RETRY.build();
                 is_heard = wake.send(Wake::Changed).is_ok();
                 is_heard
             });
             if !is_heard {
                 return;
             }
-            thread::sleep(wait);
-            wait = (wait * 2).min(RETRY[1]);
+            waits.by_ref().take(1).for_each(thread::sleep);
         }
     });
 }

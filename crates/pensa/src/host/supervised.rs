@@ -17,6 +17,7 @@ use pensa_core::{Error, Result, json};
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
 use super::process::{self, is_alive, is_gone};
 use crate::connect;
@@ -137,16 +138,9 @@ impl Note {
     fn write(&self) -> Result<()> {
         let failed = |e: &dyn std::fmt::Display| Error::internal(format!("cannot write {}: {e}", self.path.display()));
         let document = json::to_document(&self.about).map_err(|e| failed(&e))?;
-        let draft = self.path.with_extension(format!("tmp-{}", std::process::id()));
-        let written = (|| {
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-            file.write_all(document.as_bytes())?;
-            fs::rename(&draft, &self.path)
-        })();
-        written.map_err(|e| {
-            let _ = fs::remove_file(&draft);
-            failed(&e)
-        })
+        let mut draft = NamedTempFile::new_in(self.path.parent().unwrap_or(Path::new("."))).map_err(|e| failed(&e))?;
+        draft.write_all(document.as_bytes()).map_err(|e| failed(&e))?;
+        draft.persist(&self.path).map_err(|e| failed(&e.error)).map(drop)
     }
 }
 

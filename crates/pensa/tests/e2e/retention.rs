@@ -12,6 +12,7 @@ crate::in_both_modes! {
     snapshots_that_were_taken_automatically_go_with_their_contents,
     a_disk_that_is_nearly_full_is_told,
     what_was_left_behind_is_given_back_once,
+    deleted_issues_are_purged_and_no_journal_brings_them_back,
 }
 
 const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
@@ -66,6 +67,39 @@ fn snapshots_that_were_taken_automatically_go_with_their_contents(pn: &Sandbox) 
     pn.pn(["snapshot", "show", &taken]).ok();
     let refs = pn.git(["for-each-ref", "refs/pensa"]);
     assert!(refs.contains(&before[0]) && !refs.contains(&before[1]), "{refs}");
+}
+
+fn deleted_issues_are_purged_and_no_journal_brings_them_back(pn: &Sandbox) {
+    let words = ["zebrafish", "heron", "walrus"];
+    let id = text(&pn.pn(["create", words[0], "-t", "task", "-d", words[1]]).ok_json()["id"]);
+    let stays = text(&pn.pn(["create", "something else", "-t", "task"]).ok_json()["id"]);
+    pn.pn(["comment", "add", &id, words[2]]).ok();
+    pn.pn(["delete", &id, "--force"]).ok();
+    let events = || pn.pn(["events", "--after", "0", "--subject", &id]).ok_json_lines();
+    let event = events()[0]["id"].to_string();
+    assert_eq!(pn.pn(["undo", "--event", &event, "--dry-run"]).ok_json()["undone"][0]["event_type"], "deleted");
+    assert_eq!(pn.pn(["gc"]).ok_json()["removed"]["deleted_issues"], 0, "it was deleted just now");
+    std::thread::sleep(Duration::from_millis(1100));
+    assert!(pn.pn(["gc", "--older-than", "1s", "--dry-run"]).ok().contains("would remove 1 deleted issues"));
+    assert_eq!(pn.pn(["gc", "--older-than", "1s"]).ok_json()["removed"]["deleted_issues"], 1);
+    let told = json!({"issue": {"old": {"id": id}, "new": null}, "purged": true});
+    let is_purged = || {
+        let all = pn.pn(["events", "--after", "0"]).ok_json_lines();
+        assert_eq!(words.iter().find(|word| json!(all).to_string().contains(**word)), None, "{all:?}");
+        assert_eq!((events().len(), &events()[0]["detail"]), (1, &told));
+        let refused = pn.pn(["undo", "--event", &event]).fails("conflict");
+        assert!(json!(refused).to_string().contains("pn gc has removed for good"), "{refused:?}");
+        pn.pn(["show", &stays]).ok();
+    };
+    is_purged();
+    let dump = || pn.tool(pn.command("sqlite3").arg(pn.store().join("db.sqlite")).arg(".dump events tombstones work"));
+    let before = dump();
+    assert_eq!(words.iter().find(|word| before.contains(**word)), None, "{before}");
+    for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
+        let _ = std::fs::remove_file(pn.store().join(file));
+    }
+    is_purged();
+    assert_eq!(dump(), before);
 }
 
 fn a_disk_that_is_nearly_full_is_told(pn: &Sandbox) {

@@ -91,4 +91,14 @@ fn the_history_of_a_deleted_issue_leaves_the_file_and_comes_back_with_it() {
     let own = |line: &&Value| line["actor"] == "clone-0";
     let after = lines(&clone);
     assert!(before.iter().filter(own).all(|line| after.contains(line)), "{after:?}");
+    // What is purged leaves nothing but ids.
+    clone.pn(&["delete", &id, "--force"]);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    clone.pn(&["gc", "--older-than", "1s"]);
+    commit(&clone);
+    let purged = json!({"issue": {"old": {"id": id}, "new": null}, "purged": true});
+    let left = lines(&clone);
+    let of_it: Vec<&Value> = left.iter().filter(|line| line["subject_id"] == id.as_str()).collect();
+    assert!(!of_it.is_empty() && of_it.iter().all(|line| line["detail"] == purged), "{of_it:?}");
+    clone.pn(&["export", "--check"]);
 }

@@ -15,7 +15,7 @@ use super::backup::own_dir;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
-use crate::tables::events;
+use crate::tables::{events, purge};
 
 /// Most ids that an event names.
 const NAMED: usize = 500;
@@ -62,6 +62,16 @@ fn count(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }
 
+/// What is left of issues that were deleted long ago.
+fn deleted_issues(round: &mut Round<'_, '_>) -> Result<()> {
+    let issues = round.batch(purge::due(round.tx, round.until)?);
+    if !round.dry_run && !issues.is_empty() {
+        purge::purge(round.tx, &issues)?;
+    }
+    round.removed.deleted_issues = count(issues.len());
+    round.log("deleted_issues", &issues.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
 impl Execute for Gc {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Collected> {
         let until = cx.now.minus(self.older_than.unwrap_or(DEFAULT_AGE));
@@ -72,6 +82,7 @@ impl Execute for Gc {
         records::signals(&mut round)?;
         records::loops(&mut round)?;
         records::job_outputs(&mut round)?;
+        deleted_issues(&mut round)?;
         files::journal(&mut round)?;
         Ok(Collected { dry_run, until, removed: round.removed, more: round.more, warnings: Vec::new() })
     }

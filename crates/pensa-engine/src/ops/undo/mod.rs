@@ -167,6 +167,12 @@ fn nothing(why: &str) -> Error {
     Error::new(Code::NotFound, "there is nothing to undo").hint(why)
 }
 
+/// The error of a deletion that is older than `pn gc` keeps them.
+fn purged(line: &Line) -> Error {
+    refused(line, "pn gc has removed for good what was deleted")
+        .hint("a deletion can be taken back until it is older than gc.older-than")
+}
+
 /// Why a line can't be taken back.
 fn refused(line: &Line, why: &str) -> Error {
     Error::new(Code::Conflict, format!("cannot take back {}: {why}", line.told()))

@@ -13,8 +13,8 @@ use pensa_core::sync::{COMMENTS, DEPS, ISSUES};
 use pensa_core::{Code, Error, Result, Span, Timestamp};
 use serde_json::{Map, Value, json};
 
-use super::refused;
 use super::standing::Mark;
+use super::{purged, refused};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::tables::operations::{self, Line};
@@ -27,6 +27,7 @@ pub(super) fn reverse(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, note: Map<Stri
     let mut detail = match &effect {
         Effect::Appeared => remove(cx, tx, line, &id)?,
         Effect::Vanished(whole) => bring_back(cx, tx, line, whole)?,
+        Effect::Purged => return Err(purged(line)),
         Effect::Linked(other) => unlink(cx, tx, line, &id, other)?,
         Effect::Unlinked(other) => link(cx, tx, line, &id, other)?,
         Effect::Said(comment) => unsay(cx, tx, line, comment)?,
@@ -73,14 +74,10 @@ fn here(tx: &Tx<'_>, line: &Line, id: &IssueId) -> Result<Issue> {
 /// The error of a line that needs an issue which is no longer there.
 fn gone(tx: &Tx<'_>, line: &Line, id: &IssueId) -> Result<Error> {
     let by = latest(tx, id, |effect| matches!(effect, Effect::Vanished(_)))?;
-    Ok(refused(
-        line,
-        &match by {
-            Some(by) => format!("{by} took {id} away"),
-            None => format!("{id} is gone"),
-        },
-    )
-    .hint("take the later change back first"))
+    Ok(match by {
+        Some(by) => refused(line, &format!("{by} took {id} away")).hint("take the later change back first"),
+        None => refused(line, &format!("{id} is gone")),
+    })
 }
 
 /// The last event of an issue with such an effect, as an error names it.

@@ -1,9 +1,10 @@
 //! Which operations are meant: the last one, one by an event of it, or all of an actor and since a time.
 
+use pensa_core::effect::Effect;
 use pensa_core::ops::undo::{MAX_EVENTS, MAX_OPERATIONS, Undo};
 use pensa_core::{Code, Error, Result, text};
 
-use super::{nothing, refused};
+use super::{nothing, purged, refused};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::tables::operations::{self, Line};
@@ -71,7 +72,10 @@ fn whole(tx: &Tx<'_>, line: Line) -> Result<Operation> {
 
 /// An undo of a part would be worse than none.
 fn unknown_op(line: &Line) -> Error {
-    refused(line, "it was written by an older Pensa, which did not note what belongs together")
+    match line.effect() {
+        Ok(Effect::Purged) => purged(line),
+        _ => refused(line, "nothing tells what belongs to it: an older Pensa wrote it, or pn gc has removed a part"),
+    }
 }
 
 /// Lines, newest first, as operations.

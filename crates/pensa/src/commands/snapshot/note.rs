@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use pensa_core::id::SnapshotId;
 use pensa_core::snapshot::Provider;
 use pensa_core::{Error, Result, json};
-use rustix::fs::FlockOperation;
 use rustix::io::FdFlags;
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +53,7 @@ impl Note {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
                 opened => opened.map_err(failed)?,
             };
-            rustix::fs::flock(&file, FlockOperation::LockExclusive).map_err(|e| failed(e.into()))?;
+            file.lock().map_err(failed)?;
             let mut note = Self { path: path.clone(), file };
             // Before it was locked, somebody may have taken it for one that was left behind.
             if !note.is_in_place() {
@@ -74,7 +73,7 @@ impl Note {
 
     fn take_over(path: PathBuf) -> Option<Self> {
         let file = OpenOptions::new().read(true).write(true).open(&path).ok()?;
-        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        file.try_lock().ok()?;
         let note = Self { path, file };
         note.is_in_place().then_some(note)
     }
