@@ -3,6 +3,7 @@
 //! Only picks the task; each has a module of its own.
 
 mod bench;
+mod lines;
 mod repo;
 mod soak;
 mod test;
@@ -21,6 +22,7 @@ Usage: cargo xtask <TASK>
 
   test   everything that decides whether work lands; installs missing tools first
   tidy   only the checks of the repository's own shape
+  lines  source lines of each crate, without tests
   bench  measure against sqlite3, bare programs, pgbench and SQLiteSession of openai-agents
            --quick       fewer and shorter runs
            --only GROUP  only one group: local (processes and the daemon), server (on PostgreSQL), chain,
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         }
         ["test"] => test::run(),
         ["tidy"] => tidy::run(),
+        ["lines"] => lines::run(),
         ["bench", flags @ ..] => bench::run(flags),
         ["soak", flags @ ..] => soak::run(flags),
         _ => Err(format!("no such task: {}\n\n{USAGE}", args.join(" ")).into()),
