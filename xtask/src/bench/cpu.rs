@@ -21,9 +21,25 @@ pub(super) fn of_family(pid: u32) -> Result<f64> {
     Ok(parent.own + parent.ended + children)
 }
 
+/// Our own.
+pub(super) fn of_self() -> Result<f64> {
+    Ok(Times::of("self")?.own)
+}
+
 /// That of our own children that have ended.
 pub(super) fn of_ended_children() -> Result<f64> {
     Ok(Times::of("self")?.ended)
+}
+
+/// That of everybody on this machine.
+pub(super) fn of_machine() -> Result<f64> {
+    let text = fs::read_to_string("/proc/stat")?;
+    let ticks: Vec<f64> = text.lines().next().unwrap_or_default().split(' ').filter_map(|n| n.parse().ok()).collect();
+    // All but what was idle, and what is counted as the user's already.
+    let [user, nice, system, _idle, _iowait, irq, softirq, steal, ..] = ticks[..] else {
+        return Err("/proc/stat is not understood".into());
+    };
+    Ok((user + nice + system + irq + softirq + steal) / TICKS)
 }
 
 struct Times {

@@ -123,17 +123,23 @@ impl Client for Tab {
 struct Cores {
     server: f64,
     postgres: f64,
+    /// Everything on the machine but these two and the load.
+    others: f64,
 }
 
 impl Cores {
     fn used(database: &Database<'_>, server: &Server) -> Result<Self> {
-        Ok(Self { server: cpu::of_process(server.pid())?, postgres: cpu::of_family(database.pid())? })
+        let (server, postgres) = (cpu::of_process(server.pid())?, cpu::of_family(database.pid())?);
+        Ok(Self { server, postgres, others: cpu::of_machine()? - server - postgres - cpu::of_self()? })
     }
 
     fn since(self, before: Self, seconds: f64) -> Self {
-        let [server, postgres] =
-            [self.server - before.server, self.postgres - before.postgres].map(|used| used / seconds);
-        Self { server, postgres }
+        let part = |after: f64, before: f64| (after - before) / seconds;
+        Self {
+            server: part(self.server, before.server),
+            postgres: part(self.postgres, before.postgres),
+            others: part(self.others, before.others),
+        }
     }
 
     fn describe(self) -> String {
@@ -183,7 +189,7 @@ impl<'a> Team<'a> {
         let alone = self.work(false)?;
         let about = format!(
             "{AGENTS} agents in {PROJECTS} projects of one `pn serve` on PostgreSQL, each with a token and a kept-alive \
-             connection, who look for work, claim, comment and close in turn, {} operations a second in all; to lose a \
+             connection, who look for work, claim one of ten issues, comment and close in turn, {} operations a second in all; to lose a \
              claim to another is no error",
             grouped((AGENTS as f64 / EVERY.as_secs_f64()) as usize)
         );
@@ -229,6 +235,7 @@ impl<'a> Team<'a> {
             Ok((agents, tabs.transpose()?.unwrap_or_default()))
         })?;
         let cores = Cores::used(self.database, &self.server)?.since(before, agents.took.as_secs_f64());
+        println!("meanwhile, others on this machine used {:.2} cores", cores.others);
         Ok(Load { agents, tabs, cores })
     }
 }
