@@ -3,6 +3,7 @@
 //! Only picks the task; each has a module of its own.
 
 mod bench;
+mod lines;
 mod repo;
 mod soak;
 mod test;
@@ -21,11 +22,13 @@ Usage: cargo xtask <TASK>
 
   test   everything that decides whether work lands; installs missing tools first
   tidy   only the checks of the repository's own shape
-  bench  measure against sqlite3, bare programs, pgbench and SQLiteSession of openai-agents
+  lines  source lines of each crate, without tests
+  bench  measure the work of agents, and compare with sqlite3, bare programs and SQLiteSession of openai-agents
            --quick       fewer and shorter runs
-           --only GROUP  only one group: local (processes and the daemon), server (on PostgreSQL), chain,
-                         transfer (import and export), agents (their entries), snapshots, runs, learnings or
-                         stream (events to many who follow)
+           --only GROUP  only one group: team (on PostgreSQL), embedded (on SQLite), local (processes and the
+                         daemon), transfer (import and export), agents (their entries), records, stream (events to
+                         many who follow), learnings or redaction
+           --pn FILE     measure this binary instead of building one
            --write       put the results into docs/benchmarks.md
   soak   random histories of three clones, for hours
            --histories COUNT  how many [default: 10000]";
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         }
         ["test"] => test::run(),
         ["tidy"] => tidy::run(),
+        ["lines"] => lines::run(),
         ["bench", flags @ ..] => bench::run(flags),
         ["soak", flags @ ..] => soak::run(flags),
         _ => Err(format!("no such task: {}\n\n{USAGE}", args.join(" ")).into()),

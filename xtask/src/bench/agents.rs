@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::PathBuf;
+use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
@@ -128,23 +129,26 @@ struct Bulk<'a> {
 
 impl Bulk<'_> {
     /// A command that reads the entries, on another copy of the store.
-    fn anew(&self, command: impl FnOnce(&Project) -> std::process::Command) -> Result<std::process::Command> {
+    fn anew(&self, command: impl FnOnce(&Project) -> Result<Command>) -> Result<Command> {
         let copy = Project { dir: self.lab.dir().join("bulk-copy-0"), size: 0 };
         if copy.dir.exists() {
             self.lab.discard(&copy)?;
         }
-        let mut command = command(&self.lab.copy(&self.fresh, "bulk-copy")?);
+        let mut command = command(&self.lab.copy(&self.fresh, "bulk-copy")?)?;
         command.stdin(File::open(&self.entries)?);
         Ok(command)
     }
 
-    fn ours(&self) -> Result<std::process::Command> {
-        self.anew(|copy| self.lab.pn(copy, &["session", "append", &self.agent, "-"]))
+    fn ours(&self) -> Result<Command> {
+        self.anew(|copy| Ok(self.lab.pn(copy, &["session", "append", &self.agent, "-"])))
     }
 
-    fn reference(&self) -> Result<std::process::Command> {
+    fn reference(&self) -> Result<Command> {
         let at = "2026-01-01T00:00:00.000Z";
-        self.anew(|copy| self.lab.bare_append(&[copy.database().as_os_str(), self.session.as_ref(), at.as_ref()]))
+        self.anew(|copy| {
+            let args = [copy.database().into_os_string(), self.session.clone().into(), at.into()];
+            self.lab.example("bare_append", &args.each_ref().map(|arg| arg.as_os_str()))
+        })
     }
 }
 

@@ -77,7 +77,7 @@ fn reads(lab: &Lab, plan: &Plan, daemon: &Server, size: usize) -> Result<Row> {
     let ids: Vec<String> = (0..CONNECTIONS).map(|_| data::id(dice.below(size))).collect();
     let answer = lab.dir().join("answer.json");
     fs::write(&answer, typical_answer(daemon, &ids)?)?;
-    let bare = Server::start(&mut lab.bare(&answer))?;
+    let bare = Server::start(&mut lab.example("bare", &[answer.as_os_str()])?)?;
     let of_bare = load::requests(CONNECTIONS, 1, |connection| get(bare.address, &ids[connection]));
     let of_daemon = load::requests(CONNECTIONS, 1, |connection| get(daemon.address, &ids[connection]));
     let (mut ours, mut reference) = (Vec::new(), Vec::new());

@@ -96,25 +96,10 @@ pub(super) fn write(dir: &Path, size: usize, comment_every: usize) -> Result {
     Ok(())
 }
 
-/// The lines of a `pn batch` that makes `size` such issues in a store on a server, none of them in progress.
-pub(super) fn batch(size: usize, dice: &mut Dice) -> String {
-    let mut lines = Vec::new();
-    for n in 0..size {
-        let before = (n > 0).then(|| n - 1);
-        let at_random = (n > 1).then(|| dice.below(n - 1));
-        let deps: Vec<String> = before.into_iter().chain(at_random).map(|parent| format!("@n{parent}")).collect();
-        let name = format!("n{n}");
-        lines.push(json!({"op": "issue.create", "as": name, "title": dice.title(), "description": dice.description(),
-            "issue_type": dice.pick(&["bug", "task", "task", "test", "chore"]),
-            "priority": dice.pick(&["p0", "p1", "p2", "p2", "p3"]), "deps": deps}));
-        if dice.below(2) == 0 {
-            lines.push(json!({"op": "issue.close", "id": format!("@{name}"), "reason": "done"}));
-        }
-        if n % 3 == 0 {
-            lines.push(json!({"op": "comment.add", "id": format!("@{name}"), "text": dice.description()}));
-        }
-    }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+/// The lines of a `pn batch` that creates `size` tasks, all of them ready.
+pub(super) fn creates(size: usize, mut title: impl FnMut(usize) -> String) -> String {
+    let create = |n| json!({"op": "issue.create", "title": title(n), "issue_type": "task"});
+    (0..size).map(create).map(|line| format!("{line}\n")).collect()
 }
 
 fn issue(n: usize, dice: &mut Dice) -> serde_json::Value {

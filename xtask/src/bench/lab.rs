@@ -1,9 +1,11 @@
 //! The bench's own place: the built programs, and stores that go away with it.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -13,13 +15,9 @@ use crate::{Result, repo};
 
 pub(super) struct Lab {
     dir: PathBuf,
-    pn: PathBuf,
-    bare: PathBuf,
-    bare_stream: PathBuf,
-    bare_transfer: PathBuf,
-    bare_append: PathBuf,
-    embedded_session: PathBuf,
-    records: PathBuf,
+    /// The binary that is measured, if it was built before.
+    pn: Option<PathBuf>,
+    built: OnceLock<HashMap<String, PathBuf>>,
 }
 
 /// A project with a store of known size.
@@ -41,26 +39,26 @@ impl Drop for Lab {
 }
 
 impl Lab {
-    /// Builds the programs. The stores go beside them: a system's own place for such things is often in memory,
-    /// where a durable write costs nothing.
-    pub(super) fn build() -> Result<Self> {
-        println!("building pn and the bare programs");
-        let built = executables()?;
-        let program = |name: &str| built.get(name).cloned().ok_or_else(|| format!("cargo built no {name}"));
-        let pn = program("pn")?;
-        let target = pn.ancestors().nth(2).ok_or("pn was built in no directory")?;
-        let dir = target.join(format!("bench-{}", std::process::id()));
+    /// The stores go beside the built programs: a system's own place for such things is often in memory, where a durable
+    /// write costs nothing. With a `pn` that is there, the others are built when they are needed.
+    pub(super) fn build(pn: Option<PathBuf>) -> Result<Self> {
+        let dir = repo::root().join(format!("target/bench-{}", std::process::id()));
         fs::create_dir_all(&dir)?;
-        Ok(Self {
-            dir,
-            pn,
-            bare: program("bare")?,
-            bare_stream: program("bare_stream")?,
-            bare_transfer: program("bare_transfer")?,
-            bare_append: program("bare_append")?,
-            embedded_session: program("embedded_session")?,
-            records: program("records")?,
-        })
+        let mut lab = Self { dir, pn, built: OnceLock::new() };
+        if lab.pn.is_none() {
+            lab.pn = Some(lab.built("pn")?);
+        }
+        Ok(lab)
+    }
+
+    /// A program of the workspace.
+    fn built(&self, name: &str) -> Result<PathBuf> {
+        if self.built.get().is_none() {
+            println!("building pn and the bare programs");
+            let _ = self.built.set(executables()?);
+        }
+        let program = self.built.get().and_then(|built| built.get(name).cloned());
+        program.ok_or_else(|| format!("cargo built no {name}").into())
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -68,7 +66,7 @@ impl Lab {
     }
 
     /// A program in an environment that has nothing of the user's.
-    fn program(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    fn program(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env_clear().env("HOME", &self.dir).env("PN_ACTOR", "bench").stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -76,52 +74,16 @@ impl Lab {
     }
 
     pub(super) fn pn(&self, project: &Project, args: &[&str]) -> Command {
-        let mut command = self.program(&self.pn);
+        let mut command = self.program(self.pn.as_deref().unwrap_or(Path::new("pn")));
         command.args(args).current_dir(&project.dir);
         command
     }
 
-    /// Commands of a shell in a project.
-    pub(super) fn shell(&self, project: &Project, script: &str) -> Command {
-        let mut command = self.program("sh");
-        command.args(["-c", script]).current_dir(&project.dir);
-        command
-    }
-
-    pub(super) fn bare(&self, answer: &Path) -> Command {
-        let mut command = self.program(&self.bare);
-        command.arg(answer);
-        command
-    }
-
-    pub(super) fn bare_stream(&self, line: &Path) -> Command {
-        let mut command = self.program(&self.bare_stream);
-        command.arg(line);
-        command
-    }
-
-    pub(super) fn bare_transfer(&self, args: &[&std::ffi::OsStr]) -> Command {
-        let mut command = self.program(&self.bare_transfer);
+    /// One of the examples of the crates, made for measurements.
+    pub(super) fn example(&self, name: &str, args: &[&OsStr]) -> Result<Command> {
+        let mut command = self.program(self.built(name)?);
         command.args(args);
-        command
-    }
-
-    pub(super) fn embedded_session(&self, args: &[&std::ffi::OsStr]) -> Command {
-        let mut command = self.program(&self.embedded_session);
-        command.args(args);
-        command
-    }
-
-    pub(super) fn records(&self, args: &[&std::ffi::OsStr]) -> Command {
-        let mut command = self.program(&self.records);
-        command.args(args);
-        command
-    }
-
-    pub(super) fn bare_append(&self, args: &[&std::ffi::OsStr]) -> Command {
-        let mut command = self.program(&self.bare_append);
-        command.args(args);
-        command
+        Ok(command)
     }
 
     /// Python that finds packages in this directory.
@@ -129,11 +91,6 @@ impl Lab {
         let mut command = self.program("python3");
         command.env("PYTHONPATH", packages).args(["-c", script]);
         command
-    }
-
-    /// A program that does nothing.
-    pub(super) fn bare_true(&self) -> Command {
-        self.program("true")
     }
 
     pub(super) fn sqlite3(&self, project: &Project, options: &[&str], sql: &str) -> Command {

@@ -1,4 +1,4 @@
-//! Many connections at once, each asking again as soon as it is answered.
+//! Kept-alive connections, and many of them at once, each asking again as soon as it is answered.
 //!
 //! Does as little as it can between two requests, because it shares the machine's cores with what it measures.
 
@@ -16,9 +16,8 @@ use crate::Result;
 
 pub(super) const CONNECTIONS: usize = 32;
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Threads that ask, as many as `pgbench` has. One for each connection would spend most of its time on going to sleep and
-/// being woken.
-const THREADS: usize = 2;
+/// Threads that ask. One for each connection would spend most of its time on going to sleep and being woken.
+pub(super) const THREADS: usize = 2;
 
 /// What each connection asks, over and over. Made beforehand, so that making it costs the measured nothing.
 pub(super) type Requests = Vec<Vec<Vec<u8>>>;
@@ -28,19 +27,23 @@ pub(super) fn requests(connections: usize, each: usize, mut request: impl FnMut(
     (0..connections).map(|connection| (0..each).map(|_| request(connection)).collect()).collect()
 }
 
+/// A request such as `GET /status`, with header lines of the caller's own. Null is no body.
+pub(super) fn request(address: SocketAddr, headers: &str, what: &str, body: &Value) -> Vec<u8> {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
+    let length = body.len();
+    format!("{what} HTTP/1.1\r\nHost: {address}\r\n{headers}{kind}Content-Length: {length}\r\n\r\n{body}").into_bytes()
+}
+
+const ACTOR: &str = "Pensa-Actor: bench\r\n";
+
 /// Requests to a daemon.
 pub(super) fn post(address: SocketAddr, path: &str, body: &Value) -> Vec<u8> {
-    let body = body.to_string();
-    format!(
-        "POST {path} HTTP/1.1\r\nHost: {address}\r\nPensa-Actor: bench\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
+    request(address, ACTOR, &format!("POST {path}"), body)
 }
 
 pub(super) fn get(address: SocketAddr, path: &str) -> Vec<u8> {
-    format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nPensa-Actor: bench\r\n\r\n").into_bytes()
+    request(address, ACTOR, &format!("GET {path}"), &Value::Null)
 }
 
 /// Requests per second that `address` answers.
@@ -75,9 +78,8 @@ fn ask_until(end: Instant, address: SocketAddr, requests: &[Vec<Vec<u8>>]) -> Re
         }
         for event in &events {
             let (connection, own, asked) = &mut connections[usize::try_from(event.data.u64())?];
-            if connection.take_some()?.is_none() {
-                continue;
-            }
+            let Some((status, body)) = connection.take_some()? else { continue };
+            connection.good(status, body)?;
             answered += 1;
             if Instant::now() < end {
                 connection.stream.write_all(&own[*asked % own.len()])?;
@@ -96,8 +98,17 @@ pub(super) struct Connection {
     buffer: Vec<u8>,
     /// How much of an answer has come.
     filled: usize,
-    /// The head of the last answer, and the length of the body it announced: the next is most likely the same.
-    last: (Vec<u8>, usize),
+    /// That of the last answer: the next is most likely the same.
+    head: Head,
+}
+
+/// The head of an answer, and what it says.
+#[derive(Default)]
+struct Head {
+    bytes: Vec<u8>,
+    status: u16,
+    /// Length of the body.
+    length: usize,
 }
 
 impl Connection {
@@ -105,34 +116,56 @@ impl Connection {
         let stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
-        Ok(Self { stream, buffer: vec![0; 64 * 1024], filled: 0, last: (Vec::new(), 0) })
+        Ok(Self { stream, buffer: vec![0; 64 * 1024], filled: 0, head: Head::default() })
+    }
+
+    pub(super) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    pub(super) fn send(&mut self, request: &[u8]) -> Result {
+        Ok(self.stream.write_all(request)?)
     }
 
     /// Sends a request and returns the body of its answer; anything but success is an error.
     pub(super) fn ask(&mut self, request: &[u8]) -> Result<&[u8]> {
-        self.stream.write_all(request)?;
+        self.send(request)?;
         loop {
-            if let Some(body) = self.take_some()? {
-                return Ok(&self.buffer[body]);
+            if let Some((status, body)) = self.take_some()? {
+                return self.good(status, body);
             }
         }
     }
 
-    /// Takes what has come; where the body of the answer is, once it is whole.
-    fn take_some(&mut self) -> Result<Option<Range<usize>>> {
+    /// The body of an answer that means success.
+    fn good(&self, status: u16, body: Range<usize>) -> Result<&[u8]> {
+        let body = self.body(body);
+        if (200..300).contains(&status) {
+            return Ok(body);
+        }
+        Err(format!("the server refused with {status}: {}", String::from_utf8_lossy(body)).into())
+    }
+
+    /// A part of the last answer.
+    pub(super) fn body(&self, range: Range<usize>) -> &[u8] {
+        &self.buffer[range]
+    }
+
+    /// Takes what has come; the status and where the body of the answer is, once it is whole.
+    pub(super) fn take_some(&mut self) -> Result<Option<(u16, Range<usize>)>> {
         let more = self.stream.read(&mut self.buffer[self.filled..])?;
         if more == 0 {
             return Err("the server closed the connection, or the head of its answer is too long".into());
         }
         self.filled += more;
         let got = &self.buffer[..self.filled];
-        if !got.starts_with(&self.last.0) || self.last.0.is_empty() {
+        if !got.starts_with(&self.head.bytes) || self.head.bytes.is_empty() {
             match head(got)? {
-                Some(head) => self.last = head,
+                Some(head) => self.head = head,
                 None => return Ok(None),
             }
         }
-        let body = self.last.0.len()..self.last.0.len() + self.last.1;
+        let body = self.head.bytes.len()..self.head.bytes.len() + self.head.length;
         if self.buffer.len() < body.end {
             self.buffer.resize(body.end, 0);
         }
@@ -140,22 +173,21 @@ impl Connection {
             return Ok(None);
         }
         self.filled = 0;
-        Ok(Some(body))
+        Ok(Some((self.head.status, body)))
     }
 }
 
-/// The head of an answer and the length of its body, once all of the head is there.
-fn head(got: &[u8]) -> Result<Option<(Vec<u8>, usize)>> {
+/// The head of an answer, once all of it is there.
+fn head(got: &[u8]) -> Result<Option<Head>> {
     let Some(end) = got.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4) else {
         return Ok(None);
     };
     let text = std::str::from_utf8(&got[..end])?;
-    if !text.starts_with("HTTP/1.1 20") {
-        return Err(format!("the server refused: {}", String::from_utf8_lossy(got)).into());
-    }
+    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
     let length = text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
     });
-    Ok(Some((got[..end].to_vec(), length.ok_or("the answer does not tell its length")?)))
+    let (status, length) = status.zip(length).ok_or("the answer has no status or length")?;
+    Ok(Some(Head { bytes: got[..end].to_vec(), status, length }))
 }

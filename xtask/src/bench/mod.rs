@@ -1,14 +1,15 @@
-//! `cargo xtask bench`: the product's speed as ratios to programs that do the least there is to do.
+//! `cargo xtask bench`: how the product feels under the work of agents, and how it compares with programs that do the
+//! least there is to do.
 //!
-//! Runs of both sides alternate, so that a noisy machine disturbs both alike. Says whether a target is met and
-//! never fails for it: what a machine of ours can do is no property of the code.
+//! Runs of both sides of a comparison alternate, so that a noisy machine disturbs both alike. Reports whether a target
+//! is met and never fails for it: what a machine can do is no property of the code.
 
 mod agents;
-mod chain;
 mod cpu;
 mod daemon;
 mod data;
 mod database;
+mod embedded;
 mod entries;
 mod lab;
 mod learnings;
@@ -18,15 +19,16 @@ mod processes;
 mod records;
 mod redaction;
 mod report;
-mod runs;
 mod samples;
 mod server;
-mod snapshots;
 mod sqlite_session;
 mod stream;
 mod team;
+mod timetable;
 mod transfer;
+mod worker;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::{Result, tools};
@@ -42,75 +44,54 @@ pub(super) struct Plan {
     /// How often each side of a comparison under load has its turn, and for how long.
     rounds: usize,
     round: Duration,
+    /// How long agents work on a timetable.
+    lasting: Duration,
     /// How many agents share a store.
     agents: usize,
 }
 
 impl Plan {
-    const FULL: Plan =
-        Plan { runs: 301, sizes: &[10_000, 100_000], rounds: 5, round: Duration::from_secs(3), agents: 1_000 };
-    const QUICK: Plan = Plan { runs: 61, sizes: &[10_000], rounds: 3, round: Duration::from_secs(1), agents: 100 };
+    const FULL: Plan = Plan {
+        runs: 301,
+        sizes: &[10_000, 100_000],
+        rounds: 5,
+        round: Duration::from_secs(3),
+        lasting: Duration::from_secs(60),
+        agents: 1_000,
+    };
+    const QUICK: Plan = Plan {
+        runs: 61,
+        sizes: &[10_000],
+        rounds: 3,
+        round: Duration::from_secs(1),
+        lasting: Duration::from_secs(10),
+        agents: 100,
+    };
 }
 
 /// The store that `ready` at the largest size is compared with.
 const SMALL: usize = 1_000;
 
 /// What can be measured by itself.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Group {
-    /// Everything that needs stores of several sizes: processes and the daemon.
-    Local,
-    Server,
-    Chain,
-    Transfer,
-    Agents,
-    Snapshots,
-    Runs,
-    Learnings,
-    Stream,
-    Records,
-    Redaction,
+struct Group {
+    name: &'static str,
+    rows: fn(&Lab, &Plan) -> Result<Vec<Row>>,
 }
 
-impl Group {
-    const ALL: [(&'static str, Group); 11] = [
-        ("local", Group::Local),
-        ("server", Group::Server),
-        ("chain", Group::Chain),
-        ("transfer", Group::Transfer),
-        ("agents", Group::Agents),
-        ("snapshots", Group::Snapshots),
-        ("runs", Group::Runs),
-        ("learnings", Group::Learnings),
-        ("stream", Group::Stream),
-        ("records", Group::Records),
-        ("redaction", Group::Redaction),
-    ];
+/// Those whose rows are told in users' terms, and those that are compared with a reference.
+const FEEL: [Group; 2] = [Group { name: "team", rows: team::rows }, Group { name: "embedded", rows: embedded::rows }];
+const COMPARED: [Group; 7] = [
+    Group { name: "local", rows: local },
+    Group { name: "transfer", rows: transfer::rows },
+    Group { name: "agents", rows: agents_and_sessions },
+    Group { name: "records", rows: records::rows },
+    Group { name: "stream", rows: stream::rows },
+    Group { name: "learnings", rows: learnings::rows },
+    Group { name: "redaction", rows: redaction::rows },
+];
 
-    fn rows(self, lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
-        match self {
-            Group::Local => local(lab, plan),
-            Group::Server => team::rows(lab, plan),
-            Group::Chain => chain::rows(lab, plan),
-            Group::Transfer => transfer::rows(lab, plan),
-            Group::Agents => {
-                let rows = [agents::rows(lab, plan)?, sqlite_session::rows(lab, plan)?];
-                Ok(rows.into_iter().flatten().collect())
-            }
-            Group::Snapshots => snapshots::rows(lab, plan),
-            Group::Runs => runs::rows(lab, plan),
-            Group::Learnings => learnings::rows(lab, plan),
-            Group::Stream => stream::rows(lab, plan),
-            Group::Records => records::rows(lab, plan),
-            Group::Redaction => redaction::rows(lab),
-        }
-    }
-
-    fn named(wanted: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|(name, _)| *name == wanted);
-        let names = Self::ALL.map(|(name, _)| name).join(", ");
-        Ok(found.ok_or_else(|| format!("bench has no group {wanted:?}; it has {names}"))?.1)
-    }
+fn groups() -> impl Iterator<Item = &'static Group> {
+    FEEL.iter().chain(&COMPARED)
 }
 
 /// What the command line asks for.
@@ -118,37 +99,30 @@ impl Group {
 struct Wanted {
     quick: bool,
     write: bool,
-    only: Option<Group>,
+    only: Option<String>,
+    pn: Option<PathBuf>,
 }
 
 impl Wanted {
-    fn parse(mut flags: &[&str]) -> Result<Self> {
-        let mut wanted = Self::default();
-        loop {
-            flags = match flags {
-                [] => break,
-                ["--quick", rest @ ..] => {
-                    wanted.quick = true;
-                    rest
-                }
-                ["--write", rest @ ..] => {
-                    wanted.write = true;
-                    rest
-                }
-                ["--only", group, rest @ ..] => {
-                    wanted.only = Some(Group::named(group)?);
-                    rest
-                }
-                [unknown, ..] => {
-                    return Err(format!("bench has no flag {unknown}; it has --quick, --write and --only GROUP").into());
-                }
-            };
+    fn parse(flags: &[&str]) -> Result<Self> {
+        let (mut wanted, mut flags) = (Self::default(), flags.iter());
+        while let Some(flag) = flags.next() {
+            let mut value = || flags.next().ok_or_else(|| format!("{flag} needs a value"));
+            match *flag {
+                "--quick" => wanted.quick = true,
+                "--write" => wanted.write = true,
+                "--only" => wanted.only = Some((*value()?).to_owned()),
+                "--pn" => wanted.pn = Some(std::fs::canonicalize(value()?)?),
+                _ => return Err(format!("bench has --quick, --write, --only GROUP and --pn FILE, not {flag}").into()),
+            }
+        }
+        if let Some(only) = &wanted.only
+            && !groups().any(|group| group.name == only)
+        {
+            let names: Vec<&str> = groups().map(|group| group.name).collect();
+            return Err(format!("bench has no group {only:?}; it has {}", names.join(", ")).into());
         }
         Ok(wanted)
-    }
-
-    fn has(&self, group: Group) -> bool {
-        self.only.is_none_or(|only| only == group)
     }
 }
 
@@ -156,29 +130,37 @@ pub(crate) fn run(flags: &[&str]) -> Result {
     let wanted = Wanted::parse(flags)?;
     let start = Instant::now();
     tools::install_missing()?;
-    database::check_place()?;
-    let lab = Lab::build()?;
-    let plan = if wanted.quick { &Plan::QUICK } else { &Plan::FULL };
+    let other = if wanted.pn.is_some() { " --pn FILE" } else { "" };
+    let lab = Lab::build(wanted.pn)?;
+    let (plan, quick) = if wanted.quick { (&Plan::QUICK, " --quick") } else { (&Plan::FULL, "") };
+    let machine = machine::describe(lab.dir());
     let mut parts = Vec::new();
-    for (name, group) in Group::ALL.into_iter().filter(|(_, group)| wanted.has(*group)) {
-        let rows = group.rows(&lab, plan)?;
+    for Group { name, rows } in groups().filter(|group| wanted.only.as_ref().is_none_or(|only| only == group.name)) {
+        println!("== {name}");
+        let rows = rows(&lab, plan)?;
         println!("\n{}", report::table(&rows));
-        let quick = if wanted.quick { " --quick" } else { "" };
-        let command = format!("cargo xtask bench --only {name}{quick}");
-        parts.push((name, report::part(name, &rows, &command, &machine::describe(lab.dir()))));
+        let command = format!("cargo xtask bench --only {name}{quick}{other}");
+        parts.push((*name, report::part(name, &rows, &command, &machine)));
         if wanted.write {
             // Whatever comes later, this much is known.
             write(&parts)?;
         }
     }
-    println!("{}\ntook {:.0} s", machine::describe(lab.dir()), start.elapsed().as_secs_f64());
+    println!("{machine}\ntook {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
 }
 
 fn write(parts: &[(&str, String)]) -> Result {
     let path = crate::repo::root().join("docs/benchmarks.md");
     let old = std::fs::read_to_string(&path).unwrap_or_default();
-    Ok(std::fs::write(&path, report::document(&old, parts, &Group::ALL.map(|(name, _)| name)))?)
+    let names = |groups: &[Group]| groups.iter().map(|group| group.name).collect::<Vec<_>>();
+    Ok(std::fs::write(&path, report::document(&old, parts, &names(&FEEL), &names(&COMPARED)))?)
+}
+
+fn agents_and_sessions(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+    let mut rows = agents::rows(lab, plan)?;
+    rows.extend(sqlite_session::rows(lab, plan)?);
+    Ok(rows)
 }
 
 fn local(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {

@@ -5,6 +5,7 @@ use super::data::{self, Dice};
 use super::lab::{Lab, Project, output};
 use super::report::{Row, Target, grouped};
 use super::samples::{Contender, Samples, alternate};
+use super::worker::ids_in;
 use crate::Result;
 
 const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
@@ -47,7 +48,7 @@ fn show_sql(id: &str) -> String {
     )
 }
 
-const READY: [&str; 4] = ["ready", "-n", "10", "--json"];
+pub(super) const READY: [&str; 4] = ["ready", "-n", "10", "--json"];
 
 pub(super) fn ready(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
     let sql = format!(
@@ -104,11 +105,6 @@ fn same_ids(ours: &str, reference: &str) -> Result {
         return Err(format!("pn and sqlite3 do not agree: {ours:?} and {reference:?}").into());
     }
     Ok(())
-}
-
-/// The ids of things in a text of JSON, in order.
-fn ids_in(text: &str) -> Vec<&str> {
-    text.split("\"id\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
 pub(super) fn create(lab: &Lab, plan: &Plan, store: &Project) -> Result<[Row; 2]> {

@@ -29,7 +29,7 @@ impl Side {
         fs::create_dir(&dir)?;
         let (made, records, questions) = (MADE.to_string(), records.to_string(), QUESTIONS.to_string());
         let args = [side.as_ref(), dir.as_os_str(), made.as_ref(), records.as_ref(), questions.as_ref()];
-        let told: Value = serde_json::from_str(&output(&mut lab.records(&args))?)?;
+        let told: Value = serde_json::from_str(&output(&mut lab.example("records", &args)?)?)?;
         let number = |name: &str| told[name].as_f64().ok_or_else(|| format!("no {name} in {told}"));
         self.creates.push(number("create")?);
         self.queries.push(number("query")?);

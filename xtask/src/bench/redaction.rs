@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::Plan;
 use super::lab::{Lab, Project, output};
 use super::report::{Row, Target};
 use crate::Result;
@@ -11,7 +12,7 @@ use crate::Result;
 /// Lines of code and logs that are looked through.
 const LINES: usize = 20_000;
 
-pub(super) fn rows(lab: &Lab) -> Result<Vec<Row>> {
+pub(super) fn rows(lab: &Lab, _: &Plan) -> Result<Vec<Row>> {
     let mut rows = caught(lab)?;
     rows.extend(alarms()?);
     Ok(rows)

@@ -1,6 +1,6 @@
 //! The results as a table, for the terminal and for `docs/benchmarks.md`.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use super::samples::median;
 
@@ -34,9 +34,9 @@ pub(super) struct Row {
     ours: String,
     reference: String,
     ratio: Option<f64>,
-    /// Nothing, if this is only told.
-    target: Option<Target>,
-    /// What is compared, in one sentence without its full stop.
+    /// The target and whether it is met; nothing, if this is only told.
+    target: Option<(String, bool)>,
+    /// What is measured, in one sentence without its full stop.
     about: String,
 }
 
@@ -51,12 +51,26 @@ impl Row {
         target: impl Into<Option<Target>>,
         about: impl Into<String>,
     ) -> Self {
-        Self { name, ours, reference, ratio: Some(ratio), target: target.into(), about: about.into() }.shown()
+        let target = target.into().map(|target| (target.to_string(), target.is_met(ratio)));
+        Self { name, ours, reference, ratio: Some(ratio), target, about: about.into() }.shown()
     }
 
     /// A number that is compared with nothing.
     pub(super) fn told(name: String, ours: String, about: impl Into<String>) -> Self {
-        Self { name, ours, reference: String::new(), ratio: None, target: None, about: about.into() }.shown()
+        Self::limited(name, ours, 0.0, None, about)
+    }
+
+    /// A number with the most that it should be, and the unit of both.
+    pub(super) fn limited(
+        name: String,
+        ours: String,
+        value: f64,
+        most: Option<(f64, &str)>,
+        about: impl Into<String>,
+    ) -> Self {
+        let sign = |most: f64| if most == 0.0 { "" } else { "≤ " };
+        let target = most.map(|(most, unit)| (format!("{}{most}{unit}", sign(most)), value <= most));
+        Self { name, ours, reference: String::new(), ratio: None, target, about: about.into() }.shown()
     }
 
     fn shown(self) -> Self {
@@ -65,14 +79,18 @@ impl Row {
     }
 
     fn cells(&self) -> [String; 6] {
-        let verdict = |(target, ratio): (Target, f64)| if target.is_met(ratio) { "met" } else { "**not met**" };
+        let (target, verdict) = match &self.target {
+            Some((target, true)) => (target.as_str(), "met"),
+            Some((target, false)) => (target.as_str(), "**not met**"),
+            None => ("", ""),
+        };
         [
             self.name.clone(),
             self.ours.clone(),
             self.reference.clone(),
             self.ratio.map(|ratio| format!("{ratio:.2}×")).unwrap_or_default(),
-            self.target.map(|target| target.to_string()).unwrap_or_default(),
-            self.target.zip(self.ratio).map(verdict).unwrap_or_default().to_owned(),
+            target.to_owned(),
+            verdict.to_owned(),
         ]
     }
 }
@@ -86,26 +104,23 @@ pub(super) fn rates(
     about: &str,
 ) -> Row {
     let (ours, reference) = (median(ours), median(reference));
-    let (ratio, about) = (Some(ours / reference), about.to_owned());
+    let ratio = ours / reference;
     let [ours, reference] = [ours, reference].map(|rate| format!("{rate:.0} /s"));
-    Row { name, ours, reference, ratio, target: target.into(), about }.shown()
+    Row::new(name, ours, reference, ratio, target, about)
 }
 
-/// A Markdown table whose columns also line up on a terminal.
+/// A Markdown table whose columns also line up on a terminal. Columns without anything in them are left out.
 pub(super) fn table(rows: &[Row]) -> String {
-    let mut lines = vec![TITLES.map(str::to_owned)];
-    lines.extend(rows.iter().map(Row::cells));
-    let widths: Vec<usize> =
-        (0..TITLES.len()).map(|at| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0)).collect();
-    let rule = widths.iter().map(|width| "-".repeat((*width).max(3))).collect::<Vec<_>>().join(" | ");
-    let mut text = String::new();
-    for (number, line) in lines.iter().enumerate() {
-        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        let _ = writeln!(text, "| {} |", cells.join(" | "));
-        if number == 0 {
-            let _ = writeln!(text, "| {rule} |");
-        }
-    }
+    let cells: Vec<[String; 6]> = rows.iter().map(Row::cells).collect();
+    let used: Vec<usize> = (0..TITLES.len()).filter(|at| cells.iter().any(|line| !line[*at].is_empty())).collect();
+    let width = |at: usize| cells.iter().map(|line| line[at].chars().count()).max().unwrap_or(0).max(TITLES[at].len());
+    let line = |cell: &dyn Fn(usize) -> String| {
+        let cells: Vec<String> = used.iter().map(|at| format!("{:<1$}", cell(*at), width(*at))).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let mut text = line(&|at| TITLES[at].to_owned());
+    text += &line(&|at| "-".repeat(width(at).max(3)));
+    text.extend(cells.iter().map(|row| line(&|at| row[at].clone())));
     text
 }
 
@@ -113,31 +128,44 @@ const INTRODUCTION: &str = "# Benchmarks
 
 Each part is one run of the command that it names, which wrote it.
 
+## How it feels
+
+What agents and people wait for while many work at once. Times count from the moment something was due, so that a stall
+shows in all that waits behind it. The load shares the machine with what it measures.
+";
+const COMPARISONS: &str = "
+## Against the least there is to do
+
 Times are medians of whole processes, start to end, with the 10th and 90th percentile in brackets; rates are medians of
 rounds. Both sides of a row take turns, so that what else the machine does disturbs both alike: compare the ratios, not
 the times, with those of another machine. The issues have 2 dependencies each on average; half of them are closed.
 ";
-/// What a part of the document begins with, before its name.
-const PART: &str = "\n## ";
+/// The part that people write, which stays as it is.
+const BY_HAND: &str = "## Build and size";
 
 /// The part of the document about a group.
 pub(super) fn part(group: &str, rows: &[Row], command: &str, machine: &str) -> String {
     let about: String =
         topics(rows).iter().map(|(names, about)| format!("- {}: {about}.\n", names.join("; "))).collect();
-    format!("{PART}{group}\n\n`{command}` on: {machine}.\n\n{}\n{about}", table(rows))
+    format!("\n### {group}\n\n`{command}` on: {machine}.\n\n{}\n{about}", table(rows))
 }
 
-/// A document with these parts in place of those of the same groups, in the order of `groups`.
-pub(super) fn document(old: &str, parts: &[(&str, String)], groups: &[&str]) -> String {
-    let old_part = |group: &str| {
-        let heading = format!("{PART}{group}\n");
-        let part = &old[old.find(&heading)?..];
-        let end = part[heading.len()..].find(PART).map_or(part.len(), |end| heading.len() + end);
+/// A document with these parts in place of those of the same groups.
+pub(super) fn document(old: &str, parts: &[(&str, String)], feel: &[&str], compared: &[&str]) -> String {
+    let old_part = |heading: &str| {
+        let part = &old[old.find(&format!("\n{heading}\n"))?..];
+        let end = part[1..].find("\n##").map_or(part.len(), |end| end + 1);
         Some(part[..end].to_owned())
     };
-    let new_part = |group: &str| parts.iter().find(|(of, _)| *of == group).map(|(_, part)| part.clone());
-    let all = groups.iter().filter_map(|group| new_part(group).or_else(|| old_part(group)));
-    std::iter::once(INTRODUCTION.to_owned()).chain(all).collect()
+    let of_group = |group: &&str| {
+        let new = parts.iter().find(|(of, _)| of == group).map(|(_, part)| part.clone());
+        new.or_else(|| old_part(&format!("### {group}")))
+    };
+    let feel = feel.iter().filter_map(of_group);
+    let compared = compared.iter().filter_map(of_group);
+    let texts = [INTRODUCTION, COMPARISONS].map(str::to_owned);
+    let [introduction, comparisons] = texts.map(std::iter::once);
+    introduction.chain(feel).chain(comparisons).chain(compared).chain(old_part(BY_HAND)).collect()
 }
 
 /// What is compared, with the rows that compare just that.
@@ -171,12 +199,23 @@ mod tests {
 
     #[test]
     fn a_part_of_the_document_is_replaced_and_the_others_stay() {
-        let part = |group: &str, text: &str| format!("{PART}{group}\n\n{text}\n");
-        let groups = ["one", "two", "three"];
-        let first = document("", &[("three", part("three", "3")), ("one", part("one", "1"))], &groups);
-        assert_eq!(first, format!("{INTRODUCTION}{}{}", part("one", "1"), part("three", "3")));
-        let second = document(&first, &[("two", part("two", "2")), ("one", part("one", "new"))], &groups);
-        assert_eq!(second, format!("{INTRODUCTION}{}{}{}", part("one", "new"), part("two", "2"), part("three", "3")));
+        let part = |group: &str, text: &str| format!("\n### {group}\n\n{text}\n");
+        let all = |feel: [&str; 2], compared: &str| {
+            let feel = format!("{}{}", part("one", feel[0]), part("two", feel[1]));
+            format!("{INTRODUCTION}{feel}{COMPARISONS}{}\n{BY_HAND}\n\nsmall\n", part("three", compared))
+        };
+        let new = [("two", part("two", "new"))];
+        assert_eq!(document(&all(["1", "2"], "3"), &new, &["one", "two"], &["three"]), all(["1", "new"], "3"));
+        assert_eq!(document("", &new, &["one", "two"], &[]), format!("{INTRODUCTION}{}{COMPARISONS}", new[0].1));
+    }
+
+    #[test]
+    fn columns_without_content_are_left_out() {
+        let rows =
+            [Row::told("a".into(), "1 ms".into(), ""), Row::limited("b".into(), "2".into(), 2.0, Some((0.0, "")), "")];
+        let table = table(&rows);
+        assert!(table.starts_with("| measured | ours | target |"), "{table}");
+        assert!(table.ends_with("| b        | 2    | 0      | **not met** |\n"), "{table}");
     }
 
     #[test]

@@ -5,50 +5,35 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// What a process should do when it is done.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    Success,
-    Refusal,
-}
-
-/// One side of a comparison. `prepare` does what is not timed, and hands out the process that is.
-pub(super) struct Contender<'a> {
-    end: End,
-    prepare: Box<dyn FnMut(usize) -> Result<Command> + 'a>,
-}
+/// One side of a comparison: does what is not timed, and hands out the process that is.
+pub(super) struct Contender<'a>(Box<dyn FnMut(usize) -> Result<Command> + 'a>);
 
 impl<'a> Contender<'a> {
     pub(super) fn new(prepare: impl FnMut(usize) -> Result<Command> + 'a) -> Self {
-        Self { end: End::Success, prepare: Box::new(prepare) }
-    }
-
-    pub(super) fn refused(prepare: impl FnMut(usize) -> Result<Command> + 'a) -> Self {
-        Self { end: End::Refusal, ..Self::new(prepare) }
+        Self(Box::new(prepare))
     }
 
     fn time(&mut self, run: usize) -> Result<Duration> {
-        let mut command = (self.prepare)(run)?;
+        let mut command = (self.0)(run)?;
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let start = Instant::now();
         let status = command.status()?;
         let took = start.elapsed();
-        if status.success() != (self.end == End::Success) {
-            return Err(format!("{command:?} ended unexpectedly: {status}").into());
-        }
-        Ok(took)
+        if status.success() { Ok(took) } else { Err(format!("{command:?} failed: {status}").into()) }
     }
 }
+
+/// Runs of each contender that are not counted.
+pub(super) const WARM_UP: usize = 3;
 
 /// Runs every contender `runs` times, in turn; who goes first changes, because the first one warms the caches.
 pub(super) fn alternate<const N: usize>(runs: usize, mut contenders: [Contender<'_>; N]) -> Result<[Samples; N]> {
     let mut times = [const { Vec::new() }; N];
-    let warm_up = 3;
-    for run in 0..runs + warm_up {
+    for run in 0..runs + WARM_UP {
         for turn in 0..N {
             let which = (run + turn) % N;
             let took = contenders[which].time(run)?;
-            if run >= warm_up {
+            if run >= WARM_UP {
                 times[which].push(took);
             }
         }
@@ -60,12 +45,13 @@ pub(super) fn alternate<const N: usize>(runs: usize, mut contenders: [Contender<
 pub(super) struct Samples(Vec<Duration>);
 
 impl Samples {
-    fn new(mut times: Vec<Duration>) -> Self {
+    pub(super) fn new(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         Self(times)
     }
 
-    fn percentile(&self, percent: usize) -> f64 {
+    /// In milliseconds.
+    pub(super) fn percentile(&self, percent: usize) -> f64 {
         let at = self.0.len().saturating_sub(1) * percent / 100;
         self.0.get(at).map_or(f64::NAN, |time| time.as_secs_f64() * 1000.0)
     }

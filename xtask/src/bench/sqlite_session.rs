@@ -53,7 +53,7 @@ pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
         }
         let [ours, theirs, over_http, from_python] = &mut sides;
         let (store, gets) = (embedded.dir.join(".pensa"), GETS.to_string());
-        let own = &mut lab.embedded_session(&[items.as_ref(), store.as_ref(), gets.as_ref()]);
+        let own = &mut lab.example("embedded_session", &[items.as_ref(), store.as_ref(), gets.as_ref()])?;
         ours.take(&serde_json::from_str(&output(own)?)?)?;
         over_http.measure(&daemon)?;
         theirs.take(&told["sqlite_session"])?;

@@ -33,7 +33,7 @@ pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     let batch = batch(&mut writer, daemon.address)?;
     let line = lab.dir().join("event.json");
     fs::write(&line, typical_event(&mut writer, daemon.address)?)?;
-    let bare = Server::start(&mut lab.bare_stream(&line))?;
+    let bare = Server::start(&mut lab.example("bare_stream", &[line.as_os_str()])?)?;
     let mut sender = Connection::open(bare.address)?;
     let (mut ours, mut per_core, mut reference) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..plan.rounds {

@@ -78,7 +78,7 @@ impl Scene<'_> {
             for ending in ["", "-wal", "-shm"] {
                 remove(&self.elsewhere.join(format!("bare.sqlite{ending}")))?;
             }
-            Ok(self.lab.bare_transfer(&["import".as_ref(), self.store().as_ref(), database.as_ref()]))
+            self.lab.example("bare_transfer", &["import".as_ref(), self.store().as_ref(), database.as_ref()])
         };
         let [ours, reference] = alternate(runs, [Contender::new(|_| ours()), Contender::new(|_| reference())])?;
         let size = self.size;
@@ -152,7 +152,7 @@ impl Scene<'_> {
         };
         let reference = || {
             let database = self.project.database();
-            Ok(self.lab.bare_transfer(&["export".as_ref(), database.as_ref(), self.elsewhere.as_ref()]))
+            self.lab.example("bare_transfer", &["export".as_ref(), database.as_ref(), self.elsewhere.as_ref()])
         };
         let [full, bare] = alternate(runs, [Contender::new(|_| anew()), Contender::new(|_| reference())])?;
         let changed = |run: usize| {
