@@ -25,6 +25,24 @@ pub trait Op: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     const MAX_BODY: usize = 16 << 20;
 }
 
+/// Implements [`Op`]: `op!(Close => Issue, "issue.close", post("/issues/{id}/close"), Write)`. Constants that differ from
+/// their defaults follow in braces.
+macro_rules! op {
+    (
+        $op:ty => $output:ty, $name:literal, $method:ident($path:literal) $(.$creates:ident())?, $access:ident
+        $(, { $($constants:tt)* })?
+    ) => {
+        impl $crate::Op for $op {
+            type Output = $output;
+            const NAME: &'static str = $name;
+            const ROUTE: $crate::Route = $crate::Route::$method($path)$(.$creates())?;
+            const ACCESS: $crate::Access = $crate::Access::$access;
+            $($($constants)*)?
+        }
+    };
+}
+pub(crate) use op;
+
 /// What an operation is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::agent::{Agent, AgentType, Lifecycle, TypeName};
 use crate::error::Result;
 use crate::id::{AgentId, AgentRef, IssueRef, RunId};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::session::{NewEntry, Object, OpenedBy};
 use crate::text;
 use crate::time::Timestamp;
@@ -58,12 +58,7 @@ pub struct SessionLinks {
     pub run_id: Option<RunId>,
 }
 
-impl Op for Create {
-    type Output = Agent;
-    const NAME: &'static str = "agent.create";
-    const ROUTE: Route = Route::post("/agents").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Create => Agent, "agent.create", post("/agents").creates(), Write);
 
 /// List agents, oldest first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -83,12 +78,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Agent>;
-    const NAME: &'static str = "agent.list";
-    const ROUTE: Route = Route::get("/agents");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Agent>, "agent.list", get("/agents"), Read);
 
 /// Show an agent
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -99,12 +89,7 @@ pub struct Show {
     pub id: AgentRef,
 }
 
-impl Op for Show {
-    type Output = Agent;
-    const NAME: &'static str = "agent.show";
-    const ROUTE: Route = Route::get("/agents/{id}");
-    const ACCESS: Access = Access::Read;
-}
+op!(Show => Agent, "agent.show", get("/agents/{id}"), Read);
 
 /// Change what an agent is called, what it is, what it may do, or what it has cost
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -170,12 +155,7 @@ impl Update {
     }
 }
 
-impl Op for Update {
-    type Output = Agent;
-    const NAME: &'static str = "agent.update";
-    const ROUTE: Route = Route::patch("/agents/{id}");
-    const ACCESS: Access = Access::Write;
-}
+op!(Update => Agent, "agent.update", patch("/agents/{id}"), Write);
 
 /// Put an agent to sleep; its session can still get entries
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -186,12 +166,7 @@ pub struct Sleep {
     pub id: AgentRef,
 }
 
-impl Op for Sleep {
-    type Output = Agent;
-    const NAME: &'static str = "agent.sleep";
-    const ROUTE: Route = Route::post("/agents/{id}/sleep");
-    const ACCESS: Access = Access::Write;
-}
+op!(Sleep => Agent, "agent.sleep", post("/agents/{id}/sleep"), Write);
 
 /// Wake an agent that sleeps
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -202,12 +177,7 @@ pub struct Wake {
     pub id: AgentRef,
 }
 
-impl Op for Wake {
-    type Output = Agent;
-    const NAME: &'static str = "agent.wake";
-    const ROUTE: Route = Route::post("/agents/{id}/wake");
-    const ACCESS: Access = Access::Write;
-}
+op!(Wake => Agent, "agent.wake", post("/agents/{id}/wake"), Write);
 
 /// End an agent for good; what it has said stays
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -218,12 +188,7 @@ pub struct Kill {
     pub id: AgentRef,
 }
 
-impl Op for Kill {
-    type Output = Agent;
-    const NAME: &'static str = "agent.kill";
-    const ROUTE: Route = Route::post("/agents/{id}/kill");
-    const ACCESS: Access = Access::Write;
-}
+op!(Kill => Agent, "agent.kill", post("/agents/{id}/kill"), Write);
 
 /// Delete an agent with all its sessions and their entries, which cannot be undone
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -238,12 +203,7 @@ pub struct Delete {
     pub force: bool,
 }
 
-impl Op for Delete {
-    type Output = Deleted;
-    const NAME: &'static str = "agent.delete";
-    const ROUTE: Route = Route::delete("/agents/{id}");
-    const ACCESS: Access = Access::Maintain;
-}
+op!(Delete => Deleted, "agent.delete", delete("/agents/{id}"), Maintain);
 
 /// An agent that is gone, and what went with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -323,14 +283,10 @@ pub struct ImportedSession {
     pub entries: Vec<NewEntry>,
 }
 
-impl Op for Import {
-    type Output = Imported;
-    const NAME: &'static str = "agent.import";
-    const ROUTE: Route = Route::post("/agents/import");
-    const ACCESS: Access = Access::Write;
+op!(Import => Imported, "agent.import", post("/agents/import"), Write, {
     /// Room for a long history.
     const MAX_BODY: usize = 256 << 20;
-}
+});
 
 /// What became of an agent from elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::id::TokenId;
-use crate::op::{Access, Op, Route, Scope};
+use crate::op::{Scope, op};
 use crate::project::ProjectName;
 use crate::time::{Since, Timestamp};
 
@@ -32,13 +32,9 @@ pub struct Audit {
     pub limit: Option<u32>,
 }
 
-impl Op for Audit {
-    type Output = Vec<AuditLine>;
-    const NAME: &'static str = "audit.list";
-    const ROUTE: Route = Route::get("/audit");
-    const ACCESS: Access = Access::Admin;
+op!(Audit => Vec<AuditLine>, "audit.list", get("/audit"), Admin, {
     const SCOPE: Scope = Scope::Server;
-}
+});
 
 /// One thing that was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 
 /// Copy the store's database to a file
 ///
@@ -22,13 +22,9 @@ pub struct Backup {
     pub force: bool,
 }
 
-impl Op for Backup {
-    type Output = BackedUp;
-    const NAME: &'static str = "store.backup";
-    const ROUTE: Route = Route::post("/backup");
+op!(Backup => BackedUp, "store.backup", post("/backup"), Maintain, {
     // Each takes the place of an older one.
-    const ACCESS: Access = Access::Maintain;
-}
+});
 
 /// A backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,12 +41,7 @@ pub struct BackedUp {
 #[serde(deny_unknown_fields, default)]
 pub struct Backups {}
 
-impl Op for Backups {
-    type Output = Vec<BackedUp>;
-    const NAME: &'static str = "store.backups";
-    const ROUTE: Route = Route::get("/backups");
-    const ACCESS: Access = Access::Read;
-}
+op!(Backups => Vec<BackedUp>, "store.backups", get("/backups"), Read);
 
 /// Put the contents of a backup in place of everything in the store
 ///
@@ -67,12 +58,7 @@ pub struct Restore {
     pub force: bool,
 }
 
-impl Op for Restore {
-    type Output = Restored;
-    const NAME: &'static str = "store.restore";
-    const ROUTE: Route = Route::post("/restore");
-    const ACCESS: Access = Access::Maintain;
-}
+op!(Restore => Restored, "store.restore", post("/restore"), Maintain);
 
 /// What a store was restored to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

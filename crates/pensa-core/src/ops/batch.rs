@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 
 /// Run many operations in one transaction: all of them happen, or none
 ///
@@ -20,12 +20,8 @@ pub struct Batch {
 /// Most operations that one batch may hold.
 pub const MAX_OPERATIONS: usize = 10_000;
 
-impl Op for Batch {
-    /// One result for each operation, in order; none for a blank line.
-    type Output = Vec<Value>;
-    const NAME: &'static str = "batch";
-    const ROUTE: Route = Route::post("/batch");
+// One result for each operation, in order; none for a blank line.
+op!(Batch => Vec<Value>, "batch", post("/batch"), Write, {
     /// Each of its operations is redacted by itself.
     const VERBATIM: &'static [&'static str] = &["*"];
-    const ACCESS: Access = Access::Write;
-}
+});

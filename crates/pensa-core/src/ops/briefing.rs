@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::briefing::{Briefing, Format};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 
 /// Tell where things stand within a budget: what I am doing, what is next, and what is known about it
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -25,9 +25,4 @@ pub struct Brief {
     pub who: Option<String>,
 }
 
-impl Op for Brief {
-    type Output = Briefing;
-    const NAME: &'static str = "context";
-    const ROUTE: Route = Route::get("/context");
-    const ACCESS: Access = Access::Read;
-}
+op!(Brief => Briefing, "context", get("/context"), Read);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comment::Comment;
 use crate::id::IssueRef;
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 
 /// Record an observation about an issue
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -20,12 +20,7 @@ pub struct Add {
     pub text: String,
 }
 
-impl Op for Add {
-    type Output = Comment;
-    const NAME: &'static str = "comment.add";
-    const ROUTE: Route = Route::post("/issues/{id}/comments").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Add => Comment, "comment.add", post("/issues/{id}/comments").creates(), Write);
 
 /// List what was said about an issue, oldest first
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -36,9 +31,4 @@ pub struct List {
     pub id: IssueRef,
 }
 
-impl Op for List {
-    type Output = Vec<Comment>;
-    const NAME: &'static str = "comment.list";
-    const ROUTE: Route = Route::get("/issues/{id}/comments");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Comment>, "comment.list", get("/issues/{id}/comments"), Read);

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::sync::Conflict;
 
 /// List values that lost against others when two clones changed the same thing
@@ -17,12 +17,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Conflict>;
-    const NAME: &'static str = "conflict.list";
-    const ROUTE: Route = Route::get("/conflicts");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Conflict>, "conflict.list", get("/conflicts"), Read);
 
 /// Settle a conflict: the value that was kept stays, or the other one is taken
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -47,9 +42,4 @@ pub enum Side {
     Other,
 }
 
-impl Op for Resolve {
-    type Output = Conflict;
-    const NAME: &'static str = "conflict.resolve";
-    const ROUTE: Route = Route::post("/conflicts/{id}/resolve");
-    const ACCESS: Access = Access::Write;
-}
+op!(Resolve => Conflict, "conflict.resolve", post("/conflicts/{id}/resolve"), Write);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::dep::TreeNode;
 use crate::id::{IssueId, IssueRef};
 use crate::issue::Issue;
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 
 /// Make one issue wait for another
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -21,12 +21,7 @@ pub struct Add {
     pub depends_on_id: IssueRef,
 }
 
-impl Op for Add {
-    type Output = DepChange;
-    const NAME: &'static str = "dep.add";
-    const ROUTE: Route = Route::post("/deps").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Add => DepChange, "dep.add", post("/deps").creates(), Write);
 
 /// Make one issue no longer wait for another
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -40,12 +35,7 @@ pub struct Remove {
     pub depends_on_id: IssueRef,
 }
 
-impl Op for Remove {
-    type Output = DepChange;
-    const NAME: &'static str = "dep.remove";
-    const ROUTE: Route = Route::delete("/deps");
-    const ACCESS: Access = Access::Write;
-}
+op!(Remove => DepChange, "dep.remove", delete("/deps"), Write);
 
 /// A dependency that was added or removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,12 +55,7 @@ pub struct List {
     pub id: IssueRef,
 }
 
-impl Op for List {
-    type Output = Vec<Issue>;
-    const NAME: &'static str = "dep.list";
-    const ROUTE: Route = Route::get("/issues/{id}/deps");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Issue>, "dep.list", get("/issues/{id}/deps"), Read);
 
 /// Which way a tree is followed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
@@ -97,21 +82,11 @@ pub struct Tree {
     pub direction: Direction,
 }
 
-impl Op for Tree {
-    type Output = Vec<TreeNode>;
-    const NAME: &'static str = "dep.tree";
-    const ROUTE: Route = Route::get("/issues/{id}/deps/tree");
-    const ACCESS: Access = Access::Read;
-}
+op!(Tree => Vec<TreeNode>, "dep.tree", get("/issues/{id}/deps/tree"), Read);
 
 /// Find issues that wait for each other; a healthy store has none
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cycles {}
 
-impl Op for Cycles {
-    type Output = Vec<Vec<IssueId>>;
-    const NAME: &'static str = "dep.cycles";
-    const ROUTE: Route = Route::get("/deps/cycles");
-    const ACCESS: Access = Access::Read;
-}
+op!(Cycles => Vec<Vec<IssueId>>, "dep.cycles", get("/deps/cycles"), Read);

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::LogEntry;
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 
 /// Read the log: what happened to what, and who did it, oldest first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -43,9 +43,4 @@ pub struct Page {
     pub end: i64,
 }
 
-impl Op for List {
-    type Output = Page;
-    const NAME: &'static str = "event.list";
-    const ROUTE: Route = Route::get("/log");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Page, "event.list", get("/log"), Read);

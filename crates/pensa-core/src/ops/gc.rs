@@ -4,7 +4,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::time::{Span, Timestamp};
 
 /// Most of one kind that one call removes, so that others need not wait for long.
@@ -25,12 +25,7 @@ pub struct Gc {
     pub dry_run: bool,
 }
 
-impl Op for Gc {
-    type Output = Collected;
-    const NAME: &'static str = "store.gc";
-    const ROUTE: Route = Route::post("/gc");
-    const ACCESS: Access = Access::Maintain;
-}
+op!(Gc => Collected, "store.gc", post("/gc"), Maintain);
 
 /// How much was removed, or would be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -101,13 +96,9 @@ pub struct Collected {
 #[serde(deny_unknown_fields, default)]
 pub struct Space {}
 
-impl Op for Space {
-    type Output = Taken;
-    const NAME: &'static str = "store.space";
-    const ROUTE: Route = Route::get("/space");
+op!(Space => Taken, "store.space", get("/space"), Maintain, {
     // How full a disk is is a matter of those who look after it.
-    const ACCESS: Access = Access::Maintain;
-}
+});
 
 /// How many bytes the parts of a store have, and how many are left on its disk. Absent where a database keeps it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::id::{IssueId, ReleaseId};
 use crate::issue::{IssueType, Priority, words};
 use crate::learning::{Impact, Kind, Worth};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::session::Object;
 use crate::time::Timestamp;
 use crate::work::{Step, WorkKind, WorkStatus};
@@ -37,12 +37,7 @@ pub struct Records {
     pub no_redact: bool,
 }
 
-impl Op for Records {
-    type Output = Vec<Told>;
-    const NAME: &'static str = "import.records";
-    const ROUTE: Route = Route::post("/import/records");
-    const ACCESS: Access = Access::Write;
-}
+op!(Records => Vec<Told>, "import.records", post("/import/records"), Write);
 
 /// One record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

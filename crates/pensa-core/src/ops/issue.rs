@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::id::{IssueId, IssueRef};
 use crate::issue::{Created, Issue, IssueDetail, IssueType, Move, Priority, Sort, Status, Updated};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::text;
 use crate::time::Span;
 
@@ -66,12 +66,7 @@ impl Create {
     }
 }
 
-impl Op for Create {
-    type Output = Created;
-    const NAME: &'static str = "issue.create";
-    const ROUTE: Route = Route::post("/issues").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Create => Created, "issue.create", post("/issues").creates(), Write);
 
 /// Change an issue, claim it or give it back
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -164,12 +159,7 @@ impl Update {
     }
 }
 
-impl Op for Update {
-    type Output = Updated;
-    const NAME: &'static str = "issue.update";
-    const ROUTE: Route = Route::patch("/issues/{id}");
-    const ACCESS: Access = Access::Write;
-}
+op!(Update => Updated, "issue.update", patch("/issues/{id}"), Write);
 
 /// Close an issue, and the bug it fixes
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -188,12 +178,7 @@ pub struct Close {
     pub force: bool,
 }
 
-impl Op for Close {
-    type Output = Issue;
-    const NAME: &'static str = "issue.close";
-    const ROUTE: Route = Route::post("/issues/{id}/close");
-    const ACCESS: Access = Access::Write;
-}
+op!(Close => Issue, "issue.close", post("/issues/{id}/close"), Write);
 
 /// Reopen a closed issue
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -208,12 +193,7 @@ pub struct Reopen {
     pub reason: Option<String>,
 }
 
-impl Op for Reopen {
-    type Output = Issue;
-    const NAME: &'static str = "issue.reopen";
-    const ROUTE: Route = Route::post("/issues/{id}/reopen");
-    const ACCESS: Access = Access::Write;
-}
+op!(Reopen => Issue, "issue.reopen", post("/issues/{id}/reopen"), Write);
 
 /// Give an issue back: open, without assignee
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -228,12 +208,7 @@ pub struct Release {
     pub force: bool,
 }
 
-impl Op for Release {
-    type Output = Issue;
-    const NAME: &'static str = "issue.release";
-    const ROUTE: Route = Route::post("/issues/{id}/release");
-    const ACCESS: Access = Access::Write;
-}
+op!(Release => Issue, "issue.release", post("/issues/{id}/release"), Write);
 
 /// Renew the lease of a claim
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -252,12 +227,7 @@ pub struct Heartbeat {
     pub force: bool,
 }
 
-impl Op for Heartbeat {
-    type Output = Issue;
-    const NAME: &'static str = "issue.heartbeat";
-    const ROUTE: Route = Route::post("/issues/{id}/heartbeat");
-    const ACCESS: Access = Access::Write;
-}
+op!(Heartbeat => Issue, "issue.heartbeat", post("/issues/{id}/heartbeat"), Write);
 
 /// Delete an issue with its dependencies, comments and events
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -272,12 +242,7 @@ pub struct Delete {
     pub force: bool,
 }
 
-impl Op for Delete {
-    type Output = Deleted;
-    const NAME: &'static str = "issue.delete";
-    const ROUTE: Route = Route::delete("/issues/{id}");
-    const ACCESS: Access = Access::Maintain;
-}
+op!(Delete => Deleted, "issue.delete", delete("/issues/{id}"), Maintain);
 
 /// What was deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -296,12 +261,7 @@ pub struct Show {
     pub id: IssueRef,
 }
 
-impl Op for Show {
-    type Output = IssueDetail;
-    const NAME: &'static str = "issue.show";
-    const ROUTE: Route = Route::get("/issues/{id}");
-    const ACCESS: Access = Access::Read;
-}
+op!(Show => IssueDetail, "issue.show", get("/issues/{id}"), Read);
 
 /// Which issues a listing is about; every filter given must match
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -359,12 +319,7 @@ impl List {
     }
 }
 
-impl Op for List {
-    type Output = Vec<Issue>;
-    const NAME: &'static str = "issue.list";
-    const ROUTE: Route = Route::get("/issues");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Issue>, "issue.list", get("/issues"), Read);
 
 /// List open issues that nothing blocks, most urgent first; bugs are reports, not work, and never listed
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -404,12 +359,7 @@ impl Ready {
     }
 }
 
-impl Op for Ready {
-    type Output = Vec<Issue>;
-    const NAME: &'static str = "issue.ready";
-    const ROUTE: Route = Route::get("/issues/ready");
-    const ACCESS: Access = Access::Read;
-}
+op!(Ready => Vec<Issue>, "issue.ready", get("/issues/ready"), Read);
 
 /// List issues that wait for one that is not closed
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -449,12 +399,7 @@ impl Blocked {
     }
 }
 
-impl Op for Blocked {
-    type Output = Vec<Issue>;
-    const NAME: &'static str = "issue.blocked";
-    const ROUTE: Route = Route::get("/issues/blocked");
-    const ACCESS: Access = Access::Read;
-}
+op!(Blocked => Vec<Issue>, "issue.blocked", get("/issues/blocked"), Read);
 
 /// List issues whose title or description contains a text, whatever its case
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -498,12 +443,7 @@ impl Search {
     }
 }
 
-impl Op for Search {
-    type Output = Vec<Issue>;
-    const NAME: &'static str = "issue.search";
-    const ROUTE: Route = Route::get("/issues/search");
-    const ACCESS: Access = Access::Read;
-}
+op!(Search => Vec<Issue>, "issue.search", get("/issues/search"), Read);
 
 /// Count issues that are not closed, or all of them by group
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -527,12 +467,7 @@ pub struct Count {
     pub by_assignee: bool,
 }
 
-impl Op for Count {
-    type Output = Counted;
-    const NAME: &'static str = "issue.count";
-    const ROUTE: Route = Route::get("/issues/count");
-    const ACCESS: Access = Access::Read;
-}
+op!(Count => Counted, "issue.count", get("/issues/count"), Read);
 
 /// How many issues there are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -572,9 +507,4 @@ pub struct History {
     pub limit: Option<u32>,
 }
 
-impl Op for History {
-    type Output = Vec<Event>;
-    const NAME: &'static str = "issue.history";
-    const ROUTE: Route = Route::get("/issues/{id}/history");
-    const ACCESS: Access = Access::Read;
-}
+op!(History => Vec<Event>, "issue.history", get("/issues/{id}/history"), Read);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{IssueRef, JobRef, RunRef, SessionRef};
 use crate::job::{End, Job, JobStats, JobStatus, Lane};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::run::Process;
 use crate::session::object::Object;
 use crate::time::{Since, Span};
@@ -74,12 +74,7 @@ pub struct Start {
     pub supervisor: Option<Process>,
 }
 
-impl Op for Start {
-    type Output = Job;
-    const NAME: &'static str = "job.start";
-    const ROUTE: Route = Route::post("/jobs").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Start => Job, "job.start", post("/jobs").creates(), Write);
 
 /// Take the slot that a job waits for, if it is its turn; else it goes on waiting
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -91,12 +86,7 @@ pub struct Take {
     pub slots: i64,
 }
 
-impl Op for Take {
-    type Output = Job;
-    const NAME: &'static str = "job.take";
-    const ROUTE: Route = Route::post("/jobs/{id}/take");
-    const ACCESS: Access = Access::Write;
-}
+op!(Take => Job, "job.take", post("/jobs/{id}/take"), Write);
 
 /// Tell the process of a job that is not over
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -108,12 +98,7 @@ pub struct Update {
     pub process: Process,
 }
 
-impl Op for Update {
-    type Output = Job;
-    const NAME: &'static str = "job.update";
-    const ROUTE: Route = Route::patch("/jobs/{id}");
-    const ACCESS: Access = Access::Write;
-}
+op!(Update => Job, "job.update", patch("/jobs/{id}"), Write);
 
 /// Record how a job ended, and give back its slot
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -162,12 +147,7 @@ impl Finish {
     }
 }
 
-impl Op for Finish {
-    type Output = Job;
-    const NAME: &'static str = "job.finish";
-    const ROUTE: Route = Route::post("/jobs/{id}/finish");
-    const ACCESS: Access = Access::Write;
-}
+op!(Finish => Job, "job.finish", post("/jobs/{id}/finish"), Write);
 
 /// Ask for the end of a job: one that waits ends at once, one that runs when its command is gone
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -178,12 +158,7 @@ pub struct Cancel {
     pub id: JobRef,
 }
 
-impl Op for Cancel {
-    type Output = Job;
-    const NAME: &'static str = "job.cancel";
-    const ROUTE: Route = Route::post("/jobs/{id}/cancel");
-    const ACCESS: Access = Access::Write;
-}
+op!(Cancel => Job, "job.cancel", post("/jobs/{id}/cancel"), Write);
 
 /// Give up jobs whose processes are gone from their machine; those that are over by now stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -202,12 +177,7 @@ pub struct Settle {
 /// Most jobs that are given up at once.
 pub const MAX_SETTLED: usize = 2000;
 
-impl Op for Settle {
-    type Output = Vec<Job>;
-    const NAME: &'static str = "job.settle";
-    const ROUTE: Route = Route::post("/jobs/settle");
-    const ACCESS: Access = Access::Write;
-}
+op!(Settle => Vec<Job>, "job.settle", post("/jobs/settle"), Write);
 
 /// Take in jobs that another tool kept as records; those that are here already stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -219,14 +189,10 @@ pub struct Import {
 /// Most jobs that are taken in at once.
 pub const MAX_IMPORTED: usize = 10_000;
 
-impl Op for Import {
-    type Output = Vec<Job>;
-    const NAME: &'static str = "job.import";
-    const ROUTE: Route = Route::post("/jobs/import");
-    const ACCESS: Access = Access::Write;
+op!(Import => Vec<Job>, "job.import", post("/jobs/import"), Write, {
     /// Room for many records.
     const MAX_BODY: usize = 256 << 20;
-}
+});
 
 /// List jobs, newest first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -270,12 +236,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Job>;
-    const NAME: &'static str = "job.list";
-    const ROUTE: Route = Route::get("/jobs");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Job>, "job.list", get("/jobs"), Read);
 
 /// Show a job and what was kept of its output
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -286,12 +247,7 @@ pub struct Show {
     pub id: JobRef,
 }
 
-impl Op for Show {
-    type Output = Job;
-    const NAME: &'static str = "job.show";
-    const ROUTE: Route = Route::get("/jobs/{id}");
-    const ACCESS: Access = Access::Read;
-}
+op!(Show => Job, "job.show", get("/jobs/{id}"), Read);
 
 /// Tell how many jobs there were, how they ended and how long they took, by tool and lane
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -311,9 +267,4 @@ pub struct Stats {
     pub tool: Option<String>,
 }
 
-impl Op for Stats {
-    type Output = Vec<JobStats>;
-    const NAME: &'static str = "job.stats";
-    const ROUTE: Route = Route::get("/jobs/stats");
-    const ACCESS: Access = Access::Read;
-}
+op!(Stats => Vec<JobStats>, "job.stats", get("/jobs/stats"), Read);

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::kv::Pair;
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 
 /// Show a value
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -19,12 +19,7 @@ pub struct Get {
     pub scope: String,
 }
 
-impl Op for Get {
-    type Output = Pair;
-    const NAME: &'static str = "kv.get";
-    const ROUTE: Route = Route::get("/kv/value");
-    const ACCESS: Access = Access::Read;
-}
+op!(Get => Pair, "kv.get", get("/kv/value"), Read);
 
 /// Keep a value under a name, in place of the one before
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -49,12 +44,7 @@ pub struct Set {
     pub if_absent: bool,
 }
 
-impl Op for Set {
-    type Output = Pair;
-    const NAME: &'static str = "kv.set";
-    const ROUTE: Route = Route::post("/kv");
-    const ACCESS: Access = Access::Write;
-}
+op!(Set => Pair, "kv.set", post("/kv"), Write);
 
 /// List values by their names
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -74,12 +64,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Pair>;
-    const NAME: &'static str = "kv.list";
-    const ROUTE: Route = Route::get("/kv");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Pair>, "kv.list", get("/kv"), Read);
 
 /// Forget a value
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -97,12 +82,7 @@ pub struct Delete {
     pub if_value: Option<String>,
 }
 
-impl Op for Delete {
-    type Output = Deleted;
-    const NAME: &'static str = "kv.delete";
-    const ROUTE: Route = Route::delete("/kv");
-    const ACCESS: Access = Access::Write;
-}
+op!(Delete => Deleted, "kv.delete", delete("/kv"), Write);
 
 /// A value that is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{IssueRef, LearningId, LearningRef, SessionRef};
 use crate::learning::recall::Hit;
 use crate::learning::{Impact, Kind, Learning, Shown};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::session::Object;
 use crate::time::Span;
 
@@ -60,12 +60,7 @@ pub struct Remember {
     pub no_redact: bool,
 }
 
-impl Op for Remember {
-    type Output = Remembered;
-    const NAME: &'static str = "learning.remember";
-    const ROUTE: Route = Route::post("/learnings").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Remember => Remembered, "learning.remember", post("/learnings").creates(), Write);
 
 /// A learning that was kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -95,12 +90,7 @@ pub struct Take {
     pub no_redact: bool,
 }
 
-impl Op for Take {
-    type Output = Vec<Remembered>;
-    const NAME: &'static str = "learning.take";
-    const ROUTE: Route = Route::post("/learnings/take").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Take => Vec<Remembered>, "learning.take", post("/learnings/take").creates(), Write);
 
 /// Find what was found out, best first: by words, tags and files, and by how fresh and weighty it is
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -128,12 +118,7 @@ pub struct Recall {
     pub limit: Option<u32>,
 }
 
-impl Op for Recall {
-    type Output = Vec<Hit>;
-    const NAME: &'static str = "learning.recall";
-    const ROUTE: Route = Route::get("/learnings/recall");
-    const ACCESS: Access = Access::Read;
-}
+op!(Recall => Vec<Hit>, "learning.recall", get("/learnings/recall"), Read);
 
 /// List learnings that hold, newest first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -161,12 +146,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Shown>;
-    const NAME: &'static str = "learning.list";
-    const ROUTE: Route = Route::get("/learnings");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Shown>, "learning.list", get("/learnings"), Read);
 
 /// Show a learning
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -177,12 +157,7 @@ pub struct Show {
     pub id: LearningRef,
 }
 
-impl Op for Show {
-    type Output = Shown;
-    const NAME: &'static str = "learning.show";
-    const ROUTE: Route = Route::get("/learnings/{id}");
-    const ACCESS: Access = Access::Read;
-}
+op!(Show => Shown, "learning.show", get("/learnings/{id}"), Read);
 
 /// Say that a learning still holds, which makes it fresh
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -197,12 +172,7 @@ pub struct Verify {
     pub expires: Option<Span>,
 }
 
-impl Op for Verify {
-    type Output = Learning;
-    const NAME: &'static str = "learning.verify";
-    const ROUTE: Route = Route::post("/learnings/{id}/verify");
-    const ACCESS: Access = Access::Write;
-}
+op!(Verify => Learning, "learning.verify", post("/learnings/{id}/verify"), Write);
 
 /// Delete a learning, in every clone
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -213,12 +183,7 @@ pub struct Forget {
     pub id: LearningRef,
 }
 
-impl Op for Forget {
-    type Output = Forgotten;
-    const NAME: &'static str = "learning.forget";
-    const ROUTE: Route = Route::delete("/learnings/{id}");
-    const ACCESS: Access = Access::Maintain;
-}
+op!(Forget => Forgotten, "learning.forget", delete("/learnings/{id}"), Maintain);
 
 /// A learning that is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::lock::Lock;
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::time::Span;
 
 /// Acquire a lock, or renew it with the token that acquiring it has told
@@ -25,14 +25,10 @@ pub struct Acquire {
     pub token: Option<String>,
 }
 
-impl Op for Acquire {
-    type Output = Lock;
-    const NAME: &'static str = "lock.acquire";
-    const ROUTE: Route = Route::post("/locks");
+op!(Acquire => Lock, "lock.acquire", post("/locks"), Write, {
     /// Only its hash is kept.
     const VERBATIM: &'static [&'static str] = &["token"];
-    const ACCESS: Access = Access::Write;
-}
+});
 
 /// Give a lock back
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -51,14 +47,10 @@ pub struct Release {
     pub force: bool,
 }
 
-impl Op for Release {
-    type Output = Lock;
-    const NAME: &'static str = "lock.release";
-    const ROUTE: Route = Route::post("/locks/release");
+op!(Release => Lock, "lock.release", post("/locks/release"), Write, {
     /// Only its hash is compared.
     const VERBATIM: &'static [&'static str] = &["token"];
-    const ACCESS: Access = Access::Write;
-}
+});
 
 /// Show who holds a lock, and its number
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -69,12 +61,7 @@ pub struct Status {
     pub name: String,
 }
 
-impl Op for Status {
-    type Output = Lock;
-    const NAME: &'static str = "lock.status";
-    const ROUTE: Route = Route::get("/locks/status");
-    const ACCESS: Access = Access::Read;
-}
+op!(Status => Lock, "lock.status", get("/locks/status"), Read);
 
 /// List the locks that somebody holds, by name
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -90,9 +77,4 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Lock>;
-    const NAME: &'static str = "lock.list";
-    const ROUTE: Route = Route::get("/locks");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Lock>, "lock.list", get("/locks"), Read);

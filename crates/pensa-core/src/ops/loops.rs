@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::id::{IssueRef, LoopId, LoopRef};
 use crate::loops::files::{FilePart, IterationFile};
 use crate::loops::{Branch, Loop, LoopStatus, LoopType};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::ops::import::Outcome;
 use crate::session::Object;
 use crate::signal::Signal;
@@ -53,12 +53,7 @@ pub struct Create {
     pub context: Option<Value>,
 }
 
-impl Op for Create {
-    type Output = Loop;
-    const NAME: &'static str = "loop.create";
-    const ROUTE: Route = Route::post("/loops").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Create => Loop, "loop.create", post("/loops").creates(), Write);
 
 /// Keep loops that another tool wrote down, with their ids: all of them, or none; those that are here stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -68,12 +63,7 @@ pub struct Take {
     pub records: Vec<Object>,
 }
 
-impl Op for Take {
-    type Output = Vec<Loop>;
-    const NAME: &'static str = "loop.take";
-    const ROUTE: Route = Route::post("/loops/take").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Take => Vec<Loop>, "loop.take", post("/loops/take").creates(), Write);
 
 /// Keep files of a loop that another tool has; what is here already stays as it is
 ///
@@ -93,13 +83,9 @@ pub struct TakeFiles {
     pub current: Option<String>,
 }
 
-impl Op for TakeFiles {
-    type Output = TakenFiles;
-    const NAME: &'static str = "loop.take_files";
-    const ROUTE: Route = Route::post("/loops/files");
-    const ACCESS: Access = Access::Write;
+op!(TakeFiles => TakenFiles, "loop.take_files", post("/loops/files"), Write, {
     const MAX_BODY: usize = 64 << 20;
-}
+});
 
 /// What became of the files of a loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -149,12 +135,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Loop>;
-    const NAME: &'static str = "loop.list";
-    const ROUTE: Route = Route::get("/loops");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Loop>, "loop.list", get("/loops"), Read);
 
 /// Show a loop
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -165,12 +146,7 @@ pub struct Show {
     pub id: LoopRef,
 }
 
-impl Op for Show {
-    type Output = Loop;
-    const NAME: &'static str = "loop.show";
-    const ROUTE: Route = Route::get("/loops/{id}");
-    const ACCESS: Access = Access::Read;
-}
+op!(Show => Loop, "loop.show", get("/loops/{id}"), Read);
 
 /// Show a loop and all that are below it
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -181,12 +157,7 @@ pub struct Tree {
     pub id: LoopRef,
 }
 
-impl Op for Tree {
-    type Output = Vec<Branch>;
-    const NAME: &'static str = "loop.tree";
-    const ROUTE: Route = Route::get("/loops/{id}/tree");
-    const ACCESS: Access = Access::Read;
-}
+op!(Tree => Vec<Branch>, "loop.tree", get("/loops/{id}/tree"), Read);
 
 /// Take the next loop that can be run, and run it; null if there is none
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -206,12 +177,7 @@ pub struct Claim {
     pub pid: Option<i64>,
 }
 
-impl Op for Claim {
-    type Output = Option<Loop>;
-    const NAME: &'static str = "loop.claim";
-    const ROUTE: Route = Route::post("/loops/claim");
-    const ACCESS: Access = Access::Write;
-}
+op!(Claim => Option<Loop>, "loop.claim", post("/loops/claim"), Write);
 
 /// Begin the next iteration of a loop that runs: count it, and make its directory
 ///
@@ -233,13 +199,9 @@ pub struct Iterate {
     pub files: Vec<IterationFile>,
 }
 
-impl Op for Iterate {
-    type Output = Iterated;
-    const NAME: &'static str = "loop.iterate";
-    const ROUTE: Route = Route::post("/loops/{id}/iterate");
-    const ACCESS: Access = Access::Write;
+op!(Iterate => Iterated, "loop.iterate", post("/loops/{id}/iterate"), Write, {
     const MAX_BODY: usize = 64 << 20;
-}
+});
 
 /// A loop whose next iteration has begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -274,12 +236,7 @@ macro_rules! moves {
             $($(#[$fdoc])* pub $field: $type,)*
         }
 
-        impl Op for $name {
-            type Output = Loop;
-            const NAME: &'static str = $text;
-            const ROUTE: Route = Route::post($route);
-            const ACCESS: Access = Access::Write;
-        }
+        op!($name => Loop, $text, post($route), Write);
     )*};
 }
 
@@ -352,12 +309,7 @@ pub struct Approve {
     pub children: Vec<Create>,
 }
 
-impl Op for Approve {
-    type Output = Approved;
-    const NAME: &'static str = "loop.approve";
-    const ROUTE: Route = Route::post("/loops/{id}/approve");
-    const ACCESS: Access = Access::Write;
-}
+op!(Approve => Approved, "loop.approve", post("/loops/{id}/approve"), Write);
 
 /// A loop that is complete, and those that follow from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -380,12 +332,7 @@ pub struct Invalidate {
     pub reason: Option<String>,
 }
 
-impl Op for Invalidate {
-    type Output = Invalidated;
-    const NAME: &'static str = "loop.invalidate";
-    const ROUTE: Route = Route::post("/loops/{id}/invalidate");
-    const ACCESS: Access = Access::Write;
-}
+op!(Invalidate => Invalidated, "loop.invalidate", post("/loops/{id}/invalidate"), Write);
 
 /// A loop that no longer holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Access, Op, Route, Scope};
+use crate::op::{Scope, op};
 use crate::project::{Project, ProjectName};
 
 /// Make a project on a server
@@ -16,13 +16,9 @@ pub struct Create {
     pub name: ProjectName,
 }
 
-impl Op for Create {
-    type Output = Project;
-    const NAME: &'static str = "project.create";
-    const ROUTE: Route = Route::post("/projects").creates();
-    const ACCESS: Access = Access::Operate;
+op!(Create => Project, "project.create", post("/projects").creates(), Operate, {
     const SCOPE: Scope = Scope::Server;
-}
+});
 
 /// List the projects of a server: as an operator all of them, as an admin your own
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -34,13 +30,9 @@ pub struct List {
     pub all: bool,
 }
 
-impl Op for List {
-    type Output = Vec<Project>;
-    const NAME: &'static str = "project.list";
-    const ROUTE: Route = Route::get("/projects");
-    const ACCESS: Access = Access::Admin;
+op!(List => Vec<Project>, "project.list", get("/projects"), Admin, {
     const SCOPE: Scope = Scope::Server;
-}
+});
 
 /// Stop serving a project; what it holds is kept
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -55,10 +47,6 @@ pub struct Archive {
     pub undo: bool,
 }
 
-impl Op for Archive {
-    type Output = Project;
-    const NAME: &'static str = "project.archive";
-    const ROUTE: Route = Route::post("/projects/{name}/archive");
-    const ACCESS: Access = Access::Operate;
+op!(Archive => Project, "project.archive", post("/projects/{name}/archive"), Operate, {
     const SCOPE: Scope = Scope::Server;
-}
+});

@@ -4,7 +4,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::record::{Cursor, Filter, Order, Record};
 use crate::session::Object;
 use crate::time::Timestamp;
@@ -37,14 +37,10 @@ pub struct Put {
     pub updated_at: Option<Timestamp>,
 }
 
-impl Op for Put {
-    type Output = Record;
-    const NAME: &'static str = "record.put";
-    const ROUTE: Route = Route::post("/records/{collection}");
+op!(Put => Record, "record.put", post("/records/{collection}"), Write, {
     /// Documents are their owner's; a collection can ask for redaction.
     const VERBATIM: &'static [&'static str] = &["*"];
-    const ACCESS: Access = Access::Write;
-}
+});
 
 /// Show a record
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -58,12 +54,7 @@ pub struct Get {
     pub id: String,
 }
 
-impl Op for Get {
-    type Output = Record;
-    const NAME: &'static str = "record.get";
-    const ROUTE: Route = Route::get("/records/{collection}/record");
-    const ACCESS: Access = Access::Read;
-}
+op!(Get => Record, "record.get", get("/records/{collection}/record"), Read);
 
 /// Find records by what their fields are
 ///
@@ -97,12 +88,7 @@ pub struct Query {
     pub after: Option<Cursor>,
 }
 
-impl Op for Query {
-    type Output = Page;
-    const NAME: &'static str = "record.query";
-    const ROUTE: Route = Route::get("/records/{collection}");
-    const ACCESS: Access = Access::Read;
-}
+op!(Query => Page, "record.query", get("/records/{collection}"), Read);
 
 /// Some of the records that were asked for. An answer ends after 10,000 records or 8 MiB.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -126,12 +112,7 @@ pub struct Count {
     pub filters: Vec<Filter>,
 }
 
-impl Op for Count {
-    type Output = Counted;
-    const NAME: &'static str = "record.count";
-    const ROUTE: Route = Route::get("/records/{collection}/count");
-    const ACCESS: Access = Access::Read;
-}
+op!(Count => Counted, "record.count", get("/records/{collection}/count"), Read);
 
 /// How many records there are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -161,14 +142,10 @@ pub struct Delete {
     pub if_rev: Option<i64>,
 }
 
-impl Op for Delete {
-    type Output = Deleted;
-    const NAME: &'static str = "record.delete";
-    const ROUTE: Route = Route::delete("/records/{collection}");
+op!(Delete => Deleted, "record.delete", delete("/records/{collection}"), Write, {
     /// Documents are their owner's; a collection can ask for redaction.
     const VERBATIM: &'static [&'static str] = &["*"];
-    const ACCESS: Access = Access::Write;
-}
+});
 
 /// Records that are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -184,12 +161,7 @@ pub struct Deleted {
 #[serde(deny_unknown_fields)]
 pub struct Collections {}
 
-impl Op for Collections {
-    type Output = Vec<Collection>;
-    const NAME: &'static str = "record.collections";
-    const ROUTE: Route = Route::get("/records");
-    const ACCESS: Access = Access::Read;
-}
+op!(Collections => Vec<Collection>, "record.collections", get("/records"), Read);
 
 /// What is known of a collection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -232,14 +204,10 @@ pub struct Index {
     pub check: bool,
 }
 
-impl Op for Index {
-    type Output = Indexed;
-    const NAME: &'static str = "record.index";
-    const ROUTE: Route = Route::post("/records/{collection}/indexes");
+op!(Index => Indexed, "record.index", post("/records/{collection}/indexes"), Write, {
     /// Documents are their owner's; a collection can ask for redaction.
     const VERBATIM: &'static [&'static str] = &["*"];
-    const ACCESS: Access = Access::Write;
-}
+});
 
 /// A collection and its indexes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -261,16 +229,12 @@ pub struct Apply {
 /// Most changes of one transaction.
 pub const MAX_CHANGES: usize = 200_000;
 
-impl Op for Apply {
-    type Output = Vec<Applied>;
-    const NAME: &'static str = "record.apply";
-    const ROUTE: Route = Route::post("/records");
+op!(Apply => Vec<Applied>, "record.apply", post("/records"), Write, {
     /// Documents are their owner's; a collection can ask for redaction.
     const VERBATIM: &'static [&'static str] = &["*"];
-    const ACCESS: Access = Access::Write;
     /// Room for many records.
     const MAX_BODY: usize = 256 << 20;
-}
+});
 
 /// One change of a record.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -305,12 +269,7 @@ pub struct Applied {
 #[serde(deny_unknown_fields)]
 pub struct Compact {}
 
-impl Op for Compact {
-    type Output = Compacted;
-    const NAME: &'static str = "record.compact";
-    const ROUTE: Route = Route::post("/taskstore/compact");
-    const ACCESS: Access = Access::Write;
-}
+op!(Compact => Compacted, "record.compact", post("/taskstore/compact"), Write);
 
 /// How large the files are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::LoopRef;
 use crate::loops::Loop;
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 
 /// Give back a loop that runs or is rebased and whose runner is gone: it can be claimed again, or has failed if its work is
 /// gone too. One that stands elsewhere by now stays as it is
@@ -25,9 +25,4 @@ pub struct Recover {
     pub if_pid: Option<i64>,
 }
 
-impl Op for Recover {
-    type Output = Loop;
-    const NAME: &'static str = "loop.recover";
-    const ROUTE: Route = Route::post("/loops/{id}/recover");
-    const ACCESS: Access = Access::Write;
-}
+op!(Recover => Loop, "loop.recover", post("/loops/{id}/recover"), Write);

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{IssueId, IssueRef};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::release::Release;
 use crate::work::WorkKind;
 
@@ -36,12 +36,7 @@ fn feature() -> WorkKind {
     WorkKind::Feature
 }
 
-impl Op for Ship {
-    type Output = Shipped;
-    const NAME: &'static str = "release.ship";
-    const ROUTE: Route = Route::post("/releases").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Ship => Shipped, "release.ship", post("/releases").creates(), Write);
 
 /// A new release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -63,12 +58,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Release>;
-    const NAME: &'static str = "release.list";
-    const ROUTE: Route = Route::get("/releases");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Release>, "release.list", get("/releases"), Read);
 
 /// Print what was shipped and closed, as markdown
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -80,12 +70,7 @@ pub struct Changelog {
     pub since: Option<String>,
 }
 
-impl Op for Changelog {
-    type Output = ChangelogText;
-    const NAME: &'static str = "release.changelog";
-    const ROUTE: Route = Route::get("/changelog");
-    const ACCESS: Access = Access::Read;
-}
+op!(Changelog => ChangelogText, "release.changelog", get("/changelog"), Read);
 
 /// A text about releases and issues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

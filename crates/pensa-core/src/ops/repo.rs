@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{RepoId, RepoRef};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::repo::{Repo, Seen, Workspace};
 
 /// Remember a repository, or what has changed about one that is known
@@ -16,12 +16,7 @@ pub struct Add {
     pub seen: Seen,
 }
 
-impl Op for Add {
-    type Output = Repo;
-    const NAME: &'static str = "repo.add";
-    const ROUTE: Route = Route::post("/repos");
-    const ACCESS: Access = Access::Write;
-}
+op!(Add => Repo, "repo.add", post("/repos"), Write);
 
 /// List the repositories that are known, oldest first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -37,12 +32,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Repo>;
-    const NAME: &'static str = "repo.list";
-    const ROUTE: Route = Route::get("/repos");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Repo>, "repo.list", get("/repos"), Read);
 
 /// Show a repository
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -53,12 +43,7 @@ pub struct Show {
     pub id: RepoRef,
 }
 
-impl Op for Show {
-    type Output = Repo;
-    const NAME: &'static str = "repo.show";
-    const ROUTE: Route = Route::get("/repos/{id}");
-    const ACCESS: Access = Access::Read;
-}
+op!(Show => Repo, "repo.show", get("/repos/{id}"), Read);
 
 /// Forget a repository that has neither runs nor snapshots
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -69,12 +54,7 @@ pub struct Remove {
     pub id: RepoRef,
 }
 
-impl Op for Remove {
-    type Output = Removed;
-    const NAME: &'static str = "repo.remove";
-    const ROUTE: Route = Route::delete("/repos/{id}");
-    const ACCESS: Access = Access::Maintain;
-}
+op!(Remove => Removed, "repo.remove", delete("/repos/{id}"), Maintain);
 
 /// A repository that is no longer known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -97,21 +77,11 @@ pub struct CreateWorkspace {
     pub external_id: Option<String>,
 }
 
-impl Op for CreateWorkspace {
-    type Output = Workspace;
-    const NAME: &'static str = "workspace.create";
-    const ROUTE: Route = Route::post("/workspaces").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(CreateWorkspace => Workspace, "workspace.create", post("/workspaces").creates(), Write);
 
 /// List the workspaces of a server by their names
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListWorkspaces {}
 
-impl Op for ListWorkspaces {
-    type Output = Vec<Workspace>;
-    const NAME: &'static str = "workspace.list";
-    const ROUTE: Route = Route::get("/workspaces");
-    const ACCESS: Access = Access::Read;
-}
+op!(ListWorkspaces => Vec<Workspace>, "workspace.list", get("/workspaces"), Read);

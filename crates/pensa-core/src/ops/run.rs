@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::event::LogEntry;
 use crate::id::{IssueRef, RepoRef, RunRef, RuntimeRef, SessionRef};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::repo::Seen;
 use crate::run::{
     Delivery, End, Harness, HarnessName, Labels, MuxPlace, Process, Run, RunStatus, Runtime, RuntimeName,
@@ -135,12 +135,7 @@ pub struct Start {
     pub log_dir: Option<String>,
 }
 
-impl Op for Start {
-    type Output = Run;
-    const NAME: &'static str = "run.start";
-    const ROUTE: Route = Route::post("/runs").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Start => Run, "run.start", post("/runs").creates(), Write);
 
 /// Change what is known about a run that is not over
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -164,12 +159,7 @@ pub struct Update {
     pub mux: MuxPlace,
 }
 
-impl Op for Update {
-    type Output = Run;
-    const NAME: &'static str = "run.update";
-    const ROUTE: Route = Route::patch("/runs/{id}");
-    const ACCESS: Access = Access::Write;
-}
+op!(Update => Run, "run.update", patch("/runs/{id}"), Write);
 
 /// Record how a run ended
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -209,12 +199,7 @@ impl Finish {
     }
 }
 
-impl Op for Finish {
-    type Output = Run;
-    const NAME: &'static str = "run.finish";
-    const ROUTE: Route = Route::post("/runs/{id}/finish");
-    const ACCESS: Access = Access::Write;
-}
+op!(Finish => Run, "run.finish", post("/runs/{id}/finish"), Write);
 
 /// List runs, newest first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -246,12 +231,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Run>;
-    const NAME: &'static str = "run.list";
-    const ROUTE: Route = Route::get("/runs");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Run>, "run.list", get("/runs"), Read);
 
 /// Show a run
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -262,12 +242,7 @@ pub struct Show {
     pub id: RunRef,
 }
 
-impl Op for Show {
-    type Output = Run;
-    const NAME: &'static str = "run.show";
-    const ROUTE: Route = Route::get("/runs/{id}");
-    const ACCESS: Access = Access::Read;
-}
+op!(Show => Run, "run.show", get("/runs/{id}"), Read);
 
 /// Show what happened to a run, oldest first
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -286,12 +261,7 @@ pub struct Events {
     pub limit: Option<u32>,
 }
 
-impl Op for Events {
-    type Output = Vec<LogEntry>;
-    const NAME: &'static str = "run.events";
-    const ROUTE: Route = Route::get("/runs/{id}/events");
-    const ACCESS: Access = Access::Read;
-}
+op!(Events => Vec<LogEntry>, "run.events", get("/runs/{id}/events"), Read);
 
 /// Add an event of your own to the log of a run
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -310,24 +280,14 @@ pub struct AddEvent {
     pub data: Option<Value>,
 }
 
-impl Op for AddEvent {
-    type Output = LogEntry;
-    const NAME: &'static str = "run.event";
-    const ROUTE: Route = Route::post("/runs/{id}/events").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(AddEvent => LogEntry, "run.event", post("/runs/{id}/events").creates(), Write);
 
 /// List the agent software that runs had, by name and version
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Harnesses {}
 
-impl Op for Harnesses {
-    type Output = Vec<Harness>;
-    const NAME: &'static str = "harness.list";
-    const ROUTE: Route = Route::get("/harnesses");
-    const ACCESS: Access = Access::Read;
-}
+op!(Harnesses => Vec<Harness>, "harness.list", get("/harnesses"), Read);
 
 /// Say what an agent software can do, whether a run has had it yet or not
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -342,24 +302,14 @@ pub struct SetHarness {
     pub metadata: Option<Object>,
 }
 
-impl Op for SetHarness {
-    type Output = Harness;
-    const NAME: &'static str = "harness.set";
-    const ROUTE: Route = Route::post("/harnesses");
-    const ACCESS: Access = Access::Write;
-}
+op!(SetHarness => Harness, "harness.set", post("/harnesses"), Write);
 
 /// List the surroundings that runs took place in
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Runtimes {}
 
-impl Op for Runtimes {
-    type Output = Vec<Runtime>;
-    const NAME: &'static str = "runtime.list";
-    const ROUTE: Route = Route::get("/runtimes");
-    const ACCESS: Access = Access::Read;
-}
+op!(Runtimes => Vec<Runtime>, "runtime.list", get("/runtimes"), Read);
 
 /// Describe surroundings that runs took place in
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -374,9 +324,4 @@ pub struct SetRuntime {
     pub metadata: Option<Object>,
 }
 
-impl Op for SetRuntime {
-    type Output = Runtime;
-    const NAME: &'static str = "runtime.set";
-    const ROUTE: Route = Route::patch("/runtimes/{id}");
-    const ACCESS: Access = Access::Write;
-}
+op!(SetRuntime => Runtime, "runtime.set", patch("/runtimes/{id}"), Write);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::agent::SessionLinks;
 use crate::id::{AgentId, AgentRef, EntriesRef, SessionId, SessionRef};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::session::{Entry, EntryType, Message, NewEntry, Object, Session, Summary};
 use crate::time::{Span, Timestamp};
 
@@ -31,12 +31,7 @@ pub struct List {
     pub all: bool,
 }
 
-impl Op for List {
-    type Output = Vec<Summary>;
-    const NAME: &'static str = "session.list";
-    const ROUTE: Route = Route::get("/sessions");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Summary>, "session.list", get("/sessions"), Read);
 
 /// Show a session
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -47,12 +42,7 @@ pub struct Show {
     pub id: SessionRef,
 }
 
-impl Op for Show {
-    type Output = Summary;
-    const NAME: &'static str = "session.show";
-    const ROUTE: Route = Route::get("/sessions/{id}");
-    const ACCESS: Access = Access::Read;
-}
+op!(Show => Summary, "session.show", get("/sessions/{id}"), Read);
 
 /// Leave a session that has ended out of listings
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -63,12 +53,7 @@ pub struct Archive {
     pub id: SessionRef,
 }
 
-impl Op for Archive {
-    type Output = Session;
-    const NAME: &'static str = "session.archive";
-    const ROUTE: Route = Route::post("/sessions/{id}/archive");
-    const ACCESS: Access = Access::Write;
-}
+op!(Archive => Session, "session.archive", post("/sessions/{id}/archive"), Write);
 
 /// Delete a session that has ended, with its entries, for good
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -79,12 +64,7 @@ pub struct Delete {
     pub id: SessionRef,
 }
 
-impl Op for Delete {
-    type Output = DeletedSessions;
-    const NAME: &'static str = "session.delete";
-    const ROUTE: Route = Route::delete("/sessions/{id}");
-    const ACCESS: Access = Access::Maintain;
-}
+op!(Delete => DeletedSessions, "session.delete", delete("/sessions/{id}"), Maintain);
 
 /// Delete sessions that ended long ago, with their entries, for good; never the active one of an agent
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -102,12 +82,7 @@ pub struct Prune {
 /// Most sessions that one request deletes; the next deletes more.
 pub const PRUNED_AT_ONCE: u32 = 500;
 
-impl Op for Prune {
-    type Output = DeletedSessions;
-    const NAME: &'static str = "session.prune";
-    const ROUTE: Route = Route::post("/sessions/prune");
-    const ACCESS: Access = Access::Maintain;
-}
+op!(Prune => DeletedSessions, "session.prune", post("/sessions/prune"), Maintain);
 
 /// Sessions that are gone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -133,13 +108,7 @@ pub struct Reset {
     pub session: SessionLinks,
 }
 
-impl Op for Reset {
-    /// The session that is active now.
-    type Output = Session;
-    const NAME: &'static str = "session.reset";
-    const ROUTE: Route = Route::post("/agents/{id}/reset").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Reset => Session, "session.reset", post("/agents/{id}/reset").creates(), Write);
 
 /// Go on in the next session of an agent with a summary of the conversation so far
 ///
@@ -158,13 +127,7 @@ pub struct Compact {
     pub session: SessionLinks,
 }
 
-impl Op for Compact {
-    /// The session that is active now.
-    type Output = Session;
-    const NAME: &'static str = "session.compact";
-    const ROUTE: Route = Route::post("/agents/{id}/compact").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Compact => Session, "session.compact", post("/agents/{id}/compact").creates(), Write);
 
 /// Append entries to the active session of an agent: all of them, or none
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -180,14 +143,10 @@ pub struct Append {
     pub no_redact: bool,
 }
 
-impl Op for Append {
-    type Output = Appended;
-    const NAME: &'static str = "session.append";
-    const ROUTE: Route = Route::post("/agents/{id}/entries").creates();
-    const ACCESS: Access = Access::Write;
+op!(Append => Appended, "session.append", post("/agents/{id}/entries").creates(), Write, {
     /// Room for an entry of any allowed size, and for many at once.
     const MAX_BODY: usize = 64 << 20;
-}
+});
 
 /// Where entries were appended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -255,12 +214,7 @@ pub struct History {
     pub limit: Option<u32>,
 }
 
-impl Op for History {
-    type Output = Vec<Entry>;
-    const NAME: &'static str = "session.history";
-    const ROUTE: Route = Route::get("/sessions/{id}/entries");
-    const ACCESS: Access = Access::Read;
-}
+op!(History => Vec<Entry>, "session.history", get("/sessions/{id}/entries"), Read);
 
 /// Show the messages that a model would see now, rebuilt from the active session of an agent
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -275,12 +229,7 @@ pub struct Context {
     pub max_tokens: Option<u64>,
 }
 
-impl Op for Context {
-    type Output = Vec<Message>;
-    const NAME: &'static str = "session.context";
-    const ROUTE: Route = Route::get("/agents/{id}/context");
-    const ACCESS: Access = Access::Read;
-}
+op!(Context => Vec<Message>, "session.context", get("/agents/{id}/context"), Read);
 
 /// List entries in whose texts a text stands, whatever its case, newest first
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -300,12 +249,7 @@ pub struct Search {
     pub limit: Option<u32>,
 }
 
-impl Op for Search {
-    type Output = Vec<Found>;
-    const NAME: &'static str = "session.search";
-    const ROUTE: Route = Route::get("/sessions/search");
-    const ACCESS: Access = Access::Read;
-}
+op!(Search => Vec<Found>, "session.search", get("/sessions/search"), Read);
 
 /// An entry that was looked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::{LoopRef, SignalId, SignalRef};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::session::Object;
 use crate::signal::{Receipt, Signal, SignalType, Target};
 use crate::time::Span;
@@ -39,12 +39,7 @@ pub struct Send {
     pub payload: Option<Value>,
 }
 
-impl Op for Send {
-    type Output = Sent;
-    const NAME: &'static str = "signal.send";
-    const ROUTE: Route = Route::post("/signals").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Send => Sent, "signal.send", post("/signals").creates(), Write);
 
 /// A signal that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -63,12 +58,7 @@ pub struct Take {
     pub records: Vec<Object>,
 }
 
-impl Op for Take {
-    type Output = Vec<Signal>;
-    const NAME: &'static str = "signal.take";
-    const ROUTE: Route = Route::post("/signals/take").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Take => Vec<Signal>, "signal.take", post("/signals/take").creates(), Write);
 
 /// Delete signals that all have acknowledged long ago, with their receipts
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -80,12 +70,7 @@ pub struct Prune {
     pub older_than: Option<Span>,
 }
 
-impl Op for Prune {
-    type Output = Pruned;
-    const NAME: &'static str = "signal.prune";
-    const ROUTE: Route = Route::post("/signals/prune");
-    const ACCESS: Access = Access::Maintain;
-}
+op!(Prune => Pruned, "signal.prune", post("/signals/prune"), Maintain);
 
 /// Signals that are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -115,12 +100,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Signal>;
-    const NAME: &'static str = "signal.list";
-    const ROUTE: Route = Route::get("/signals");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Signal>, "signal.list", get("/signals"), Read);
 
 /// Show a signal, and who has not acknowledged it
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -131,12 +111,7 @@ pub struct Show {
     pub id: SignalRef,
 }
 
-impl Op for Show {
-    type Output = Shown;
-    const NAME: &'static str = "signal.show";
-    const ROUTE: Route = Route::get("/signals/{id}");
-    const ACCESS: Access = Access::Read;
-}
+op!(Show => Shown, "signal.show", get("/signals/{id}"), Read);
 
 /// A signal, and who has not acknowledged it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -159,12 +134,7 @@ pub struct Ack {
     pub recipient: String,
 }
 
-impl Op for Ack {
-    type Output = Acked;
-    const NAME: &'static str = "signal.ack";
-    const ROUTE: Route = Route::post("/signals/{id}/ack");
-    const ACCESS: Access = Access::Write;
-}
+op!(Ack => Acked, "signal.ack", post("/signals/{id}/ack"), Write);
 
 /// What a recipient now has of a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::skill::{Mappings, Skills};
 
 /// Say which skills an agent's file calls for, in place of those before
@@ -19,24 +19,14 @@ pub struct Set {
     pub skills: Vec<String>,
 }
 
-impl Op for Set {
-    type Output = Skills;
-    const NAME: &'static str = "skill.set";
-    const ROUTE: Route = Route::post("/skills");
-    const ACCESS: Access = Access::Write;
-}
+op!(Set => Skills, "skill.set", post("/skills"), Write);
 
 /// List the skills that agents' files call for
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {}
 
-impl Op for List {
-    type Output = Skills;
-    const NAME: &'static str = "skill.list";
-    const ROUTE: Route = Route::get("/skills");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Skills, "skill.list", get("/skills"), Read);
 
 /// Take out the skills of an agent's file
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -47,12 +37,7 @@ pub struct Remove {
     pub name: String,
 }
 
-impl Op for Remove {
-    type Output = Skills;
-    const NAME: &'static str = "skill.remove";
-    const ROUTE: Route = Route::delete("/skills");
-    const ACCESS: Access = Access::Write;
-}
+op!(Remove => Skills, "skill.remove", delete("/skills"), Write);
 
 /// Take in many at once; names that are not among them stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -61,9 +46,4 @@ pub struct Import {
     pub mappings: Mappings,
 }
 
-impl Op for Import {
-    type Output = Skills;
-    const NAME: &'static str = "skill.import";
-    const ROUTE: Route = Route::post("/skills/import");
-    const ACCESS: Access = Access::Write;
-}
+op!(Import => Skills, "skill.import", post("/skills/import"), Write);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::id::{RepoRef, RunRef, SnapshotId, SnapshotRef};
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::repo::Seen;
 use crate::snapshot::{Provider, Snapshot, SnapshotKind};
 
@@ -50,12 +50,7 @@ pub struct Create {
     pub metadata: Map<String, Value>,
 }
 
-impl Op for Create {
-    type Output = Snapshot;
-    const NAME: &'static str = "snapshot.create";
-    const ROUTE: Route = Route::post("/snapshots").creates();
-    const ACCESS: Access = Access::Write;
-}
+op!(Create => Snapshot, "snapshot.create", post("/snapshots").creates(), Write);
 
 /// List snapshots, newest first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -87,12 +82,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Snapshot>;
-    const NAME: &'static str = "snapshot.list";
-    const ROUTE: Route = Route::get("/snapshots");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Snapshot>, "snapshot.list", get("/snapshots"), Read);
 
 /// Show a snapshot
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -103,12 +93,7 @@ pub struct Show {
     pub id: SnapshotRef,
 }
 
-impl Op for Show {
-    type Output = Snapshot;
-    const NAME: &'static str = "snapshot.show";
-    const ROUTE: Route = Route::get("/snapshots/{id}");
-    const ACCESS: Access = Access::Read;
-}
+op!(Show => Snapshot, "snapshot.show", get("/snapshots/{id}"), Read);
 
 /// Record that a machine has made its tree equal to a snapshot
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -120,12 +105,7 @@ pub struct Restore {
     pub safety: SnapshotRef,
 }
 
-impl Op for Restore {
-    type Output = Snapshot;
-    const NAME: &'static str = "snapshot.restore";
-    const ROUTE: Route = Route::post("/snapshots/{id}/restore");
-    const ACCESS: Access = Access::Write;
-}
+op!(Restore => Snapshot, "snapshot.restore", post("/snapshots/{id}/restore"), Write);
 
 /// Forget a snapshot, whose content the machine that has it is going to delete
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -135,12 +115,7 @@ pub struct Delete {
     pub id: SnapshotRef,
 }
 
-impl Op for Delete {
-    type Output = Deleted;
-    const NAME: &'static str = "snapshot.delete";
-    const ROUTE: Route = Route::delete("/snapshots/{id}");
-    const ACCESS: Access = Access::Maintain;
-}
+op!(Delete => Deleted, "snapshot.delete", delete("/snapshots/{id}"), Maintain);
 
 /// A snapshot that is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

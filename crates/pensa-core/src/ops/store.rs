@@ -7,19 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::IssueId;
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 
 /// Show how many issues are open, in progress and closed, by type
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Status {}
 
-impl Op for Status {
-    type Output = Summary;
-    const NAME: &'static str = "store.status";
-    const ROUTE: Route = Route::get("/status");
-    const ACCESS: Access = Access::Read;
-}
+op!(Status => Summary, "store.status", get("/status"), Read);
 
 /// How many issues stand where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,12 +55,7 @@ pub struct Export {
     pub worktree: Option<String>,
 }
 
-impl Op for Export {
-    type Output = Transfer;
-    const NAME: &'static str = "store.export";
-    const ROUTE: Route = Route::post("/export");
-    const ACCESS: Access = Access::Write;
-}
+op!(Export => Transfer, "store.export", post("/export"), Write);
 
 /// Take what is new in the JSONL files beside the store into it; nothing that the store has is lost
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -81,12 +71,7 @@ pub struct Import {
     pub worktree: Option<String>,
 }
 
-impl Op for Import {
-    type Output = Transfer;
-    const NAME: &'static str = "store.import";
-    const ROUTE: Route = Route::post("/import");
-    const ACCESS: Access = Access::Write;
-}
+op!(Import => Transfer, "store.import", post("/import"), Write);
 
 /// How many lines of each kind went through.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -133,12 +118,7 @@ pub struct Doctor {
     pub deep: bool,
 }
 
-impl Op for Doctor {
-    type Output = Report;
-    const NAME: &'static str = "store.doctor";
-    const ROUTE: Route = Route::post("/doctor");
-    const ACCESS: Access = Access::Write;
-}
+op!(Doctor => Report, "store.doctor", post("/doctor"), Write);
 
 /// What a check-up found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -173,12 +153,7 @@ pub enum Severity {
 #[serde(deny_unknown_fields, default)]
 pub struct Where {}
 
-impl Op for Where {
-    type Output = Place;
-    const NAME: &'static str = "store.where";
-    const ROUTE: Route = Route::get("/where");
-    const ACCESS: Access = Access::Read;
-}
+op!(Where => Place, "store.where", get("/where"), Read);
 
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -191,12 +166,7 @@ pub struct Place {
 #[serde(deny_unknown_fields, default)]
 pub struct Info {}
 
-impl Op for Info {
-    type Output = StoreInfo;
-    const NAME: &'static str = "store.info";
-    const ROUTE: Route = Route::get("/daemon");
-    const ACCESS: Access = Access::Read;
-}
+op!(Info => StoreInfo, "store.info", get("/daemon"), Read);
 
 /// Which store answers, and what runs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

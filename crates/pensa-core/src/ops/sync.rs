@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::time::Timestamp;
 
 /// Most records that one request hands over.
@@ -56,12 +56,7 @@ pub struct Changes {
     pub limit: Option<u32>,
 }
 
-impl Op for Changes {
-    type Output = Changed;
-    const NAME: &'static str = "sync.changes";
-    const ROUTE: Route = Route::get("/sync/changes");
-    const ACCESS: Access = Access::Read;
-}
+op!(Changes => Changed, "sync.changes", get("/sync/changes"), Read);
 
 /// A page of changed records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -92,15 +87,11 @@ pub struct Take {
     pub peer: Option<Progress>,
 }
 
-impl Op for Take {
-    type Output = Taken;
-    const NAME: &'static str = "sync.take";
-    const ROUTE: Route = Route::post("/sync/take");
+op!(Take => Taken, "sync.take", post("/sync/take"), Write, {
     /// What another store has must stay as it is there, or the two would differ for ever.
     const VERBATIM: &'static [&'static str] = &["*"];
-    const ACCESS: Access = Access::Write;
     const MAX_BODY: usize = 64 << 20;
-}
+});
 
 /// How far two stores have come with each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -202,12 +193,7 @@ pub struct Pending {
     pub limit: Option<u32>,
 }
 
-impl Op for Pending {
-    type Output = Queue;
-    const NAME: &'static str = "sync.pending";
-    const ROUTE: Route = Route::get("/sync/pending");
-    const ACCESS: Access = Access::Read;
-}
+op!(Pending => Queue, "sync.pending", get("/sync/pending"), Read);
 
 /// A page of what waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -240,12 +226,7 @@ pub struct Peers {
     pub limit: Option<u32>,
 }
 
-impl Op for Peers {
-    type Output = Vec<Peer>;
-    const NAME: &'static str = "sync.peers";
-    const ROUTE: Route = Route::get("/sync/peers");
-    const ACCESS: Access = Access::Read;
-}
+op!(Peers => Vec<Peer>, "sync.peers", get("/sync/peers"), Read);
 
 /// Another store, and what it lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::id::TokenId;
-use crate::op::{Access, Op, Route, Scope};
+use crate::op::{Scope, op};
 use crate::project::{NewToken, ProjectName, Role, Token};
 use crate::time::Span;
 
@@ -48,14 +48,10 @@ impl Create {
     }
 }
 
-impl Op for Create {
-    type Output = NewToken;
-    const NAME: &'static str = "token.create";
-    const ROUTE: Route = Route::post("/tokens").creates();
-    const ACCESS: Access = Access::Admin;
+op!(Create => NewToken, "token.create", post("/tokens").creates(), Admin, {
     const SCOPE: Scope = Scope::Server;
     const TELLS_SECRET: bool = true;
-}
+});
 
 /// List the tokens of your project, or as an operator those of the server, without their secrets
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -71,13 +67,9 @@ pub struct List {
     pub all: bool,
 }
 
-impl Op for List {
-    type Output = Vec<Token>;
-    const NAME: &'static str = "token.list";
-    const ROUTE: Route = Route::get("/tokens");
-    const ACCESS: Access = Access::Admin;
+op!(List => Vec<Token>, "token.list", get("/tokens"), Admin, {
     const SCOPE: Scope = Scope::Server;
-}
+});
 
 /// Make a token good for nothing, on every server within seconds
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -88,10 +80,6 @@ pub struct Revoke {
     pub id: TokenId,
 }
 
-impl Op for Revoke {
-    type Output = Token;
-    const NAME: &'static str = "token.revoke";
-    const ROUTE: Route = Route::post("/tokens/{id}/revoke");
-    const ACCESS: Access = Access::Admin;
+op!(Revoke => Token, "token.revoke", post("/tokens/{id}/revoke"), Admin, {
     const SCOPE: Scope = Scope::Server;
-}
+});

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::IssueRef;
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::trace::Trace as Told;
 
 /// Most entries of one answer.
@@ -33,9 +33,4 @@ impl Trace {
     }
 }
 
-impl Op for Trace {
-    type Output = Told;
-    const NAME: &'static str = "issue.trace";
-    const ROUTE: Route = Route::get("/issues/{id}/trace");
-    const ACCESS: Access = Access::Read;
-}
+op!(Trace => Told, "issue.trace", get("/issues/{id}/trace"), Read);

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::IssueId;
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::time::{Since, Timestamp};
 
 /// Take back the last operation, or those selected
@@ -43,12 +43,7 @@ pub const MAX_OPERATIONS: usize = 1_000;
 /// Most events that these operations may have.
 pub const MAX_EVENTS: usize = 20_000;
 
-impl Op for Undo {
-    type Output = Undone;
-    const NAME: &'static str = "undo";
-    const ROUTE: Route = Route::post("/undo");
-    const ACCESS: Access = Access::Write;
-}
+op!(Undo => Undone, "undo", post("/undo"), Write);
 
 /// What was taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

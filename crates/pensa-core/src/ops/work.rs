@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::IssueRef;
-use crate::op::{Access, Op, Route};
+use crate::op::op;
 use crate::time::Span;
 use crate::work::{Step, Work, WorkKind, WorkStatus};
 
@@ -34,12 +34,7 @@ pub struct Start {
     pub ttl: Option<Span>,
 }
 
-impl Op for Start {
-    type Output = Work;
-    const NAME: &'static str = "work.start";
-    const ROUTE: Route = Route::post("/work/start");
-    const ACCESS: Access = Access::Write;
-}
+op!(Start => Work, "work.start", post("/work/start"), Write);
 
 /// Show what somebody is doing, or the work on an issue, whoever does it; null if there is none
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -54,12 +49,7 @@ pub struct Current {
     pub issue: Option<IssueRef>,
 }
 
-impl Op for Current {
-    type Output = Option<Work>;
-    const NAME: &'static str = "work.current";
-    const ROUTE: Route = Route::get("/work/current");
-    const ACCESS: Access = Access::Read;
-}
+op!(Current => Option<Work>, "work.current", get("/work/current"), Read);
 
 /// Pause work; the issue stays claimed
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -71,12 +61,7 @@ pub struct Pause {
     pub issue: Option<IssueRef>,
 }
 
-impl Op for Pause {
-    type Output = Work;
-    const NAME: &'static str = "work.pause";
-    const ROUTE: Route = Route::post("/work/pause");
-    const ACCESS: Access = Access::Write;
-}
+op!(Pause => Work, "work.pause", post("/work/pause"), Write);
 
 /// Go on with work that was paused
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -100,12 +85,7 @@ pub struct Resume {
     pub ttl: Option<Span>,
 }
 
-impl Op for Resume {
-    type Output = Work;
-    const NAME: &'static str = "work.resume";
-    const ROUTE: Route = Route::post("/work/resume");
-    const ACCESS: Access = Access::Write;
-}
+op!(Resume => Work, "work.resume", post("/work/resume"), Write);
 
 /// Finish work and close its issue
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -125,12 +105,7 @@ pub struct Done {
     pub force: bool,
 }
 
-impl Op for Done {
-    type Output = Work;
-    const NAME: &'static str = "work.done";
-    const ROUTE: Route = Route::post("/work/done");
-    const ACCESS: Access = Access::Write;
-}
+op!(Done => Work, "work.done", post("/work/done"), Write);
 
 /// Add steps
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -145,12 +120,7 @@ pub struct AddSteps {
     pub issue: Option<IssueRef>,
 }
 
-impl Op for AddSteps {
-    type Output = Work;
-    const NAME: &'static str = "work.step.add";
-    const ROUTE: Route = Route::post("/work/steps");
-    const ACCESS: Access = Access::Write;
-}
+op!(AddSteps => Work, "work.step.add", post("/work/steps"), Write);
 
 /// Tick a step
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -166,12 +136,7 @@ pub struct FinishStep {
     pub issue: Option<IssueRef>,
 }
 
-impl Op for FinishStep {
-    type Output = Work;
-    const NAME: &'static str = "work.step.done";
-    const ROUTE: Route = Route::post("/work/steps/done");
-    const ACCESS: Access = Access::Write;
-}
+op!(FinishStep => Work, "work.step.done", post("/work/steps/done"), Write);
 
 /// List the steps of work
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -186,12 +151,7 @@ pub struct Steps {
     pub issue: Option<IssueRef>,
 }
 
-impl Op for Steps {
-    type Output = Vec<Step>;
-    const NAME: &'static str = "work.step.list";
-    const ROUTE: Route = Route::get("/work/steps");
-    const ACCESS: Access = Access::Read;
-}
+op!(Steps => Vec<Step>, "work.step.list", get("/work/steps"), Read);
 
 /// List work, what was touched last first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -211,9 +171,4 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl Op for List {
-    type Output = Vec<Work>;
-    const NAME: &'static str = "work.list";
-    const ROUTE: Route = Route::get("/work");
-    const ACCESS: Access = Access::Read;
-}
+op!(List => Vec<Work>, "work.list", get("/work"), Read);
