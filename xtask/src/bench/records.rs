@@ -25,8 +25,9 @@ struct Side {
 
 impl Side {
     fn measure(&mut self, lab: &Lab, side: &str, records: usize) -> Result {
-        let dir = lab.dir().join(format!("records-{side}"));
-        fs::create_dir(&dir)?;
+        // A repository of its own: a store keeps its journal in the git directory around it, which would be that of
+        // the workspace.
+        let dir = lab.repository(&format!("records-{side}"), 0)?.dir;
         let (made, records, questions) = (MADE.to_string(), records.to_string(), QUESTIONS.to_string());
         let args = [side.as_ref(), dir.as_os_str(), made.as_ref(), records.as_ref(), questions.as_ref()];
         let told: Value = serde_json::from_str(&output(&mut lab.example("records", &args)?)?)?;

@@ -126,13 +126,15 @@ fn open(address: SocketAddr) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// Reads until all events have arrived, each of which ends with an empty line.
+/// Reads until all events have arrived, each of which ends with an empty line. Signs of life come between them, so that
+/// no single read times out.
 fn count(mut stream: TcpStream) -> Result {
+    let end = Instant::now() + TIMEOUT;
     let (mut buffer, mut seen, mut last) = (vec![0; 64 << 10], 0, 0);
     while seen < EVENTS {
         let count = stream.read(&mut buffer)?;
-        if count == 0 {
-            return Err(format!("the stream ended after {seen} events").into());
+        if count == 0 || Instant::now() > end {
+            return Err(format!("the stream ended or stalled after {seen} events").into());
         }
         for byte in &buffer[..count] {
             seen += usize::from(*byte == b'\n' && last == b'\n');
