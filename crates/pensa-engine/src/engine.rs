@@ -300,12 +300,22 @@ impl Engine {
         caller: &Caller,
         work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>,
     ) -> Result<T> {
-        let outcome = self.run_here(access, caller, &work);
+        // The transaction around it is compiled once, not for every operation.
+        let output = Cell::new(None);
+        self.run_untyped(access, caller, &|cx, tx| {
+            output.set(Some(work(cx, tx)?));
+            Ok(())
+        })?;
+        output.take().ok_or_else(|| Error::internal("the work was not done"))
+    }
+
+    fn run_untyped(&self, access: Access, caller: &Caller, work: Work<'_>) -> Result<()> {
+        let outcome = self.run_here(access, caller, work);
         match &outcome {
             Err(error) if self.needs_another(error) => {
                 // To open it is to look closely, and to rebuild it if need be.
                 let another = self.another()?;
-                let outcome = another.run_here(access, caller, &work);
+                let outcome = another.run_here(access, caller, work);
                 // Those that `another` could tell nobody.
                 self.notices.borrow_mut().extend(another.notices());
                 outcome
@@ -323,12 +333,7 @@ impl Engine {
         error.code == Code::Corrupt || *error == replaced()
     }
 
-    fn run_here<T>(
-        &self,
-        access: Access,
-        caller: &Caller,
-        work: &impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>,
-    ) -> Result<T> {
+    fn run_here(&self, access: Access, caller: &Caller, work: Work<'_>) -> Result<()> {
         let mut tries = 1..;
         loop {
             let last = tries.next().is_none_or(|tried| tried >= TRIES);
@@ -337,7 +342,7 @@ impl Engine {
                 Access::Write | Access::Maintain | Access::Admin | Access::Operate => self.write(caller, work),
             };
             match attempt {
-                Ok(output) => return Ok(output),
+                Ok(()) => return Ok(()),
                 Err(lost) if last || !lost.again => return Err(lost.error),
                 Err(_) => {}
             }
@@ -350,7 +355,7 @@ impl Engine {
         Ok(cx)
     }
 
-    fn read<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {
+    fn read(&self, caller: &Caller, work: Work<'_>) -> Result<(), Lost> {
         let cx = self.context(caller)?;
         let tx = self.db.begin_read()?;
         let is_due = lease::any_due(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
@@ -387,20 +392,20 @@ impl Engine {
 
     /// Gives back every claim whose lease has run out.
     fn expire(&self) -> Result<(), Lost> {
-        self.write(&Caller::system(), |_, _| Ok(()))
+        self.write(&Caller::system(), &|_, _| Ok(()))
     }
 
-    fn write<T>(&self, caller: &Caller, work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>) -> Result<T, Lost> {
+    fn write(&self, caller: &Caller, work: Work<'_>) -> Result<(), Lost> {
         let cx = self.context(caller)?;
         let tx = self.db.begin_write()?;
         self.expire_leases(&cx, &tx)?;
         tx.begin_operation();
-        let output = work(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
+        work(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
         self.commit(tx)?;
         self.writes.set(self.writes.get() + 1);
         self.db.keep_files_in_step();
         self.refresh_pages(&caller.actor);
-        Ok(output)
+        Ok(())
     }
 
     /// Writes `now.md` and `next.md` again if somebody has asked for them. They are a help, so that nothing fails on them.
@@ -501,6 +506,9 @@ impl Engine {
         Ok(answers)
     }
 }
+
+/// Work in a transaction, without the type of what it gives.
+type Work<'w> = &'w dyn Fn(&Context<'_>, &Tx<'_>) -> Result<()>;
 
 /// An attempt that failed, and whether another may succeed.
 struct Lost {

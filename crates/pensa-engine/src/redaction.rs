@@ -36,11 +36,11 @@ impl Context<'_> {
 
 /// The operation without secrets; none if there are none in it.
 pub(crate) fn of_op<O: Op>(cx: &Context<'_>, op: &O) -> Result<Option<O>> {
-    if is_exempt::<O>(cx) {
+    if is_exempt(cx, O::ACCESS, O::VERBATIM) {
         return Ok(None);
     }
-    let clean = without_secrets::<O>(cx, serde_json::to_value(op).map_err(Error::internal)?);
-    clean.map(|clean| O::deserialize(clean).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))).transpose()
+    let clean = without_secrets(cx, serde_json::to_value(op).map_err(Error::internal)?, O::VERBATIM);
+    clean.map(|clean| O::deserialize(&clean).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))).transpose()
 }
 
 /// Runs an operation without the secrets in it.
@@ -53,20 +53,24 @@ pub(crate) fn execute<O: Execute>(cx: &Context<'_>, tx: &Tx<'_>, op: &O) -> Resu
 
 /// The same for an operation that was sent as JSON.
 pub(crate) fn of_input<O: Op>(cx: &Context<'_>, input: &Value) -> Option<Value> {
-    if is_exempt::<O>(cx) || !pensa_redact::may_be_in(input) { None } else { without_secrets::<O>(cx, input.clone()) }
+    if is_exempt(cx, O::ACCESS, O::VERBATIM) || !pensa_redact::may_be_in(input) {
+        None
+    } else {
+        without_secrets(cx, input.clone(), O::VERBATIM)
+    }
 }
 
-fn is_exempt<O: Op>(cx: &Context<'_>) -> bool {
+fn is_exempt(cx: &Context<'_>, access: Access, verbatim: &[&str]) -> bool {
     cx.redactions.take();
-    cx.no_redact || O::ACCESS == Access::Read || O::VERBATIM == ["*"]
+    cx.no_redact || access == Access::Read || verbatim == ["*"]
 }
 
-fn without_secrets<O: Op>(cx: &Context<'_>, input: Value) -> Option<Value> {
+fn without_secrets(cx: &Context<'_>, input: Value, verbatim: &[&str]) -> Option<Value> {
     let Value::Object(mut fields) = input else { return None };
     if fields.get("no_redact") == Some(&Value::Bool(true)) || fields.values().any(is_too_long) {
         return None;
     }
-    let kept: Vec<_> = O::VERBATIM.iter().filter_map(|name| fields.shift_remove_entry(*name)).collect();
+    let kept: Vec<_> = verbatim.iter().filter_map(|name| fields.shift_remove_entry(*name)).collect();
     let mut redactor = cx.redactor();
     let items = in_items(&mut fields, &mut redactor);
     redactor.map(&mut fields);

@@ -29,7 +29,7 @@ type TlsStream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 /// The address of a database. Never shown with its password.
 #[derive(Clone)]
 pub(super) struct Address {
-    config: Config,
+    config: Arc<Config>,
     tls: Arc<ClientConfig>,
 }
 
@@ -82,7 +82,7 @@ impl Address {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
         config.tcp_user_timeout(SILENCE).keepalives_idle(Duration::from_secs(30));
-        Ok(Self { config, tls: Arc::new(client_config(authorities.as_deref())?) })
+        Ok(Self { config: Arc::new(config), tls: Arc::new(client_config(authorities.as_deref())?) })
     }
 
     /// Connects to the first host that answers in time. The driver's own list of hosts has a time limit for TCP only,

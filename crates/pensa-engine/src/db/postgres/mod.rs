@@ -197,6 +197,7 @@ pub(crate) struct Transaction<'c> {
 }
 
 /// The rows of a query, read as they are needed.
+#[derive(Default)]
 struct Cursor {
     /// None once all are read.
     stream: Option<Pin<Box<RowStream>>>,
@@ -319,7 +320,9 @@ impl<'c> Transaction<'c> {
         let mut session = self.session()?;
         let done = block_on(async {
             if let Some(cursor) = reading {
-                cursor.borrow_mut().read(&mut session, usize::MAX).await?;
+                let mut rest = cursor.take();
+                rest.read(&mut session, usize::MAX).await?;
+                cursor.replace(rest);
             }
             work(&mut session).await
         });
@@ -424,7 +427,9 @@ impl<'c> Transaction<'c> {
             // Nothing is borrowed here: `each` may ask the database something else.
             rows.iter().try_for_each(|row| each(&value::Row::Postgres(row)))?;
             if self.reading.take().is_some() {
-                self.on_session(async |session| cursor.borrow_mut().read(session, CHUNK).await)?;
+                let mut rest = cursor.take();
+                self.on_session(async |session| rest.read(session, CHUNK).await)?;
+                cursor.replace(rest);
             }
             rows = std::mem::take(&mut cursor.borrow_mut().rows);
         }
