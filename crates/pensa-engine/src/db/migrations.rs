@@ -4,6 +4,7 @@ use pensa_core::similar::hash64;
 
 /// One step, in the words of each database.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "two fields are for PostgreSQL only"))]
 pub(crate) struct Migration {
     pub(crate) name: &'static str,
     pub(crate) sqlite: &'static str,

@@ -23,17 +23,6 @@ macro_rules! params {
 }
 pub(crate) use params;
 
-impl Param<'_> {
-    /// The same value, independent of where it came from.
-    pub(crate) fn to_static(&self) -> Param<'static> {
-        match self {
-            Param::Null => Param::Null,
-            Param::Int(value) => Param::Int(*value),
-            Param::Text(text) => Param::Text(Cow::Owned(text.clone().into_owned())),
-        }
-    }
-}
-
 impl From<i64> for Param<'_> {
     fn from(value: i64) -> Self {
         Param::Int(value)
@@ -110,6 +99,7 @@ impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
 #[derive(Debug)]
 pub(crate) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "no such database can be opened"))]
     Postgres(&'r postgres::Row),
 }
 

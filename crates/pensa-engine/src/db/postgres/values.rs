@@ -1,5 +1,7 @@
 //! Values on their way into a statement, and rows of one table as arrays of its columns.
 
+use std::borrow::Cow;
+
 use bytes::BytesMut;
 use tokio_postgres::Statement;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
@@ -50,13 +52,22 @@ impl ToSql for Param<'_> {
     to_sql_checked!();
 }
 
+/// The same value, independent of where it came from.
+fn to_static(param: &Param<'_>) -> Param<'static> {
+    match param {
+        Param::Null => Param::Null,
+        Param::Int(value) => Param::Int(*value),
+        Param::Text(text) => Param::Text(Cow::Owned(text.clone().into_owned())),
+    }
+}
+
 pub(super) fn owned(params: &[Param<'_>]) -> Vec<Value> {
-    params.iter().map(|param| Value::One(param.to_static())).collect()
+    params.iter().map(|param| Value::One(to_static(param))).collect()
 }
 
 /// The values of many rows, given row by row, as one array a column.
 pub(super) fn columns(width: usize, rows: &[Param<'_>]) -> Vec<Value> {
-    (0..width).map(|at| Value::Column(rows.iter().skip(at).step_by(width).map(Param::to_static).collect())).collect()
+    (0..width).map(|at| Value::Column(rows.iter().skip(at).step_by(width).map(to_static).collect())).collect()
 }
 
 /// The statement that adds one row for these columns.
