@@ -5,54 +5,31 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
 use crate::id::{AgentId, SessionId};
 use crate::session::object::{self, OBJECT_BYTES, Object};
 use crate::text;
 use crate::time::Timestamp;
 
-/// The types of agents that can be created.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum AgentType {
-    /// Talks with a person
-    User,
-    /// Works at set times
-    Cron,
-    /// Part of the surroundings
-    System,
-    /// Helps another agent with one task
-    Subagent,
-    /// Belongs to an application
-    App,
-    /// Has a standing job
-    Permanent,
-}
-
-impl AgentType {
-    pub const ALL: [AgentType; 6] = [
-        AgentType::User,
-        AgentType::Cron,
-        AgentType::System,
-        AgentType::Subagent,
-        AgentType::App,
-        AgentType::Permanent,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AgentType::User => "user",
-            AgentType::Cron => "cron",
-            AgentType::System => "system",
-            AgentType::Subagent => "subagent",
-            AgentType::App => "app",
-            AgentType::Permanent => "permanent",
-        }
+closed_enum! {
+    /// The types of agents that can be created.
+    AgentType "invalid type of agent: {:?}" {
+        /// Talks with a person
+        User "user",
+        /// Works at set times
+        Cron "cron",
+        /// Part of the surroundings
+        System "system",
+        /// Helps another agent with one task
+        Subagent "subagent",
+        /// Belongs to an application
+        App "app",
+        /// Has a standing job
+        Permanent "permanent",
     }
 }
 
@@ -110,42 +87,13 @@ impl fmt::Display for TypeName {
     }
 }
 
-/// Where an agent stands in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Lifecycle {
-    Active,
-    Sleeping,
-    /// For good
-    Dead,
-}
-
-impl Lifecycle {
-    pub const ALL: [Lifecycle; 3] = [Lifecycle::Active, Lifecycle::Sleeping, Lifecycle::Dead];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Lifecycle::Active => "active",
-            Lifecycle::Sleeping => "sleeping",
-            Lifecycle::Dead => "dead",
-        }
-    }
-}
-
-impl fmt::Display for Lifecycle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Lifecycle {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known
-            .ok_or_else(|| Error::invalid(format!("invalid lifecycle: {text:?}")).hint("one of active, sleeping, dead"))
+closed_enum! {
+    /// Where an agent stands in its life.
+    Lifecycle "invalid lifecycle: {:?}" {
+        Active "active",
+        Sleeping "sleeping",
+        /// For good
+        Dead "dead",
     }
 }
 
@@ -232,6 +180,7 @@ pub fn apply(agent: &mut Agent, step: Move) -> Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
     use serde_json::{Value, json};
 
     use super::*;

@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod briefing;
 pub mod catalog;
+mod closed_enum;
 pub mod comment;
 pub mod dep;
 pub mod effect;

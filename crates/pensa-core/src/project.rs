@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
 use crate::id::TokenId;
 use crate::op::Access;
@@ -64,38 +64,25 @@ pub struct Project {
     pub archived_at: Option<Timestamp>,
 }
 
-/// How much a token lets its holder do in one project, each role all that the one before it does; or, as `operator`,
-/// with the server itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Role {
-    /// Looks
-    Viewer,
-    /// Works: also creates, claims, closes, comments
-    Agent,
-    /// Also deletes, undoes what others did, imports with authority, collects garbage
-    Maintainer,
-    /// Also manages the tokens of the project and reads its audit
-    Admin,
-    /// Manages the server's projects, tokens and audit; held in no project, and opens none
-    #[value(skip)]
-    Operator,
+closed_enum! {
+    /// How much a token lets its holder do in one project, each role all that the one before it does; or, as `operator`,
+    /// with the server itself.
+    Role "no such role: {:?}" hint "viewer, agent, maintainer, admin or operator" {
+        /// Looks
+        Viewer "viewer",
+        /// Works: also creates, claims, closes, comments
+        Agent "agent",
+        /// Also deletes, undoes what others did, imports with authority, collects garbage
+        Maintainer "maintainer",
+        /// Also manages the tokens of the project and reads its audit
+        Admin "admin",
+        /// Manages the server's projects, tokens and audit; held in no project, and opens none
+        #[value(skip)]
+        Operator "operator",
+    }
 }
 
 impl Role {
-    pub const ALL: [Role; 5] = [Role::Viewer, Role::Agent, Role::Maintainer, Role::Admin, Role::Operator];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Viewer => "viewer",
-            Role::Agent => "agent",
-            Role::Maintainer => "maintainer",
-            Role::Admin => "admin",
-            Role::Operator => "operator",
-        }
-    }
-
     /// The most that this role may do.
     pub fn may(self) -> Access {
         match self {
@@ -105,23 +92,6 @@ impl Role {
             Role::Admin => Access::Admin,
             Role::Operator => Access::Operate,
         }
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Role {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|role| role.as_str() == text);
-        known.ok_or_else(|| {
-            Error::invalid(format!("no such role: {text:?}")).hint("viewer, agent, maintainer, admin or operator")
-        })
     }
 }
 

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
 use crate::id::{AgentId, LoopId, LoopRef, RunId, SignalId};
-use crate::issue::words;
 use crate::loops::{LoopStatus, LoopType};
 use crate::session::object::{self, Object};
 use crate::time::Timestamp;
@@ -23,9 +23,9 @@ pub const RECEIPTS: &str = "signal_receipts";
 /// Largest payload, in bytes of JSON text.
 pub const PAYLOAD_BYTES: usize = 256 << 10;
 
-words! {
+closed_enum! {
     /// What a signal asks for.
-    SignalType "type of a signal" {
+    SignalType "invalid type of a signal: {:?}" {
         Stop "stop",
         Pause "pause",
         Resume "resume",
@@ -36,9 +36,9 @@ words! {
     }
 }
 
-words! {
+closed_enum! {
     /// What can be sent a signal.
-    RecipientKind "kind of a recipient" {
+    RecipientKind "invalid kind of a recipient: {:?}" {
         Loop "loop",
         Agent "agent",
         Run "run",
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn every_word_has_one_spelling() {
         for kind in SignalType::ALL {
-            assert_eq!(kind.as_str().parse::<SignalType>().expect("known"), *kind);
+            assert_eq!(kind.as_str().parse::<SignalType>().expect("known"), kind);
         }
         assert!("kill".parse::<SignalType>().is_err());
     }

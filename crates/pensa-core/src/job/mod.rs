@@ -8,14 +8,10 @@ mod stats;
 mod taken;
 mod transition;
 
-use std::fmt;
-use std::str::FromStr;
-
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::closed_enum::closed_enum;
 use crate::id::{IssueId, JobId, RunId, SessionId};
 use crate::run::Process;
 use crate::time::{Span, Timestamp};
@@ -31,64 +27,25 @@ pub const COLLECTION: &str = "tool_jobs";
 /// The collection of what they wrote, by the same ids.
 pub const OUTPUTS: &str = "tool_job_outputs";
 
-/// Where a job stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum JobStatus {
-    /// It waits for a slot of its lane
-    Pending,
-    Running,
-    Succeeded,
-    Failed,
-    /// It was ended because it took too long
-    Timeout,
-    /// It was ended because somebody asked for it
-    Cancelled,
+closed_enum! {
+    /// Where a job stands.
+    JobStatus "invalid status of a job: {:?}" {
+        /// It waits for a slot of its lane
+        Pending "pending",
+        Running "running",
+        Succeeded "succeeded",
+        Failed "failed",
+        /// It was ended because it took too long
+        Timeout "timeout",
+        /// It was ended because somebody asked for it
+        Cancelled "cancelled",
+    }
 }
 
 impl JobStatus {
-    pub const ALL: [JobStatus; 6] = [
-        JobStatus::Pending,
-        JobStatus::Running,
-        JobStatus::Succeeded,
-        JobStatus::Failed,
-        JobStatus::Timeout,
-        JobStatus::Cancelled,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            JobStatus::Pending => "pending",
-            JobStatus::Running => "running",
-            JobStatus::Succeeded => "succeeded",
-            JobStatus::Failed => "failed",
-            JobStatus::Timeout => "timeout",
-            JobStatus::Cancelled => "cancelled",
-        }
-    }
-
     /// Whether nothing can happen to it any more.
     pub fn is_over(self) -> bool {
         !matches!(self, JobStatus::Pending | JobStatus::Running)
-    }
-}
-
-impl fmt::Display for JobStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for JobStatus {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known.ok_or_else(|| {
-            Error::invalid(format!("invalid status of a job: {text:?}"))
-                .hint("one of pending, running, succeeded, failed, timeout, cancelled")
-        })
     }
 }
 
@@ -186,6 +143,8 @@ pub fn spell(words: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     #[test]

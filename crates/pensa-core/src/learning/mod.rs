@@ -5,15 +5,13 @@
 pub mod recall;
 mod seed;
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
 use crate::id::{IssueId, LearningId, SessionId};
-use crate::issue::{Extra, words};
+use crate::issue::Extra;
 use crate::sync::{Name, Noun};
 use crate::text;
 use crate::time::Timestamp;
@@ -25,10 +23,12 @@ pub const TEXT_BYTES: usize = 64 << 10;
 /// Most tags, and most files, of one learning.
 pub const MAX_WORDS: usize = 100;
 
-words! {
+closed_enum! {
     /// What kind of knowledge it is.
-    Kind "kind" {
+    #[derive(Default)]
+    Kind "invalid kind: {:?}" {
         /// Something that is done like this here
+        #[default]
         Pattern "pattern",
         /// A way to go about something
         Approach "approach",
@@ -39,26 +39,14 @@ words! {
     }
 }
 
-words! {
+closed_enum! {
     /// How much it matters.
-    Impact "impact" {
+    #[derive(Default)]
+    Impact "invalid impact: {:?}" {
         High "high",
+        #[default]
         Medium "medium",
         Low "low",
-    }
-}
-
-#[expect(clippy::derivable_impls, reason = "the words! macro writes the variants")]
-impl Default for Kind {
-    fn default() -> Self {
-        Kind::Pattern
-    }
-}
-
-#[expect(clippy::derivable_impls, reason = "the words! macro writes the variants")]
-impl Default for Impact {
-    fn default() -> Self {
-        Impact::Medium
     }
 }
 

@@ -6,15 +6,14 @@ pub mod files;
 mod transition;
 
 use std::fmt;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
 use crate::id::{IssueId, LoopId};
-use crate::issue::words;
 use crate::session::Object;
 use crate::text;
 use crate::time::Timestamp;
@@ -36,9 +35,9 @@ const COMMAND_BYTES: usize = 64 << 10;
 /// Largest context, in bytes of JSON text.
 pub const CONTEXT_BYTES: usize = 512 << 10;
 
-words! {
+closed_enum! {
     /// What a loop makes.
-    LoopType "type of a loop" {
+    LoopType "invalid type of a loop: {:?}" {
         Plan "plan",
         Spec "spec",
         Phase "phase",
@@ -46,9 +45,9 @@ words! {
     }
 }
 
-words! {
+closed_enum! {
     /// Where a loop stands.
-    LoopStatus "status of a loop" {
+    LoopStatus "invalid status of a loop: {:?}" {
         /// Nobody runs it yet
         Pending "pending",
         Running "running",
@@ -244,10 +243,10 @@ mod tests {
     fn every_word_has_one_spelling() {
         for status in LoopStatus::ALL {
             assert_eq!(json!(status), status.as_str());
-            assert_eq!(status.as_str().parse::<LoopStatus>().expect("known"), *status);
+            assert_eq!(status.as_str().parse::<LoopStatus>().expect("known"), status);
         }
         for kind in LoopType::ALL {
-            assert_eq!(kind.as_str().parse::<LoopType>().expect("known"), *kind);
+            assert_eq!(kind.as_str().parse::<LoopType>().expect("known"), kind);
         }
         assert!("done".parse::<LoopStatus>().is_err() && "loop".parse::<LoopType>().is_err());
         let over = LoopStatus::ALL.iter().filter(|status| status.is_over()).count();

@@ -2,24 +2,21 @@
 //!
 //! What the files of that tool look like is left to whoever reads them.
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::closed_enum::closed_enum;
 use crate::id::{IssueId, ReleaseId};
-use crate::issue::{IssueType, Priority, words};
+use crate::issue::{IssueType, Priority};
 use crate::learning::{Impact, Kind, Worth};
 use crate::op::op;
 use crate::session::Object;
 use crate::time::Timestamp;
 use crate::work::{Step, WorkKind, WorkStatus};
 
-words! {
+closed_enum! {
     /// Another tool. Under its name stands in the records what has no place of its own.
-    Source "source" {
+    Source "invalid source: {:?}" {
         Prjct "prjct",
     }
 }
@@ -212,9 +209,9 @@ pub struct GivenDocument {
     pub text: String,
 }
 
-words! {
+closed_enum! {
     /// What became of a record.
-    Outcome "outcome" {
+    Outcome "invalid outcome: {:?}" {
         /// It is new here
         Imported "imported",
         /// A document that was here with another text has this one now

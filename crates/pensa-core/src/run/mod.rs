@@ -7,13 +7,11 @@ mod process;
 mod transition;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
 use crate::id::{HarnessId, IssueId, RepoId, RunId, RuntimeId, SessionId, WorkspaceId};
 use crate::text;
@@ -23,86 +21,32 @@ pub use harness::{Harness, HarnessName, Runtime, RuntimeName};
 pub use process::{Mux, MuxPlace, Process};
 pub use transition::{End, Move, apply};
 
-/// Where a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum RunStatus {
-    /// Its command does not run yet
-    Created,
-    Running,
-    Failed,
-    Succeeded,
-    Cancelled,
+closed_enum! {
+    /// Where a run stands.
+    RunStatus "invalid status of a run: {:?}" {
+        /// Its command does not run yet
+        Created "created",
+        Running "running",
+        Failed "failed",
+        Succeeded "succeeded",
+        Cancelled "cancelled",
+    }
 }
 
 impl RunStatus {
-    pub const ALL: [RunStatus; 5] =
-        [RunStatus::Created, RunStatus::Running, RunStatus::Failed, RunStatus::Succeeded, RunStatus::Cancelled];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RunStatus::Created => "created",
-            RunStatus::Running => "running",
-            RunStatus::Failed => "failed",
-            RunStatus::Succeeded => "succeeded",
-            RunStatus::Cancelled => "cancelled",
-        }
-    }
-
     /// Whether nothing can happen to it any more.
     pub fn is_over(self) -> bool {
         !matches!(self, RunStatus::Created | RunStatus::Running)
     }
 }
 
-impl fmt::Display for RunStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for RunStatus {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known.ok_or_else(|| {
-            Error::invalid(format!("invalid status of a run: {text:?}"))
-                .hint("one of created, running, failed, succeeded, cancelled")
-        })
-    }
-}
-
-/// How the work of a run is handed over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Delivery {
-    /// A pull request
-    Pr,
-    Branch,
-    Patch,
-}
-
-impl Delivery {
-    pub const ALL: [Delivery; 3] = [Delivery::Pr, Delivery::Branch, Delivery::Patch];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Delivery::Pr => "pr",
-            Delivery::Branch => "branch",
-            Delivery::Patch => "patch",
-        }
-    }
-}
-
-impl FromStr for Delivery {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known.ok_or_else(|| Error::invalid(format!("invalid delivery: {text:?}")).hint("one of pr, branch, patch"))
+closed_enum! {
+    /// How the work of a run is handed over.
+    Delivery "invalid delivery: {:?}" {
+        /// A pull request
+        Pr "pr",
+        Branch "branch",
+        Patch "patch",
     }
 }
 
@@ -214,6 +158,8 @@ pub struct Run {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     #[test]

@@ -1,11 +1,9 @@
 //! Where the processes of a run are: on a machine, or in a window of a terminal multiplexer.
 
-use std::str::FromStr;
-
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
 use crate::text;
 
@@ -28,35 +26,12 @@ impl Process {
     }
 }
 
-/// A terminal multiplexer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Mux {
-    Tmux,
-    Zellij,
-    Screen,
-}
-
-impl Mux {
-    pub const ALL: [Mux; 3] = [Mux::Tmux, Mux::Zellij, Mux::Screen];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Mux::Tmux => "tmux",
-            Mux::Zellij => "zellij",
-            Mux::Screen => "screen",
-        }
-    }
-}
-
-impl FromStr for Mux {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known
-            .ok_or_else(|| Error::invalid(format!("unknown multiplexer: {text:?}")).hint("one of tmux, zellij, screen"))
+closed_enum! {
+    /// A terminal multiplexer.
+    Mux "unknown multiplexer: {:?}" {
+        Tmux "tmux",
+        Zellij "zellij",
+        Screen "screen",
     }
 }
 

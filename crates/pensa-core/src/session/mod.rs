@@ -12,13 +12,11 @@ pub mod tokens;
 pub mod usage;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::closed_enum::closed_enum;
 use crate::id::{AgentId, IssueId, RunId, SessionId};
 use crate::time::Timestamp;
 
@@ -28,45 +26,15 @@ pub use markdown::markdown;
 pub use object::Object;
 pub use usage::Tokens;
 
-/// Why a session was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum OpenedBy {
-    /// The agent was created
-    Start,
-    /// The conversation began anew
-    Reset,
-    /// The conversation became a summary
-    Compaction,
-}
-
-impl OpenedBy {
-    pub const ALL: [OpenedBy; 3] = [OpenedBy::Start, OpenedBy::Reset, OpenedBy::Compaction];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            OpenedBy::Start => "start",
-            OpenedBy::Reset => "reset",
-            OpenedBy::Compaction => "compaction",
-        }
-    }
-}
-
-impl fmt::Display for OpenedBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for OpenedBy {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known.ok_or_else(|| {
-            Error::invalid(format!("invalid opening of a session: {text:?}")).hint("one of start, reset, compaction")
-        })
+closed_enum! {
+    /// Why a session was opened.
+    OpenedBy "invalid opening of a session: {:?}" {
+        /// The agent was created
+        Start "start",
+        /// The conversation began anew
+        Reset "reset",
+        /// The conversation became a summary
+        Compaction "compaction",
     }
 }
 

@@ -7,14 +7,13 @@ mod markdown;
 mod words;
 
 use std::fmt;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::closed_enum::closed_enum;
 use crate::id::{AgentId, SessionId};
-use crate::issue::{Issue, words as word_list};
+use crate::issue::Issue;
 use crate::session::usage::{Tokens, Usage};
 use crate::time::Timestamp;
 
@@ -25,9 +24,9 @@ pub use words::{issue_words, length, record_words, work_words};
 /// Longest text of an entry, in characters.
 pub const TEXT_CHARS: usize = 300;
 
-word_list! {
+closed_enum! {
     /// What an entry is about.
-    Kind "kind" {
+    Kind "invalid kind: {:?}" {
         Issue "issue",
         Comment "comment",
         Work "work",
@@ -220,7 +219,7 @@ mod tests {
     #[test]
     fn every_kind_has_one_spelling() {
         for kind in Kind::ALL {
-            assert_eq!(kind.as_str().parse::<Kind>().expect("known"), *kind);
+            assert_eq!(kind.as_str().parse::<Kind>().expect("known"), kind);
         }
         assert!("thing".parse::<Kind>().is_err());
     }

@@ -5,15 +5,13 @@
 pub mod page;
 mod transition;
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
 use crate::id::IssueId;
-use crate::issue::{Issue, IssueType, Status, words};
+use crate::issue::{Issue, IssueType, Status};
 use crate::text;
 use crate::time::Timestamp;
 
@@ -22,9 +20,9 @@ pub use transition::{Move, apply};
 /// Most steps of one piece of work.
 pub const MAX_STEPS: usize = 200;
 
-words! {
+closed_enum! {
     /// What a piece of work, or what was shipped, is for its users.
-    WorkKind "kind" {
+    WorkKind "invalid kind: {:?}" {
         Feature "feature",
         Bug "bug",
         Improvement "improvement",
@@ -44,18 +42,18 @@ impl WorkKind {
     }
 }
 
-words! {
+closed_enum! {
     /// Where a piece of work stands.
-    WorkStatus "status" {
+    WorkStatus "invalid status: {:?}" {
         Active "active",
         Paused "paused",
         Done "done",
     }
 }
 
-words! {
+closed_enum! {
     /// Where a step stands.
-    StepStatus "status" {
+    StepStatus "invalid status: {:?}" {
         Pending "pending",
         Done "done",
     }
