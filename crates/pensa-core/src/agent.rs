@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
@@ -98,26 +99,23 @@ closed_enum! {
 }
 
 /// A persistent identity, with what it is and what it may do.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Agent {
     pub id: AgentId,
     #[serde(rename = "type")]
     pub agent_type: TypeName,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The agent it works for
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<AgentId>,
     /// What it is, in the words of whoever made it
     #[serde(default)]
     pub descriptor: Object,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_session_id: Option<SessionId>,
     /// What it may do, in the words of whoever made it
     #[serde(default)]
     pub permissions: Object,
     /// What its last inference cost
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Object>,
     /// What all its inferences cost, by provider and model
     #[serde(default)]

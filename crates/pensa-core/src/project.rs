@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
@@ -96,18 +97,16 @@ impl Role {
 }
 
 /// A token, without its secret.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Token {
     pub id: TokenId,
     /// The project it opens; none for an operator's
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
     pub role: Role,
     pub created_at: Timestamp,
     pub created_by: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -119,16 +118,15 @@ impl Token {
 }
 
 /// A token that was just made: the only time that its secret is told.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NewToken {
     pub id: TokenId,
     /// The secret
     pub token: String,
     /// The project it opens; none for an operator's
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
     pub role: Role,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 

@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
@@ -43,18 +44,15 @@ pub const GIT_SURROUNDINGS: [&str; 14] = [
 ];
 
 /// A repository as somebody sees it: a directory of their machine, or where it comes from.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Seen {
     pub vcs: Vcs,
     /// The machine that has the directory
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_path: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_url: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_branch: Option<String>,
 }
 
@@ -75,18 +73,15 @@ impl Seen {
 }
 
 /// A repository that runs take place in.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Repo {
     pub id: RepoId,
     pub vcs: Vcs,
     /// The machine that has the directory
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_path: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_url: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_branch: Option<String>,
     pub created_at: Timestamp,
 }

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
@@ -46,25 +47,20 @@ closed_enum! {
 }
 
 /// A signal, and how far it was heard.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Signal {
     pub id: SignalId,
     pub signal_type: SignalType,
     /// The loop that it comes from
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_loop: Option<LoopId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_loop: Option<LoopId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent: Option<AgentId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_run: Option<RunId>,
     /// What said to whom it was sent: `descendants:ID`, `children:ID`, `type:T` or `status:S`
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_selector: Option<String>,
     #[serde(default)]
     pub reason: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
     /// Who sent it
     pub actor: String,
@@ -72,11 +68,11 @@ pub struct Signal {
     pub acknowledged_count: i64,
     pub created_at: Timestamp,
     /// When the last of them acknowledged it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_at: Option<Timestamp>,
 }
 
 /// What one recipient has of a signal.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     pub signal_id: SignalId,
@@ -84,10 +80,8 @@ pub struct Receipt {
     pub recipient: String,
     pub recipient_kind: RecipientKind,
     pub created_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_at: Option<Timestamp>,
     /// Who said so
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_by: Option<String>,
 }
 

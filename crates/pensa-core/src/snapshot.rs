@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
@@ -41,6 +42,7 @@ closed_enum! {
 }
 
 /// The record of a snapshot. Its content is on the machine that took it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
     pub id: SnapshotId,
@@ -48,22 +50,18 @@ pub struct Snapshot {
     pub provider: Provider,
     pub repo_id: RepoId,
     /// The run that it was taken for
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     /// The machine that has the tree and the content
     pub host: String,
     /// The tree
     pub root: String,
     /// What the provider calls it: a ref, a subvolume, a snapshot of a dataset
-    #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "ref")]
     pub reference: Option<String>,
     /// Where its content can be looked at
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The snapshot before it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<SnapshotId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     pub actor: String,
     /// `files`, `bytes`, what was `left_out`, and what the provider needs to prove it
@@ -71,7 +69,6 @@ pub struct Snapshot {
     pub metadata: Map<String, Value>,
     pub created_at: Timestamp,
     /// When the tree was last made equal to it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_at: Option<Timestamp>,
 }
 

@@ -5,6 +5,7 @@ mod transition;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::comment::Comment;
@@ -69,40 +70,32 @@ closed_enum! {
 }
 
 /// A planned unit of work or a problem report.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Issue {
     pub id: IssueId,
     pub title: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     pub issue_type: IssueType,
     pub status: Status,
     pub priority: Priority,
     /// The stem of the spec this implements: `auth` for `specs/auth.md`
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
     /// The bug that is closed together with this
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixes: Option<IssueId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     /// When the claim ends by itself; absent for a claim that does not
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<Timestamp>,
     /// How long a renewal of the lease lasts; a matter of the store, not shown
     #[serde(skip)]
     pub lease: Option<Span>,
     /// The session, or the run, that claimed it; only it may renew, release or close without force
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_session: Option<String>,
     /// The machine from which it was claimed
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_host: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub close_reason: Option<String>,
     /// Fields that this version does not know, kept for those who do
     #[serde(flatten)]

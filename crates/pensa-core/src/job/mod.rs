@@ -10,6 +10,7 @@ mod transition;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::id::{IssueId, JobId, RunId, SessionId};
@@ -50,6 +51,7 @@ impl JobStatus {
 }
 
 /// One command of a tool.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     pub id: JobId,
@@ -59,29 +61,20 @@ pub struct Job {
     /// The program and its arguments, as a shell would read them
     pub command: String,
     /// The directory that it runs in
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The loop that it is a part of
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueId>,
     pub actor: String,
     /// The machine that it runs on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The number of the command's process
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i64>,
     /// When that process began, in the words of its machine
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub born: Option<String>,
     /// The process that looks after it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<Process>,
     #[serde(flatten)]
     pub end: End,
@@ -98,17 +91,13 @@ pub struct Job {
     pub number: i64,
     pub queued_at: Timestamp,
     /// How long it waits for a slot
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_until: Option<Timestamp>,
     /// When its command began; before that, when it was queued
     pub started_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
     pub updated_at: Timestamp,
     /// What it wrote, as far as it was kept; only where one job is shown
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
 

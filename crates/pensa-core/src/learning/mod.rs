@@ -7,6 +7,7 @@ mod seed;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
@@ -61,6 +62,7 @@ pub struct Worth {
 }
 
 /// What somebody found out.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Learning {
     pub id: LearningId,
@@ -72,36 +74,28 @@ pub struct Learning {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// The issue it came from
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueId>,
     /// The piece of work it came from, by its issue
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<IssueId>,
     /// The session it came from
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     #[serde(default)]
     pub impact: Impact,
     /// From when on it no longer holds
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// The learning in whose place this one is
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<LearningId>,
     /// How often it was told: 1 and one more each time that somebody found out the same
     #[serde(default = "first")]
     pub revision: i64,
     /// What the work was worth that it came from
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Worth>,
     /// The issue of another tracker
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear_id: Option<String>,
     pub actor: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// When somebody last said that it still holds
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified_at: Option<Timestamp>,
     /// Fields that this version does not know, kept for those who do
     #[serde(flatten)]

@@ -10,6 +10,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
@@ -76,18 +77,16 @@ impl LoopStatus {
 }
 
 /// Work in iterations.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Loop {
     pub id: LoopId,
     pub loop_type: LoopType,
     /// The loop that must be complete before this one can run
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<LoopId>,
     /// The issue that it works on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueId>,
     /// What it begins with
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_artifact: Option<String>,
     /// What came of it
     #[serde(default)]
@@ -107,23 +106,17 @@ pub struct Loop {
     #[serde(default)]
     pub context: Value,
     /// Why it is where it stands, if somebody said so
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Who runs it, or ran it last
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
     /// The machine that it runs on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The process that runs it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i64>,
     /// Its place among those that can be claimed; absent if it can not be
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runnable: Option<i64>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
 }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
@@ -54,14 +55,13 @@ closed_enum! {
 pub type Labels = BTreeMap<String, String>;
 
 /// What a run was launched with.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
     /// What the agent was asked to do
     #[serde(default)]
     pub prompt: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
     /// How many runs were launched together
     pub instances: i64,
@@ -69,11 +69,8 @@ pub struct Task {
     pub labels: Labels,
     /// Whether it may use a browser
     pub browser_automation: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub browser_profile: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chatgpt_username: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codex_workspace: Option<String>,
 }
 
@@ -104,12 +101,12 @@ impl Task {
 }
 
 /// One concrete execution.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     pub id: RunId,
     pub status: RunStatus,
     pub repo_id: RepoId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<WorkspaceId>,
     pub harness_id: HarnessId,
     /// The agent software: `claude-code@2.1`
@@ -118,13 +115,10 @@ pub struct Run {
     /// Where it runs: `local`, `nosandbox`, `devcontainer:PATH`
     pub runtime: RuntimeName,
     /// The issue that it works on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueId>,
     /// The session that it holds
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     /// What runs that were launched together have in common
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     pub actor: String,
     /// The program and its arguments
@@ -133,25 +127,19 @@ pub struct Run {
     #[serde(flatten)]
     pub task: Task,
     /// The machine that it runs on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The command's process
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Process>,
     /// The process that looks after it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<Process>,
     #[serde(flatten)]
     pub mux: MuxPlace,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_path: Option<String>,
     /// The directory that it has to itself
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_path: Option<String>,
     #[serde(flatten)]
     pub end: End,
     pub started_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     pub updated_at: Timestamp,
 }

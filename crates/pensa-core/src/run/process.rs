@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
@@ -36,17 +37,13 @@ closed_enum! {
 }
 
 /// The window of a multiplexer that a run is in.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MuxPlace {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiplexer_kind: Option<Mux>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mux_session: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mux_window: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane_left: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane_right: Option<String>,
 }
 

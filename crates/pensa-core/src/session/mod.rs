@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::id::{AgentId, IssueId, RunId, SessionId};
@@ -39,29 +40,24 @@ closed_enum! {
 }
 
 /// One stretch of an agent's conversation.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
     pub id: SessionId,
     pub agent_id: AgentId,
     pub opened_by: OpenedBy,
     /// What the inference provider calls this conversation
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inference_session_id: Option<String>,
     /// What the reset said, or the summary that the compaction made
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_message: Option<String>,
     /// The issue it is about
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueId>,
     /// The run it belongs to
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     pub created_at: Timestamp,
     /// When the next session took its place; absent while it is active
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     /// Since when listings leave it out
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
 }
 

@@ -10,6 +10,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::id::{AgentId, SessionId};
@@ -43,6 +44,7 @@ closed_enum! {
 }
 
 /// One thing that happened.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
     pub at: Timestamp,
@@ -50,15 +52,12 @@ pub struct Moment {
     /// What happened to it: `created`, `claimed`, `started` and so on
     pub event: String,
     /// The id of what it is about, if that is not the issue
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// In a few words
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// How long it took, in milliseconds, if this is its end
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
     /// Whether it went wrong
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

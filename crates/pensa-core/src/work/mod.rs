@@ -7,6 +7,7 @@ mod transition;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
@@ -67,12 +68,12 @@ pub struct Step {
 }
 
 /// Work as it is kept: what was last said about it. Whether that still holds is known by [`Piece::beside`].
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
     pub issue_id: IssueId,
     pub kind: WorkKind,
     pub status: WorkStatus,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     pub steps: Vec<Step>,
     /// Who does it now, or did it last
@@ -80,7 +81,6 @@ pub struct Piece {
     pub created_at: Timestamp,
     pub started_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<Timestamp>,
 }
 
@@ -173,6 +173,7 @@ impl Piece {
 }
 
 /// What somebody is doing about an issue.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Work {
     pub issue_id: IssueId,
@@ -180,20 +181,16 @@ pub struct Work {
     pub title: String,
     pub kind: WorkKind,
     pub status: WorkStatus,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     pub steps: Vec<Step>,
     /// The first step that is not done, counted from 1
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_step: Option<usize>,
     /// Who does it now, or did it last
     pub actor: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<Timestamp>,
     /// Who was to do it before somebody else claimed it with this very command
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was_assigned_to: Option<String>,
 }
 
