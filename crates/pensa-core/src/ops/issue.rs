@@ -266,6 +266,23 @@ pub struct Filter {
     pub spec: Option<String>,
 }
 
+macro_rules! filters {
+    ($($op:ident { $($field:ident),* })*) => {$(
+        impl $op {
+            pub fn filter(&self) -> Filter {
+                Filter { $($field: self.$field.clone(),)* ..Filter::default() }
+            }
+        }
+    )*};
+}
+
+filters! {
+    List { status, priority, assignee, issue_type, spec }
+    Ready { priority, assignee, issue_type, spec }
+    Blocked { status, priority, assignee, issue_type }
+    Search { status, priority, assignee, issue_type }
+}
+
 /// List issues of every status, most urgent first
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -296,18 +313,6 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-impl List {
-    pub fn filter(&self) -> Filter {
-        Filter {
-            status: self.status,
-            priority: self.priority,
-            assignee: self.assignee.clone(),
-            issue_type: self.issue_type,
-            spec: self.spec.clone(),
-        }
-    }
-}
-
 op!(List => Vec<Issue>, "issue.list", get("/issues"), Read);
 
 /// List open issues that nothing blocks, most urgent first; bugs are reports, not work, and never listed
@@ -334,18 +339,6 @@ pub struct Ready {
     pub limit: Option<u32>,
 }
 
-impl Ready {
-    pub fn filter(&self) -> Filter {
-        Filter {
-            status: None,
-            priority: self.priority,
-            assignee: self.assignee.clone(),
-            issue_type: self.issue_type,
-            spec: self.spec.clone(),
-        }
-    }
-}
-
 op!(Ready => Vec<Issue>, "issue.ready", get("/issues/ready"), Read);
 
 /// List issues that wait for one that is not closed
@@ -370,18 +363,6 @@ pub struct Blocked {
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(alias = "n")]
     pub limit: Option<u32>,
-}
-
-impl Blocked {
-    pub fn filter(&self) -> Filter {
-        Filter {
-            status: self.status,
-            priority: self.priority,
-            assignee: self.assignee.clone(),
-            issue_type: self.issue_type,
-            spec: None,
-        }
-    }
 }
 
 op!(Blocked => Vec<Issue>, "issue.blocked", get("/issues/blocked"), Read);
@@ -412,18 +393,6 @@ pub struct Search {
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(alias = "n")]
     pub limit: Option<u32>,
-}
-
-impl Search {
-    pub fn filter(&self) -> Filter {
-        Filter {
-            status: self.status,
-            priority: self.priority,
-            assignee: self.assignee.clone(),
-            issue_type: self.issue_type,
-            spec: None,
-        }
-    }
 }
 
 op!(Search => Vec<Issue>, "issue.search", get("/issues/search"), Read);
