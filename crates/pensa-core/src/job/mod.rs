@@ -17,11 +17,12 @@ use crate::id::{IssueId, JobId, RunId, SessionId};
 use crate::run::Process;
 use crate::time::{Span, Timestamp};
 
+pub use crate::run::End;
 pub use lane::{BUILT_IN, Lane, Limits, MAX_SLOTS, MAX_TIMEOUT, has_slot};
 pub use output::{Collected, Size, fit};
 pub use stats::{JobStats, Percentiles, Tally, summarise};
 pub use taken::taken;
-pub use transition::{End, Move, apply};
+pub use transition::{Move, apply};
 
 /// The collection that jobs are kept in.
 pub const COLLECTION: &str = "tool_jobs";

@@ -1,24 +1,9 @@
 //! The one function through which a job changes its status.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_with_macros::skip_serializing_none;
-
 use super::{Job, JobStatus};
 use crate::error::{Code, Error, Result};
+use crate::run::End;
 use crate::time::Timestamp;
-
-/// How a job ended.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct End {
-    /// What the command returned
-    pub exit_code: Option<i64>,
-    /// The signal that ended the command
-    pub signal: Option<i64>,
-    /// Why, in words
-    pub reason: Option<String>,
-}
 
 /// A step of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]

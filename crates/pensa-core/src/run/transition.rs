@@ -8,7 +8,7 @@ use super::{Run, RunStatus};
 use crate::error::{Code, Error, Result};
 use crate::time::Timestamp;
 
-/// How a run ended.
+/// How a run or a job ended.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct End {
