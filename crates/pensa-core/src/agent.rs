@@ -2,9 +2,6 @@
 //!
 //! That it has a session at all, and which, is left to the engine.
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
@@ -14,6 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::id::{AgentId, SessionId};
 use crate::session::object::{self, OBJECT_BYTES, Object};
 use crate::text;
+use crate::text_form::checked_text;
 use crate::time::Timestamp;
 
 closed_enum! {
@@ -43,10 +41,6 @@ pub struct TypeName(String);
 impl TypeName {
     const MAX: usize = 64;
 
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// The type, if this version knows it.
     pub fn known(&self) -> Option<AgentType> {
         AgentType::ALL.into_iter().find(|known| known.as_str() == self.0)
@@ -58,6 +52,8 @@ impl From<AgentType> for TypeName {
         Self(known.as_str().to_owned())
     }
 }
+
+checked_text!(TypeName);
 
 impl TryFrom<String> for TypeName {
     type Error = Error;
@@ -71,20 +67,6 @@ impl TryFrom<String> for TypeName {
         let shown: String = text.chars().take(Self::MAX).collect();
         Err(Error::invalid(format!("not a type of agent: {shown:?}"))
             .hint("user, cron, system, subagent, app or permanent; others are up to 64 of a-z, 0-9, - and _"))
-    }
-}
-
-impl FromStr for TypeName {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        text.to_owned().try_into()
-    }
-}
-
-impl fmt::Display for TypeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
     }
 }
 

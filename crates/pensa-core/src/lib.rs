@@ -36,6 +36,7 @@ pub mod skill;
 pub mod snapshot;
 pub mod sync;
 pub mod text;
+mod text_form;
 pub mod time;
 pub mod trace;
 pub mod work;

@@ -1,8 +1,5 @@
 //! What a server for many keeps beside its stores: projects, and the tokens that let people and agents use them.
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
@@ -11,6 +8,7 @@ use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
 use crate::id::TokenId;
 use crate::op::Access;
+use crate::text_form::checked_text;
 use crate::time::Timestamp;
 
 /// The name of a project on a server: part of its address, so it is short and plain.
@@ -21,11 +19,9 @@ pub struct ProjectName(String);
 
 impl ProjectName {
     const MAX: usize = 64;
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+checked_text!(ProjectName);
 
 impl TryFrom<String> for ProjectName {
     type Error = Error;
@@ -38,20 +34,6 @@ impl TryFrom<String> for ProjectName {
         }
         Err(Error::invalid(format!("not the name of a project: {text:?}"))
             .hint("up to 64 of a-z, 0-9, -, _ and ., the first a letter or a digit"))
-    }
-}
-
-impl FromStr for ProjectName {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        text.to_owned().try_into()
-    }
-}
-
-impl fmt::Display for ProjectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::id::{AgentId, LoopId, LoopRef, RunId, SignalId};
 use crate::loops::{LoopStatus, LoopType};
 use crate::session::object::{self, Object};
+use crate::text_form::serde_as_text;
 use crate::time::Timestamp;
 
 /// The collection that signals are kept in.
@@ -93,8 +94,7 @@ impl Receipt {
 }
 
 /// To whom a signal goes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, with = "String")]
 pub enum Target {
     /// A loop, an agent or a run, by its id.
@@ -134,18 +134,7 @@ impl FromStr for Target {
     }
 }
 
-impl TryFrom<String> for Target {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Target> for String {
-    fn from(target: Target) -> Self {
-        target.to_string()
-    }
-}
+serde_as_text!(Target);
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
