@@ -277,7 +277,6 @@ macro_rules! filters {
 }
 
 filters! {
-    List { status, priority, assignee, issue_type, spec }
     Ready { priority, assignee, issue_type, spec }
     Blocked { status, priority, assignee, issue_type }
     Search { status, priority, assignee, issue_type }
@@ -311,6 +310,13 @@ pub struct List {
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(alias = "n")]
     pub limit: Option<u32>,
+}
+
+impl List {
+    pub fn filter(&self) -> Filter {
+        let Self { status, priority, assignee, issue_type, spec, .. } = self.clone();
+        Filter { status, priority, assignee, issue_type, spec }
+    }
 }
 
 op!(List => Vec<Issue>, "issue.list", get("/issues"), Read);
