@@ -2,57 +2,33 @@
 //!
 //! That it has a session at all, and which, is left to the engine.
 
-use std::fmt;
-use std::str::FromStr;
-
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
 use crate::id::{AgentId, SessionId};
 use crate::session::object::{self, OBJECT_BYTES, Object};
 use crate::text;
+use crate::text_form::checked_text;
 use crate::time::Timestamp;
 
-/// The types of agents that can be created.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum AgentType {
-    /// Talks with a person
-    User,
-    /// Works at set times
-    Cron,
-    /// Part of the surroundings
-    System,
-    /// Helps another agent with one task
-    Subagent,
-    /// Belongs to an application
-    App,
-    /// Has a standing job
-    Permanent,
-}
-
-impl AgentType {
-    pub const ALL: [AgentType; 6] = [
-        AgentType::User,
-        AgentType::Cron,
-        AgentType::System,
-        AgentType::Subagent,
-        AgentType::App,
-        AgentType::Permanent,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AgentType::User => "user",
-            AgentType::Cron => "cron",
-            AgentType::System => "system",
-            AgentType::Subagent => "subagent",
-            AgentType::App => "app",
-            AgentType::Permanent => "permanent",
-        }
+closed_enum! {
+    /// The types of agents that can be created.
+    AgentType "invalid type of agent: {:?}" {
+        /// Talks with a person
+        User "user",
+        /// Works at set times
+        Cron "cron",
+        /// Part of the surroundings
+        System "system",
+        /// Helps another agent with one task
+        Subagent "subagent",
+        /// Belongs to an application
+        App "app",
+        /// Has a standing job
+        Permanent "permanent",
     }
 }
 
@@ -65,10 +41,6 @@ pub struct TypeName(String);
 impl TypeName {
     const MAX: usize = 64;
 
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// The type, if this version knows it.
     pub fn known(&self) -> Option<AgentType> {
         AgentType::ALL.into_iter().find(|known| known.as_str() == self.0)
@@ -80,6 +52,8 @@ impl From<AgentType> for TypeName {
         Self(known.as_str().to_owned())
     }
 }
+
+checked_text!(TypeName);
 
 impl TryFrom<String> for TypeName {
     type Error = Error;
@@ -96,80 +70,34 @@ impl TryFrom<String> for TypeName {
     }
 }
 
-impl FromStr for TypeName {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        text.to_owned().try_into()
-    }
-}
-
-impl fmt::Display for TypeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-/// Where an agent stands in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Lifecycle {
-    Active,
-    Sleeping,
-    /// For good
-    Dead,
-}
-
-impl Lifecycle {
-    pub const ALL: [Lifecycle; 3] = [Lifecycle::Active, Lifecycle::Sleeping, Lifecycle::Dead];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Lifecycle::Active => "active",
-            Lifecycle::Sleeping => "sleeping",
-            Lifecycle::Dead => "dead",
-        }
-    }
-}
-
-impl fmt::Display for Lifecycle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Lifecycle {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known
-            .ok_or_else(|| Error::invalid(format!("invalid lifecycle: {text:?}")).hint("one of active, sleeping, dead"))
+closed_enum! {
+    /// Where an agent stands in its life.
+    Lifecycle "invalid lifecycle: {:?}" {
+        Active "active",
+        Sleeping "sleeping",
+        /// For good
+        Dead "dead",
     }
 }
 
 /// A persistent identity, with what it is and what it may do.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Agent {
     pub id: AgentId,
     #[serde(rename = "type")]
     pub agent_type: TypeName,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The agent it works for
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<AgentId>,
     /// What it is, in the words of whoever made it
     #[serde(default)]
     pub descriptor: Object,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_session_id: Option<SessionId>,
     /// What it may do, in the words of whoever made it
     #[serde(default)]
     pub permissions: Object,
     /// What its last inference cost
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Object>,
     /// What all its inferences cost, by provider and model
     #[serde(default)]
@@ -232,6 +160,7 @@ pub fn apply(agent: &mut Agent, step: Move) -> Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
     use serde_json::{Value, json};
 
     use super::*;

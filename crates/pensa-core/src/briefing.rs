@@ -3,13 +3,12 @@
 //! What the sections say is left to the engine. The same sections always become the same text.
 
 use std::fmt;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
-use crate::issue::words;
 use crate::json;
 use crate::session::tokens;
 use crate::text;
@@ -19,9 +18,9 @@ pub const DEFAULT_TOKENS: u32 = 2000;
 /// Longest line of a section, in characters.
 const LINE_CHARS: usize = 300;
 
-words! {
+closed_enum! {
     /// In which form a briefing is told.
-    Format "format" {
+    Format "invalid format: {:?}" {
         /// Markdown, for people and models
         Markdown "md" | "markdown",
         Json "json",

@@ -4,176 +4,49 @@
 #[macro_export]
 macro_rules! for_each_op {
     ($with:ident) => {
-        $with! {
-            $crate::ops::issue::Create,
-            $crate::ops::issue::Update,
-            $crate::ops::issue::Close,
-            $crate::ops::issue::Reopen,
-            $crate::ops::issue::Release,
-            $crate::ops::issue::Heartbeat,
-            $crate::ops::issue::Delete,
-            $crate::ops::issue::Show,
-            $crate::ops::issue::List,
-            $crate::ops::issue::Ready,
-            $crate::ops::issue::Blocked,
-            $crate::ops::issue::Search,
-            $crate::ops::issue::Count,
-            $crate::ops::issue::History,
-            $crate::ops::trace::Trace,
-            $crate::ops::event::List,
-            $crate::ops::store::Status,
-            $crate::ops::dep::Add,
-            $crate::ops::dep::Remove,
-            $crate::ops::dep::List,
-            $crate::ops::dep::Tree,
-            $crate::ops::dep::Cycles,
-            $crate::ops::comment::Add,
-            $crate::ops::comment::List,
-            $crate::ops::store::Export,
-            $crate::ops::store::Import,
-            $crate::ops::conflict::List,
-            $crate::ops::conflict::Resolve,
-            $crate::ops::store::Doctor,
-            $crate::ops::gc::Gc,
-            $crate::ops::gc::Space,
-            $crate::ops::backup::Backup,
-            $crate::ops::backup::Backups,
-            $crate::ops::backup::Restore,
-            $crate::ops::store::Where,
-            $crate::ops::store::Info,
-            $crate::ops::batch::Batch,
-            $crate::ops::undo::Undo,
-            $crate::ops::project::Create,
-            $crate::ops::project::List,
-            $crate::ops::project::Archive,
-            $crate::ops::token::Create,
-            $crate::ops::token::List,
-            $crate::ops::token::Revoke,
-            $crate::ops::audit::Audit,
-            $crate::ops::agent::Create,
-            $crate::ops::agent::List,
-            $crate::ops::agent::Show,
-            $crate::ops::agent::Update,
-            $crate::ops::agent::Sleep,
-            $crate::ops::agent::Wake,
-            $crate::ops::agent::Kill,
-            $crate::ops::agent::Delete,
-            $crate::ops::agent::Import,
-            $crate::ops::session::List,
-            $crate::ops::session::Search,
-            $crate::ops::session::Show,
-            $crate::ops::session::Archive,
-            $crate::ops::session::Delete,
-            $crate::ops::session::Prune,
-            $crate::ops::session::Reset,
-            $crate::ops::session::Compact,
-            $crate::ops::session::Append,
-            $crate::ops::session::History,
-            $crate::ops::session::Context,
-            $crate::ops::repo::Add,
-            $crate::ops::repo::List,
-            $crate::ops::repo::Show,
-            $crate::ops::repo::Remove,
-            $crate::ops::repo::CreateWorkspace,
-            $crate::ops::repo::ListWorkspaces,
-            $crate::ops::run::Start,
-            $crate::ops::run::Update,
-            $crate::ops::run::Finish,
-            $crate::ops::run::List,
-            $crate::ops::run::Show,
-            $crate::ops::run::Events,
-            $crate::ops::run::AddEvent,
-            $crate::ops::run::Harnesses,
-            $crate::ops::run::SetHarness,
-            $crate::ops::run::Runtimes,
-            $crate::ops::run::SetRuntime,
-            $crate::ops::snapshot::Create,
-            $crate::ops::snapshot::List,
-            $crate::ops::snapshot::Show,
-            $crate::ops::snapshot::Restore,
-            $crate::ops::snapshot::Delete,
-            $crate::ops::job::Start,
-            $crate::ops::job::Take,
-            $crate::ops::job::Update,
-            $crate::ops::job::Finish,
-            $crate::ops::job::Cancel,
-            $crate::ops::job::Settle,
-            $crate::ops::job::Import,
-            $crate::ops::job::List,
-            $crate::ops::job::Stats,
-            $crate::ops::job::Show,
-            $crate::ops::kv::Get,
-            $crate::ops::kv::Set,
-            $crate::ops::kv::List,
-            $crate::ops::kv::Delete,
-            $crate::ops::record::Put,
-            $crate::ops::record::Get,
-            $crate::ops::record::Query,
-            $crate::ops::record::Count,
-            $crate::ops::record::Delete,
-            $crate::ops::record::Collections,
-            $crate::ops::record::Index,
-            $crate::ops::record::Apply,
-            $crate::ops::record::Compact,
-            $crate::ops::work::Start,
-            $crate::ops::work::Current,
-            $crate::ops::work::Pause,
-            $crate::ops::work::Resume,
-            $crate::ops::work::Done,
-            $crate::ops::work::AddSteps,
-            $crate::ops::work::FinishStep,
-            $crate::ops::work::Steps,
-            $crate::ops::work::List,
-            $crate::ops::release::Ship,
-            $crate::ops::release::List,
-            $crate::ops::release::Changelog,
-            $crate::ops::skill::Set,
-            $crate::ops::skill::List,
-            $crate::ops::skill::Remove,
-            $crate::ops::skill::Import,
-            $crate::ops::learning::Remember,
-            $crate::ops::learning::Take,
-            $crate::ops::learning::Recall,
-            $crate::ops::learning::List,
-            $crate::ops::learning::Show,
-            $crate::ops::learning::Verify,
-            $crate::ops::learning::Forget,
-            $crate::ops::loops::Create,
-            $crate::ops::loops::Take,
-            $crate::ops::loops::TakeFiles,
-            $crate::ops::loops::List,
-            $crate::ops::loops::Show,
-            $crate::ops::loops::Tree,
-            $crate::ops::loops::Claim,
-            $crate::ops::loops::Start,
-            $crate::ops::loops::Pause,
-            $crate::ops::loops::Resume,
-            $crate::ops::loops::Rebase,
-            $crate::ops::loops::Iterate,
-            $crate::ops::loops::Submit,
-            $crate::ops::loops::Approve,
-            $crate::ops::loops::Reject,
-            $crate::ops::loops::Complete,
-            $crate::ops::loops::Fail,
-            $crate::ops::loops::Invalidate,
-            $crate::ops::loops::Archive,
-            $crate::ops::recover::Recover,
-            $crate::ops::signal::Send,
-            $crate::ops::signal::Take,
-            $crate::ops::signal::List,
-            $crate::ops::signal::Show,
-            $crate::ops::signal::Ack,
-            $crate::ops::signal::Prune,
-            $crate::ops::lock::Acquire,
-            $crate::ops::lock::Release,
-            $crate::ops::lock::Status,
-            $crate::ops::lock::List,
-            $crate::ops::briefing::Brief,
-            $crate::ops::sync::Changes,
-            $crate::ops::sync::Take,
-            $crate::ops::sync::Pending,
-            $crate::ops::sync::Peers,
-            $crate::ops::import::Records,
+        $crate::for_each_op! { $with:
+            issue { Create Update Close Reopen Release Heartbeat Delete Show List Ready Blocked Search Count History }
+            trace { Trace }
+            event { List }
+            store { Status }
+            dep { Add Remove List Tree Cycles }
+            comment { Add List }
+            store { Export Import }
+            conflict { List Resolve }
+            store { Doctor }
+            gc { Gc Space }
+            backup { Backup Backups Restore }
+            store { Where Info }
+            batch { Batch }
+            undo { Undo }
+            project { Create List Archive }
+            token { Create List Revoke }
+            audit { Audit }
+            agent { Create List Show Update Sleep Wake Kill Delete Import }
+            session { List Search Show Archive Delete Prune Reset Compact Append History Context }
+            repo { Add List Show Remove CreateWorkspace ListWorkspaces }
+            run { Start Update Finish List Show Events AddEvent Harnesses SetHarness Runtimes SetRuntime }
+            snapshot { Create List Show Restore Delete }
+            job { Start Take Update Finish Cancel Settle Import List Stats Show }
+            kv { Get Set List Delete }
+            record { Put Get Query Count Delete Collections Index Apply Compact }
+            work { Start Current Pause Resume Done AddSteps FinishStep Steps List }
+            release { Ship List Changelog }
+            skill { Set List Remove Import }
+            learning { Remember Take Recall List Show Verify Forget }
+            loops {
+                Create Take TakeFiles List Show Tree Claim Start Pause Resume Rebase Iterate Submit Approve Reject
+                Complete Fail Invalidate Archive
+            }
+            recover { Recover }
+            signal { Send Take List Show Ack Prune }
+            lock { Acquire Release Status List }
+            briefing { Brief }
+            sync { Changes Take Pending Peers }
+            import { Records }
         }
+    };
+    ($with:ident: $($module:ident { $($op:ident)* })*) => {
+        $with! { $($($crate::ops::$module::$op,)*)* }
     };
 }

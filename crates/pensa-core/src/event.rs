@@ -7,211 +7,77 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::closed_enum::closed_enum;
 use crate::id::IssueId;
 use crate::issue::Issue;
 use crate::time::Timestamp;
 
 pub use words::{describe, shorten};
 
-/// What happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum EventType {
-    Created,
-    Updated,
-    Claimed,
-    Released,
-    Closed,
-    Reopened,
-    Commented,
-    DepAdded,
-    DepRemoved,
-    Deleted,
-    LeaseExpired,
-    LeaseRenewed,
-    Archived,
-    Restored,
-    Revoked,
-    Imported,
-    Undone,
-    Fixed,
-    ConflictFound,
-    ConflictResolved,
-    /// An agent sleeps.
-    Slept,
-    /// An agent no longer sleeps.
-    Woken,
-    /// An agent is dead.
-    Killed,
-    /// An agent's next session took the place of the one before.
-    Opened,
-    /// A session got entries.
-    Appended,
-    /// A run's command runs.
-    Started,
-    /// A run came to its end.
-    Finished,
-    /// Something happened in a run that its agent or harness wants to keep.
-    #[serde(rename = "run.event")]
-    RunEvent,
-    /// The store and another came closer.
-    Synced,
-    /// What was old and no longer needed was removed.
-    Collected,
-    #[serde(rename = "task.created")]
-    TaskCreated,
-    #[serde(rename = "task.started")]
-    TaskStarted,
-    #[serde(rename = "task.paused")]
-    TaskPaused,
-    #[serde(rename = "task.resumed")]
-    TaskResumed,
-    #[serde(rename = "task.completed")]
-    TaskCompleted,
-    #[serde(rename = "subtask.completed")]
-    SubtaskCompleted,
-    #[serde(rename = "feature.shipped")]
-    FeatureShipped,
-    #[serde(rename = "loop.created")]
-    LoopCreated,
-    #[serde(rename = "loop.status_change")]
-    LoopStatusChange,
-    #[serde(rename = "loop.iterated")]
-    LoopIterated,
-    #[serde(rename = "loop.updated")]
-    LoopUpdated,
-    #[serde(rename = "loop.archived")]
-    LoopArchived,
-    #[serde(rename = "signal.sent")]
-    SignalSent,
-    #[serde(rename = "signal.acknowledged")]
-    SignalAcknowledged,
-    #[serde(rename = "signal.pruned")]
-    SignalPruned,
-    #[serde(rename = "lock.acquired")]
-    LockAcquired,
-    #[serde(rename = "lock.renewed")]
-    LockRenewed,
-    #[serde(rename = "lock.released")]
-    LockReleased,
-    #[serde(rename = "record.put")]
-    RecordPut,
-    #[serde(rename = "record.deleted")]
-    RecordDeleted,
-    #[serde(rename = "record.indexed")]
-    RecordIndexed,
-}
-
-impl EventType {
-    pub const ALL: [EventType; 51] = [
-        EventType::Created,
-        EventType::Updated,
-        EventType::Claimed,
-        EventType::Released,
-        EventType::Closed,
-        EventType::Reopened,
-        EventType::Commented,
-        EventType::DepAdded,
-        EventType::DepRemoved,
-        EventType::Deleted,
-        EventType::LeaseExpired,
-        EventType::LeaseRenewed,
-        EventType::Archived,
-        EventType::Restored,
-        EventType::Revoked,
-        EventType::Imported,
-        EventType::Undone,
-        EventType::Fixed,
-        EventType::ConflictFound,
-        EventType::ConflictResolved,
-        EventType::Slept,
-        EventType::Woken,
-        EventType::Killed,
-        EventType::Opened,
-        EventType::Appended,
-        EventType::Started,
-        EventType::Finished,
-        EventType::RunEvent,
-        EventType::Synced,
-        EventType::Collected,
-        EventType::TaskCreated,
-        EventType::TaskStarted,
-        EventType::TaskPaused,
-        EventType::TaskResumed,
-        EventType::TaskCompleted,
-        EventType::SubtaskCompleted,
-        EventType::FeatureShipped,
-        EventType::LoopCreated,
-        EventType::LoopStatusChange,
-        EventType::LoopIterated,
-        EventType::LoopUpdated,
-        EventType::LoopArchived,
-        EventType::SignalSent,
-        EventType::SignalAcknowledged,
-        EventType::SignalPruned,
-        EventType::LockAcquired,
-        EventType::LockRenewed,
-        EventType::LockReleased,
-        EventType::RecordPut,
-        EventType::RecordDeleted,
-        EventType::RecordIndexed,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            EventType::Created => "created",
-            EventType::Updated => "updated",
-            EventType::Claimed => "claimed",
-            EventType::Released => "released",
-            EventType::Closed => "closed",
-            EventType::Reopened => "reopened",
-            EventType::Commented => "commented",
-            EventType::DepAdded => "dep_added",
-            EventType::DepRemoved => "dep_removed",
-            EventType::Deleted => "deleted",
-            EventType::LeaseExpired => "lease_expired",
-            EventType::LeaseRenewed => "lease_renewed",
-            EventType::Archived => "archived",
-            EventType::Restored => "restored",
-            EventType::Revoked => "revoked",
-            EventType::Imported => "imported",
-            EventType::Undone => "undone",
-            EventType::Fixed => "fixed",
-            EventType::ConflictFound => "conflict_found",
-            EventType::ConflictResolved => "conflict_resolved",
-            EventType::Slept => "slept",
-            EventType::Woken => "woken",
-            EventType::Killed => "killed",
-            EventType::Opened => "opened",
-            EventType::Appended => "appended",
-            EventType::Started => "started",
-            EventType::Finished => "finished",
-            EventType::RunEvent => "run.event",
-            EventType::Synced => "synced",
-            EventType::Collected => "collected",
-            EventType::TaskCreated => "task.created",
-            EventType::TaskStarted => "task.started",
-            EventType::TaskPaused => "task.paused",
-            EventType::TaskResumed => "task.resumed",
-            EventType::TaskCompleted => "task.completed",
-            EventType::SubtaskCompleted => "subtask.completed",
-            EventType::FeatureShipped => "feature.shipped",
-            EventType::LoopCreated => "loop.created",
-            EventType::LoopStatusChange => "loop.status_change",
-            EventType::LoopIterated => "loop.iterated",
-            EventType::LoopUpdated => "loop.updated",
-            EventType::LoopArchived => "loop.archived",
-            EventType::SignalSent => "signal.sent",
-            EventType::SignalAcknowledged => "signal.acknowledged",
-            EventType::SignalPruned => "signal.pruned",
-            EventType::LockAcquired => "lock.acquired",
-            EventType::LockRenewed => "lock.renewed",
-            EventType::LockReleased => "lock.released",
-            EventType::RecordPut => "record.put",
-            EventType::RecordDeleted => "record.deleted",
-            EventType::RecordIndexed => "record.indexed",
-        }
+closed_enum! {
+    /// What happened.
+    EventType "unknown type of event: {:?}" {
+        Created "created",
+        Updated "updated",
+        Claimed "claimed",
+        Released "released",
+        Closed "closed",
+        Reopened "reopened",
+        Commented "commented",
+        DepAdded "dep_added",
+        DepRemoved "dep_removed",
+        Deleted "deleted",
+        LeaseExpired "lease_expired",
+        LeaseRenewed "lease_renewed",
+        Archived "archived",
+        Restored "restored",
+        Revoked "revoked",
+        Imported "imported",
+        Undone "undone",
+        Fixed "fixed",
+        ConflictFound "conflict_found",
+        ConflictResolved "conflict_resolved",
+        /// An agent sleeps.
+        Slept "slept",
+        /// An agent no longer sleeps.
+        Woken "woken",
+        /// An agent is dead.
+        Killed "killed",
+        /// An agent's next session took the place of the one before.
+        Opened "opened",
+        /// A session got entries.
+        Appended "appended",
+        /// A run's command runs.
+        Started "started",
+        /// A run came to its end.
+        Finished "finished",
+        /// Something happened in a run that its agent or harness wants to keep.
+        RunEvent "run.event",
+        /// The store and another came closer.
+        Synced "synced",
+        /// What was old and no longer needed was removed.
+        Collected "collected",
+        TaskCreated "task.created",
+        TaskStarted "task.started",
+        TaskPaused "task.paused",
+        TaskResumed "task.resumed",
+        TaskCompleted "task.completed",
+        SubtaskCompleted "subtask.completed",
+        FeatureShipped "feature.shipped",
+        LoopCreated "loop.created",
+        LoopStatusChange "loop.status_change",
+        LoopIterated "loop.iterated",
+        LoopUpdated "loop.updated",
+        LoopArchived "loop.archived",
+        SignalSent "signal.sent",
+        SignalAcknowledged "signal.acknowledged",
+        SignalPruned "signal.pruned",
+        LockAcquired "lock.acquired",
+        LockRenewed "lock.renewed",
+        LockReleased "lock.released",
+        RecordPut "record.put",
+        RecordDeleted "record.deleted",
+        RecordIndexed "record.indexed",
     }
 }
 

@@ -137,44 +137,8 @@ pub fn check(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// How a caller names an issue: its id, any unique prefix of it, or in a batch `@name`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-#[schemars(inline)]
-pub struct IssueRef(String);
-
-impl IssueRef {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The name an earlier line of the same batch gave, if this refers to one.
-    pub fn batch_name(&self) -> Option<&str> {
-        self.0.strip_prefix('@')
-    }
-}
-
-impl From<&IssueId> for IssueRef {
-    fn from(id: &IssueId) -> Self {
-        Self(id.0.clone())
-    }
-}
-
-impl FromStr for IssueRef {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<Self> {
-        Ok(Self(text.trim().to_owned()))
-    }
-}
-
-impl fmt::Display for IssueRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 macro_rules! refs {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $($id:ident)?;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(transparent)]
@@ -199,91 +163,46 @@ macro_rules! refs {
                 f.write_str(&self.0)
             }
         }
+
+        $(impl From<&$id> for $name {
+            fn from(id: &$id) -> Self {
+                Self(id.0.clone())
+            }
+        })?
     )*};
 }
 
 refs! {
+    /// How a caller names an issue: its id, any unique prefix of it, or in a batch `@name`.
+    IssueRef IssueId;
     /// How a caller names an agent: its id, any unique prefix of it, or its name if no other has the same.
-    AgentRef;
+    AgentRef AgentId;
     /// How a caller names a session: its id, or any unique prefix of it.
-    SessionRef;
+    SessionRef SessionId;
     /// How a caller names a run: its id, or any unique prefix of it.
-    RunRef;
+    RunRef RunId;
     /// How a caller names a job: its id, or any unique prefix of it.
-    JobRef;
+    JobRef JobId;
     /// How a caller names a repository: its id, any unique prefix of it, or its root.
-    RepoRef;
+    RepoRef RepoId;
     /// How a caller names a runtime: its id, or any unique prefix of it.
     RuntimeRef;
     /// How a caller names a snapshot: its id, or any unique prefix of it.
-    SnapshotRef;
+    SnapshotRef SnapshotId;
     /// How a caller names a learning: its id, or any unique prefix of it.
-    LearningRef;
+    LearningRef LearningId;
     /// How a caller names a loop: its id, or any unique prefix of it.
-    LoopRef;
+    LoopRef LoopId;
     /// How a caller names a signal: its id, or any unique prefix of it.
-    SignalRef;
+    SignalRef SignalId;
     /// How a caller names whose entries are meant: a session, or an agent as in [`AgentRef`].
-    EntriesRef;
+    EntriesRef SessionId;
 }
 
-impl From<&AgentId> for AgentRef {
-    fn from(id: &AgentId) -> Self {
-        Self(id.0.clone())
-    }
-}
-
-impl From<&SessionId> for SessionRef {
-    fn from(id: &SessionId) -> Self {
-        Self(id.0.clone())
-    }
-}
-
-impl From<&RunId> for RunRef {
-    fn from(id: &RunId) -> Self {
-        Self(id.0.clone())
-    }
-}
-
-impl From<&JobId> for JobRef {
-    fn from(id: &JobId) -> Self {
-        Self(id.0.clone())
-    }
-}
-
-impl From<&RepoId> for RepoRef {
-    fn from(id: &RepoId) -> Self {
-        Self(id.0.clone())
-    }
-}
-
-impl From<&SnapshotId> for SnapshotRef {
-    fn from(id: &SnapshotId) -> Self {
-        Self(id.0.clone())
-    }
-}
-
-impl From<&LearningId> for LearningRef {
-    fn from(id: &LearningId) -> Self {
-        Self(id.0.clone())
-    }
-}
-
-impl From<&LoopId> for LoopRef {
-    fn from(id: &LoopId) -> Self {
-        Self(id.0.clone())
-    }
-}
-
-impl From<&SignalId> for SignalRef {
-    fn from(id: &SignalId) -> Self {
-        Self(id.0.clone())
-    }
-}
-
-impl From<&SessionId> for EntriesRef {
-    fn from(id: &SessionId) -> Self {
-        Self(id.0.clone())
+impl IssueRef {
+    /// The name an earlier line of the same batch gave, if this refers to one.
+    pub fn batch_name(&self) -> Option<&str> {
+        self.0.strip_prefix('@')
     }
 }
 

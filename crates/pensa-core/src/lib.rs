@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod briefing;
 pub mod catalog;
+mod closed_enum;
 pub mod comment;
 pub mod dep;
 pub mod effect;
@@ -35,6 +36,7 @@ pub mod skill;
 pub mod snapshot;
 pub mod sync;
 pub mod text;
+mod text_form;
 pub mod time;
 pub mod trace;
 pub mod work;

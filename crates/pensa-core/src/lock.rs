@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::error::{Code, Error, Result};
 use crate::text;
@@ -41,20 +42,17 @@ pub struct Hold {
 }
 
 /// A lock as it stands.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lock {
     pub name: String,
     pub held: bool,
     /// Grows by one with each acquisition, and never goes back
     pub fencing: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acquired_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// What shows that it is yours, told to whoever acquires it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }
 

@@ -1,15 +1,14 @@
 //! What a server for many keeps beside its stores: projects, and the tokens that let people and agents use them.
 
-use std::fmt;
-use std::str::FromStr;
-
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
 use crate::id::TokenId;
 use crate::op::Access;
+use crate::text_form::checked_text;
 use crate::time::Timestamp;
 
 /// The name of a project on a server: part of its address, so it is short and plain.
@@ -20,11 +19,9 @@ pub struct ProjectName(String);
 
 impl ProjectName {
     const MAX: usize = 64;
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+checked_text!(ProjectName);
 
 impl TryFrom<String> for ProjectName {
     type Error = Error;
@@ -40,20 +37,6 @@ impl TryFrom<String> for ProjectName {
     }
 }
 
-impl FromStr for ProjectName {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        text.to_owned().try_into()
-    }
-}
-
-impl fmt::Display for ProjectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// A project of a server: a name for a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Project {
@@ -64,38 +47,25 @@ pub struct Project {
     pub archived_at: Option<Timestamp>,
 }
 
-/// How much a token lets its holder do in one project, each role all that the one before it does; or, as `operator`,
-/// with the server itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Role {
-    /// Looks
-    Viewer,
-    /// Works: also creates, claims, closes, comments
-    Agent,
-    /// Also deletes, undoes what others did, imports with authority, collects garbage
-    Maintainer,
-    /// Also manages the tokens of the project and reads its audit
-    Admin,
-    /// Manages the server's projects, tokens and audit; held in no project, and opens none
-    #[value(skip)]
-    Operator,
+closed_enum! {
+    /// How much a token lets its holder do in one project, each role all that the one before it does; or, as `operator`,
+    /// with the server itself.
+    Role "no such role: {:?}" hint "viewer, agent, maintainer, admin or operator" {
+        /// Looks
+        Viewer "viewer",
+        /// Works: also creates, claims, closes, comments
+        Agent "agent",
+        /// Also deletes, undoes what others did, imports with authority, collects garbage
+        Maintainer "maintainer",
+        /// Also manages the tokens of the project and reads its audit
+        Admin "admin",
+        /// Manages the server's projects, tokens and audit; held in no project, and opens none
+        #[value(skip)]
+        Operator "operator",
+    }
 }
 
 impl Role {
-    pub const ALL: [Role; 5] = [Role::Viewer, Role::Agent, Role::Maintainer, Role::Admin, Role::Operator];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Viewer => "viewer",
-            Role::Agent => "agent",
-            Role::Maintainer => "maintainer",
-            Role::Admin => "admin",
-            Role::Operator => "operator",
-        }
-    }
-
     /// The most that this role may do.
     pub fn may(self) -> Access {
         match self {
@@ -108,36 +78,17 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Role {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|role| role.as_str() == text);
-        known.ok_or_else(|| {
-            Error::invalid(format!("no such role: {text:?}")).hint("viewer, agent, maintainer, admin or operator")
-        })
-    }
-}
-
 /// A token, without its secret.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Token {
     pub id: TokenId,
     /// The project it opens; none for an operator's
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
     pub role: Role,
     pub created_at: Timestamp,
     pub created_by: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -149,16 +100,15 @@ impl Token {
 }
 
 /// A token that was just made: the only time that its secret is told.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NewToken {
     pub id: TokenId,
     /// The secret
     pub token: String,
     /// The project it opens; none for an operator's
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
     pub role: Role,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 

@@ -2,60 +2,25 @@
 //!
 //! Finding the repository around a directory is left to whoever may look at files.
 
-use std::fmt;
-use std::str::FromStr;
-
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
 use crate::id::{RepoId, WorkspaceId};
 use crate::text;
 use crate::time::Timestamp;
 
-/// What keeps the versions of a repository.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Vcs {
-    Git,
-    Hg,
-    Jj,
-    Bzr,
-    Fossil,
-    Pijul,
-}
-
-impl Vcs {
-    pub const ALL: [Vcs; 6] = [Vcs::Git, Vcs::Hg, Vcs::Jj, Vcs::Bzr, Vcs::Fossil, Vcs::Pijul];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Vcs::Git => "git",
-            Vcs::Hg => "hg",
-            Vcs::Jj => "jj",
-            Vcs::Bzr => "bzr",
-            Vcs::Fossil => "fossil",
-            Vcs::Pijul => "pijul",
-        }
-    }
-}
-
-impl fmt::Display for Vcs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Vcs {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known.ok_or_else(|| {
-            Error::invalid(format!("unknown version control: {text:?}")).hint("one of git, hg, jj, bzr, fossil, pijul")
-        })
+closed_enum! {
+    /// What keeps the versions of a repository.
+    Vcs "unknown version control: {:?}" {
+        Git "git",
+        Hg "hg",
+        Jj "jj",
+        Bzr "bzr",
+        Fossil "fossil",
+        Pijul "pijul",
     }
 }
 
@@ -79,18 +44,15 @@ pub const GIT_SURROUNDINGS: [&str; 14] = [
 ];
 
 /// A repository as somebody sees it: a directory of their machine, or where it comes from.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Seen {
     pub vcs: Vcs,
     /// The machine that has the directory
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_path: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_url: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_branch: Option<String>,
 }
 
@@ -111,18 +73,15 @@ impl Seen {
 }
 
 /// A repository that runs take place in.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Repo {
     pub id: RepoId,
     pub vcs: Vcs,
     /// The machine that has the directory
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_path: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_url: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_branch: Option<String>,
     pub created_at: Timestamp,
 }
@@ -184,6 +143,8 @@ fn trimmed(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     #[test]

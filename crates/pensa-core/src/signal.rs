@@ -8,12 +8,14 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
 use crate::id::{AgentId, LoopId, LoopRef, RunId, SignalId};
-use crate::issue::words;
 use crate::loops::{LoopStatus, LoopType};
 use crate::session::object::{self, Object};
+use crate::text_form::serde_as_text;
 use crate::time::Timestamp;
 
 /// The collection that signals are kept in.
@@ -23,9 +25,9 @@ pub const RECEIPTS: &str = "signal_receipts";
 /// Largest payload, in bytes of JSON text.
 pub const PAYLOAD_BYTES: usize = 256 << 10;
 
-words! {
+closed_enum! {
     /// What a signal asks for.
-    SignalType "type of a signal" {
+    SignalType "invalid type of a signal: {:?}" {
         Stop "stop",
         Pause "pause",
         Resume "resume",
@@ -36,9 +38,9 @@ words! {
     }
 }
 
-words! {
+closed_enum! {
     /// What can be sent a signal.
-    RecipientKind "kind of a recipient" {
+    RecipientKind "invalid kind of a recipient: {:?}" {
         Loop "loop",
         Agent "agent",
         Run "run",
@@ -46,25 +48,20 @@ words! {
 }
 
 /// A signal, and how far it was heard.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Signal {
     pub id: SignalId,
     pub signal_type: SignalType,
     /// The loop that it comes from
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_loop: Option<LoopId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_loop: Option<LoopId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent: Option<AgentId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_run: Option<RunId>,
     /// What said to whom it was sent: `descendants:ID`, `children:ID`, `type:T` or `status:S`
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_selector: Option<String>,
     #[serde(default)]
     pub reason: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
     /// Who sent it
     pub actor: String,
@@ -72,11 +69,11 @@ pub struct Signal {
     pub acknowledged_count: i64,
     pub created_at: Timestamp,
     /// When the last of them acknowledged it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_at: Option<Timestamp>,
 }
 
 /// What one recipient has of a signal.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     pub signal_id: SignalId,
@@ -84,10 +81,8 @@ pub struct Receipt {
     pub recipient: String,
     pub recipient_kind: RecipientKind,
     pub created_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_at: Option<Timestamp>,
     /// Who said so
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_by: Option<String>,
 }
 
@@ -99,8 +94,7 @@ impl Receipt {
 }
 
 /// To whom a signal goes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, with = "String")]
 pub enum Target {
     /// A loop, an agent or a run, by its id.
@@ -140,18 +134,7 @@ impl FromStr for Target {
     }
 }
 
-impl TryFrom<String> for Target {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Target> for String {
-    fn from(target: Target) -> Self {
-        target.to_string()
-    }
-}
+serde_as_text!(Target);
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -217,7 +200,7 @@ mod tests {
     #[test]
     fn every_word_has_one_spelling() {
         for kind in SignalType::ALL {
-            assert_eq!(kind.as_str().parse::<SignalType>().expect("known"), *kind);
+            assert_eq!(kind.as_str().parse::<SignalType>().expect("known"), kind);
         }
         assert!("kill".parse::<SignalType>().is_err());
     }

@@ -2,100 +2,47 @@
 //!
 //! Taking, proving and restoring one is left to `pensa-snapshot`, on the machine that has the tree.
 
-use std::fmt;
-use std::str::FromStr;
-
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with_macros::skip_serializing_none;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
 use crate::id::{RepoId, RunId, SnapshotId};
 use crate::json;
 use crate::time::Timestamp;
 
-/// What keeps the content of a snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Provider {
-    /// A commit that only a ref under refs/pensa/ holds
-    Git,
-    /// A copy of the files, sharing their blocks where the file system can
-    Copy,
-    /// A read-only snapshot of a btrfs subvolume
-    Btrfs,
-    /// A snapshot of a ZFS dataset
-    Zfs,
-    /// A copy of what an overlay mount has above its lower layers
-    Overlay,
-}
-
-impl Provider {
-    pub const ALL: [Provider; 5] = [Provider::Git, Provider::Copy, Provider::Btrfs, Provider::Zfs, Provider::Overlay];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Provider::Git => "git",
-            Provider::Copy => "copy",
-            Provider::Btrfs => "btrfs",
-            Provider::Zfs => "zfs",
-            Provider::Overlay => "overlay",
-        }
+closed_enum! {
+    /// What keeps the content of a snapshot.
+    Provider "unknown snapshot provider: {}" {
+        /// A commit that only a ref under refs/pensa/ holds
+        Git "git",
+        /// A copy of the files, sharing their blocks where the file system can
+        Copy "copy",
+        /// A read-only snapshot of a btrfs subvolume
+        Btrfs "btrfs",
+        /// A snapshot of a ZFS dataset
+        Zfs "zfs",
+        /// A copy of what an overlay mount has above its lower layers
+        Overlay "overlay",
     }
 }
 
-impl fmt::Display for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Provider {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let named = Self::ALL.into_iter().find(|provider| provider.as_str() == text);
-        named.ok_or_else(|| {
-            Error::invalid(format!("unknown snapshot provider: {text}")).hint("one of git, copy, btrfs, zfs, overlay")
-        })
-    }
-}
-
-/// Why a snapshot was taken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum SnapshotKind {
-    /// Somebody asked for it
-    #[default]
-    Manual,
-    /// It is what was there before a restore
-    Safety,
-}
-
-impl SnapshotKind {
-    pub const ALL: [SnapshotKind; 2] = [SnapshotKind::Manual, SnapshotKind::Safety];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SnapshotKind::Manual => "manual",
-            SnapshotKind::Safety => "safety",
-        }
-    }
-}
-
-impl FromStr for SnapshotKind {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known.ok_or_else(|| Error::invalid(format!("unknown kind of snapshot: {text:?}")).hint("one of manual, safety"))
+closed_enum! {
+    /// Why a snapshot was taken.
+    #[derive(Default)]
+    SnapshotKind "unknown kind of snapshot: {:?}" {
+        /// Somebody asked for it
+        #[default]
+        Manual "manual",
+        /// It is what was there before a restore
+        Safety "safety",
     }
 }
 
 /// The record of a snapshot. Its content is on the machine that took it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
     pub id: SnapshotId,
@@ -103,22 +50,18 @@ pub struct Snapshot {
     pub provider: Provider,
     pub repo_id: RepoId,
     /// The run that it was taken for
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     /// The machine that has the tree and the content
     pub host: String,
     /// The tree
     pub root: String,
     /// What the provider calls it: a ref, a subvolume, a snapshot of a dataset
-    #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "ref")]
     pub reference: Option<String>,
     /// Where its content can be looked at
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The snapshot before it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<SnapshotId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     pub actor: String,
     /// `files`, `bytes`, what was `left_out`, and what the provider needs to prove it
@@ -126,7 +69,6 @@ pub struct Snapshot {
     pub metadata: Map<String, Value>,
     pub created_at: Timestamp,
     /// When the tree was last made equal to it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_at: Option<Timestamp>,
 }
 
@@ -167,6 +109,7 @@ impl Snapshot {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
     use serde_json::json;
 
     use super::*;

@@ -11,6 +11,7 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::{Error, Result};
+use crate::text_form::serde_as_text;
 
 /// The first moment of the year 0.
 const FIRST_MILLIS: i64 = -62_167_219_200_000;
@@ -130,6 +131,8 @@ impl Span {
     }
 }
 
+serde_as_text!(Span);
+
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, length) = UNITS
@@ -153,18 +156,6 @@ impl FromStr for Span {
             Some(millis) if count > 0 && millis <= Self::MAX_MILLIS => Ok(Self { millis }),
             _ => Err(Error::invalid(format!("duration out of range: {text:?}")).hint("from 1s to 36500d")),
         }
-    }
-}
-
-impl Serialize for Span {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Span {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Cow::<str>::deserialize(from)?.parse().map_err(de::Error::custom)
     }
 }
 
@@ -196,6 +187,8 @@ impl Since {
     }
 }
 
+serde_as_text!(Since);
+
 impl fmt::Display for Since {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -214,18 +207,6 @@ impl FromStr for Since {
                 .hint("such as 12h, 7d or 2026-02-27T14:30:00Z")
         };
         text.parse().map(Since::Ago).or_else(|_| text.parse().map(Since::At)).map_err(bad)
-    }
-}
-
-impl Serialize for Since {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Since {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Cow::<str>::deserialize(from)?.parse().map_err(de::Error::custom)
     }
 }
 

@@ -3,12 +3,11 @@
 mod claim;
 mod transition;
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
+use crate::closed_enum::closed_enum;
 use crate::comment::Comment;
 use crate::error::{Error, Result};
 use crate::id::IssueId;
@@ -19,48 +18,9 @@ use crate::time::{Span, Timestamp};
 pub use claim::{Origin, Requester};
 pub use transition::{Move, Outcome, apply};
 
-/// Declares an enum that is one word in JSON, in SQL and on the command line, in its sort order.
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident $what:literal { $($(#[$vdoc:meta])* $variant:ident $text:literal $(| $alias:literal)*,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
-        #[schemars(inline)]
-        pub enum $name {
-            $($(#[$vdoc])* #[serde(rename = $text $(, alias = $alias)*)] #[value(name = $text $(, alias = $alias)*)] $variant,)*
-        }
-
-        impl $name {
-            pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = Error;
-            fn from_str(text: &str) -> Result<Self> {
-                match text {
-                    $($text $(| $alias)* => Ok(Self::$variant),)*
-                    _ => Err(Error::invalid(format!(concat!("invalid ", $what, ": {:?}"), text))
-                        .hint(format!("one of {}", [$($text),*].join(", ")))),
-                }
-            }
-        }
-    };
-}
-
-pub(crate) use words;
-
-words! {
+closed_enum! {
     /// What kind of issue it is; never changes.
-    IssueType "issue type" {
+    IssueType "invalid issue type: {:?}" {
         /// A problem report
         Bug "bug",
         /// A piece of a plan
@@ -72,28 +32,30 @@ words! {
     }
 }
 
-words! {
+closed_enum! {
     /// Where an issue stands.
-    Status "status" {
+    Status "invalid status: {:?}" {
         Open "open",
         InProgress "in_progress" | "in-progress",
         Closed "closed",
     }
 }
 
-words! {
+closed_enum! {
     /// How urgent an issue is: p0 critical, p1 high, p2 normal, p3 low.
-    Priority "priority" {
+    #[derive(Default)]
+    Priority "invalid priority: {:?}" {
         P0 "p0" | "0" | "P0",
         P1 "p1" | "1" | "P1",
+        #[default]
         P2 "p2" | "2" | "P2",
         P3 "p3" | "3" | "P3",
     }
 }
 
-words! {
+closed_enum! {
     /// The order of a listing; ties are broken by creation time, then id.
-    Sort "sort field" {
+    Sort "invalid sort field: {:?}" {
         /// Most urgent first
         Priority "priority",
         /// Oldest first
@@ -107,48 +69,33 @@ words! {
     }
 }
 
-#[expect(clippy::derivable_impls, reason = "the words! macro writes the variants")]
-impl Default for Priority {
-    fn default() -> Self {
-        Priority::P2
-    }
-}
-
 /// A planned unit of work or a problem report.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Issue {
     pub id: IssueId,
     pub title: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     pub issue_type: IssueType,
     pub status: Status,
     pub priority: Priority,
     /// The stem of the spec this implements: `auth` for `specs/auth.md`
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
     /// The bug that is closed together with this
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixes: Option<IssueId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     /// When the claim ends by itself; absent for a claim that does not
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<Timestamp>,
     /// How long a renewal of the lease lasts; a matter of the store, not shown
     #[serde(skip)]
     pub lease: Option<Span>,
     /// The session, or the run, that claimed it; only it may renew, release or close without force
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_session: Option<String>,
     /// The machine from which it was claimed
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_host: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub close_reason: Option<String>,
     /// Fields that this version does not know, kept for those who do
     #[serde(flatten)]

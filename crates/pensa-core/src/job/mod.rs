@@ -8,91 +8,51 @@ mod stats;
 mod taken;
 mod transition;
 
-use std::fmt;
-use std::str::FromStr;
-
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
-use crate::error::{Error, Result};
+use crate::closed_enum::closed_enum;
 use crate::id::{IssueId, JobId, RunId, SessionId};
 use crate::run::Process;
 use crate::time::{Span, Timestamp};
 
+pub use crate::run::End;
 pub use lane::{BUILT_IN, Lane, Limits, MAX_SLOTS, MAX_TIMEOUT, has_slot};
 pub use output::{Collected, Size, fit};
 pub use stats::{JobStats, Percentiles, Tally, summarise};
 pub use taken::taken;
-pub use transition::{End, Move, apply};
+pub use transition::{Move, apply};
 
 /// The collection that jobs are kept in.
 pub const COLLECTION: &str = "tool_jobs";
 /// The collection of what they wrote, by the same ids.
 pub const OUTPUTS: &str = "tool_job_outputs";
 
-/// Where a job stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum JobStatus {
-    /// It waits for a slot of its lane
-    Pending,
-    Running,
-    Succeeded,
-    Failed,
-    /// It was ended because it took too long
-    Timeout,
-    /// It was ended because somebody asked for it
-    Cancelled,
+closed_enum! {
+    /// Where a job stands.
+    JobStatus "invalid status of a job: {:?}" {
+        /// It waits for a slot of its lane
+        Pending "pending",
+        Running "running",
+        Succeeded "succeeded",
+        Failed "failed",
+        /// It was ended because it took too long
+        Timeout "timeout",
+        /// It was ended because somebody asked for it
+        Cancelled "cancelled",
+    }
 }
 
 impl JobStatus {
-    pub const ALL: [JobStatus; 6] = [
-        JobStatus::Pending,
-        JobStatus::Running,
-        JobStatus::Succeeded,
-        JobStatus::Failed,
-        JobStatus::Timeout,
-        JobStatus::Cancelled,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            JobStatus::Pending => "pending",
-            JobStatus::Running => "running",
-            JobStatus::Succeeded => "succeeded",
-            JobStatus::Failed => "failed",
-            JobStatus::Timeout => "timeout",
-            JobStatus::Cancelled => "cancelled",
-        }
-    }
-
     /// Whether nothing can happen to it any more.
     pub fn is_over(self) -> bool {
         !matches!(self, JobStatus::Pending | JobStatus::Running)
     }
 }
 
-impl fmt::Display for JobStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for JobStatus {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known.ok_or_else(|| {
-            Error::invalid(format!("invalid status of a job: {text:?}"))
-                .hint("one of pending, running, succeeded, failed, timeout, cancelled")
-        })
-    }
-}
-
 /// One command of a tool.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     pub id: JobId,
@@ -102,29 +62,20 @@ pub struct Job {
     /// The program and its arguments, as a shell would read them
     pub command: String,
     /// The directory that it runs in
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The loop that it is a part of
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueId>,
     pub actor: String,
     /// The machine that it runs on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The number of the command's process
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i64>,
     /// When that process began, in the words of its machine
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub born: Option<String>,
     /// The process that looks after it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<Process>,
     #[serde(flatten)]
     pub end: End,
@@ -141,17 +92,13 @@ pub struct Job {
     pub number: i64,
     pub queued_at: Timestamp,
     /// How long it waits for a slot
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_until: Option<Timestamp>,
     /// When its command began; before that, when it was queued
     pub started_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
     pub updated_at: Timestamp,
     /// What it wrote, as far as it was kept; only where one job is shown
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
 
@@ -186,6 +133,8 @@ pub fn spell(words: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     #[test]

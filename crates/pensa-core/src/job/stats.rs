@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use super::{Job, JobStatus, Lane};
 
 /// How long those that have ended took, in milliseconds.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ms: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95_ms: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ms: Option<i64>,
 }
 

@@ -1,25 +1,9 @@
 //! The one function through which a job changes its status.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Job, JobStatus};
 use crate::error::{Code, Error, Result};
+use crate::run::End;
 use crate::time::Timestamp;
-
-/// How a job ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct End {
-    /// What the command returned
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i64>,
-    /// The signal that ended the command
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signal: Option<i64>,
-    /// Why, in words
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
 
 /// A step of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]

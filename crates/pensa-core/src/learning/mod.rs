@@ -5,15 +5,14 @@
 pub mod recall;
 mod seed;
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
 use crate::id::{IssueId, LearningId, SessionId};
-use crate::issue::{Extra, words};
+use crate::issue::Extra;
 use crate::sync::{Name, Noun};
 use crate::text;
 use crate::time::Timestamp;
@@ -25,10 +24,12 @@ pub const TEXT_BYTES: usize = 64 << 10;
 /// Most tags, and most files, of one learning.
 pub const MAX_WORDS: usize = 100;
 
-words! {
+closed_enum! {
     /// What kind of knowledge it is.
-    Kind "kind" {
+    #[derive(Default)]
+    Kind "invalid kind: {:?}" {
         /// Something that is done like this here
+        #[default]
         Pattern "pattern",
         /// A way to go about something
         Approach "approach",
@@ -39,26 +40,14 @@ words! {
     }
 }
 
-words! {
+closed_enum! {
     /// How much it matters.
-    Impact "impact" {
+    #[derive(Default)]
+    Impact "invalid impact: {:?}" {
         High "high",
+        #[default]
         Medium "medium",
         Low "low",
-    }
-}
-
-#[expect(clippy::derivable_impls, reason = "the words! macro writes the variants")]
-impl Default for Kind {
-    fn default() -> Self {
-        Kind::Pattern
-    }
-}
-
-#[expect(clippy::derivable_impls, reason = "the words! macro writes the variants")]
-impl Default for Impact {
-    fn default() -> Self {
-        Impact::Medium
     }
 }
 
@@ -73,6 +62,7 @@ pub struct Worth {
 }
 
 /// What somebody found out.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Learning {
     pub id: LearningId,
@@ -84,36 +74,28 @@ pub struct Learning {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// The issue it came from
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueId>,
     /// The piece of work it came from, by its issue
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<IssueId>,
     /// The session it came from
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     #[serde(default)]
     pub impact: Impact,
     /// From when on it no longer holds
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// The learning in whose place this one is
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<LearningId>,
     /// How often it was told: 1 and one more each time that somebody found out the same
     #[serde(default = "first")]
     pub revision: i64,
     /// What the work was worth that it came from
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Worth>,
     /// The issue of another tracker
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear_id: Option<String>,
     pub actor: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// When somebody last said that it still holds
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified_at: Option<Timestamp>,
     /// Fields that this version does not know, kept for those who do
     #[serde(flatten)]

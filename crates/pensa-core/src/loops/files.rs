@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::error::{Code, Error, Result};
 
@@ -22,6 +23,7 @@ pub const MAX_FILES: usize = 1000;
 const NAME_BYTES: usize = 200;
 
 /// A file of an iteration.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IterationFile {
@@ -29,10 +31,8 @@ pub struct IterationFile {
     /// appended to those of the loop
     pub path: String,
     /// What it holds
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// What it holds, two hexadecimal digits a byte, if that is no text
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hex: Option<String>,
 }
 
@@ -70,6 +70,7 @@ impl IterationFile {
 }
 
 /// A part of a file in the directory of a loop.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FilePart {
@@ -79,10 +80,8 @@ pub struct FilePart {
     #[serde(default)]
     pub offset: u64,
     /// What it holds
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// What it holds, two hexadecimal digits a byte, if that is no text
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hex: Option<String>,
 }
 

@@ -6,15 +6,15 @@ pub mod files;
 mod transition;
 
 use std::fmt;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
 use crate::id::{IssueId, LoopId};
-use crate::issue::words;
 use crate::session::Object;
 use crate::text;
 use crate::time::Timestamp;
@@ -36,9 +36,9 @@ const COMMAND_BYTES: usize = 64 << 10;
 /// Largest context, in bytes of JSON text.
 pub const CONTEXT_BYTES: usize = 512 << 10;
 
-words! {
+closed_enum! {
     /// What a loop makes.
-    LoopType "type of a loop" {
+    LoopType "invalid type of a loop: {:?}" {
         Plan "plan",
         Spec "spec",
         Phase "phase",
@@ -46,9 +46,9 @@ words! {
     }
 }
 
-words! {
+closed_enum! {
     /// Where a loop stands.
-    LoopStatus "status of a loop" {
+    LoopStatus "invalid status of a loop: {:?}" {
         /// Nobody runs it yet
         Pending "pending",
         Running "running",
@@ -77,18 +77,16 @@ impl LoopStatus {
 }
 
 /// Work in iterations.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Loop {
     pub id: LoopId,
     pub loop_type: LoopType,
     /// The loop that must be complete before this one can run
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<LoopId>,
     /// The issue that it works on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueId>,
     /// What it begins with
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_artifact: Option<String>,
     /// What came of it
     #[serde(default)]
@@ -108,23 +106,17 @@ pub struct Loop {
     #[serde(default)]
     pub context: Value,
     /// Why it is where it stands, if somebody said so
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Who runs it, or ran it last
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
     /// The machine that it runs on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The process that runs it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i64>,
     /// Its place among those that can be claimed; absent if it can not be
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runnable: Option<i64>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
 }
 
@@ -244,10 +236,10 @@ mod tests {
     fn every_word_has_one_spelling() {
         for status in LoopStatus::ALL {
             assert_eq!(json!(status), status.as_str());
-            assert_eq!(status.as_str().parse::<LoopStatus>().expect("known"), *status);
+            assert_eq!(status.as_str().parse::<LoopStatus>().expect("known"), status);
         }
         for kind in LoopType::ALL {
-            assert_eq!(kind.as_str().parse::<LoopType>().expect("known"), *kind);
+            assert_eq!(kind.as_str().parse::<LoopType>().expect("known"), kind);
         }
         assert!("done".parse::<LoopStatus>().is_err() && "loop".parse::<LoopType>().is_err());
         let over = LoopStatus::ALL.iter().filter(|status| status.is_over()).count();

@@ -3,6 +3,7 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::agent::{Agent, AgentType, Lifecycle, TypeName};
 use crate::error::Result;
@@ -13,6 +14,7 @@ use crate::text;
 use crate::time::Timestamp;
 
 /// Create an agent and its first session
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
@@ -22,19 +24,15 @@ pub struct Create {
     pub agent_type: AgentType,
     /// What to call it
     #[arg(long, value_name = "NAME")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The agent it works for
     #[arg(long, value_name = "AGENT")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<AgentRef>,
     /// What it is, in words of your own
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptor: Option<Object>,
     /// What it may do, in words of your own
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Object>,
     #[command(flatten)]
     #[serde(flatten)]
@@ -42,19 +40,17 @@ pub struct Create {
 }
 
 /// What the next session of an agent is about.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 pub struct SessionLinks {
     /// What the inference provider calls the conversation
     #[arg(long = "inference-session", value_name = "NAME")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inference_session_id: Option<String>,
     /// The issue that the session is about
     #[arg(long = "issue", value_name = "ISSUE")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueRef>,
     /// The run that the session belongs to
     #[arg(long = "run", value_name = "RUN")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
 }
 
@@ -92,6 +88,7 @@ pub struct Show {
 op!(Show => Agent, "agent.show", get("/agents/{id}"), Read);
 
 /// Change what an agent is called, what it is, what it may do, or what it has cost
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
@@ -100,23 +97,19 @@ pub struct Update {
     pub id: AgentRef,
     /// A new name; an empty one takes it away
     #[arg(long, value_name = "NAME")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Another descriptor, in place of the one it has
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptor: Option<Object>,
     /// Other permissions, in place of those it has
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Object>,
     /// What its last inference cost; null takes it away
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given")]
     pub tokens: Option<Option<Object>>,
     /// What all its inferences cost, in place of what it has
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stats: Option<Object>,
 }
 
@@ -235,6 +228,7 @@ mod tests {
 /// Take in an agent that lived elsewhere, with all its sessions
 ///
 /// One that is here already is left as it is, except that it gets its parent if that was not here before.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Import {
@@ -243,23 +237,18 @@ pub struct Import {
     /// Known to this version or not
     #[serde(rename = "type")]
     pub agent_type: TypeName,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The agent it worked for
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<AgentId>,
     #[serde(default)]
     pub descriptor: Object,
     #[serde(default)]
     pub permissions: Object,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Object>,
     #[serde(default)]
     pub stats: Object,
     pub lifecycle: Lifecycle,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
     /// In their order; the last one is active
     pub sessions: Vec<ImportedSession>,
@@ -269,15 +258,13 @@ pub struct Import {
 }
 
 /// A session that took place elsewhere.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportedSession {
     pub opened_by: OpenedBy,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inference_session_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_message: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
     #[serde(default)]
     pub entries: Vec<NewEntry>,

@@ -4,6 +4,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with_macros::skip_serializing_none;
 
 use crate::id::TokenId;
 use crate::op::{Scope, op};
@@ -11,24 +12,21 @@ use crate::project::ProjectName;
 use crate::time::{Since, Timestamp};
 
 /// Tell who did what with which token in your project, or as an operator on the server, newest first
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Audit {
     /// Only what concerns this project
     #[arg(long, value_name = "PROJECT")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
     /// Only what was done with this token
     #[arg(long, value_name = "ID")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenId>,
     /// Only what happened since then: a duration such as 7d, or a time
     #[arg(long, value_name = "WHEN")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
@@ -37,14 +35,13 @@ op!(Audit => Vec<AuditLine>, "audit.list", get("/audit"), Admin, {
 });
 
 /// One thing that was done.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditLine {
     pub at: Timestamp,
     /// The project it was done in; none for what was done to the server itself
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
     /// The token it was done with; none if it was done with the store or the database itself
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenId>,
     pub actor: String,
     pub event_type: String,

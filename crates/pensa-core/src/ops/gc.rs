@@ -3,6 +3,7 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::op::op;
 use crate::time::{Span, Timestamp};
@@ -101,17 +102,13 @@ op!(Space => Taken, "store.space", get("/space"), Maintain, {
 });
 
 /// How many bytes the parts of a store have, and how many are left on its disk. Absent where a database keeps it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Taken {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logs: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backups: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free: Option<u64>,
 }
 

@@ -2,24 +2,22 @@
 //!
 //! What the files of that tool look like is left to whoever reads them.
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
-use crate::error::{Error, Result};
+use crate::closed_enum::closed_enum;
 use crate::id::{IssueId, ReleaseId};
-use crate::issue::{IssueType, Priority, words};
+use crate::issue::{IssueType, Priority};
 use crate::learning::{Impact, Kind, Worth};
 use crate::op::op;
 use crate::session::Object;
 use crate::time::Timestamp;
 use crate::work::{Step, WorkKind, WorkStatus};
 
-words! {
+closed_enum! {
     /// Another tool. Under its name stands in the records what has no place of its own.
-    Source "source" {
+    Source "invalid source: {:?}" {
         Prjct "prjct",
     }
 }
@@ -76,50 +74,44 @@ impl Origin {
 }
 
 /// Something to do, being done, or done.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GivenIssue {
     pub id: IssueId,
     pub title: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     pub issue_type: IssueType,
     pub priority: Priority,
     /// Whether it is over; work that is done closes its issue by itself
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub close_reason: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
     /// The spec that it implements
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
     /// What was done about it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<GivenWork>,
     pub origin: Origin,
 }
 
 /// Work on an issue.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GivenWork {
     pub kind: WorkKind,
     pub status: WorkStatus,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
 }
 
 /// Something that was shipped.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GivenRelease {
@@ -132,14 +124,13 @@ pub struct GivenRelease {
     /// What was done in it, as far as it is here
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<IssueId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipped_at: Option<Timestamp>,
     pub origin: Origin,
 }
 
 /// One text that somebody found out.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GivenLearning {
@@ -152,33 +143,26 @@ pub struct GivenLearning {
     pub files: Vec<String>,
     #[serde(default)]
     pub impact: Impact,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Worth>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear_id: Option<String>,
     /// The task it came from, by the id that the other tool gave it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// What the other tool calls it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What the other tool calls the learning in whose place this one is; it comes before, in the same request
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
     pub origin: Origin,
 }
 
 /// What somebody said about an issue.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GivenComment {
     pub issue_id: IssueId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     pub text: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     pub origin: Origin,
 }
@@ -212,9 +196,9 @@ pub struct GivenDocument {
     pub text: String,
 }
 
-words! {
+closed_enum! {
     /// What became of a record.
-    Outcome "outcome" {
+    Outcome "invalid outcome: {:?}" {
         /// It is new here
         Imported "imported",
         /// A document that was here with another text has this one now
@@ -233,14 +217,13 @@ words! {
 }
 
 /// What became of a record.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Told {
     pub outcome: Outcome,
     /// The id under which it is here
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What there is to say about it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// How many secrets were replaced
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -3,6 +3,7 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -13,6 +14,7 @@ use crate::text;
 use crate::time::Span;
 
 /// Create an issue
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
@@ -28,19 +30,15 @@ pub struct Create {
     pub priority: Priority,
     /// Who should do it
     #[arg(short, long, value_name = "NAME")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     /// Stem of the spec it implements: auth for specs/auth.md
     #[arg(long, value_name = "STEM")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
     /// The bug to close together with it
     #[arg(long, value_name = "ID")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixes: Option<IssueRef>,
     /// Details; - reads them from standard input
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// An issue that must be closed first; may be given again
     #[arg(long = "dep", value_name = "ID")]
@@ -69,6 +67,7 @@ impl Create {
 op!(Create => Created, "issue.create", post("/issues").creates(), Write);
 
 /// Change an issue, claim it or give it back
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
@@ -77,23 +76,18 @@ pub struct Update {
     pub id: IssueRef,
     /// A new title
     #[arg(long)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// A new status; closed closes it, open reopens a closed one
     #[arg(short, long, conflicts_with_all = ["claim", "unclaim"])]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// A new priority
     #[arg(short, long)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// A new assignee; an empty name clears it
     #[arg(short, long, value_name = "NAME", conflicts_with_all = ["claim", "unclaim"])]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     /// A new description; - reads it from standard input, an empty one clears it
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Claim it: fails unless it is open
     #[arg(long, conflicts_with = "unclaim")]
@@ -101,7 +95,6 @@ pub struct Update {
     pub claim: bool,
     /// Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d
     #[arg(long, requires = "claim", value_name = "TIME")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<Span>,
     /// Give it back: open, without assignee
     #[arg(long)]
@@ -273,135 +266,115 @@ pub struct Filter {
     pub spec: Option<String>,
 }
 
+macro_rules! filters {
+    ($($op:ident { $($field:ident),* })*) => {$(
+        impl $op {
+            pub fn filter(&self) -> Filter {
+                Filter { $($field: self.$field.clone(),)* ..Filter::default() }
+            }
+        }
+    )*};
+}
+
+filters! {
+    Ready { priority, assignee, issue_type, spec }
+    Blocked { status, priority, assignee, issue_type }
+    Search { status, priority, assignee, issue_type }
+}
+
 /// List issues of every status, most urgent first
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
     /// Only those with this status
     #[arg(short, long)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// Only those with this priority
     #[arg(short, long)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// Only those of this assignee; an empty name means unassigned
     #[arg(short, long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     /// Only those of this type
     #[arg(short = 't', long = "type", alias = "issue-type", value_name = "TYPE")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "type")]
+    #[serde(alias = "type")]
     pub issue_type: Option<IssueType>,
     /// Only those of this spec
     #[arg(long, value_name = "STEM")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
     /// In which order
     #[arg(long, value_name = "FIELD")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sort: Option<Sort>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
 }
 
 impl List {
     pub fn filter(&self) -> Filter {
-        Filter {
-            status: self.status,
-            priority: self.priority,
-            assignee: self.assignee.clone(),
-            issue_type: self.issue_type,
-            spec: self.spec.clone(),
-        }
+        let Self { status, priority, assignee, issue_type, spec, .. } = self.clone();
+        Filter { status, priority, assignee, issue_type, spec }
     }
 }
 
 op!(List => Vec<Issue>, "issue.list", get("/issues"), Read);
 
 /// List open issues that nothing blocks, most urgent first; bugs are reports, not work, and never listed
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ready {
     /// Only those with this priority
     #[arg(short, long)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// Only those of this assignee; an empty name means unassigned
     #[arg(short, long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     /// Only those of this type
     #[arg(short = 't', long = "type", alias = "issue-type", value_name = "TYPE")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "type")]
+    #[serde(alias = "type")]
     pub issue_type: Option<IssueType>,
     /// Only those of this spec
     #[arg(long, value_name = "STEM")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
-}
-
-impl Ready {
-    pub fn filter(&self) -> Filter {
-        Filter {
-            status: None,
-            priority: self.priority,
-            assignee: self.assignee.clone(),
-            issue_type: self.issue_type,
-            spec: self.spec.clone(),
-        }
-    }
 }
 
 op!(Ready => Vec<Issue>, "issue.ready", get("/issues/ready"), Read);
 
 /// List issues that wait for one that is not closed
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Blocked {
     /// Only those with this status
     #[arg(short, long)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// Only those with this priority
     #[arg(short, long)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// Only those of this assignee; an empty name means unassigned
     #[arg(short, long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     /// Only those of this type
     #[arg(short = 't', long = "type", alias = "issue-type", value_name = "TYPE")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "type")]
+    #[serde(alias = "type")]
     pub issue_type: Option<IssueType>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
-}
-
-impl Blocked {
-    pub fn filter(&self) -> Filter {
-        Filter {
-            status: self.status,
-            priority: self.priority,
-            assignee: self.assignee.clone(),
-            issue_type: self.issue_type,
-            spec: None,
-        }
-    }
 }
 
 op!(Blocked => Vec<Issue>, "issue.blocked", get("/issues/blocked"), Read);
 
 /// List issues whose title or description contains a text, whatever its case
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
@@ -411,36 +384,21 @@ pub struct Search {
     pub q: String,
     /// Only those with this status
     #[arg(short, long)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// Only those with this priority
     #[arg(short, long)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// Only those of this assignee; an empty name means unassigned
     #[arg(short, long, value_name = "NAME")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     /// Only those of this type
     #[arg(short = 't', long = "type", alias = "issue-type", value_name = "TYPE")]
-    #[serde(default, skip_serializing_if = "Option::is_none", alias = "type")]
+    #[serde(alias = "type")]
     pub issue_type: Option<IssueType>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(default, skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
-}
-
-impl Search {
-    pub fn filter(&self) -> Filter {
-        Filter {
-            status: self.status,
-            priority: self.priority,
-            assignee: self.assignee.clone(),
-            issue_type: self.issue_type,
-            spec: None,
-        }
-    }
 }
 
 op!(Search => Vec<Issue>, "issue.search", get("/issues/search"), Read);
@@ -480,16 +438,13 @@ pub enum Counted {
 }
 
 /// One group; it has the keys that were asked for.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_type: Option<IssueType>,
     /// Empty for those without one
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     pub count: i64,
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::id::{IssueRef, JobRef, RunRef, SessionRef};
 use crate::job::{End, Job, JobStats, JobStatus, Lane};
@@ -12,6 +13,7 @@ use crate::session::object::Object;
 use crate::time::{Since, Span};
 
 /// What a job is about, whoever looks after it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 pub struct About {
     /// The lane whose slot it takes: no-net, net, heavy, or one that is set
@@ -19,23 +21,19 @@ pub struct About {
     pub lane: Lane,
     /// The tool that it is a command of [default: the name of the program]
     #[arg(long, value_name = "NAME")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// The loop that it is a part of
     #[arg(long = "loop", value_name = "LOOP")]
-    #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "loop")]
     pub loop_id: Option<String>,
     /// The run that it is a part of [default: PN_RUN, as pn run exec sets it]
     #[arg(long, value_name = "RUN")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunRef>,
     /// The session that asked for it [default: that of the run]
     #[arg(long, value_name = "SESSION")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionRef>,
     /// The issue that it is about [default: that of the run]
     #[arg(long, value_name = "ISSUE")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
     /// The program and its arguments
     #[arg(skip)]
@@ -43,7 +41,6 @@ pub struct About {
     pub command: Vec<String>,
     /// The directory that it runs in
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
 }
 
@@ -51,6 +48,7 @@ pub struct About {
 ///
 /// Without a free slot the answer is busy, and tells who has them. Slots are those of a machine: jobs on other machines
 /// take none of them.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -61,16 +59,12 @@ pub struct Start {
     /// How long it may take
     pub timeout: Span,
     /// How long it waits in the queue if there is no slot; without that it is refused
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Span>,
     /// The machine that it runs on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The command's process
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
     /// The process that looks after it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<Process>,
 }
 
@@ -101,6 +95,7 @@ pub struct Update {
 op!(Update => Job, "job.update", patch("/jobs/{id}"), Write);
 
 /// Record how a job ended, and give back its slot
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Finish {
@@ -109,27 +104,21 @@ pub struct Finish {
     pub id: JobRef,
     /// succeeded, failed, timeout or cancelled [default: what the exit code says]
     #[arg(long, value_name = "STATUS", required_unless_present_any = ["exit_code", "signal"])]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<JobStatus>,
     /// What the command returned
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
     /// The signal that ended the command
     #[arg(long, value_name = "N")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i64>,
     /// Why, in words
     #[arg(long, value_name = "TEXT")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What it wrote, as far as that is to be kept
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
     /// Bytes that it wrote, kept or not
     #[arg(long, value_name = "N")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<i64>,
     /// Some of what it wrote was not kept
     #[arg(skip)]
@@ -137,7 +126,6 @@ pub struct Finish {
     pub truncated: bool,
     /// The command's process, if nobody has told it before
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
 }
 
@@ -195,44 +183,38 @@ op!(Import => Vec<Job>, "job.import", post("/jobs/import"), Write, {
 });
 
 /// List jobs, newest first
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
     /// Only those that stand there
     #[arg(short, long, value_name = "STATUS")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<JobStatus>,
     /// Only those of this lane
     #[arg(long, value_name = "LANE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lane: Option<Lane>,
     /// Only those of this tool
     #[arg(long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Only those of this loop
     #[arg(long = "loop", value_name = "LOOP")]
-    #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "loop")]
     pub loop_id: Option<String>,
     /// Only those of this run
     #[arg(long, value_name = "RUN")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunRef>,
     /// Only those of this session
     #[arg(long, value_name = "SESSION")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionRef>,
     /// Only those about this issue
     #[arg(long, value_name = "ISSUE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
     /// Only those on this machine
     #[arg(long, value_name = "HOST")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
 }
 
@@ -250,20 +232,18 @@ pub struct Show {
 op!(Show => Job, "job.show", get("/jobs/{id}"), Read);
 
 /// Tell how many jobs there were, how they ended and how long they took, by tool and lane
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stats {
     /// Only those that began since then: a duration such as 24h, or a time
     #[arg(long, value_name = "TIME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
     /// Only those of this lane
     #[arg(long, value_name = "LANE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lane: Option<Lane>,
     /// Only those of this tool
     #[arg(long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
 }
 

@@ -3,6 +3,7 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::kv::Pair;
 use crate::op::op;
@@ -47,20 +48,19 @@ pub struct Set {
 op!(Set => Pair, "kv.set", post("/kv"), Write);
 
 /// List values by their names
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
     /// Only those of this scope
     #[arg(long, value_name = "SCOPE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Only those whose names begin with this
     #[arg(long, value_name = "TEXT")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
 }
 

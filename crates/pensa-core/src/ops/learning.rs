@@ -3,6 +3,7 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::id::{IssueRef, LearningId, LearningRef, SessionRef};
 use crate::learning::recall::Hit;
@@ -12,6 +13,7 @@ use crate::session::Object;
 use crate::time::Span;
 
 /// Keep what was found out, with where it came from; the same told again is kept once
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Remember {
@@ -20,7 +22,6 @@ pub struct Remember {
     pub text: String,
     /// What kind of knowledge it is [default: pattern]
     #[arg(short, long)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
     /// A word to find it by; may be given again
     #[arg(long = "tag", value_name = "WORD")]
@@ -32,27 +33,21 @@ pub struct Remember {
     pub files: Vec<String>,
     /// The issue it came from
     #[arg(long, value_name = "ID")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
     /// The piece of work it came from
     #[arg(long, value_name = "ID")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<IssueRef>,
     /// The session it came from
     #[arg(long, value_name = "SESSION")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionRef>,
     /// How much it matters [default: medium]
     #[arg(long)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impact: Option<Impact>,
     /// For how long it holds, such as 90d
     #[arg(long, value_name = "DURATION")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Span>,
     /// The learning in whose place it is
     #[arg(long, value_name = "LEARNING")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<LearningRef>,
     /// Keep secrets as they are
     #[arg(skip)]
@@ -121,20 +116,18 @@ pub struct Recall {
 op!(Recall => Vec<Hit>, "learning.recall", get("/learnings/recall"), Read);
 
 /// List learnings that hold, newest first
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
     /// Only those of this kind
     #[arg(short, long)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
     /// Only those with this tag
     #[arg(long, value_name = "WORD")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
     /// Only those of this issue or piece of work
     #[arg(long, value_name = "ID")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
     /// Also those that have expired or were superseded
     #[arg(long)]
@@ -142,7 +135,7 @@ pub struct List {
     pub all: bool,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
 }
 

@@ -3,12 +3,14 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::lock::Lock;
 use crate::op::op;
 use crate::time::Span;
 
 /// Acquire a lock, or renew it with the token that acquiring it has told
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Acquire {
@@ -17,11 +19,9 @@ pub struct Acquire {
     pub name: String,
     /// For how long, unless it is renewed: 30s, 15m, 12h, 1d [default: 60s]
     #[arg(long, value_name = "TIME")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<Span>,
     /// What shows that it is yours [default: a new one]
     #[arg(long, value_name = "TOKEN")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }
 

@@ -4,6 +4,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
 use crate::id::{IssueRef, LoopId, LoopRef};
 use crate::loops::files::{FilePart, IterationFile};
@@ -14,6 +15,7 @@ use crate::session::Object;
 use crate::signal::Signal;
 
 /// Create a loop; it can be claimed once its parent is complete
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
@@ -29,27 +31,23 @@ pub struct Create {
     pub validation_command: String,
     /// The loop that must be complete before
     #[arg(long, value_name = "LOOP")]
-    #[serde(default, skip_serializing_if = "Option::is_none", alias = "parent_id")]
+    #[serde(alias = "parent_id")]
     pub parent: Option<LoopRef>,
     /// The issue that it works on
     #[arg(long, value_name = "ISSUE")]
-    #[serde(default, skip_serializing_if = "Option::is_none", alias = "issue_id")]
+    #[serde(alias = "issue_id")]
     pub issue: Option<IssueRef>,
     /// Most iterations [default: 100]
     #[arg(long, value_name = "N")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
     /// Where its work is done [default: worktrees/ID]
     #[arg(long, value_name = "DIR")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
     /// What it begins with
     #[arg(long, value_name = "FILE")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_artifact: Option<String>,
     /// Whatever its prompts need: any JSON
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
 }
 
@@ -98,28 +96,25 @@ pub struct TakenFiles {
 }
 
 /// List loops, newest first
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
     /// Only those of this type
     #[arg(short = 't', long = "type", value_name = "TYPE")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "type")]
+    #[serde(alias = "type")]
     pub loop_type: Option<LoopType>,
     /// Only those that stand there
     #[arg(short, long, value_name = "STATUS")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<LoopStatus>,
     /// Only those just below this one
     #[arg(long, value_name = "LOOP")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<LoopRef>,
     /// Only those that work on this issue
     #[arg(long, value_name = "ISSUE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
     /// Only those that this actor runs, or ran last
     #[arg(long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
     /// Only those that can be claimed, in the order in which they will be
     #[arg(long)]
@@ -131,7 +126,7 @@ pub struct List {
     pub all: bool,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
 }
 
@@ -160,20 +155,19 @@ pub struct Tree {
 op!(Tree => Vec<Branch>, "loop.tree", get("/loops/{id}/tree"), Read);
 
 /// Take the next loop that can be run, and run it; null if there is none
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Claim {
     /// Only one of this type
     #[arg(short = 't', long = "type", value_name = "TYPE")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "type")]
+    #[serde(alias = "type")]
     pub loop_type: Option<LoopType>,
     /// The machine that it runs on
     #[arg(skip)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The process that runs it [default: the one that called pn]
     #[arg(long, value_name = "PID")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<i64>,
 }
 
@@ -204,21 +198,21 @@ op!(Iterate => Iterated, "loop.iterate", post("/loops/{id}/iterate"), Write, {
 });
 
 /// A loop whose next iteration has begun.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Iterated {
     #[serde(flatten)]
     pub subject: Loop,
     /// The directory of the iteration, where the store has files
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Why there is none, and what was not kept
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_directory: Option<String>,
 }
 
 macro_rules! moves {
     ($($(#[$doc:meta])* $name:ident $text:literal $route:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
+        #[skip_serializing_none]
         #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
         #[serde(deny_unknown_fields)]
         pub struct $name {
@@ -227,11 +221,9 @@ macro_rules! moves {
             pub id: LoopRef,
             /// Why
             #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             pub reason: Option<String>,
             /// How far it is, in words
             #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             pub progress: Option<String>,
             $($(#[$fdoc])* pub $field: $type,)*
         }

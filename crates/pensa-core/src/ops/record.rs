@@ -3,6 +3,7 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::op::op;
 use crate::record::{Cursor, Filter, Order, Record};
@@ -10,6 +11,7 @@ use crate::session::Object;
 use crate::time::Timestamp;
 
 /// Keep a document in a collection, in place of the one with the same id
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Put {
@@ -21,11 +23,9 @@ pub struct Put {
     pub data: Object,
     /// Its id [default: the one in the document, or a new one]
     #[arg(long, value_name = "RECORD")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Only if the record has this revision; 0 means that there is none yet
     #[arg(long, value_name = "N")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_rev: Option<i64>,
     /// Only if the record is there
     #[arg(long)]
@@ -33,7 +33,6 @@ pub struct Put {
     pub if_present: bool,
     /// When it was changed [default: now]
     #[arg(long, value_name = "TIME")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
 
@@ -61,6 +60,7 @@ op!(Get => Record, "record.get", get("/records/{collection}/record"), Read);
 /// Tests look like status=running, n>=5, title~word, kind in ["a","b"] or 'parent is null'; a value that is no JSON is a
 /// text. A test looks at values of its own kind only, so n<5 finds numbers and no texts; what is missing is null. ~ finds
 /// a text in a text, whatever the case of its letters, and a value in a list.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 #[command(after_help = "Examples:
@@ -76,15 +76,13 @@ pub struct Query {
     pub filters: Vec<Filter>,
     /// Sort by this field, or by FIELD desc [default: id]
     #[arg(long, value_name = "FIELD")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(default, skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
     /// Go on from where an answer said that there is more
     #[arg(long, value_name = "CURSOR")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Cursor>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::id::LoopRef;
 use crate::loops::Loop;
@@ -9,6 +10,7 @@ use crate::op::op;
 
 /// Give back a loop that runs or is rebased and whose runner is gone: it can be claimed again, or has failed if its work is
 /// gone too. One that stands elsewhere by now stays as it is
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recover {
@@ -18,10 +20,8 @@ pub struct Recover {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub work_is_gone: bool,
     /// Only if it runs on this machine
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_host: Option<String>,
     /// Only if this process runs it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_pid: Option<i64>,
 }
 

@@ -4,6 +4,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
 use crate::event::LogEntry;
 use crate::id::{IssueRef, RepoRef, RunRef, RuntimeRef, SessionRef};
@@ -16,49 +17,40 @@ use crate::session::Object;
 use crate::time::Span;
 
 /// What runs are launched with, whoever looks after them.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default)]
 pub struct Launch {
     /// Which repository it takes place in: its id, the beginning of it, or its root [default: the one around the
     /// current directory]
     #[arg(long, value_name = "REPO")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub repo: Option<RepoRef>,
     /// The agent software and its version, such as claude-code@2.1
     #[arg(long, value_name = "HARNESS")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub harness: Option<HarnessName>,
     /// Where it runs: local, nosandbox, devcontainer, devcontainer:PATH
     #[arg(long, value_name = "RUNTIME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeName>,
     /// The workspace of the server that it belongs to
     #[arg(long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
     /// The issue that it works on
     #[arg(long, value_name = "ISSUE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
     /// The session that it holds
     #[arg(long, value_name = "SESSION")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionRef>,
     /// What the agent is asked to do; - reads it from standard input
     #[arg(long, value_name = "TEXT")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// The branch it works on
     #[arg(long, value_name = "BRANCH")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// How the work is handed over
     #[arg(long, value_name = "HOW")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
     /// The directory that it has to itself
     #[arg(long, value_name = "DIR")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_path: Option<String>,
     /// It may not use a browser
     #[arg(long)]
@@ -66,15 +58,12 @@ pub struct Launch {
     pub no_browser: bool,
     /// The profile of its browser
     #[arg(long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub browser_profile: Option<String>,
     /// The account that it uses at ChatGPT
     #[arg(long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub chatgpt_username: Option<String>,
     /// The workspace that it uses at Codex
     #[arg(long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub codex_workspace: Option<String>,
     /// Names and values of your own
     #[arg(skip)]
@@ -82,7 +71,6 @@ pub struct Launch {
     pub labels: Labels,
     /// The repository as it was found, to be remembered if it is not known
     #[arg(skip)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<Seen>,
     /// The program and its arguments
     #[arg(skip)]
@@ -90,15 +78,14 @@ pub struct Launch {
     pub command: Vec<String>,
     /// How many runs are launched together
     #[arg(skip)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub instances: Option<i64>,
     /// What runs that are launched together have in common
     #[arg(skip)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
 }
 
 /// Record a run that somebody else looks after
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -111,33 +98,28 @@ pub struct Start {
     pub created: bool,
     /// Claim the issue for as long as the run renews the lease this often
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Span>,
     /// The machine that it runs on
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The command's process
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Process>,
     /// The process that looks after it
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<Process>,
     /// The file that its output goes to
     #[arg(long, value_name = "FILE")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_path: Option<String>,
     /// The directory in which its output goes to a file that is called as the run is
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_dir: Option<String>,
 }
 
 op!(Start => Run, "run.start", post("/runs").creates(), Write);
 
 /// Change what is known about a run that is not over
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
@@ -147,13 +129,10 @@ pub struct Update {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub started: bool,
     /// The command's process
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Process>,
     /// The process that looks after it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<Process>,
     /// The session that it holds
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionRef>,
     #[serde(flatten)]
     pub mux: MuxPlace,
@@ -162,6 +141,7 @@ pub struct Update {
 op!(Update => Run, "run.update", patch("/runs/{id}"), Write);
 
 /// Record how a run ended
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Finish {
@@ -173,23 +153,18 @@ pub struct Finish {
     pub status: RunStatus,
     /// What the command returned
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
     /// The signal that ended the command
     #[arg(long, value_name = "N")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i64>,
     /// Why, in words
     #[arg(long, value_name = "TEXT")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The command's process, if nobody has told it before
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Process>,
     /// Only if this process is still the one that looks after it
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_supervisor: Option<Process>,
 }
 
@@ -202,32 +177,28 @@ impl Finish {
 op!(Finish => Run, "run.finish", post("/runs/{id}/finish"), Write);
 
 /// List runs, newest first
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
     /// Only those that stand there
     #[arg(short, long, value_name = "STATUS")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
     /// Only those that work on this issue
     #[arg(long, value_name = "ISSUE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
     /// Only those in this repository
     #[arg(long, value_name = "REPO")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub repo: Option<RepoRef>,
     /// Only those that were launched together as this group
     #[arg(long, value_name = "GROUP")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// Only those on this machine
     #[arg(long, value_name = "HOST")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
 }
 

@@ -4,6 +4,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
 use crate::id::{LoopRef, SignalId, SignalRef};
 use crate::op::op;
@@ -15,6 +16,7 @@ use crate::time::Span;
 ///
 /// descendants:LOOP, children:LOOP, type:TYPE and status:STATUS are selectors. Loops that are over or archived are only
 /// meant by a status that names them.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Send {
@@ -27,15 +29,13 @@ pub struct Send {
     pub to: Target,
     /// The loop that it comes from
     #[arg(long, value_name = "LOOP")]
-    #[serde(default, skip_serializing_if = "Option::is_none", alias = "source_loop")]
+    #[serde(alias = "source_loop")]
     pub from: Option<LoopRef>,
     /// Why
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Whatever else they need: any JSON
     #[arg(skip)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
 }
 

@@ -4,6 +4,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with_macros::skip_serializing_none;
 
 use crate::id::{RepoRef, RunRef, SnapshotId, SnapshotRef};
 use crate::op::op;
@@ -11,39 +12,33 @@ use crate::repo::Seen;
 use crate::snapshot::{Provider, Snapshot, SnapshotKind};
 
 /// Record a snapshot that a machine has taken
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
     /// What it is called, if it has a name already
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<SnapshotId>,
     /// Why it was taken
     #[serde(default)]
     pub kind: SnapshotKind,
     pub provider: Provider,
     /// Which repository the tree belongs to: its id, the beginning of it, or its root
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<RepoRef>,
     /// The repository as it was found, to be remembered if it is not known
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Seen>,
     /// The run that it was taken for
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunRef>,
     /// The machine that has the tree and the content
     pub host: String,
     /// The tree
     pub root: String,
     /// What the provider calls it
-    #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "ref")]
     pub reference: Option<String>,
     /// Where its content can be looked at
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The snapshot before it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<SnapshotRef>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// What is known of the content, and what proves it
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -53,32 +48,28 @@ pub struct Create {
 op!(Create => Snapshot, "snapshot.create", post("/snapshots").creates(), Write);
 
 /// List snapshots, newest first
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
     /// Only those that were taken for this run
     #[arg(long, value_name = "RUN")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunRef>,
     /// Only those of this repository
     #[arg(long, value_name = "REPO")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub repo: Option<RepoRef>,
     /// Only those that are kept in this way
     #[arg(long, value_name = "PROVIDER")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<Provider>,
     /// Only those on this machine
     #[arg(long, value_name = "HOST")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Only those of the tree at this path
     #[arg(long, value_name = "DIR")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::id::IssueId;
 use crate::op::op;
@@ -34,6 +35,7 @@ pub struct Summary {
 }
 
 /// Write the store to JSONL files beside it and stage them in git
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Export {
@@ -43,7 +45,6 @@ pub struct Export {
     pub check: bool,
     /// Write the history of issues too, into events.jsonl [default: the setting export.events]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<bool>,
     /// Leave git's index alone: the files are written, and not staged
     #[arg(long)]
@@ -51,7 +52,6 @@ pub struct Export {
     pub no_stage: bool,
     /// The worktree whose files are meant, if it is not the main one
     #[arg(skip)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
 }
 

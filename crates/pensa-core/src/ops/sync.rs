@@ -6,6 +6,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
 use crate::op::op;
 use crate::time::Timestamp;
@@ -43,16 +44,15 @@ impl Sent {
 }
 
 /// List records that changed after a place in the store's log, as they are now
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Changes {
     /// Where the page before ended; without it, everything there is
     #[arg(long, value_name = "CURSOR")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// About this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
@@ -94,24 +94,21 @@ op!(Take => Taken, "sync.take", post("/sync/take"), Write, {
 });
 
 /// How far two stores have come with each other.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Progress {
     /// The other store
     pub store_id: String,
     /// What its server is called here
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Where its server is
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The turn that the books were at when this was decided: another one refuses
     pub turn: i64,
     /// The place in the other's log up to which all is here once these are
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pulled: Option<String>,
     /// The place in this log up to which the other has all
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pushed: Option<String>,
     /// Records that the other did not take, and that go on waiting
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -177,6 +174,7 @@ pub struct Taken {
 }
 
 /// List records that another store does not have yet as they are here
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Pending {
@@ -185,17 +183,16 @@ pub struct Pending {
     pub peer: String,
     /// Where the page before ended
     #[arg(long, value_name = "CURSOR")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// About this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
 op!(Pending => Queue, "sync.pending", get("/sync/pending"), Read);
 
 /// A page of what waits.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Queue {
     pub entries: Vec<Sent>,
@@ -203,43 +200,37 @@ pub struct Queue {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<Named>,
     /// Up to where the other has all of this log once it has these
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pushed: Option<String>,
     /// Where the next page begins, if there is one
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
     /// How many lines of the log were looked at
     pub looked_at: i64,
 }
 
 /// Tell how far this store has come with others, and what waits to be sent to them
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Peers {
     /// Only the store with this id, also if nothing is known of it
     #[arg(long, value_name = "STORE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
     /// At most this many events that wait, of each
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
 op!(Peers => Vec<Peer>, "sync.peers", get("/sync/peers"), Read);
 
 /// Another store, and what it lacks.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Peer {
     pub store_id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     pub turn: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pulled: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pushed: Option<String>,
     /// What was done here and waits to be sent
     pub events: Vec<Waiting>,
@@ -251,6 +242,7 @@ pub struct Peer {
     pub held: i64,
     /// When the two last had all of each other
     #[serde(rename = "lastSync")]
+    #[serialize_always]
     pub last_sync: Option<Timestamp>,
 }
 

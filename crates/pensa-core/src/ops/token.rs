@@ -3,6 +3,7 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::error::{Error, Result};
 use crate::id::TokenId;
@@ -11,16 +12,15 @@ use crate::project::{NewToken, ProjectName, Role, Token};
 use crate::time::Span;
 
 /// Make a token for a project, or for operating the server; its secret is shown this once
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Create {
     /// The project it opens
     #[arg(long, value_name = "PROJECT", required_unless_present = "operator")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
     /// How much its holder may do in the project
     #[arg(long, value_enum, required_unless_present = "operator")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
     /// Open no project, but manage the projects, tokens and audit of the server
     #[arg(long, conflicts_with_all = ["project", "role"])]
@@ -28,7 +28,6 @@ pub struct Create {
     pub operator: bool,
     /// How long it is good for, such as 90d [default: until it is revoked]
     #[arg(long, value_name = "DURATION")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<Span>,
 }
 

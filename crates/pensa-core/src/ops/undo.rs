@@ -3,6 +3,7 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::id::IssueId;
 use crate::op::op;
@@ -12,20 +13,18 @@ use crate::time::{Since, Timestamp};
 ///
 /// Everything selected is taken back, newest first, or nothing is: a later change that stands on it is named. An undo
 /// is an operation too, so another undo brings back what this one took.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Undo {
     /// All that this actor did
     #[arg(long, value_name = "ACTOR")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// All that was done since then: a duration such as 30m, or a time
     #[arg(long, value_name = "TIME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
     /// The operation that wrote this event; pn history shows the numbers
     #[arg(long, value_name = "N", conflicts_with_all = ["by", "since"])]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<i64>,
     /// Even if another holds the claim on an issue whose state it changes
     #[arg(short, long)]

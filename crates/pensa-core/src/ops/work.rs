@@ -3,6 +3,7 @@
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::id::IssueRef;
 use crate::op::op;
@@ -10,6 +11,7 @@ use crate::time::Span;
 use crate::work::{Step, Work, WorkKind, WorkStatus};
 
 /// Begin to work on an issue, or on something new; what you did before is paused
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -18,11 +20,9 @@ pub struct Start {
     pub what: String,
     /// What it is for its users [default: what the issue's type says]
     #[arg(short, long, value_name = "KIND")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<WorkKind>,
     /// The branch on which it is done
     #[arg(short, long, value_name = "NAME")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// A step of it; may be given again
     #[arg(short, long = "step", value_name = "TEXT")]
@@ -30,7 +30,6 @@ pub struct Start {
     pub steps: Vec<String>,
     /// Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d
     #[arg(long, value_name = "TIME")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<Span>,
 }
 
@@ -64,12 +63,12 @@ pub struct Pause {
 op!(Pause => Work, "work.pause", post("/work/pause"), Write);
 
 /// Go on with work that was paused
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Resume {
     /// Which issue [default: the one that you have paused]
     #[arg(value_name = "ISSUE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
     /// Take it over from the actor who has claimed it
     #[arg(long)]
@@ -81,23 +80,21 @@ pub struct Resume {
     pub force: bool,
     /// Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d
     #[arg(long, value_name = "TIME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<Span>,
 }
 
 op!(Resume => Work, "work.resume", post("/work/resume"), Write);
 
 /// Finish work and close its issue
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Done {
     /// Work on this issue [default: what you are doing]
     #[arg(long, value_name = "ID")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
     /// How it was done
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Even if another holds the claim
     #[arg(short, long)]
@@ -154,20 +151,19 @@ pub struct Steps {
 op!(Steps => Vec<Step>, "work.step.list", get("/work/steps"), Read);
 
 /// List work, what was touched last first
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
     /// Only what stands there
     #[arg(short, long)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<WorkStatus>,
     /// Only that of this actor
     #[arg(id = "of", long, value_name = "NAME")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
+    #[serde(alias = "n")]
     pub limit: Option<u32>,
 }
 

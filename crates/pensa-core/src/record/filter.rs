@@ -7,13 +7,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::value::{self, Range, compare};
 use super::{Record, check_field};
 use crate::error::{Code, Error, Result};
 use crate::text::fold;
+use crate::text_form::serde_as_text;
 
 /// Most values that one test may compare with.
 pub const MAX_VALUES: usize = 1000;
@@ -22,8 +22,7 @@ pub const MAX_FILTERS: usize = 32;
 
 /// A test of a field. Written as `status=running`, `n>=5`, `title~word`, `kind in ["a","b"]` or `parent is null`; a
 /// value that is no JSON is a text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, with = "String")]
 pub struct Filter {
     pub field: String,
@@ -216,6 +215,8 @@ pub fn check_all(filters: &[Filter]) -> Result<()> {
 /// Characters with which an operator can begin.
 const OPERATORS: [char; 5] = ['=', '!', '<', '>', '~'];
 
+serde_as_text!(Filter);
+
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_plain = |c: char| !c.is_whitespace() && c != '"' && !OPERATORS.contains(&c);
@@ -236,19 +237,6 @@ impl fmt::Display for Filter {
             Test::Contains(value) => write!(f, "~{value}"),
             Test::OneOf(values) => write!(f, " in {}", Value::from(values.clone())),
         }
-    }
-}
-
-impl From<Filter> for String {
-    fn from(filter: Filter) -> Self {
-        filter.to_string()
-    }
-}
-
-impl TryFrom<String> for Filter {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
     }
 }
 

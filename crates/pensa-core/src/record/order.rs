@@ -4,14 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::{Record, check_field};
 use crate::error::{Error, Result};
+use crate::text_form::serde_as_text;
 
 /// By which field records are sorted. Those with the same value come by their ids, in the same direction.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, with = "String")]
 pub struct Order {
     pub field: String,
@@ -47,23 +46,12 @@ impl Order {
     }
 }
 
+serde_as_text!(Order);
+
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.field)?;
         if self.descending { f.write_str(" desc") } else { Ok(()) }
-    }
-}
-
-impl From<Order> for String {
-    fn from(order: Order) -> Self {
-        order.to_string()
-    }
-}
-
-impl TryFrom<String> for Order {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
     }
 }
 
@@ -82,8 +70,7 @@ impl FromStr for Order {
 }
 
 /// Where a listing stopped, so that another can go on there: opaque to whoever carries it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, with = "String")]
 pub struct Cursor {
     /// The order that it belongs to.
@@ -109,23 +96,12 @@ impl Cursor {
     }
 }
 
+serde_as_text!(Cursor);
+
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = serde_json::to_string(&(&self.order, &self.key, &self.id)).map_err(|_| fmt::Error)?;
         f.write_str(&hex::encode(parts))
-    }
-}
-
-impl From<Cursor> for String {
-    fn from(cursor: Cursor) -> Self {
-        cursor.to_string()
-    }
-}
-
-impl TryFrom<String> for Cursor {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
     }
 }
 

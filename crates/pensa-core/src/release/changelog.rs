@@ -38,9 +38,9 @@ pub fn changelog(
         // Versions are plain words; of what they may have, only this is markup.
         let _ = write!(written, "\n## {} ({date})\n", newest.version.replace('_', "\\_"));
         for kind in WorkKind::ALL {
-            let mut of_kind = version.iter().filter(|release| release.kind == *kind).peekable();
+            let mut of_kind = version.iter().filter(|release| release.kind == kind).peekable();
             if of_kind.peek().is_some() {
-                let _ = write!(written, "\n### {}\n\n", heading(*kind));
+                let _ = write!(written, "\n### {}\n\n", heading(kind));
             }
             of_kind.for_each(|release| entry(&mut written, release, titles));
         }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::error::{Error, Result};
 use crate::id::{HarnessId, RuntimeId};
@@ -158,15 +159,14 @@ impl fmt::Display for RuntimeName {
 }
 
 /// The surroundings that runs take place in.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Runtime {
     pub id: RuntimeId,
     /// `local`, `nosandbox`, `devcontainer`, or another
     #[serde(rename = "type")]
     pub kind: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devcontainer_path: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Object>,
 }
 

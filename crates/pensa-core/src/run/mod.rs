@@ -7,13 +7,12 @@ mod process;
 mod transition;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
 use crate::id::{HarnessId, IssueId, RepoId, RunId, RuntimeId, SessionId, WorkspaceId};
 use crate::text;
@@ -23,86 +22,32 @@ pub use harness::{Harness, HarnessName, Runtime, RuntimeName};
 pub use process::{Mux, MuxPlace, Process};
 pub use transition::{End, Move, apply};
 
-/// Where a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum RunStatus {
-    /// Its command does not run yet
-    Created,
-    Running,
-    Failed,
-    Succeeded,
-    Cancelled,
+closed_enum! {
+    /// Where a run stands.
+    RunStatus "invalid status of a run: {:?}" {
+        /// Its command does not run yet
+        Created "created",
+        Running "running",
+        Failed "failed",
+        Succeeded "succeeded",
+        Cancelled "cancelled",
+    }
 }
 
 impl RunStatus {
-    pub const ALL: [RunStatus; 5] =
-        [RunStatus::Created, RunStatus::Running, RunStatus::Failed, RunStatus::Succeeded, RunStatus::Cancelled];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RunStatus::Created => "created",
-            RunStatus::Running => "running",
-            RunStatus::Failed => "failed",
-            RunStatus::Succeeded => "succeeded",
-            RunStatus::Cancelled => "cancelled",
-        }
-    }
-
     /// Whether nothing can happen to it any more.
     pub fn is_over(self) -> bool {
         !matches!(self, RunStatus::Created | RunStatus::Running)
     }
 }
 
-impl fmt::Display for RunStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for RunStatus {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known.ok_or_else(|| {
-            Error::invalid(format!("invalid status of a run: {text:?}"))
-                .hint("one of created, running, failed, succeeded, cancelled")
-        })
-    }
-}
-
-/// How the work of a run is handed over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Delivery {
-    /// A pull request
-    Pr,
-    Branch,
-    Patch,
-}
-
-impl Delivery {
-    pub const ALL: [Delivery; 3] = [Delivery::Pr, Delivery::Branch, Delivery::Patch];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Delivery::Pr => "pr",
-            Delivery::Branch => "branch",
-            Delivery::Patch => "patch",
-        }
-    }
-}
-
-impl FromStr for Delivery {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known.ok_or_else(|| Error::invalid(format!("invalid delivery: {text:?}")).hint("one of pr, branch, patch"))
+closed_enum! {
+    /// How the work of a run is handed over.
+    Delivery "invalid delivery: {:?}" {
+        /// A pull request
+        Pr "pr",
+        Branch "branch",
+        Patch "patch",
     }
 }
 
@@ -110,14 +55,13 @@ impl FromStr for Delivery {
 pub type Labels = BTreeMap<String, String>;
 
 /// What a run was launched with.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
     /// What the agent was asked to do
     #[serde(default)]
     pub prompt: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
     /// How many runs were launched together
     pub instances: i64,
@@ -125,11 +69,8 @@ pub struct Task {
     pub labels: Labels,
     /// Whether it may use a browser
     pub browser_automation: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub browser_profile: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chatgpt_username: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codex_workspace: Option<String>,
 }
 
@@ -160,12 +101,12 @@ impl Task {
 }
 
 /// One concrete execution.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     pub id: RunId,
     pub status: RunStatus,
     pub repo_id: RepoId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<WorkspaceId>,
     pub harness_id: HarnessId,
     /// The agent software: `claude-code@2.1`
@@ -174,13 +115,10 @@ pub struct Run {
     /// Where it runs: `local`, `nosandbox`, `devcontainer:PATH`
     pub runtime: RuntimeName,
     /// The issue that it works on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueId>,
     /// The session that it holds
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     /// What runs that were launched together have in common
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     pub actor: String,
     /// The program and its arguments
@@ -189,31 +127,27 @@ pub struct Run {
     #[serde(flatten)]
     pub task: Task,
     /// The machine that it runs on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The command's process
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Process>,
     /// The process that looks after it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<Process>,
     #[serde(flatten)]
     pub mux: MuxPlace,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_path: Option<String>,
     /// The directory that it has to itself
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_path: Option<String>,
     #[serde(flatten)]
     pub end: End,
     pub started_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     pub updated_at: Timestamp,
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     #[test]

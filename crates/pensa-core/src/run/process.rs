@@ -1,11 +1,10 @@
 //! Where the processes of a run are: on a machine, or in a window of a terminal multiplexer.
 
-use std::str::FromStr;
-
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
 use crate::text;
 
@@ -28,50 +27,23 @@ impl Process {
     }
 }
 
-/// A terminal multiplexer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Mux {
-    Tmux,
-    Zellij,
-    Screen,
-}
-
-impl Mux {
-    pub const ALL: [Mux; 3] = [Mux::Tmux, Mux::Zellij, Mux::Screen];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Mux::Tmux => "tmux",
-            Mux::Zellij => "zellij",
-            Mux::Screen => "screen",
-        }
-    }
-}
-
-impl FromStr for Mux {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known
-            .ok_or_else(|| Error::invalid(format!("unknown multiplexer: {text:?}")).hint("one of tmux, zellij, screen"))
+closed_enum! {
+    /// A terminal multiplexer.
+    Mux "unknown multiplexer: {:?}" {
+        Tmux "tmux",
+        Zellij "zellij",
+        Screen "screen",
     }
 }
 
 /// The window of a multiplexer that a run is in.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MuxPlace {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiplexer_kind: Option<Mux>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mux_session: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mux_window: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane_left: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane_right: Option<String>,
 }
 

@@ -2,22 +2,21 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use super::{Run, RunStatus};
 use crate::error::{Code, Error, Result};
 use crate::time::Timestamp;
 
-/// How a run ended.
+/// How a run or a job ended.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct End {
     /// What the command returned
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
     /// The signal that ended the command
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i64>,
     /// Why, in words
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

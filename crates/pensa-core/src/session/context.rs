@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
 use super::entry::Entry;
 use super::object;
@@ -28,6 +29,7 @@ pub enum MessageRole {
 }
 
 /// One message of a context.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     pub role: MessageRole,
@@ -36,13 +38,11 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// The call that a tool's message answers
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
     /// True when a tool failed, or when its result is not known; else absent
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// The entry it comes from; absent for what opens the session and for results that were never recorded
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<i64>,
 }
 

@@ -2,9 +2,6 @@
 //!
 //! What its data says in a conversation is left to [`context`](super::context), its number to the engine.
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
@@ -15,6 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::id::SessionId;
 use crate::json;
 use crate::text;
+use crate::text_form::checked_text;
 use crate::time::Timestamp;
 
 /// Largest data of an entry, in bytes of JSON text: room for a tool's output of 10 MB.
@@ -35,11 +33,9 @@ impl EntryType {
     const MAX: usize = 64;
     /// Records of older systems that say where a session begins, which here is a session of its own.
     const BOUNDARIES: [&str; 2] = ["start", "reset"];
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+checked_text!(EntryType);
 
 impl TryFrom<String> for EntryType {
     type Error = Error;
@@ -56,20 +52,6 @@ impl TryFrom<String> for EntryType {
         let shown: String = text.chars().take(Self::MAX).collect();
         Err(Error::invalid(format!("not a type of entry: {shown:?}"))
             .hint("up to 64 letters, digits, _, . and -, such as user_message"))
-    }
-}
-
-impl FromStr for EntryType {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        text.to_owned().try_into()
-    }
-}
-
-impl fmt::Display for EntryType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
     }
 }
 

@@ -12,13 +12,12 @@ pub mod tokens;
 pub mod usage;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
-use crate::error::{Error, Result};
+use crate::closed_enum::closed_enum;
 use crate::id::{AgentId, IssueId, RunId, SessionId};
 use crate::time::Timestamp;
 
@@ -28,72 +27,37 @@ pub use markdown::markdown;
 pub use object::Object;
 pub use usage::Tokens;
 
-/// Why a session was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum OpenedBy {
-    /// The agent was created
-    Start,
-    /// The conversation began anew
-    Reset,
-    /// The conversation became a summary
-    Compaction,
-}
-
-impl OpenedBy {
-    pub const ALL: [OpenedBy; 3] = [OpenedBy::Start, OpenedBy::Reset, OpenedBy::Compaction];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            OpenedBy::Start => "start",
-            OpenedBy::Reset => "reset",
-            OpenedBy::Compaction => "compaction",
-        }
-    }
-}
-
-impl fmt::Display for OpenedBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for OpenedBy {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-        known.ok_or_else(|| {
-            Error::invalid(format!("invalid opening of a session: {text:?}")).hint("one of start, reset, compaction")
-        })
+closed_enum! {
+    /// Why a session was opened.
+    OpenedBy "invalid opening of a session: {:?}" {
+        /// The agent was created
+        Start "start",
+        /// The conversation began anew
+        Reset "reset",
+        /// The conversation became a summary
+        Compaction "compaction",
     }
 }
 
 /// One stretch of an agent's conversation.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
     pub id: SessionId,
     pub agent_id: AgentId,
     pub opened_by: OpenedBy,
     /// What the inference provider calls this conversation
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inference_session_id: Option<String>,
     /// What the reset said, or the summary that the compaction made
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_message: Option<String>,
     /// The issue it is about
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueId>,
     /// The run it belongs to
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     pub created_at: Timestamp,
     /// When the next session took its place; absent while it is active
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     /// Since when listings leave it out
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
 }
 

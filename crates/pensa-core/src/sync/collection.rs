@@ -92,8 +92,6 @@ impl fmt::Debug for Collection {
 }
 
 pub static ISSUES: Collection = Collection {
-    name: "issues",
-    key: &["id"],
     order: &["created_at"],
     version: Some("updated_at"),
     birth: Some("created_at"),
@@ -102,100 +100,65 @@ pub static ISSUES: Collection = Collection {
         &["assignee", "lease_expires_at", "claim_session", "claim_host"],
     ],
     telling: &["title", "description", "closed_at"],
-    latest: &[],
-    quiet: false,
-    optional: false,
-    read: read::<Issue>,
-    form: form::<Issue>,
-    write: write::<Issue>,
+    ..Collection::of::<Issue>("issues", &["id"])
 };
 
-pub static DEPS: Collection = Collection {
-    name: "deps",
-    key: &["issue_id", "depends_on_id"],
-    order: &[],
-    version: None,
-    birth: None,
-    units: &[],
-    telling: &[],
-    latest: &[],
-    quiet: false,
-    optional: false,
-    read: read::<Dep>,
-    form: form::<Dep>,
-    write: write::<Dep>,
-};
+pub static DEPS: Collection = Collection::of::<Dep>("deps", &["issue_id", "depends_on_id"]);
 
-pub static COMMENTS: Collection = Collection {
-    name: "comments",
-    key: &["id"],
-    order: &["created_at"],
-    version: None,
-    birth: Some("created_at"),
-    units: &[],
-    telling: &[],
-    latest: &[],
-    quiet: false,
-    optional: false,
-    read: read::<Comment>,
-    form: form::<Comment>,
-    write: write::<Comment>,
-};
+pub static COMMENTS: Collection =
+    Collection { order: &["created_at"], birth: Some("created_at"), ..Collection::of::<Comment>("comments", &["id"]) };
 
 /// What was shipped. Nobody changes a release, so its records have no versions.
 pub static RELEASES: Collection = Collection {
-    name: "releases",
-    key: &["id"],
     order: &["shipped_at"],
-    version: None,
     birth: Some("shipped_at"),
-    units: &[],
-    telling: &[],
-    latest: &[],
-    quiet: false,
     optional: true,
-    read: read::<Release>,
-    form: form::<Release>,
-    write: write::<Release>,
+    ..Collection::of::<Release>("releases", &["id"])
 };
 
 pub static LEARNINGS: Collection = Collection {
-    name: "learnings",
-    key: &["id"],
     order: &["created_at"],
     version: Some("updated_at"),
     birth: Some("created_at"),
-    units: &[],
     telling: &["text"],
     latest: &["verified_at"],
-    quiet: false,
     optional: true,
-    read: read::<Learning>,
-    form: form::<Learning>,
-    write: write::<Learning>,
+    ..Collection::of::<Learning>("learnings", &["id"])
 };
 
 /// What was deleted. The last of the files, so that whoever reads them in this order has seen the rest.
 pub static TOMBSTONES: Collection = Collection {
-    name: "tombstones",
-    key: &["collection", "id"],
-    order: &[],
     version: Some("deleted_at"),
-    birth: None,
     units: &[&["deleted_at", "actor", "version", "comments"]],
-    telling: &[],
     latest: &["restored_at"],
     quiet: true,
     optional: true,
-    read: read::<Tombstone>,
-    form: form::<Tombstone>,
-    write: write::<Tombstone>,
+    ..Collection::of::<Tombstone>("tombstones", &["collection", "id"])
 };
 
 /// Every collection, in the order in which their records refer to each other.
 pub static COLLECTIONS: [&Collection; 6] = [&ISSUES, &DEPS, &COMMENTS, &RELEASES, &LEARNINGS, &TOMBSTONES];
 
 impl Collection {
+    /// A collection with defaults for all but its name and key.
+    const fn of<N: Noun>(name: &'static str, key: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            key,
+            order: &[],
+            version: None,
+            birth: None,
+            units: &[],
+            telling: &[],
+            latest: &[],
+            quiet: false,
+            optional: false,
+            read: read::<N>,
+            form: form::<N>,
+            write: write::<N>,
+        }
+    }
+
     /// The collection whose file has this name.
     pub fn of_file(name: &str) -> Option<&'static Collection> {
         let name = name.strip_suffix(".jsonl")?;

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::error::{Error, Result};
 use crate::id;
@@ -10,6 +11,7 @@ use crate::sync::collection::{Name, Noun};
 use crate::time::Timestamp;
 
 /// A record that was deleted.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tombstone {
     pub collection: String,
@@ -18,10 +20,8 @@ pub struct Tombstone {
     pub deleted_at: Timestamp,
     pub actor: String,
     /// The version that was deleted: a newer one was not known to whoever did it
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Timestamp>,
     /// When it was made again, of a record that has no time of its own
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_at: Option<Timestamp>,
     /// The comments that were deleted with an issue: others were not known to whoever did it
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -3,20 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
 use crate::event::Event;
 use crate::time::Timestamp;
 
 /// A stretch of time in which somebody held the issue.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     pub actor: String,
     pub from: Timestamp,
     /// When it ended; absent while it lasts
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// What ended it: `released`, `closed`, `lease_expired` and so on
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<String>,
     /// In milliseconds
     pub duration_ms: i64,

@@ -7,14 +7,14 @@ mod markdown;
 mod words;
 
 use std::fmt;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
-use crate::error::{Error, Result};
+use crate::closed_enum::closed_enum;
 use crate::id::{AgentId, SessionId};
-use crate::issue::{Issue, words as word_list};
+use crate::issue::Issue;
 use crate::session::usage::{Tokens, Usage};
 use crate::time::Timestamp;
 
@@ -25,9 +25,9 @@ pub use words::{issue_words, length, record_words, work_words};
 /// Longest text of an entry, in characters.
 pub const TEXT_CHARS: usize = 300;
 
-word_list! {
+closed_enum! {
     /// What an entry is about.
-    Kind "kind" {
+    Kind "invalid kind: {:?}" {
         Issue "issue",
         Comment "comment",
         Work "work",
@@ -44,6 +44,7 @@ word_list! {
 }
 
 /// One thing that happened.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
     pub at: Timestamp,
@@ -51,15 +52,12 @@ pub struct Moment {
     /// What happened to it: `created`, `claimed`, `started` and so on
     pub event: String,
     /// The id of what it is about, if that is not the issue
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// In a few words
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// How long it took, in milliseconds, if this is its end
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
     /// Whether it went wrong
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -220,7 +218,7 @@ mod tests {
     #[test]
     fn every_kind_has_one_spelling() {
         for kind in Kind::ALL {
-            assert_eq!(kind.as_str().parse::<Kind>().expect("known"), *kind);
+            assert_eq!(kind.as_str().parse::<Kind>().expect("known"), kind);
         }
         assert!("thing".parse::<Kind>().is_err());
     }

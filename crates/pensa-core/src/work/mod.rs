@@ -5,15 +5,14 @@
 pub mod page;
 mod transition;
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
+use crate::closed_enum::closed_enum;
 use crate::error::{Code, Error, Result};
 use crate::id::IssueId;
-use crate::issue::{Issue, IssueType, Status, words};
+use crate::issue::{Issue, IssueType, Status};
 use crate::text;
 use crate::time::Timestamp;
 
@@ -22,9 +21,9 @@ pub use transition::{Move, apply};
 /// Most steps of one piece of work.
 pub const MAX_STEPS: usize = 200;
 
-words! {
+closed_enum! {
     /// What a piece of work, or what was shipped, is for its users.
-    WorkKind "kind" {
+    WorkKind "invalid kind: {:?}" {
         Feature "feature",
         Bug "bug",
         Improvement "improvement",
@@ -44,18 +43,18 @@ impl WorkKind {
     }
 }
 
-words! {
+closed_enum! {
     /// Where a piece of work stands.
-    WorkStatus "status" {
+    WorkStatus "invalid status: {:?}" {
         Active "active",
         Paused "paused",
         Done "done",
     }
 }
 
-words! {
+closed_enum! {
     /// Where a step stands.
-    StepStatus "status" {
+    StepStatus "invalid status: {:?}" {
         Pending "pending",
         Done "done",
     }
@@ -69,12 +68,12 @@ pub struct Step {
 }
 
 /// Work as it is kept: what was last said about it. Whether that still holds is known by [`Piece::beside`].
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
     pub issue_id: IssueId,
     pub kind: WorkKind,
     pub status: WorkStatus,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     pub steps: Vec<Step>,
     /// Who does it now, or did it last
@@ -82,7 +81,6 @@ pub struct Piece {
     pub created_at: Timestamp,
     pub started_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<Timestamp>,
 }
 
@@ -175,6 +173,7 @@ impl Piece {
 }
 
 /// What somebody is doing about an issue.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Work {
     pub issue_id: IssueId,
@@ -182,20 +181,16 @@ pub struct Work {
     pub title: String,
     pub kind: WorkKind,
     pub status: WorkStatus,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     pub steps: Vec<Step>,
     /// The first step that is not done, counted from 1
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_step: Option<usize>,
     /// Who does it now, or did it last
     pub actor: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<Timestamp>,
     /// Who was to do it before somebody else claimed it with this very command
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was_assigned_to: Option<String>,
 }
 
