@@ -56,9 +56,13 @@ fn a_refusal_that_closes_the_connection_says_so() {
     let mut http = server.client(&token);
     let large = serde_json::json!({"title": "x".repeat(4 << 20), "issue_type": "task"});
     for body in [&large, &serde_json::json!({"title": "small", "issue_type": "task"})] {
-        http.get("/where");
-        let (head, is_closed) = raw(&server, &token, &body.to_string());
-        assert!(head.starts_with("HTTP/1.1 429 "), "{head}");
+        // On a busy machine the second may be over before the next request is there, which is then let in.
+        let refused = |(head, _): &(String, bool)| head.starts_with("HTTP/1.1 429 ");
+        let tries = (0..20).map(|_| {
+            http.get("/where");
+            raw(&server, &token, &body.to_string())
+        });
+        let (head, is_closed) = { tries }.find(refused).expect("a refusal");
         let says_so = head.to_ascii_lowercase().contains("\r\nconnection: close\r\n");
         assert_eq!(says_so, is_closed, "{head}");
         assert!(is_closed || body.to_string().len() < 1000, "a large body is not read");
@@ -73,7 +77,7 @@ fn raw(server: &Server, token: &Token, body: &str) -> (String, bool) {
     use std::io::{Read, Write};
     let host = server.process.url.strip_prefix("http://").expect("an address").trim_end_matches('/');
     let mut stream = std::net::TcpStream::connect(host).expect("a server");
-    stream.set_read_timeout(Some(std::time::Duration::from_secs(2))).expect("a timeout");
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(5))).expect("a timeout");
     let head = format!(
         "POST /p/web/issues HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         token.secret,
