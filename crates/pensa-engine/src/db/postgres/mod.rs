@@ -35,6 +35,8 @@ pub use wake::Wakeups;
 
 /// Longest wait until a transaction has begun: for a connection, for the database, for the other writers of a store.
 const BEGIN: Duration = Duration::from_millis(4000);
+/// A server that answers nothing in this time is silent rather than slow.
+const ENOUGH: Duration = Duration::from_secs(2);
 /// How much later than its deadline the server may report that it gave up waiting for a lock.
 const LATE: Duration = Duration::from_millis(500);
 /// Longest wait for a commit: for the disk, and for a standby that must have it too.
@@ -140,8 +142,11 @@ impl Database {
     fn begin(&self, mode: Mode) -> Result<Transaction<'_>> {
         let deadline = Instant::now() + BEGIN;
         let deadline = self.until.get().map_or(deadline, |until| deadline.min(until));
+        // A caller that has waited elsewhere for most of its time cannot tell slow from silent.
+        let is_short = deadline < Instant::now() + ENOUGH;
+        let told = |failure: Failure| if is_short && failure.kind == Kind::Silent { busy() } else { failure.error };
         loop {
-            let session = block_on(self.connection(deadline)).map_err(|failure| failure.error)?;
+            let session = block_on(self.connection(deadline)).map_err(told)?;
             match Transaction::begin(self, session, mode, deadline) {
                 Ok(tx) => return Ok(tx),
                 Err(failure) => {
@@ -150,7 +155,7 @@ impl Database {
                     }
                     let passing = matches!(failure.kind, Kind::Lost | Kind::Again);
                     if !passing || Instant::now() >= deadline {
-                        return Err(failure.error);
+                        return Err(told(failure));
                     }
                 }
             }
@@ -171,6 +176,10 @@ impl Database {
     fn close_idle(&self) {
         self.pool.retain(|_, _| false);
     }
+}
+
+fn busy() -> Error {
+    Error::new(Code::Busy, "the database is busy").hint("try again in a moment")
 }
 
 fn exhausted(size: usize) -> Error {
