@@ -64,6 +64,8 @@ impl Transcript {
                 normal.push_str(&format!("<time>{}", &word[kept.len()..]));
             } else if normal.ends_with("\"duration_ms\"") && kept.starts_with(':') {
                 normal.push_str(&format!(":<duration>{}", &word[kept.len()..]));
+            } else if normal.ends_with(" in ") && kept.strip_suffix('s').is_some_and(|n| n.parse::<u64>().is_ok()) {
+                normal.push_str(&format!("<duration>{}", &word[kept.len()..]));
             } else {
                 normal.push_str(word);
             }
