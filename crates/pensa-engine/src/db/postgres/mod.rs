@@ -144,9 +144,9 @@ impl Database {
         let deadline = self.until.get().map_or(deadline, |until| deadline.min(until));
         // A caller that has waited elsewhere for most of its time cannot tell slow from silent.
         let is_short = deadline < Instant::now() + ENOUGH;
-        let told = |failure: Failure| if is_short && failure.kind == Kind::Silent { busy() } else { failure.error };
+        let reported = |failure: Failure| if is_short && failure.kind == Kind::Silent { busy() } else { failure.error };
         loop {
-            let session = block_on(self.connection(deadline)).map_err(told)?;
+            let session = block_on(self.connection(deadline)).map_err(reported)?;
             match Transaction::begin(self, session, mode, deadline) {
                 Ok(tx) => return Ok(tx),
                 Err(failure) => {
@@ -155,7 +155,7 @@ impl Database {
                     }
                     let passing = matches!(failure.kind, Kind::Lost | Kind::Again);
                     if !passing || Instant::now() >= deadline {
-                        return Err(told(failure));
+                        return Err(reported(failure));
                     }
                 }
             }
