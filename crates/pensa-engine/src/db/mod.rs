@@ -25,9 +25,17 @@ use crate::replay;
 use crate::store::StoreDir;
 use crate::tables::records;
 use crate::{taskstore, ticket};
-pub use postgres::{PoolState, Postgres, Wakeups};
+pub use postgres::{Postgres, Wakeups};
 pub(crate) use sqlite::replaced;
 pub(crate) use value::{Param, Row, params};
+
+/// How the connections to a database are doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolState {
+    pub size: usize,
+    pub open: usize,
+    pub idle: usize,
+}
 
 /// An open database.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use pensa_core::{Code, Error, Result};
 use uuid::Uuid;
 
 use super::value::{self, Param};
-use super::{NewEvent, Uncommitted};
+use super::{NewEvent, PoolState, Uncommitted};
 
 fn unsupported() -> Error {
     Error::new(Code::Unsupported, "this pn was built without PostgreSQL").hint("build it with the feature postgres")
@@ -19,13 +19,6 @@ pub struct Postgres(Infallible);
 
 #[derive(Debug, Clone)]
 pub struct Wakeups(Infallible);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolState {
-    pub size: usize,
-    pub open: usize,
-    pub idle: usize,
-}
 
 impl Postgres {
     pub fn open(_: &str, _: usize) -> Result<Self> {

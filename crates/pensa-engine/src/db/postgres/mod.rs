@@ -27,7 +27,7 @@ use tokio_postgres::RowStream;
 use uuid::Uuid;
 
 use super::value::{self, Param};
-use super::{NewEvent, Uncommitted, params};
+use super::{NewEvent, PoolState, Uncommitted, params};
 use address::Address;
 use failure::{Failure, Kind};
 use session::{ANSWER, LOCK, Pending, Session, Sessions, block_on};
@@ -58,14 +58,6 @@ pub struct Postgres {
     /// For the list of projects and tokens: who may come in must not depend on how many are inside.
     reserved: Pool<Sessions>,
     wakeups: Wakeups,
-}
-
-/// How a pool is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolState {
-    pub size: usize,
-    pub open: usize,
-    pub idle: usize,
 }
 
 impl Postgres {
@@ -604,5 +596,73 @@ fn roll_back(mut session: Object<Sessions>) {
         session::spawn(async move {
             let _ = session.batch("ROLLBACK").await;
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UP_TO: &str = "SELECT n FROM generate_series(1, CAST(?1 AS BIGINT)) AS n";
+
+    fn numbers(tx: &Transaction<'_>, up_to: i64, mut between: impl FnMut(i64)) -> Vec<i64> {
+        let mut all = Vec::new();
+        let read = tx.for_each(UP_TO, params![up_to], &mut |row| {
+            all.push(row.int(0)?);
+            between(row.int(0)?);
+            Ok(())
+        });
+        read.expect("an answer");
+        all
+    }
+
+    #[test]
+    fn queries_between_the_rows_of_a_long_answer_leave_it_whole() {
+        let database = pensa_testkit::postgres::shared().database();
+        let postgres = Postgres::open(&database.url, 1).expect("opens");
+        let store = postgres.store(Uuid::new_v4());
+        let tx = store.begin_read().expect("a transaction");
+        let chunk = i64::try_from(CHUNK).expect("small");
+        for at in [1, chunk, chunk + 1, 3 * chunk] {
+            let between = |row| {
+                if row == at {
+                    assert_eq!(numbers(&tx, 2 * chunk, |_| {}), (1..=2 * chunk).collect::<Vec<_>>());
+                    // A part of it is never asked for.
+                    let stop = tx.for_each(UP_TO, params![1_000], &mut |_| Err(Error::internal("enough")));
+                    assert!(stop.is_err());
+                }
+            };
+            assert_eq!(numbers(&tx, 1_000, between), (1..=1_000).collect::<Vec<_>>(), "at {at}");
+        }
+    }
+
+    #[test]
+    fn statement_that_was_only_sent_fails_the_next_and_its_savepoint_undoes_it() {
+        let database = pensa_testkit::postgres::shared().database();
+        let postgres = Postgres::open(&database.url, 1).expect("opens");
+        let store = postgres.store(Uuid::new_v4());
+        let tx = store.begin_write().expect("a transaction");
+        let failed = tx.savepoint(|| tx.send("SELECT 1 / CAST(?1 AS BIGINT)", params![0]));
+        assert!(failed.expect_err("a division by zero").message.contains("22012"));
+        assert_eq!(numbers(&tx, 3, |_| {}), [1, 2, 3], "the transaction goes on");
+    }
+
+    #[test]
+    fn statements_kept_prepared_are_bounded() {
+        let database = pensa_testkit::postgres::shared().database();
+        let postgres = Postgres::open(&database.url, 1).expect("opens");
+        let store = postgres.store(Uuid::new_v4());
+        let tx = store.begin_read().expect("a transaction");
+        for at in 0..2 * session::MAX_PREPARED {
+            assert_eq!(tx.execute(&format!("SELECT {at}"), params![]).expect("runs"), 1);
+        }
+        let mut kept = 0;
+        let count = "SELECT COUNT(*) FROM pg_prepared_statements";
+        let read = tx.for_each(count, params![], &mut |row| {
+            kept = row.int(0)?;
+            Ok(())
+        });
+        read.expect("a count");
+        assert!(kept <= session::MAX_PREPARED as i64 + 2, "the server keeps {kept}");
     }
 }

@@ -30,7 +30,7 @@ pub(super) const LOCK: Duration = Duration::from_millis(3500);
 const SILENCE: Duration = Duration::from_millis(2500);
 const PROBE: Duration = Duration::from_secs(1);
 /// Most statements kept prepared; then all are forgotten.
-const MAX_PREPARED: usize = 256;
+pub(super) const MAX_PREPARED: usize = 256;
 
 /// Settings of a session. Nothing that decides which store is seen may live longer than a transaction.
 ///
