@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pensa_core::{Error, Result};
+use percent_encoding::percent_decode_str;
 use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -150,7 +151,7 @@ impl Options {
         for option in options.split(between).filter(|option| !option.is_empty()) {
             match option.split_once('=') {
                 Some(("sslrootcert", "system")) => {}
-                Some(("sslrootcert", path)) if is_url => found.authorities = Some(percent_decoded(path).into()),
+                Some(("sslrootcert", path)) if is_url => found.authorities = Some(percent_decode_str(path).decode_utf8_lossy().into_owned().into()),
                 Some(("sslrootcert", path)) => found.authorities = Some(path.into()),
                 Some(("sslmode", "verify-full" | "verify-ca")) => found.verify = true,
                 // Ours is to encrypt wherever somebody could listen, not where it happens to work.
@@ -161,21 +162,6 @@ impl Options {
         found.rest = format!("{head}{}", kept.join(&between.to_string())).trim_end_matches('?').to_owned();
         found
     }
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut parts = text.split('%');
-    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
-    for part in parts {
-        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                bytes.extend_from_slice(&part.as_bytes()[2..]);
-            }
-            None => bytes.extend(format!("%{part}").bytes()),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn is_local(host: &Host) -> bool {

@@ -255,8 +255,8 @@ impl<'c> Transaction<'c> {
         mode: Mode,
         deadline: Instant,
     ) -> Result<Self, Failure> {
-        let begin = async {
-            if let Some(last_event) = Self::open(database, &mut session, mode, deadline).await? {
+        let begun = session.run(async |session| {
+            if let Some(last_event) = Self::open(database, session, mode, deadline).await? {
                 return Ok(last_event);
             }
             if mode == Mode::Read {
@@ -264,9 +264,9 @@ impl<'c> Transaction<'c> {
             }
             // The first write to this store: its row cannot be locked before it is there for all.
             session.batch("INSERT INTO stores DEFAULT VALUES ON CONFLICT DO NOTHING; COMMIT").await?;
-            Ok(Self::open(database, &mut session, mode, deadline).await?.unwrap_or_default())
-        };
-        match block_on(begin) {
+            Ok(Self::open(database, session, mode, deadline).await?.unwrap_or_default())
+        });
+        match begun {
             Ok(last_event) => Ok(Self {
                 database,
                 session: RefCell::new(Some(session)),
@@ -318,16 +318,14 @@ impl<'c> Transaction<'c> {
     /// Runs work on the session. Nothing else can be asked while rows are on their way, so those are read first.
     fn on_session<T>(&self, work: impl AsyncFnOnce(&mut Session) -> Result<T, Failure>) -> Result<T> {
         let reading = self.reading.take();
-        let mut session = self.session()?;
-        let done = block_on(async {
+        let done = self.session()?.run(async |session| {
             if let Some(cursor) = reading {
                 let mut rest = cursor.take();
-                rest.read(&mut session, usize::MAX).await?;
+                rest.read(session, usize::MAX).await?;
                 cursor.replace(rest);
             }
-            work(&mut session).await
+            work(session).await
         });
-        drop(session);
         done.map_err(|failure| self.failed(failure))
     }
 
@@ -593,9 +591,7 @@ impl Drop for Transaction<'_> {
 /// Ends a transaction without waiting for it; then the session is free for others.
 fn roll_back(mut session: Object<Sessions>) {
     if !session.is_broken() {
-        session::spawn(async move {
-            let _ = session.batch("ROLLBACK").await;
-        });
+        session.roll_back();
     }
 }
 

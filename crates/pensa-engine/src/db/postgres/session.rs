@@ -1,5 +1,6 @@
 //! One session with PostgreSQL: its prepared statements, its warnings, and bounded waits for a server that may hang.
 //!
+//! A pooled session has a runtime of its own, so that the thread that waits for an answer is the one that reads it.
 //! What belongs into a transaction is left to the driver.
 
 use std::collections::HashMap;
@@ -10,10 +11,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
-use futures_util::TryStreamExt;
 use futures_util::future::{join, join_all};
+use futures_util::{FutureExt, TryStreamExt};
 use pensa_core::Error;
 use tokio::runtime::{self, Runtime};
+use tokio::task;
 use tokio::time::timeout;
 use tokio_postgres::{AsyncMessage, Client, Notification, Row, RowStream, Statement};
 
@@ -43,7 +45,7 @@ const SETTINGS: &str = "SET search_path = pensa; SET statement_timeout = '30s'; 
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET random_page_cost = 1; \
      SET plan_cache_mode = force_generic_plan; SET ROLE pensa_tenant";
 
-/// Drives the connections of this process.
+/// Drives what no session does: waits for the pool, and the connections that listen and notify.
 fn runtime() -> Result<&'static Runtime, Failure> {
     static RUNTIME: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
         runtime::Builder::new_multi_thread().worker_threads(1).thread_name("pensa-postgres").enable_all().build()
@@ -246,19 +248,73 @@ async fn answered<T>(
     }
 }
 
+/// A session with the runtime that drives its connection while somebody waits for an answer.
+#[derive(Debug)]
+pub(super) struct PooledSession {
+    session: Session,
+    /// None while it is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl PooledSession {
+    fn connect(address: &Address) -> Result<Self, Failure> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|e| Failure::other(Error::internal(e)))?;
+        let session = runtime.block_on(Session::connect_bound(address))?;
+        Ok(Self { session, runtime: Some(runtime) })
+    }
+
+    /// Runs work on the session, on the calling thread.
+    pub(super) fn run<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Session) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        match &self.runtime {
+            Some(runtime) => runtime.block_on(work(&mut self.session)),
+            None => Err(failure::silent()),
+        }
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.session.is_broken()
+    }
+
+    /// Ends a transaction. The answer is read by whoever uses the session next.
+    pub(super) fn roll_back(&mut self) {
+        let sent = self.run(async |session| {
+            let _ = session.client.batch_execute("ROLLBACK").now_or_never();
+            // Lets the connection write it.
+            task::yield_now().await;
+            Ok(())
+        });
+        debug_assert!(sent.is_ok(), "nothing is waited for");
+    }
+}
+
+/// A runtime must not be dropped where another one runs, and the pool may drop a session there.
+impl Drop for PooledSession {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// Makes the sessions of a pool.
 #[derive(Debug)]
 pub(super) struct Sessions(pub(super) Address);
 
 impl Manager for Sessions {
-    type Type = Session;
+    type Type = PooledSession;
     type Error = Failure;
 
-    async fn create(&self) -> Result<Session, Failure> {
-        Session::connect_bound(&self.0).await
+    async fn create(&self) -> Result<PooledSession, Failure> {
+        let address = self.0.clone();
+        let connecting = task::spawn_blocking(move || PooledSession::connect(&address));
+        connecting.await.map_err(|e| Failure::other(Error::internal(e)))?
     }
 
-    async fn recycle(&self, session: &mut Session, _: &Metrics) -> RecycleResult<Failure> {
+    async fn recycle(&self, session: &mut PooledSession, _: &Metrics) -> RecycleResult<Failure> {
         if session.is_broken() { Err(RecycleError::message("the connection was lost")) } else { Ok(()) }
     }
 }
