@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SYSTEM, SystemClock};
 use crate::db::{Db, Postgres, Tx, Uncommitted, replaced};
-use crate::execute::Execute;
+use crate::execute::{Execute, ExecuteAlone};
 use crate::group::Job;
 use crate::home::Home;
 use crate::ops::lease;
@@ -243,11 +243,8 @@ impl Engine {
 
     /// Runs one operation on behalf of `caller`, in a transaction of its own.
     pub fn call_as<O: Execute>(&self, caller: &Caller, op: &O) -> Result<O::Output> {
-        if O::ALONE {
-            if let Some(done) = self.run(Access::Read, caller, |cx, tx| op.is_done(cx, tx))? {
-                return Ok(done);
-            }
-            return self.call_alone(caller, op, |cx, tx, before| Ok(O::answer(before, op.execute(cx, tx)?)));
+        if let Some(alone) = O::ALONE {
+            return (alone.call)(self, caller, op);
         }
         self.run(O::ACCESS, caller, |cx, tx| redaction::execute(cx, tx, op))
     }
@@ -257,21 +254,36 @@ impl Engine {
         let input = serde_json::to_value(op).map_err(Error::internal)?.to_string();
         let parts = [O::NAME, &caller.actor, &input].map(str::as_bytes);
         let once = Once::new(None, key, &parts, O::TELLS_SECRET)?;
-        let answer = if O::ALONE {
-            self.call_alone(caller, op, |cx, tx, before| {
-                answers::once(cx, tx, Some(&once), || json::to_line(&O::answer(before, op.execute(cx, tx)?)))
-            })
-        } else {
-            self.run(O::ACCESS, caller, |cx, tx| {
-                answers::once(cx, tx, Some(&once), || json::to_line(&redaction::execute(cx, tx, op)?))
-            })
+        let answer = match O::ALONE {
+            Some(alone) => (alone.call_once)(self, caller, op, Some(&once)),
+            None => self.run(O::ACCESS, caller, |cx, tx| {
+                answers::once(cx, tx, Some(&once), &mut || json::to_line(&redaction::execute(cx, tx, op)?))
+            }),
         };
         serde_json::from_str(&answer?).map_err(Error::internal)
     }
 
+    pub(crate) fn call_alone<O: ExecuteAlone>(&self, caller: &Caller, op: &O) -> Result<O::Output> {
+        if let Some(done) = self.run(Access::Read, caller, |cx, tx| op.is_done(cx, tx))? {
+            return Ok(done);
+        }
+        self.run_alone(caller, op, |cx, tx, before| Ok(O::answer(before, op.execute(cx, tx)?)))
+    }
+
+    pub(crate) fn call_alone_once<O: ExecuteAlone>(
+        &self,
+        caller: &Caller,
+        op: &O,
+        once: Option<&Once>,
+    ) -> Result<String> {
+        self.run_alone(caller, op, |cx, tx, before| {
+            answers::once(cx, tx, once, &mut || json::to_line(&O::answer(before, op.execute(cx, tx)?)))
+        })
+    }
+
     /// Runs an operation that has transactions of its own: what must be committed before it, then `work`, then what
     /// follows.
-    pub(crate) fn call_alone<O: Execute, T>(
+    fn run_alone<O: ExecuteAlone, T>(
         &self,
         caller: &Caller,
         op: &O,

@@ -10,18 +10,29 @@ use crate::context::{Caller, Context};
 use crate::db::Tx;
 use crate::engine::Engine;
 use crate::redaction;
-use crate::tables::answers::{self, Once};
+use crate::tables::answers::Once;
 
 /// An operation that the engine can run.
 pub trait Execute: Op {
-    /// Whether its transactions are its own: it copies or replaces what is committed, so nobody else's changes may
-    /// wait for the same commit.
-    const ALONE: bool = false;
+    /// How it runs if it needs transactions of its own; see [`ExecuteAlone`].
+    const ALONE: Option<AloneCalls<Self>> = None;
 
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Self::Output>;
 
-    /// Its answer, if there is nothing to do for it, as whoever only reads can tell: it need not wait for those who
-    /// write. Only for those that run alone, as are the next three.
+    /// Refuses what only a process that has opened the store itself may ask, such as to touch files of its choice.
+    fn allow_remotely(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Appends the answer to `to` as JSON. Operations whose answer may be long write it row by row.
+    fn write_json(&self, cx: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
+        json::write_line(to, &self.execute(cx, tx)?)
+    }
+}
+
+/// An operation that copies or replaces what is committed, so that no other changes may share its commit.
+pub trait ExecuteAlone: Execute {
+    /// Its answer, if a reader can tell that there is nothing to do: then it need not wait for the writers.
     fn is_done(&self, _: &Context<'_>, _: &Tx<'_>) -> Result<Option<Self::Output>> {
         Ok(None)
     }
@@ -36,24 +47,34 @@ pub trait Execute: Op {
         done
     }
 
-    /// What follows its commit. If that fails, it is told; what is committed stays so.
+    /// What follows its commit. A failure is reported; what is committed stays.
     fn finish(&self, _: &Context<'_>) -> Result<()> {
         Ok(())
     }
+}
 
-    /// Refuses what only a process that has opened the store itself may ask, such as to touch files of its choice.
-    fn allow_remotely(&self) -> Result<()> {
-        Ok(())
-    }
+/// Runs an operation in transactions of its own, or returns the answer that the same request had before.
+pub type Alone = fn(&Engine, &Caller, Option<&Once>, &Value) -> Result<String>;
 
-    /// Appends the answer to `to` as JSON. Operations whose answer may be long write it row by row.
-    fn write_json(&self, cx: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
-        json::write_line(to, &self.execute(cx, tx)?)
+/// The calls of an operation that runs alone: compiled for those few, not for every operation.
+#[derive(Debug)]
+pub struct AloneCalls<O: Execute> {
+    pub(crate) call: fn(&Engine, &Caller, &O) -> Result<O::Output>,
+    pub(crate) call_once: fn(&Engine, &Caller, &O, Option<&Once>) -> Result<String>,
+    run: Alone,
+}
+
+impl<O: ExecuteAlone> AloneCalls<O> {
+    pub(crate) const fn new() -> Self {
+        Self { call: Engine::call_alone::<O>, call_once: Engine::call_alone_once::<O>, run: run_alone::<O> }
     }
 }
 
-/// Runs an operation in transactions of its own, or gives the answer that the same request had before.
-pub type Alone = fn(&Engine, &Caller, Option<&Once>, &Value) -> Result<String>;
+fn run_alone<O: ExecuteAlone>(engine: &Engine, caller: &Caller, once: Option<&Once>, input: &Value) -> Result<String> {
+    let op = O::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
+    op.allow_remotely()?;
+    engine.call_alone_once(caller, &op, once)
+}
 
 /// One operation of the catalog, its types erased: JSON in, JSON out.
 pub struct Entry {
@@ -97,17 +118,18 @@ impl Entry {
                 op.write_json(cx, tx, &mut answer)?;
                 String::from_utf8(answer).map_err(Error::internal)
             },
-            alone: O::ALONE.then_some(|engine, caller, once, input| {
-                let op = O::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
-                op.allow_remotely()?;
-                engine.call_alone(caller, &op, |cx, tx, before| {
-                    cx.require(O::ACCESS, O::NAME)?;
-                    answers::once(cx, tx, once, || json::to_line(&O::answer(before, op.execute(cx, tx)?)))
-                })
-            }),
-            input_schema: |generator| generator.root_schema_for::<O>(),
+            alone: O::ALONE.map(|alone| alone.run),
+            input_schema: O::json_schema,
             output_schema: |generator| generator.subschema_for::<O::Output>(),
         }
+    }
+
+    /// The schema of its input, with the definitions that it refers to.
+    pub fn root_schema(&self) -> Value {
+        let mut generator = SchemaGenerator::default();
+        let mut schema = (self.input_schema)(&mut generator);
+        schema.insert("$defs".into(), generator.take_definitions(true).into());
+        schema.to_value()
     }
 }
 

@@ -43,7 +43,7 @@ impl Job {
     /// Does it, unless the same request was answered before.
     pub(crate) fn run(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<String> {
         match &self.work {
-            Work::Shared(work) => answers::once(cx, tx, self.once.as_ref(), || work(cx, tx)),
+            Work::Shared(work) => answers::once(cx, tx, self.once.as_ref(), &mut || work(cx, tx)),
             Work::Alone(_) => Err(Error::internal("an operation that runs alone in a group")),
         }
     }

@@ -91,7 +91,6 @@ pub fn openapi() -> Value {
 fn operation(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
     let mut input = (entry.input_schema)(generator).to_value();
     if let Some(input) = input.as_object_mut() {
-        input.remove("components");
         input.remove("title");
     }
     let help = input.as_object_mut().and_then(|input| input.remove("description"));

@@ -9,7 +9,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{self, MethodFilter};
 use pensa_core::{Code, Error, Method, Result, Scope, json};
 use pensa_engine::{Entry, Once, catalog, too_little};
-use schemars::SchemaGenerator;
 use tokio::sync::watch;
 
 use crate::answer::{self, Refusal};
@@ -32,10 +31,9 @@ struct Place {
 
 impl Place {
     fn of(entry: &'static Entry) -> Result<Self> {
-        let schema = (entry.input_schema)(&mut SchemaGenerator::default());
         Ok(Self {
             entry,
-            fields: Fields::of_schema(schema.as_value()),
+            fields: Fields::of_schema(&entry.root_schema()),
             method: entry.route.method,
             success: StatusCode::from_u16(entry.route.success).map_err(Error::internal)?,
         })

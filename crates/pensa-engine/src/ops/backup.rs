@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::backup;
 use crate::context::Context;
 use crate::db::{Db, Tx, params, snapshot};
-use crate::execute::Execute;
+use crate::execute::{AloneCalls, Execute, ExecuteAlone};
 use crate::home::Home;
 use crate::journal::Journal;
 use crate::store::StoreDir;
@@ -60,7 +60,7 @@ impl Execute for Backups {
 }
 
 impl Execute for Restore {
-    const ALONE: bool = true;
+    const ALONE: Option<AloneCalls<Self>> = Some(AloneCalls::new());
 
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Restored> {
         let store = own_dir(cx)?;
@@ -101,6 +101,8 @@ impl Execute for Restore {
             .hint("give the name of one from pn backup --list"))
     }
 }
+
+impl ExecuteAlone for Restore {}
 
 fn is_plain(name: &str) -> bool {
     !name.contains(['/', '\\', '\0']) && name.ends_with(".sqlite")

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::db::Tx;
-use crate::execute::Execute;
+use crate::execute::{AloneCalls, Execute, ExecuteAlone};
 use crate::tables::events;
 use crate::tables::records::{self, Collection, Draft, Expect, Put as Changed, detail};
 use crate::taskstore;
@@ -351,7 +351,7 @@ impl<'w, 'c, 't> Work<'w, 'c, 't> {
 
 impl Execute for Compact {
     /// Nobody else's changes may be in the files before they are committed.
-    const ALONE: bool = true;
+    const ALONE: Option<AloneCalls<Self>> = Some(AloneCalls::new());
 
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Compacted> {
         let Some(store) = cx.store.own_dir() else {
@@ -362,3 +362,5 @@ impl Execute for Compact {
         Ok(Compacted { collections, bytes_before, bytes: taskstore::bytes(store) })
     }
 }
+
+impl ExecuteAlone for Compact {}

@@ -9,7 +9,7 @@ use pensa_core::{Result, VERSION};
 
 use crate::context::Context;
 use crate::db::{Tx, params};
-use crate::execute::Execute;
+use crate::execute::{AloneCalls, Execute, ExecuteAlone};
 use crate::sync::{self, Place as Files};
 
 impl Execute for Status {
@@ -38,15 +38,7 @@ fn place(cx: &Context<'_>, worktree: Option<&String>) -> Result<Files> {
 }
 
 impl Execute for Export {
-    const ALONE: bool = true;
-
-    fn prepare(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<Transfer>> {
-        if self.check {
-            return Ok(None);
-        }
-        // What git brought is nobody's doing here.
-        sync::import(&cx.as_system(), tx, &place(cx, self.worktree.as_ref())?, false).map(Some)
-    }
+    const ALONE: Option<AloneCalls<Self>> = Some(AloneCalls::new());
 
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
         let place = place(cx, self.worktree.as_ref())?;
@@ -66,6 +58,16 @@ impl Execute for Export {
         let (conflicts, notes) = (0, Vec::new());
         Ok(Transfer { status, issues, deps, comments, releases, learnings, events, conflicts, notes, drifted })
     }
+}
+
+impl ExecuteAlone for Export {
+    fn prepare(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<Transfer>> {
+        if self.check {
+            return Ok(None);
+        }
+        // What git brought is nobody's doing here.
+        sync::import(&cx.as_system(), tx, &place(cx, self.worktree.as_ref())?, false).map(Some)
+    }
 
     fn answer(before: Option<&Transfer>, done: Transfer) -> Transfer {
         let Some(before) = before else { return done };
@@ -81,17 +83,19 @@ impl Execute for Export {
 }
 
 impl Execute for Import {
-    const ALONE: bool = true;
+    const ALONE: Option<AloneCalls<Self>> = Some(AloneCalls::new());
 
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
+        sync::import(cx, tx, &place(cx, self.worktree.as_ref())?, self.authoritative)
+    }
+}
+
+impl ExecuteAlone for Import {
     fn is_done(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<Transfer>> {
         if self.authoritative {
             return Ok(None);
         }
         sync::nothing_new(cx, tx, &place(cx, self.worktree.as_ref())?)
-    }
-
-    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Transfer> {
-        sync::import(cx, tx, &place(cx, self.worktree.as_ref())?, self.authoritative)
     }
 }
 

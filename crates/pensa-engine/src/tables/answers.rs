@@ -47,7 +47,7 @@ pub(crate) fn once(
     cx: &Context<'_>,
     tx: &Tx<'_>,
     once: Option<&Once>,
-    work: impl FnOnce() -> Result<String>,
+    work: &mut dyn FnMut() -> Result<String>,
 ) -> Result<String> {
     let Some(once) = once else { return work() };
     if let Some(answer) = given(tx, once)? {

@@ -151,7 +151,9 @@ impl Options {
         for option in options.split(between).filter(|option| !option.is_empty()) {
             match option.split_once('=') {
                 Some(("sslrootcert", "system")) => {}
-                Some(("sslrootcert", path)) if is_url => found.authorities = Some(percent_decode_str(path).decode_utf8_lossy().into_owned().into()),
+                Some(("sslrootcert", path)) if is_url => {
+                    found.authorities = Some(percent_decode_str(path).decode_utf8_lossy().into_owned().into())
+                }
                 Some(("sslrootcert", path)) => found.authorities = Some(path.into()),
                 Some(("sslmode", "verify-full" | "verify-ca")) => found.verify = true,
                 // Ours is to encrypt wherever somebody could listen, not where it happens to work.

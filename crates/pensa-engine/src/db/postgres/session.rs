@@ -265,10 +265,7 @@ impl PooledSession {
     }
 
     /// Runs work on the session, on the calling thread.
-    pub(super) fn run<T>(
-        &mut self,
-        work: impl AsyncFnOnce(&mut Session) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+    pub(super) fn run<T>(&mut self, work: impl AsyncFnOnce(&mut Session) -> Result<T, Failure>) -> Result<T, Failure> {
         match &self.runtime {
             Some(runtime) => runtime.block_on(work(&mut self.session)),
             None => Err(failure::silent()),
