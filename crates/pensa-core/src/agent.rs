@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
+use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::{AgentId, SessionId};
 use crate::session::object::{self, OBJECT_BYTES, Object};
@@ -106,6 +107,11 @@ pub struct Agent {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
+
+entity!(Agent: "agent" in "agents", keys 1 {
+    id, type, name, parent_id, descriptor: Object, active_session_id, permissions: Object, tokens: Json, stats: Object,
+    lifecycle, created_at, updated_at,
+});
 
 impl Agent {
     /// Refuses what could not be stored and read again.

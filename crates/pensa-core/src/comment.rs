@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::entity;
 use crate::error::Result;
 use crate::id::{CommentId, IssueId};
 use crate::issue::Extra;
@@ -22,6 +23,8 @@ pub struct Comment {
     #[serde(flatten)]
     pub extra: Extra,
 }
+
+entity!(Comment: "comment" in "comments", keys 1, owner issue_id { id, issue_id, actor, text, created_at, extra: Extra });
 
 impl Noun for Comment {
     fn adopt(self) -> Result<Self> {

@@ -50,6 +50,8 @@ pub enum Thing {
     /// Who has it and where it stands: what a claim, a release, a close and a reopening change together.
     State,
     Field(String),
+    /// A row of an entity, or one column of it.
+    Row(String, Option<String>),
     Dep(IssueId),
     Comment(String),
     Conflict(ConflictId),
@@ -66,7 +68,13 @@ impl Thing {
 
     /// Whether a change of one is a change of the other.
     pub fn meets(&self, other: &Self) -> bool {
-        *self == Thing::Whole || *other == Thing::Whole || self == other
+        match (self, other) {
+            (Thing::Whole, _) | (_, Thing::Whole) => true,
+            (Thing::Row(row, None), Thing::Row(other, _)) | (Thing::Row(other, _), Thing::Row(row, None)) => {
+                row == other
+            }
+            _ => self == other,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::text;
 use crate::time::Timestamp;
@@ -21,6 +22,8 @@ pub struct Pair {
     pub value: String,
     pub updated_at: Timestamp,
 }
+
+entity!(Pair: "kv" in "kv", keys 2 { scope, k = key, v = value, updated_at });
 
 /// Refuses what is no scope.
 pub fn check_scope(scope: &str) -> Result<()> {

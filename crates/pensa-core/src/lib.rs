@@ -10,6 +10,7 @@ mod closed_enum;
 pub mod comment;
 pub mod dep;
 pub mod effect;
+pub mod entity;
 pub mod error;
 pub mod event;
 pub mod graph;

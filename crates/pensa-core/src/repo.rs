@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
+use crate::entity;
 use crate::error::{Error, Result};
 use crate::id::{RepoId, WorkspaceId};
 use crate::text;
@@ -86,6 +87,10 @@ pub struct Repo {
     pub created_at: Timestamp,
 }
 
+entity!(Repo: "repo" in "repos", keys 1 {
+    id, vcs, host, root_path, remote_url, default_branch, created_at,
+});
+
 /// A named group of runs on a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Workspace {
@@ -96,6 +101,8 @@ pub struct Workspace {
     pub external_id: Option<String>,
     pub created_at: Timestamp,
 }
+
+entity!(Workspace: "workspace" in "workspaces", keys 1 { id, name, external_id, created_at });
 
 /// The one spelling of a remote's address, without secrets.
 ///

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::text;
 use crate::time::Timestamp;
@@ -35,6 +36,8 @@ pub struct Mapping {
     pub skills: Vec<String>,
     pub updated_at: Timestamp,
 }
+
+entity!(Mapping: "skills" in "skills", keys 1 { name, skills: List, updated_at });
 
 /// A name as it is kept.
 pub fn checked_name(name: &str) -> Result<String> {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
+use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::{RepoId, RunId, SnapshotId};
 use crate::json;
@@ -71,6 +72,11 @@ pub struct Snapshot {
     /// When the tree was last made equal to it
     pub restored_at: Option<Timestamp>,
 }
+
+entity!(Snapshot: "snapshot" in "fs_snapshots", keys 1 {
+    id, kind, provider, repo_id, run_id, host, root, ref, path, parent_id, label, actor, metadata: Object, created_at,
+    restored_at,
+});
 
 /// Largest metadata, in bytes of JSON: a hundred remarks on the longest of paths.
 const METADATA_BYTES: usize = 4 << 20;

@@ -9,6 +9,7 @@ mod context;
 mod db;
 mod durable;
 mod engine;
+mod entity;
 mod error;
 mod execute;
 pub mod git;

@@ -7,16 +7,18 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use pensa_core::comment::Comment;
 use pensa_core::{Code, Error, Result, Timestamp};
 use uuid::Uuid;
 
 use crate::backup;
 use crate::db::{Db, Tx, params, replaced};
+use crate::entity;
 use crate::journal::{self, Journal, Line};
 use crate::last_event::{self, LastEvent};
 use crate::replay::Replay;
 use crate::store::StoreDir;
-use crate::tables::{comments, deps, events, issues, records};
+use crate::tables::{deps, events, issues, records};
 use crate::{error, sync, taskstore, ticket};
 
 /// How often a store is looked at, and rebuilt, before its opener gives up.
@@ -176,7 +178,7 @@ fn examine(db: &Db) -> Result<()> {
     }
     issues::for_each(&tx, |_| Ok(()))?;
     deps::for_each(&tx, |_| Ok(()))?;
-    comments::for_each(&tx, |_| Ok(()))?;
+    entity::for_each::<Comment>(&tx, "", params![], |_| Ok(()))?;
     for (collection, _, _) in records::sizes(&tx)? {
         records::for_each_page(&tx, &collection, |_| Ok(()))?;
     }

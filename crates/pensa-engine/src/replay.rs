@@ -6,11 +6,9 @@ mod agents;
 mod peers;
 mod records;
 mod runs;
-mod work;
 
-use pensa_core::comment::Comment;
 use pensa_core::dep::Dep;
-use pensa_core::id::{CommentId, IssueId, TokenId};
+use pensa_core::id::{IssueId, TokenId};
 use pensa_core::issue::Issue;
 use pensa_core::project::{Project, ProjectName, Token};
 use pensa_core::sync::{Conflict, ConflictId};
@@ -20,10 +18,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::db::{Param, Tx, params};
+use crate::entity::{self, Change};
 use crate::journal::{self, Line};
 use crate::store::StoreDir;
 use crate::tables::agreements::{self, Agreement};
-use crate::tables::{comments, conflicts, deps, issues, operations, projects, purge, seen_files, tombstones};
+use crate::tables::{conflicts, deps, issues, operations, projects, purge, seen_files, tombstones};
 
 pub(crate) use agents::SessionRow;
 
@@ -104,6 +103,8 @@ impl<'t, 'c> Replay<'t, 'c> {
         let tx = self.tx;
         match kind {
             "event" => self.event(&value),
+            "change" => read::<Change>(value)?.replay(tx),
+            "changes_forgotten" => entity::forget_changes(tx, read(value)?),
             "issue" => put_issue(tx, read(value)?),
             "issue_deleted" => match issues::get(tx, &read::<IssueId>(value)?)? {
                 Some(issue) => issues::delete(tx, &issue),
@@ -111,8 +112,6 @@ impl<'t, 'c> Replay<'t, 'c> {
             },
             "dep" => put_dep(tx, &read(value)?),
             "dep_removed" => remove_dep(tx, &read(value)?),
-            "comment" => put_comment(tx, &read(value)?),
-            "comment_deleted" => remove_comment(tx, &read(value)?),
             "issue_renamed" => {
                 let (old, new): (IssueId, IssueId) = read(value)?;
                 // A file that was read before the journal has it under its new id already.
@@ -150,12 +149,12 @@ impl<'t, 'c> Replay<'t, 'c> {
                 let (id, at): (TokenId, Timestamp) = read(value)?;
                 projects::revoke(tx, &id, at)
             }
-            "agent" | "agent_deleted" | "session" | "session_ended" | "session_archived" | "session_deleted"
-            | "entry" => agents::apply(tx, kind, value),
+            "agent_deleted" | "session" | "session_ended" | "session_archived" | "session_deleted" | "entry" => {
+                agents::apply(tx, kind, value)
+            }
             "peer" | "peers_cleared" | "peer_bases_forgotten" | "peer_base" | "peer_base_forgotten" => {
                 peers::apply(tx, kind, value)
             }
-            "work" | "release" | "release_deleted" | "skills" => work::apply(tx, kind, value),
             "record" | "record_deleted" | "record_index" => records::apply(tx, kind, value),
             other => runs::apply(tx, other, value),
         }
@@ -225,15 +224,6 @@ fn remove_dep(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
         Some(parent) => deps::remove(tx, &dep.issue_id, &parent).map(drop),
         None => Ok(()),
     }
-}
-
-fn put_comment(tx: &Tx<'_>, comment: &Comment) -> Result<()> {
-    remove_comment(tx, &comment.id)?;
-    comments::insert(tx, comment)
-}
-
-fn remove_comment(tx: &Tx<'_>, id: &CommentId) -> Result<()> {
-    tx.send("DELETE FROM comments WHERE id = ?1", params![id])
 }
 
 fn put_project(tx: &Tx<'_>, project: &Project) -> Result<()> {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
+use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::{IssueId, LearningId, SessionId};
 use crate::issue::Extra;
@@ -101,6 +102,12 @@ pub struct Learning {
     #[serde(flatten)]
     pub extra: Extra,
 }
+
+entity!(Learning: "learning" in "learnings", keys 1 {
+    id, kind, text, tags: List, files: List, issue_id, work, session_id, impact, expires_at, supersedes, revision: Int,
+    value_type = value.type, value_description = value.description, linear_id, actor, created_at, updated_at,
+    verified_at, extra: Extra,
+});
 
 fn first() -> i64 {
     1

@@ -61,7 +61,12 @@ pub struct TakenBack {
     pub event: i64,
     /// The number of the first event of the operation it was a part of
     pub op: i64,
-    pub issue_id: IssueId,
+    /// What it was about: `issue`, `learning`, `kv` and so on
+    pub subject_kind: String,
+    pub subject_id: String,
+    /// The same, if it was an issue
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_id: Option<IssueId>,
     pub event_type: String,
     pub actor: String,
     pub created_at: Timestamp,

@@ -7,6 +7,7 @@ mod changelog;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::{IssueId, ReleaseId};
 use crate::issue::Extra;
@@ -41,6 +42,10 @@ pub struct Release {
     #[serde(flatten)]
     pub extra: Extra,
 }
+
+entity!(Release: "release" in "releases", keys 1 {
+    id, name, version, kind, issues: List, notes, actor, shipped_at, extra: Extra,
+});
 
 /// The name that the answer to a new release has for something else.
 const RESERVED: &str = "open";

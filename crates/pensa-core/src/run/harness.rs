@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
+use crate::entity;
 use crate::error::{Error, Result};
 use crate::id::{HarnessId, RuntimeId};
 use crate::session::Object;
@@ -87,6 +88,8 @@ pub struct Harness {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Object>,
 }
+
+entity!(Harness: "harness" in "harnesses", keys 1 { id, name, version, metadata: Json });
 
 /// A runtime in one word: its type, and for a devcontainer where that is described: `devcontainer:PATH`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -169,6 +172,8 @@ pub struct Runtime {
     pub devcontainer_path: Option<String>,
     pub metadata: Option<Object>,
 }
+
+entity!(Runtime: "runtime" in "runtimes", keys 1 { id, type, devcontainer_path, metadata: Json });
 
 #[cfg(test)]
 mod tests {

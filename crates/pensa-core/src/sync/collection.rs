@@ -210,6 +210,11 @@ impl Collection {
         (order.join(" "), self.key(record))
     }
 
+    /// The fields by which lines are ordered.
+    pub fn order_columns(&self) -> Vec<&'static str> {
+        self.order.iter().chain(self.key).copied().collect()
+    }
+
     /// The field that tells how new a version is.
     pub fn version_field(&self) -> Option<&'static str> {
         self.version

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
+use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::IssueId;
 use crate::issue::{Issue, IssueType, Status};
@@ -83,6 +84,10 @@ pub struct Piece {
     pub updated_at: Timestamp,
     pub done_at: Option<Timestamp>,
 }
+
+entity!(Piece: "work" in "work", keys 1 {
+    issue_id, kind, status, branch, steps: List, actor, created_at, started_at, updated_at, done_at,
+});
 
 /// What work has to know of its issue.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -193,6 +193,8 @@ pub struct Tx<'c> {
     driver: Driver<'c>,
     /// The first event of the operation that is under way, once it has written one.
     op: Cell<Option<i64>>,
+    /// The event of the last change, and the number of that change among those of the event.
+    last_change: Cell<(i64, i64)>,
 }
 
 #[derive(Debug)]
@@ -238,7 +240,7 @@ pub(crate) struct NewEvent<'a> {
 
 impl<'c> Tx<'c> {
     fn new(driver: Driver<'c>) -> Self {
-        Self { driver, op: Cell::new(None) }
+        Self { driver, op: Cell::new(None), last_change: Cell::default() }
     }
 }
 
@@ -346,6 +348,14 @@ impl Tx<'_> {
         }?;
         self.op.set(self.op.get().or(Some(number)));
         Ok(number)
+    }
+
+    /// The event that will report the next change, which is the next to be logged, and the number of the change there.
+    pub(crate) fn next_change(&self) -> Result<(i64, i64)> {
+        let (event, (last, number)) = (self.next_event()?, self.last_change.get());
+        let next = (event, if last == event { number + 1 } else { 1 });
+        self.last_change.set(next);
+        Ok(next)
     }
 
     /// The number that the next event will be given.

@@ -10,6 +10,7 @@ use serde_json::{Map, json};
 use super::session;
 use crate::context::Context;
 use crate::db::Tx;
+use crate::entity;
 use crate::execute::Execute;
 use crate::tables::{agents, entries, sessions};
 
@@ -46,7 +47,7 @@ impl Execute for Create {
             ended_at: None,
             archived_at: None,
         };
-        agents::insert(tx, &agent)?;
+        entity::insert(tx, &agent)?;
         agents::log(cx, tx, &agent.id, EventType::Created, event::differences(None, &agent))?;
         sessions::insert(tx, &first)?;
         sessions::log(cx, tx, &first.id, EventType::Opened, event::differences(None, &first))?;

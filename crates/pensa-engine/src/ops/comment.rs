@@ -9,12 +9,13 @@ use serde_json::{Map, json};
 
 use crate::context::Context;
 use crate::db::Tx;
+use crate::entity;
 use crate::execute::Execute;
 use crate::tables::{comments, events, issues};
 
 /// Stores a comment and logs it.
 pub(crate) fn record(cx: &Context<'_>, tx: &Tx<'_>, comment: &Comment) -> Result<()> {
-    comments::insert(tx, comment)?;
+    entity::insert(tx, comment)?;
     let mut detail = Map::new();
     detail.insert("comment".into(), event::change(json!(null), comment));
     events::log(cx, tx, &comment.issue_id, EventType::Commented, detail)

@@ -11,6 +11,7 @@ use serde_json::{Map, json};
 use super::session::stored;
 use crate::context::Context;
 use crate::db::Tx;
+use crate::entity;
 use crate::execute::Execute;
 use crate::tables::{agents, entries, sessions};
 
@@ -38,7 +39,7 @@ impl Execute for Import {
             return Err(Error::invalid(format!("{} has no session", self.id)).hint("one without entries is enough"));
         };
         let agent = agent(cx, self, parent_id, last)?;
-        agents::insert(tx, &agent)?;
+        entity::insert(tx, &agent)?;
         agents::log(cx, tx, &agent.id, EventType::Imported, event::differences(None, &agent))?;
         for (at, (id, given)) in ids.into_iter().zip(&self.sessions).enumerate() {
             let ended_at = self.sessions.get(at + 1).map(|next| next.created_at.unwrap_or(agent.created_at));

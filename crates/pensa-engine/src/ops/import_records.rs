@@ -24,12 +24,13 @@ use pensa_core::work::{MAX_STEPS, Piece, Step, WorkStatus};
 use pensa_core::{Code, Error, Result, Timestamp, json, text};
 use serde_json::{Map, Value, json};
 
-use super::learning::{adopted, store};
-use super::{comment, kv as kv_ops, release, skill};
+use super::learning::adopted;
+use super::{comment, kv as kv_ops, skill};
 use crate::context::Context;
-use crate::db::Tx;
+use crate::db::{Tx, params};
+use crate::entity::{self, Kept};
 use crate::execute::Execute;
-use crate::tables::{comments, events, issues, kv, learnings, releases, skills, tombstones, work};
+use crate::tables::{comments, events, issues, learnings, skills, tombstones, work};
 
 /// Most records that are taken in at once.
 const MAX_RECORDS: usize = 10_000;
@@ -140,7 +141,7 @@ impl Intake<'_> {
         issues::insert(tx, &issue)?;
         events::log(cx, tx, &issue.id, EventType::Created, event::changes(None, &issue))?;
         if let Some(piece) = piece {
-            work::put(tx, &piece)?;
+            entity::put(tx, &piece)?;
             let detail = event::differences(None, &piece);
             events::append(cx, tx, ("work", piece.issue_id.as_str()), None, EventType::TaskCreated, detail)?;
         }
@@ -208,7 +209,7 @@ impl Intake<'_> {
     }
 
     fn release(&mut self, given: &GivenRelease) -> Result<Told> {
-        if let Some(here) = releases::get(self.tx, given.id.as_str())? {
+        if let Some(here) = entity::get::<Release>(self.tx, params![given.id.as_str()])? {
             return Ok(self.known(&given.id, &here.extra, &given.origin.hash));
         }
         if let Some(buried) = self.buried(&RELEASES, given.id.as_str())? {
@@ -234,7 +235,7 @@ impl Intake<'_> {
             shipped_at: self.time(given.shipped_at).unwrap_or(self.cx.now),
             extra: self.extra(&given.origin)?,
         };
-        release::add(self.cx, self.tx, &made.adopt()?)?;
+        Release::store(self.cx, self.tx, None, &made.adopt()?)?;
         Ok(told(Outcome::Imported, &given.id, None))
     }
 
@@ -265,7 +266,7 @@ impl Intake<'_> {
         // What takes the place of another is no repetition of it.
         let same = if new.supersedes.is_some() { None } else { learnings::same(tx, &new, cx.now)? };
         let Some(known) = same else {
-            store(cx, tx, None, &new)?;
+            Learning::store(cx, tx, None, &new)?;
             return Ok(self.learned(given, id, Outcome::Imported));
         };
         let name = self.from.as_str();
@@ -275,7 +276,7 @@ impl Intake<'_> {
         let mut both = known.told_again(&new);
         note_telling(&mut both.extra, name, &new);
         both.updated_at = issues::after(cx, known.updated_at);
-        store(cx, tx, Some(&known), &both)?;
+        Learning::store(cx, tx, Some(&known), &both)?;
         Ok(self.learned(given, known.id, Outcome::Imported))
     }
 
@@ -365,7 +366,7 @@ impl Intake<'_> {
             None => (Outcome::Imported, EventType::Created),
         };
         let pair = Pair { scope: scope.into(), key: key.into(), value, updated_at: cx.now };
-        kv::put(tx, &pair)?;
+        entity::put(tx, &pair)?;
         kv_ops::log(cx, tx, (scope, key), event, [before.as_ref(), Some(&pair)])?;
         Ok(told(outcome, key, None))
     }

@@ -7,7 +7,8 @@ use pensa_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::db::Tx;
+use crate::db::{Tx, params};
+use crate::entity;
 use crate::execute::Execute;
 use crate::tables::{events, kv};
 
@@ -18,7 +19,7 @@ fn unknown(scope: &str, key: &str) -> Error {
 pub(super) fn look(tx: &Tx<'_>, scope: &str, key: &str) -> Result<Option<Pair>> {
     rules::check_scope(scope)?;
     rules::check_key(key)?;
-    kv::get(tx, scope, key)
+    entity::get(tx, params![scope, key])
 }
 
 /// Refuses to go on if the value is not the one that the caller believes it is.
@@ -70,7 +71,7 @@ impl Execute for Set {
         if let Some(same) = before.as_ref().filter(|before| before.value == pair.value) {
             return Ok(same.clone());
         }
-        kv::put(tx, &pair)?;
+        entity::put(tx, &pair)?;
         let event_type = if before.is_some() { EventType::Updated } else { EventType::Created };
         log(cx, tx, (scope, key), event_type, [before.as_ref(), Some(&pair)])?;
         Ok(pair)
@@ -92,7 +93,7 @@ impl Execute for Delete {
             compare(before.as_ref(), wanted, scope, key)?;
         }
         let before = before.ok_or_else(|| unknown(scope, key))?;
-        kv::delete(tx, scope, key)?;
+        entity::delete::<Pair>(tx, params![scope, key])?;
         log(cx, tx, (scope, key), EventType::Deleted, [Some(&before), None])?;
         Ok(Deleted { status: "deleted".into(), scope: scope.into(), key: key.into() })
     }

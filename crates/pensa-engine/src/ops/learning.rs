@@ -1,50 +1,31 @@
 //! Operations on learnings.
 
-use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::learning::recall::{self, Hit, Near};
 use pensa_core::learning::{self as rules, Found, Learning, Shown};
 use pensa_core::ops::learning::{Forget, Forgotten, List, Recall, Remember, Remembered, Show, Take, Verify};
 use pensa_core::sync::LEARNINGS;
 use pensa_core::{Code, Error, Result, Timestamp, text};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use crate::context::Context;
 use crate::db::Tx;
+use crate::entity::Kept;
 use crate::execute::Execute;
 use crate::tables::learnings::{self, Sought, Wanted};
-use crate::tables::{events, issues, sessions, tombstones};
+use crate::tables::{issues, sessions, tombstones};
 
 /// How many are recalled, if nobody says.
 const USUAL: u32 = 10;
 /// Most records that are taken in at once.
 const MAX_RECORDS: usize = 10_000;
 
-/// Stores a learning and logs what changed.
-pub(crate) fn store(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Learning>, new: &Learning) -> Result<()> {
-    learnings::put(tx, new)?;
-    let event = if old.is_some() { EventType::Updated } else { EventType::Created };
-    log(cx, tx, new, event, event::differences(old, new))
-}
-
-/// Removes a learning and logs the whole of it.
-pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, learning: &Learning) -> Result<()> {
-    learnings::delete(tx, &learning.id)?;
-    let mut detail = Map::new();
-    detail.insert("learning".into(), event::change(learning, Value::Null));
-    log(cx, tx, learning, EventType::Deleted, detail)
-}
-
-fn log(cx: &Context<'_>, tx: &Tx<'_>, learning: &Learning, event: EventType, detail: Map<String, Value>) -> Result<()> {
-    events::append(cx, tx, ("learning", learning.id.as_str()), None, event, detail).map(drop)
-}
-
 /// Keeps a new learning, or adds it to one that says the same; true if that was there.
 fn keep(cx: &Context<'_>, tx: &Tx<'_>, new: Learning) -> Result<(Learning, bool)> {
     // Whoever puts one in the place of another means a new one.
     let known = if new.supersedes.is_none() { learnings::same(tx, &new, cx.now)? } else { None };
     let Some(known) = known else {
-        store(cx, tx, None, &new)?;
+        Learning::store(cx, tx, None, &new)?;
         return Ok((new, false));
     };
     let mut both = known.told_again(&new);
@@ -55,7 +36,7 @@ fn keep(cx: &Context<'_>, tx: &Tx<'_>, new: Learning) -> Result<(Learning, bool)
     }
     both.revision += 1;
     both.updated_at = issues::after(cx, known.updated_at);
-    store(cx, tx, Some(&known), &both)?;
+    Learning::store(cx, tx, Some(&known), &both)?;
     Ok((both, true))
 }
 
@@ -225,7 +206,7 @@ impl Execute for Verify {
             None => learning.expires_at.filter(|_| !learning.has_expired(cx.now)),
         };
         new.updated_at = issues::after(cx, learning.updated_at);
-        store(cx, tx, Some(&learning), &new)?;
+        Learning::store(cx, tx, Some(&learning), &new)?;
         Ok(new)
     }
 }
@@ -234,7 +215,7 @@ impl Execute for Forget {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Forgotten> {
         let learning = learnings::find(tx, &self.id)?.learning;
         tombstones::bury(cx, tx, &LEARNINGS, learning.id.as_str(), Some(learning.updated_at))?;
-        remove(cx, tx, &learning)?;
+        Learning::remove(cx, tx, &learning)?;
         Ok(Forgotten { status: "deleted".into(), id: learning.id })
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Extra, Issue, Status};
 use pensa_core::ops::release::{Changelog, ChangelogText, List, Ship, Shipped};
@@ -11,8 +10,9 @@ use pensa_core::{Error, Result, text};
 
 use crate::context::Context;
 use crate::db::{Param, Tx};
+use crate::entity::Kept;
 use crate::execute::Execute;
-use crate::tables::{events, issues, releases};
+use crate::tables::{issues, releases};
 
 /// Most issues that stand under `Unreleased`.
 const MAX_UNRELEASED: usize = 1000;
@@ -44,31 +44,9 @@ impl Execute for Ship {
             extra: Extra::new(),
         };
         rules::check_issues(&release.issues)?;
-        add(cx, tx, &release)?;
+        Release::store(cx, tx, None, &release)?;
         Ok(Shipped { release, open })
     }
-}
-
-/// Adds a release, and logs it.
-pub(crate) fn add(cx: &Context<'_>, tx: &Tx<'_>, release: &Release) -> Result<()> {
-    releases::put(tx, release)?;
-    let detail = event::differences(None, release);
-    events::append(cx, tx, ("release", release.id.as_str()), None, EventType::FeatureShipped, detail).map(drop)
-}
-
-/// Puts a release in place of what it was, and logs it.
-pub(crate) fn replace(cx: &Context<'_>, tx: &Tx<'_>, old: &Release, new: &Release) -> Result<()> {
-    releases::put(tx, new)?;
-    let detail = event::differences(Some(old), new);
-    events::append(cx, tx, ("release", new.id.as_str()), None, EventType::Updated, detail).map(drop)
-}
-
-/// Removes a release, and logs it.
-pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, release: &Release) -> Result<()> {
-    releases::delete(tx, release.id.as_str())?;
-    let mut detail = serde_json::Map::new();
-    detail.insert("release".into(), event::change(release, serde_json::Value::Null));
-    events::append(cx, tx, ("release", release.id.as_str()), None, EventType::Deleted, detail).map(drop)
 }
 
 impl Execute for List {

@@ -8,6 +8,7 @@ use serde_json::Map;
 
 use crate::context::Context;
 use crate::db::Tx;
+use crate::entity;
 use crate::execute::Execute;
 use crate::tables::{events, skills};
 
@@ -25,7 +26,7 @@ pub(super) fn save(cx: &Context<'_>, tx: &Tx<'_>, name: String, wanted: Vec<Stri
     };
     let mut detail = Map::new();
     detail.insert("skills".into(), event::change(&before, &after));
-    skills::put(tx, &Mapping { name: name.clone(), skills: wanted, updated_at: cx.now })?;
+    entity::put(tx, &Mapping { name: name.clone(), skills: wanted, updated_at: cx.now })?;
     events::append(cx, tx, ("skills", &name), None, event, detail).map(drop)
 }
 

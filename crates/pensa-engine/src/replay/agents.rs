@@ -1,6 +1,5 @@
 //! Does again what the journal says was done to agents, sessions and entries.
 
-use pensa_core::agent::Agent;
 use pensa_core::id::SessionId;
 use pensa_core::session::{Entry, Session};
 use pensa_core::{Result, Timestamp};
@@ -22,8 +21,7 @@ pub(crate) struct SessionRow<S> {
 /// Does one item again.
 pub(super) fn apply(tx: &Tx<'_>, kind: &str, value: Value) -> Result<()> {
     match kind {
-        "agent" => put_agent(tx, &read(value)?)?,
-        "agent_deleted" => agents::delete(tx, &read(value)?)?,
+        "agent_deleted" => agents::delete_sessions(tx, &read(value)?)?,
         "session" => put_session(tx, &read(value)?)?,
         "session_ended" => {
             let (id, at): (SessionId, Timestamp) = read(value)?;
@@ -53,13 +51,6 @@ pub(super) fn settle(tx: &Tx<'_>) -> Result<()> {
         tx.execute(sql, params![])?;
     }
     Ok(())
-}
-
-fn put_agent(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
-    match agents::get(tx, &agent.id)? {
-        Some(_) => agents::replace(tx, agent),
-        None => agents::insert(tx, agent),
-    }
 }
 
 fn put_session(tx: &Tx<'_>, row: &SessionRow<Session>) -> Result<()> {

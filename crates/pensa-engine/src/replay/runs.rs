@@ -1,30 +1,16 @@
-//! Does again what the journal says was done to repositories, runs, snapshots, small values and learnings.
+//! Does again what the journal says was done to runs.
 
 use pensa_core::Result;
 use serde_json::Value;
 
 use super::read;
 use crate::db::{Tx, params};
-use crate::tables::{harnesses, kv, learnings, repos, runs, snapshots};
+use crate::tables::runs;
 
 /// Does one item again, if it is about these.
 pub(super) fn apply(tx: &Tx<'_>, kind: &str, value: Value) -> Result<()> {
     match kind {
-        "repo" => repos::put(tx, &read(value)?)?,
-        "repo_removed" => repos::forget(tx, &read::<String>(value)?)?,
-        "workspace" => repos::put_workspace(tx, &read(value)?)?,
-        "harness" => harnesses::put(tx, &read(value)?)?,
-        "runtime" => harnesses::put_runtime(tx, &read(value)?)?,
         "run" => runs::put(tx, &read(value)?)?,
-        "snapshot" => snapshots::put(tx, &read(value)?)?,
-        "snapshot_deleted" => snapshots::forget(tx, &read::<String>(value)?)?,
-        "kv" => kv::put(tx, &read(value)?)?,
-        "kv_deleted" => {
-            let (scope, key): (String, String) = read(value)?;
-            kv::delete(tx, &scope, &key)?;
-        }
-        "learning" => learnings::put(tx, &read(value)?)?,
-        "learning_deleted" => learnings::delete(tx, &read(value)?)?,
         _ => {}
     }
     Ok(())

@@ -8,14 +8,13 @@ use pensa_core::Result;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::similar::hash64;
-use pensa_core::sync::{COMMENTS, Collection, LEARNINGS, RELEASES, Record};
+use pensa_core::sync::{Collection, ISSUES, Record};
 use serde_json::{Map, Value};
 
 use super::shared::Table;
 use crate::context::Context;
 use crate::db::Tx;
-use crate::ops;
-use crate::tables::{comments, events, issues, learnings, releases};
+use crate::tables::{events, issues};
 
 /// Whether ours is the one that gets another id: the younger one.
 pub(super) fn ours_moves(collection: &Collection, ours: &Record, theirs: &Record) -> bool {
@@ -33,26 +32,8 @@ pub(super) fn new_name(collection: &Collection, ours: &Record, theirs: &Record) 
 
 /// Gives a row another id, and everything that refers to it.
 pub(super) fn move_row(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn Table, old: &str, new: &str) -> Result<()> {
-    if table.collection().name == COMMENTS.name {
-        let Some(mut comment) = comments::get(tx, old)? else { return Ok(()) };
-        comments::delete(tx, old)?;
-        comment.id = new.parse()?;
-        comments::insert(tx, &comment)?;
-        return events::append(cx, tx, ("comment", new), Some(&comment.issue_id), EventType::Updated, moved(old, new))
-            .map(drop);
-    }
-    if table.collection().name == RELEASES.name {
-        let Some(mut release) = releases::get(tx, old)? else { return Ok(()) };
-        releases::delete(tx, old)?;
-        release.id = new.parse()?;
-        releases::put(tx, &release)?;
-        return events::append(cx, tx, ("release", new), None, EventType::Updated, moved(old, new)).map(drop);
-    }
-    if table.collection().name == LEARNINGS.name {
-        let Some(mut learning) = learnings::get(tx, &old.parse()?)? else { return Ok(()) };
-        learnings::delete(tx, &learning.id)?;
-        learning.id = new.parse()?;
-        return ops::learning::store(cx, tx, None, &learning);
+    if table.collection().name != ISSUES.name {
+        return table.rename(cx, tx, old, new, moved(old, new));
     }
     let id: IssueId = new.parse()?;
     // For a moment others refer to an issue that is not there.

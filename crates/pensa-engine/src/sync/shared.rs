@@ -1,6 +1,7 @@
-//! The tables that git carries, each as a collection of records. A new noun is one more entry in [`TABLES`].
+//! The tables that git carries, each as a collection of records. A new entity is one more entry in [`TABLES`].
 
 use std::collections::HashSet;
+use std::marker::PhantomData;
 
 use pensa_core::comment::Comment;
 use pensa_core::dep::Dep;
@@ -18,9 +19,10 @@ use serde_json::{Map, Value};
 use super::count::Blockers;
 use crate::context::Context;
 use crate::db::{Tx, params};
+use crate::entity::{self, Kept};
 use crate::meter;
 use crate::ops;
-use crate::tables::{comments, deps, events, issues, learnings, releases};
+use crate::tables::{deps, events, issues};
 
 /// Lines of a file, and how many they are.
 pub(super) type Part = (Vec<u8>, i64);
@@ -65,6 +67,11 @@ pub(super) trait Table: Sync {
         Ok(None)
     }
 
+    /// Gives a record another id, and logs that with `detail`.
+    fn rename(&self, _: &Context<'_>, _: &Tx<'_>, old: &str, _new: &str, _detail: Map<String, Value>) -> Result<()> {
+        Err(Error::internal(format!("{old} cannot have another id")))
+    }
+
     /// Adds the record of a line to a table that was empty, without a word in the log.
     fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded>;
 }
@@ -74,9 +81,8 @@ pub(super) trait Table: Sync {
 pub(super) struct Seen {
     pub(super) issues: HashSet<IssueId>,
     pub(super) deps: HashSet<String>,
-    pub(super) comments: HashSet<String>,
-    pub(super) releases: HashSet<String>,
-    pub(super) learnings: HashSet<String>,
+    /// Of the entities, with the names of their collections.
+    pub(super) keys: HashSet<(&'static str, String)>,
     /// What each issue waits for, if that was counted beforehand.
     pub(super) blockers: Blockers,
     /// Keys of titles, to be written in their order.
@@ -96,7 +102,13 @@ pub(super) enum Loaded {
 }
 
 /// Every table, in the order in which they refer to each other.
-pub(super) static TABLES: [&dyn Table; 5] = [&Issues, &Deps, &Comments, &Releases, &Learnings];
+pub(super) static TABLES: [&dyn Table; 5] = [
+    &Issues,
+    &Deps,
+    &Entities::<Comment>::of(&COMMENTS),
+    &Entities::<Release>::of(&RELEASES),
+    &Entities::<Learning>::of(&LEARNINGS),
+];
 
 pub(super) fn of(collection: &str) -> Option<&'static dyn Table> {
     TABLES.into_iter().find(|table| table.collection().name == collection)
@@ -309,154 +321,99 @@ impl Table for Deps {
     }
 }
 
-struct Comments;
+/// The rows of an entity.
+struct Entities<E> {
+    collection: &'static Collection,
+    entity: PhantomData<fn() -> E>,
+}
 
-impl Table for Comments {
+impl<E> Entities<E> {
+    const fn of(collection: &'static Collection) -> Self {
+        Self { collection, entity: PhantomData }
+    }
+}
+
+impl<E: Kept + Noun> Table for Entities<E> {
     fn collection(&self) -> &'static Collection {
-        &COMMENTS
+        self.collection
     }
 
     fn subject(&self) -> &'static str {
-        "comment"
+        E::SCHEMA.name
     }
 
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
-        comments::for_each(tx, |comment| add_line(to, comment))
+        let order = self.collection.order_columns().join(", ");
+        entity::for_each::<E>(tx, &format!("ORDER BY {order}"), params![], |entity| add_line(to, entity))
     }
 
     fn get(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Record>> {
-        comments::get(tx, key)?.map(|comment| record(&comment)).transpose()
+        entity::get::<E>(tx, params![key])?.map(|entity| record(&entity)).transpose()
     }
 
     fn put(&self, cx: &Context<'_>, tx: &Tx<'_>, old: Option<Record>, new: Record) -> Result<()> {
-        let comment: Comment = noun(new)?;
-        match old {
-            Some(old) => {
-                comments::replace(tx, &comment)?;
-                log_other(cx, tx, ("comment", comment.id.as_str()), &comment.issue_id, (&noun(old)?, &comment))
-            }
-            None => ops::comment::record(cx, tx, &comment),
-        }
+        E::store(cx, tx, old.map(noun).transpose()?.as_ref(), &noun(new)?)
     }
 
     fn remove(&self, cx: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
-        let comment: Comment = noun(record)?;
-        comments::delete(tx, comment.id.as_str())?;
-        let mut detail = Map::new();
-        detail.insert("comment".into(), event::change(&comment, Value::Null));
-        events::log(cx, tx, &comment.issue_id, EventType::Updated, detail)
+        E::remove(cx, tx, &noun(record)?)
     }
 
     fn rests_on(&self, record: &Record) -> Vec<String> {
-        vec![text(record, "issue_id")]
+        E::SCHEMA.owner.map(|owner| text(record, owner)).into_iter().collect()
     }
 
     fn is_about_issues(&self) -> bool {
-        true
+        E::SCHEMA.owner.is_some()
     }
 
     fn about(&self, tx: &Tx<'_>, issue: &IssueId) -> Result<Vec<Record>> {
-        comments::of_issue(tx, issue)?.iter().map(record).collect()
+        let Some(owner) = E::SCHEMA.owner else { return Ok(Vec::new()) };
+        let order = self.collection.order_columns().join(", ");
+        let owned = entity::query::<E>(tx, &format!("WHERE {owner} = ?1 ORDER BY {order}"), params![issue])?;
+        owned.iter().map(record).collect()
+    }
+
+    fn rename(&self, cx: &Context<'_>, tx: &Tx<'_>, old: &str, new: &str, detail: Map<String, Value>) -> Result<()> {
+        let Some(mut moved) = self.get(tx, old)? else { return Ok(()) };
+        entity::delete::<E>(tx, params![old])?;
+        moved.insert("id".into(), new.into());
+        let moved: E = noun(moved)?;
+        entity::insert(tx, &moved)?;
+        let issue = entity::owner(&moved)?.map(|owner| owner.parse()).transpose()?;
+        events::append(cx, tx, (E::SCHEMA.name, new), issue.as_ref(), EventType::Updated, detail).map(drop)
     }
 
     fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {
-        let comment: Comment = parse(line)?;
-        if !seen.issues.contains(&comment.issue_id) {
-            return Ok(Loaded::Dangling(comment.issue_id.to_string()));
+        let entity: E = parse(line)?;
+        if let Some(owner) = entity::owner(&entity)?
+            && !seen.issues.contains(&owner.parse()?)
+        {
+            return Ok(Loaded::Dangling(owner));
         }
-        if !seen.comments.insert(comment.id.to_string()) {
+        if !seen.keys.insert((self.collection.name, entity.name().key)) {
             return Ok(Loaded::Again);
         }
-        comments::insert(tx, &comment)?;
+        entity::load(tx, &entity)?;
         Ok(Loaded::Taken)
     }
 }
 
-struct Releases;
-
-impl Table for Releases {
-    fn collection(&self) -> &'static Collection {
-        &RELEASES
-    }
-
-    fn subject(&self) -> &'static str {
-        "release"
-    }
-
-    fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
-        releases::for_each(tx, |release| add_line(to, release))
-    }
-
-    fn get(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Record>> {
-        releases::get(tx, key)?.map(|release| record(&release)).transpose()
-    }
-
-    fn put(&self, cx: &Context<'_>, tx: &Tx<'_>, old: Option<Record>, new: Record) -> Result<()> {
-        let release: Release = noun(new)?;
+/// What is said about an issue is logged as an event of the issue.
+impl Kept for Comment {
+    fn store(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Self>, new: &Self) -> Result<()> {
         match old {
-            Some(old) => ops::release::replace(cx, tx, &noun(old)?, &release),
-            None => ops::release::add(cx, tx, &release),
+            None => ops::comment::record(cx, tx, new),
+            Some(old) => {
+                entity::put(tx, new)?;
+                log_other(cx, tx, ("comment", new.id.as_str()), &new.issue_id, (old, new))
+            }
         }
     }
 
-    fn remove(&self, cx: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
-        ops::release::remove(cx, tx, &noun(record)?)
-    }
-
-    /// What was shipped outlives its issues.
-    fn rests_on(&self, _: &Record) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {
-        let release: Release = parse(line)?;
-        if !seen.releases.insert(release.id.to_string()) {
-            return Ok(Loaded::Again);
-        }
-        releases::put(tx, &release)?;
-        Ok(Loaded::Taken)
-    }
-}
-
-struct Learnings;
-
-impl Table for Learnings {
-    fn collection(&self) -> &'static Collection {
-        &LEARNINGS
-    }
-
-    fn subject(&self) -> &'static str {
-        "learning"
-    }
-
-    fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
-        learnings::for_each(tx, |learning| add_line(to, learning))
-    }
-
-    fn get(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Record>> {
-        learnings::get(tx, &key.parse()?)?.map(|learning| record(&learning)).transpose()
-    }
-
-    fn put(&self, cx: &Context<'_>, tx: &Tx<'_>, old: Option<Record>, new: Record) -> Result<()> {
-        let old = old.map(noun::<Learning>).transpose()?;
-        ops::learning::store(cx, tx, old.as_ref(), &noun(new)?)
-    }
-
-    fn remove(&self, cx: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
-        ops::learning::remove(cx, tx, &noun(record)?)
-    }
-
-    /// It outlives the issue that it came from.
-    fn rests_on(&self, _: &Record) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {
-        let learning: Learning = parse(line)?;
-        if !seen.learnings.insert(learning.id.to_string()) {
-            return Ok(Loaded::Again);
-        }
-        learnings::put(tx, &learning)?;
-        Ok(Loaded::Taken)
+    fn remove(cx: &Context<'_>, tx: &Tx<'_>, comment: &Self) -> Result<()> {
+        entity::delete::<Self>(tx, params![&comment.id])?;
+        let detail = Map::from_iter([("comment".to_owned(), event::change(comment, Value::Null))]);
+        events::log(cx, tx, &comment.issue_id, EventType::Updated, detail)
     }
 }

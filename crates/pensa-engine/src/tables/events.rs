@@ -42,16 +42,16 @@ pub(crate) fn log(
 pub(crate) fn log_undone(
     cx: &Context<'_>,
     tx: &Tx<'_>,
-    id: &IssueId,
-    is_there: bool,
+    (kind, id): (&'static str, &str),
+    issue_id: Option<&IssueId>,
     detail: Map<String, Value>,
 ) -> Result<Line> {
     let event_type = EventType::Undone;
-    let number = append(cx, tx, ("issue", id.as_str()), is_there.then_some(id), event_type, detail.clone())?;
+    let number = append(cx, tx, (kind, id), issue_id, event_type, detail.clone())?;
     Ok(Line {
         id: number,
         op: tx.operation(),
-        subject_kind: "issue".to_owned(),
+        subject_kind: kind.to_owned(),
         subject_id: id.to_string(),
         event_type: event_type.as_str().to_owned(),
         actor: cx.actor.clone(),

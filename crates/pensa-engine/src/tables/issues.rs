@@ -1,5 +1,6 @@
 //! Rows of `issues`, and everything that is derived from them.
 
+use pensa_core::comment::Comment;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{self, IssueId, IssueRef};
 use pensa_core::issue::{Issue, Sort, Status};
@@ -10,8 +11,9 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
+use crate::entity;
 use crate::replay::IssueRow;
-use crate::tables::{deps, events, extra, learnings, peers, records, releases, titles};
+use crate::tables::{comments, deps, events, extra, learnings, peers, records, releases, titles};
 
 const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
      i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason, \
@@ -265,10 +267,12 @@ fn search_text(issue: &Issue) -> String {
 /// the log, so that the deletion can be taken back. The caller has told whom it concerns.
 pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     titles::remove(tx, issue)?;
+    for comment in comments::of_issue(tx, &issue.id)? {
+        entity::delete::<Comment>(tx, params![&comment.id])?;
+    }
     tx.journal("issue_deleted", &issue.id)?;
     for sql in [
         "DELETE FROM deps WHERE issue_id = ?1",
-        "DELETE FROM comments WHERE issue_id = ?1",
         "UPDATE events SET issue_id = NULL WHERE issue_id = ?1",
         "DELETE FROM issues WHERE id = ?1",
     ] {

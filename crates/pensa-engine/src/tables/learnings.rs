@@ -6,14 +6,13 @@ use std::collections::HashMap;
 
 use pensa_core::id::{IssueId, LearningId, LearningRef};
 use pensa_core::learning::recall::{self, Candidate};
-use pensa_core::learning::{Learning, Shown, Worth};
+use pensa_core::learning::{Learning, Shown};
 use pensa_core::{Result, Timestamp, json, similar};
 
 use super::ids::Kind;
-use super::row::Shape;
 use crate::context::Context;
-use crate::db::{Param, Row, Tx, params};
-use crate::tables::extra;
+use crate::db::{Param, Tx, params};
+use crate::entity::{self, Kept};
 
 const LEARNINGS: Kind = Kind {
     name: "learning",
@@ -22,20 +21,8 @@ const LEARNINGS: Kind = Kind {
     hint: "pn learning list --all shows the ids",
 };
 
-const COLUMNS: &str = "l.id, l.kind, l.text, l.tags, l.files, l.issue_id, l.work, l.session_id, l.impact, \
-     l.expires_at, l.supersedes, l.revision, l.value_type, l.value_description, l.linear_id, l.actor, l.created_at, \
-     l.updated_at, l.verified_at, l.extra";
-
-/// The columns are in the order of [`row`].
-const SHAPE: Shape = Shape {
-    table: "learnings",
-    columns: "id kind text tags files issue_id work session_id impact expires_at supersedes revision value_type \
-     value_description linear_id actor created_at updated_at verified_at extra",
-    keys: 1,
-};
-
 /// That of those which are in the place of a learning.
-const SUCCESSOR: &str = "(SELECT MIN(s.id) FROM learnings s WHERE s.supersedes = l.id)";
+const SUCCESSOR: &str = "(SELECT MIN(s.id) FROM learnings s WHERE s.supersedes = learnings.id)";
 
 /// Keys that one statement adds or removes.
 const KEYS_AT_ONCE: usize = 64;
@@ -46,67 +33,12 @@ const MAX_CANDIDATES: usize = 200;
 /// How often more are asked for, where many of those that were found have expired.
 const MAX_PAGES: usize = 20;
 
-fn read(row: &Row<'_>) -> Result<Learning> {
-    let value = Worth { kind: row.text_or_null(12)?, description: row.text_or_null(13)? };
-    Ok(Learning {
-        id: row.parse(0)?,
-        kind: row.parse(1)?,
-        text: row.text(2)?,
-        tags: row.json(3)?,
-        files: row.json(4)?,
-        issue_id: row.parse_or_null(5)?,
-        work: row.parse_or_null(6)?,
-        session_id: row.parse_or_null(7)?,
-        impact: row.parse(8)?,
-        expires_at: row.parse_or_null(9)?,
-        supersedes: row.parse_or_null(10)?,
-        revision: row.int(11)?,
-        value: (value != Worth::default()).then_some(value),
-        linear_id: row.text_or_null(14)?,
-        actor: row.text(15)?,
-        created_at: row.parse(16)?,
-        updated_at: row.parse(17)?,
-        verified_at: row.parse_or_null(18)?,
-        extra: row.extra(19)?,
-    })
-}
-
-fn row(learning: &Learning) -> Result<[Param<'_>; 20]> {
-    let value = learning.value.as_ref();
-    Ok([
-        learning.id.as_str().into(),
-        learning.kind.as_str().into(),
-        (&learning.text).into(),
-        json::to_line(&learning.tags)?.into(),
-        json::to_line(&learning.files)?.into(),
-        learning.issue_id.as_ref().into(),
-        learning.work.as_ref().into(),
-        learning.session_id.as_ref().map(|id| id.as_str()).into(),
-        learning.impact.as_str().into(),
-        learning.expires_at.into(),
-        learning.supersedes.as_ref().map(|id| id.as_str()).into(),
-        learning.revision.into(),
-        value.and_then(|value| value.kind.as_ref()).into(),
-        value.and_then(|value| value.description.as_ref()).into(),
-        learning.linear_id.as_ref().into(),
-        (&learning.actor).into(),
-        learning.created_at.into(),
-        learning.updated_at.into(),
-        learning.verified_at.into(),
-        extra(&learning.extra)?,
-    ])
-}
-
-fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Learning>> {
-    tx.query(&format!("SELECT {COLUMNS} FROM learnings l {rest}"), params, read)
-}
-
 pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<LearningId> {
     LEARNINGS.new_id(tx, || LearningId::from_uuid(cx.uuid()))
 }
 
 pub(crate) fn get(tx: &Tx<'_>, id: &LearningId) -> Result<Option<Learning>> {
-    Ok(query(tx, "WHERE l.id = ?1", params![id.as_str()])?.pop())
+    entity::get(tx, params![id.as_str()])
 }
 
 /// The learning that a caller means.
@@ -142,66 +74,53 @@ pub(crate) fn list(tx: &Tx<'_>, wanted: Wanted) -> Result<Vec<Shown>> {
             conditions.push(condition.replace('#', &format!("?{}", values.len())));
         }
     };
-    add("l.kind = #", wanted.kind.map(Param::from));
+    add("kind = #", wanted.kind.map(Param::from));
     let tag = wanted.tag.map(|tag| json::to_line(&tag)).transpose()?;
-    add("instr(l.tags, #) > 0", tag.map(Param::from));
-    add("(l.issue_id = # OR l.work = #)", wanted.issue.map(Param::from));
-    let is_there = format!("(l.expires_at IS NULL OR l.expires_at > #) AND {SUCCESSOR} IS NULL");
+    add("instr(tags, #) > 0", tag.map(Param::from));
+    add("(issue_id = # OR work = #)", wanted.issue.map(Param::from));
+    let is_there = format!("(expires_at IS NULL OR expires_at > #) AND {SUCCESSOR} IS NULL");
     add(&is_there, wanted.holding_at.map(Param::from));
     values.push(Param::Int(wanted.limit.map_or(i64::MAX, i64::from)));
-    let sql = format!(
-        "SELECT {COLUMNS}, {SUCCESSOR} FROM learnings l WHERE {} ORDER BY l.created_at DESC, l.id DESC LIMIT ?{}",
-        conditions.join(" AND "),
-        values.len()
-    );
-    tx.query(&sql, &values, |row| Ok(Shown { learning: read(row)?, superseded_by: row.parse_or_null(20)? }))
+    let rest = format!("WHERE {} ORDER BY created_at DESC, id DESC LIMIT ?{}", conditions.join(" AND "), values.len());
+    let shown = |learning: Learning| Ok(Shown { superseded_by: successor(tx, &learning.id)?, learning });
+    entity::query(tx, &rest, &values)?.into_iter().map(shown).collect()
 }
 
-pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&Learning) -> Result<()>) -> Result<()> {
-    tx.for_each(&format!("SELECT {COLUMNS} FROM learnings l ORDER BY l.created_at, l.id"), params![], |row| {
-        each(&read(row)?)
-    })
-}
+impl Kept for Learning {
+    const HAS_PROJECTIONS: bool = true;
 
-/// Adds a learning, or puts it in place of what is there.
-pub(crate) fn put(tx: &Tx<'_>, new: &Learning) -> Result<()> {
-    tx.journal("learning", new)?;
-    let old = get(tx, &new.id)?;
-    if let Some(old) = &old {
-        remove_keys(tx, old)?;
+    /// Gives it the keys under which it is found, and takes those of the one it supersedes.
+    fn project(tx: &Tx<'_>, before: Option<&Self>, after: Option<&Self>) -> Result<()> {
+        if let Some(before) = before {
+            remove_keys(tx, before)?;
+        }
+        if let Some(after) = after
+            && successor(tx, &after.id)?.is_none()
+        {
+            add_keys(tx, after)?;
+        }
+        let supersedes = |learning: Option<&Self>| learning.and_then(|learning| learning.supersedes.clone());
+        let (old, new) = (supersedes(before), supersedes(after));
+        if old != new {
+            [old, new].into_iter().flatten().try_for_each(|id| refresh_keys(tx, &id))?;
+        }
+        Ok(())
     }
-    SHAPE.put(tx, &row(new)?)?;
-    if successor(tx, &new.id)?.is_none() {
-        add_keys(tx, new)?;
-    }
-    let before = old.as_ref().and_then(|old| old.supersedes.as_ref());
-    if before != new.supersedes.as_ref() {
-        [before, new.supersedes.as_ref()].into_iter().flatten().try_for_each(|id| settle(tx, id))?;
-    }
-    Ok(())
-}
-
-pub(crate) fn delete(tx: &Tx<'_>, id: &LearningId) -> Result<()> {
-    tx.journal("learning_deleted", id)?;
-    let Some(learning) = get(tx, id)? else { return Ok(()) };
-    remove_keys(tx, &learning)?;
-    tx.send("DELETE FROM learnings WHERE id = ?1", params![id.as_str()])?;
-    learning.supersedes.as_ref().map_or(Ok(()), |before| settle(tx, before))
 }
 
 /// Makes learnings follow an issue that has another id now.
 pub(crate) fn issue_renamed(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
-    for mut learning in query(tx, "WHERE l.issue_id = ?1 OR l.work = ?1 ORDER BY l.id", params![old])? {
+    for mut learning in entity::query::<Learning>(tx, "WHERE issue_id = ?1 OR work = ?1 ORDER BY id", params![old])? {
         for id in [&mut learning.issue_id, &mut learning.work].into_iter().flatten().filter(|id| *id == old) {
             *id = new.clone();
         }
-        put(tx, &learning)?;
+        entity::put(tx, &learning)?;
     }
     Ok(())
 }
 
 /// Gives a learning its keys, or takes them if another is in its place.
-fn settle(tx: &Tx<'_>, id: &LearningId) -> Result<()> {
+fn refresh_keys(tx: &Tx<'_>, id: &LearningId) -> Result<()> {
     let Some(learning) = get(tx, id)? else { return Ok(()) };
     remove_keys(tx, &learning)?;
     if successor(tx, id)?.is_none() { add_keys(tx, &learning) } else { Ok(()) }
@@ -334,17 +253,17 @@ fn by_ids<'i>(tx: &Tx<'_>, ids: impl Iterator<Item = &'i str>) -> Result<HashMap
     if values.is_empty() {
         return Ok(HashMap::new());
     }
-    let learnings = query(tx, &format!("WHERE l.id IN ({})", places(1, values.len())), &values)?;
+    let learnings = entity::query::<Learning>(tx, &format!("WHERE id IN ({})", places(1, values.len())), &values)?;
     Ok(learnings.into_iter().map(|learning| (learning.id.to_string(), learning)).collect())
 }
 
 /// The newest learnings that hold.
 pub(crate) fn newest(tx: &Tx<'_>, now: Timestamp, limit: u32) -> Result<Vec<Learning>> {
-    query(
+    entity::query(
         tx,
         &format!(
-            "WHERE (l.expires_at IS NULL OR l.expires_at > ?1) AND {SUCCESSOR} IS NULL
-             ORDER BY l.created_at DESC, l.id DESC LIMIT ?2"
+            "WHERE (expires_at IS NULL OR expires_at > ?1) AND {SUCCESSOR} IS NULL
+             ORDER BY created_at DESC, id DESC LIMIT ?2"
         ),
         params![now, i64::from(limit)],
     )

@@ -34,6 +34,10 @@ impl Line {
         Effect::of(&self.event_type, &self.detail)
     }
 
+    pub(crate) fn is_of_issue(&self) -> bool {
+        self.subject_kind == "issue"
+    }
+
     /// The events that this one took back.
     pub(crate) fn undoes(&self) -> Vec<i64> {
         let list = self.detail.get("undoes").and_then(Value::as_array);
@@ -126,6 +130,15 @@ pub(crate) fn of_issue(tx: &Tx<'_>, id: &str, from: i64) -> Result<Vec<Line>> {
          ORDER BY 1"
     );
     tx.query(&sql, params![id, from], read)
+}
+
+/// What happened to something that is not an issue from a line on, oldest first.
+pub(crate) fn of_subject(tx: &Tx<'_>, kind: &str, id: &str, from: i64) -> Result<Vec<Line>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM events WHERE issue_id IS NULL AND subject_id = ?1 AND subject_kind = ?2 AND id >= ?3
+         ORDER BY id"
+    );
+    tx.query(&sql, params![id, kind, from], read)
 }
 
 /// Makes what is left in the log of an issue that was gone its history again.

@@ -1,42 +1,21 @@
 //! Rows of `work`, each with what has to be known of its issue.
 
+use pensa_core::Result;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::work::{Ground, Piece, Work, WorkStatus};
-use pensa_core::{Result, json};
 use serde_json::{Map, Value};
 
-use super::row::Shape;
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
+use crate::entity::{self, from_row};
 use crate::tables::events;
-
-const SHAPE: Shape = Shape {
-    table: "work",
-    columns: "issue_id kind status branch steps actor created_at started_at updated_at done_at",
-    keys: 1,
-};
-
-const SELECT: &str = "SELECT w.issue_id, w.kind, w.status, w.branch, w.steps, w.actor, w.created_at, w.started_at, \
-     w.updated_at, w.done_at, i.title, i.status, i.assignee, i.closed_at \
-     FROM work w LEFT JOIN issues i ON i.id = w.issue_id";
 
 /// Work as it was left, and its issue if that is there.
 type Found = (Piece, Option<Ground>);
 
 fn read(row: &Row<'_>) -> Result<Found> {
-    let piece = Piece {
-        issue_id: row.parse(0)?,
-        kind: row.parse(1)?,
-        status: row.parse(2)?,
-        branch: row.text_or_null(3)?,
-        steps: row.json(4)?,
-        actor: row.text(5)?,
-        created_at: row.parse(6)?,
-        started_at: row.parse(7)?,
-        updated_at: row.parse(8)?,
-        done_at: row.parse_or_null(9)?,
-    };
+    let piece: Piece = from_row(row)?;
     let ground = match row.text_or_null(10)? {
         Some(title) => Some(Ground {
             title,
@@ -50,12 +29,17 @@ fn read(row: &Row<'_>) -> Result<Found> {
 }
 
 fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Found>> {
-    tx.query(&format!("{SELECT} {rest}"), params, read)
+    let columns = entity::columns::<Piece>("w");
+    let sql = format!(
+        "SELECT {columns}, i.title, i.status, i.assignee, i.closed_at
+         FROM work w LEFT JOIN issues i ON i.id = w.issue_id {rest}"
+    );
+    tx.query(&sql, params, read)
 }
 
 /// Work on an issue, as it was left.
 pub(crate) fn get(tx: &Tx<'_>, issue: &IssueId) -> Result<Option<Piece>> {
-    Ok(query(tx, "WHERE w.issue_id = ?1", params![issue])?.pop().map(|(piece, _)| piece))
+    entity::get(tx, params![issue])
 }
 
 /// What was left as the active work of an actor, whether that still holds or not. More than one only if an old version
@@ -99,26 +83,6 @@ pub(crate) fn list(
     Ok(wanted.take(limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))).collect())
 }
 
-/// Adds a row, or puts it in place of what is there.
-pub(crate) fn put(tx: &Tx<'_>, piece: &Piece) -> Result<()> {
-    tx.journal("work", piece)?;
-    SHAPE.put(
-        tx,
-        &[
-            (&piece.issue_id).into(),
-            piece.kind.as_str().into(),
-            piece.status.as_str().into(),
-            piece.branch.as_ref().into(),
-            json::to_line(&piece.steps)?.into(),
-            piece.actor.as_str().into(),
-            piece.created_at.into(),
-            piece.started_at.into(),
-            piece.updated_at.into(),
-            piece.done_at.into(),
-        ],
-    )
-}
-
 /// Stores changed work and logs the change; leaves everything alone if nothing changed. Of steps, which may be many, the
 /// log has what `note` says.
 pub(crate) fn save(
@@ -138,7 +102,7 @@ pub(crate) fn save(
     }
     detail.extend(note);
     new.updated_at = cx.now.max(new.updated_at);
-    put(tx, &new)?;
+    entity::put(tx, &new)?;
     events::append(cx, tx, ("work", new.issue_id.as_str()), None, event, detail)?;
     Ok(new)
 }

@@ -6,6 +6,7 @@ mod agents;
 mod backups;
 mod batches;
 mod claims;
+mod entities;
 mod graph;
 mod histories;
 mod intake;

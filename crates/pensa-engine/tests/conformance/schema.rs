@@ -62,7 +62,7 @@ fn what_was_done_before_operations_were_noted_is_not_undone_by_halves() {
     raw(&world)
         .execute_batch(
             "DROP INDEX events_gone; ALTER TABLE events DROP COLUMN op;
-             DROP TABLE sync_peers; DROP TABLE sync_bases; DROP TABLE work; DROP TABLE releases; DROP TABLE skills; DROP TABLE learnings; DROP TABLE learning_keys; DROP TABLE records; DROP TABLE record_indexes; DROP TABLE record_keys; DROP TABLE fs_snapshots; DROP TABLE runs; DROP TABLE repos; DROP TABLE workspaces; DROP TABLE harnesses; DROP TABLE runtimes;
+             DROP TABLE changes; DROP TABLE sync_peers; DROP TABLE sync_bases; DROP TABLE work; DROP TABLE releases; DROP TABLE skills; DROP TABLE learnings; DROP TABLE learning_keys; DROP TABLE records; DROP TABLE record_indexes; DROP TABLE record_keys; DROP TABLE fs_snapshots; DROP TABLE runs; DROP TABLE repos; DROP TABLE workspaces; DROP TABLE harnesses; DROP TABLE runtimes;
              DROP TABLE kv; DROP TABLE session_history; DROP TABLE sessions; DROP TABLE agents;
              DROP TABLE tombstones; DROP TABLE conflicts; DROP TABLE agreements; DROP TABLE seen_files;
              ALTER TABLE issues DROP COLUMN claim_session; ALTER TABLE issues DROP COLUMN claim_host;

@@ -313,14 +313,14 @@ impl Render for Undone {
     fn render(&self, screen: &mut Screen) {
         let verb = if self.event.is_some() { "took back " } else { "would take back " };
         for one in &self.undone {
-            screen.plain(verb).id(&one.issue_id).plain(" ").text(&one.event_type).plain(" by ").text(&one.actor);
+            screen.plain(verb).id(&one.subject_id).plain(" ").text(&one.event_type).plain(" by ").text(&one.actor);
             screen.plain(" ").faint(&one.created_at.to_string()).end();
         }
     }
 
     fn ids(&self) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
-        for id in self.undone.iter().map(|one| one.issue_id.to_string()) {
+        for id in self.undone.iter().map(|one| one.subject_id.clone()) {
             if !ids.contains(&id) {
                 ids.push(id);
             }

@@ -51,7 +51,7 @@ fn undo_answers_with_what_it_took_back(pn: &Sandbox) {
     assert_eq!(undo["detail"]["undoes"], json!([closed["id"]]));
     assert_eq!(undo["detail"]["status"], json!({"old": "closed", "new": "open"}));
     let expected = json!([{
-        "event": closed["id"], "op": closed["id"], "issue_id": id, "event_type": "closed", "actor": "ana",
+        "event": closed["id"], "op": closed["id"], "subject_kind": "issue", "subject_id": id, "issue_id": id, "event_type": "closed", "actor": "ana",
         "created_at": closed["created_at"],
     }]);
     assert_eq!(told["undone"], expected);

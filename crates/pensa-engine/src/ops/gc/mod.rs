@@ -13,7 +13,8 @@ use serde_json::{Map, Value, json};
 
 use super::backup::own_dir;
 use crate::context::Context;
-use crate::db::Tx;
+use crate::db::{Tx, params};
+use crate::entity;
 use crate::execute::Execute;
 use crate::tables::{events, purge};
 
@@ -72,6 +73,19 @@ fn deleted_issues(round: &mut Round<'_, '_>) -> Result<()> {
     round.log("deleted_issues", &issues.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
+/// What rows were before changes of long ago: those can no longer be undone.
+fn old_changes(round: &mut Round<'_, '_>) -> Result<()> {
+    let last = "SELECT MAX(id) FROM events WHERE created_at < ?1";
+    let last = round.tx.query_one(last, params![round.until], |row| row.int_or_null(0))?.flatten();
+    let Some(last) = last.filter(|_| !round.dry_run) else { return Ok(()) };
+    let any = "SELECT 1 FROM changes WHERE event <= ?1 LIMIT 1";
+    if round.tx.query_one(any, params![last], |_| Ok(()))?.is_some() {
+        entity::forget_changes(round.tx, last)?;
+        round.log("changes", &[format!("up to event {last}")])?;
+    }
+    Ok(())
+}
+
 impl Execute for Gc {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Collected> {
         let until = cx.now.minus(self.older_than.unwrap_or(DEFAULT_AGE));
@@ -83,6 +97,7 @@ impl Execute for Gc {
         records::loops(&mut round)?;
         records::job_outputs(&mut round)?;
         deleted_issues(&mut round)?;
+        old_changes(&mut round)?;
         files::journal(&mut round)?;
         Ok(Collected { dry_run, until, removed: round.removed, more: round.more, warnings: Vec::new() })
     }

@@ -131,6 +131,9 @@ fn refuse_others(cx: &Context<'_>, tx: &Tx<'_>, operation: &Operation) -> Result
 
 /// Refuses to change the state of an issue whose claim is protected from the caller.
 fn refuse_claimed(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, force: bool) -> Result<Map<String, Value>> {
+    if !line.is_of_issue() {
+        return Ok(Map::new());
+    }
     if !line.effect()?.things().iter().any(|thing| matches!(thing, Thing::State | Thing::Whole)) {
         return Ok(Map::new());
     }
@@ -156,7 +159,9 @@ fn told(line: &Line) -> Result<TakenBack> {
     Ok(TakenBack {
         event: line.id,
         op: line.op.unwrap_or(line.id),
-        issue_id: line.subject_id.parse()?,
+        subject_kind: line.subject_kind.clone(),
+        subject_id: line.subject_id.clone(),
+        issue_id: if line.is_of_issue() { Some(line.subject_id.parse()?) } else { None },
         event_type: line.event_type.clone(),
         actor: line.actor.clone(),
         created_at: line.created_at,

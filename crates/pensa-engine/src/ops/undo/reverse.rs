@@ -6,6 +6,7 @@
 use pensa_core::comment::Comment;
 use pensa_core::dep::Dep;
 use pensa_core::effect::{Effect, Field};
+use pensa_core::event::filter::KINDS;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{ConflictId, IssueId};
 use pensa_core::issue::{Issue, IssueDetail};
@@ -17,11 +18,15 @@ use super::standing::Mark;
 use super::{purged, refused};
 use crate::context::Context;
 use crate::db::{Tx, params};
+use crate::entity;
 use crate::tables::operations::{self, Line};
 use crate::tables::{comments, conflicts, cycle, deps, events, issues, tombstones};
 
 /// Takes back what a line says and logs that with `note`.
 pub(super) fn reverse(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, note: Map<String, Value>) -> Result<Mark> {
+    if !line.is_of_issue() {
+        return revert_changes(cx, tx, line);
+    }
     let id: IssueId = line.subject_id.parse()?;
     let effect = line.effect()?;
     let mut detail = match &effect {
@@ -43,7 +48,28 @@ pub(super) fn reverse(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, note: Map<Stri
         Effect::Disputed(_) | Effect::Settled(_) => issues::get(tx, &id)?.is_some(),
         _ => true,
     };
-    events::log_undone(cx, tx, &id, is_there, detail).and_then(|line| Mark::of(&line))
+    let issue = is_there.then_some(&id);
+    events::log_undone(cx, tx, ("issue", id.as_str()), issue, detail).and_then(|line| Mark::of(tx, &line))
+}
+
+/// The same of what was done to something else: its rows are put back as they were.
+fn revert_changes(cx: &Context<'_>, tx: &Tx<'_>, line: &Line) -> Result<Mark> {
+    let changes = entity::changes_of(tx, line.id)?;
+    if changes.is_empty() {
+        return Err(refused(line, &format!("what is done to a {} cannot be undone", line.subject_kind)));
+    }
+    for change in changes.iter().rev() {
+        if let Some(why) = change.refusal()? {
+            return Err(refused(line, why));
+        }
+        if !change.revert(cx, tx)? {
+            return Err(refused(line, &format!("{} is not as it was left", line.subject_id)));
+        }
+    }
+    let kinds = || KINDS.iter().copied().find(|kind| *kind == line.subject_kind);
+    let kind = kinds().ok_or_else(|| Error::internal(format!("{} is no kind", line.subject_kind)))?;
+    let detail = Map::from_iter([("undoes".to_owned(), json!([line.id]))]);
+    events::log_undone(cx, tx, (kind, &line.subject_id), None, detail).and_then(|line| Mark::of(tx, &line))
 }
 
 /// Brings back an issue that was deleted, as it was then, with its comments and dependencies; false if the log does not
@@ -177,7 +203,7 @@ fn link(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, child: &IssueId, parent: &Is
 }
 
 fn unsay(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, comment: &Comment) -> Result<Map<String, Value>> {
-    if !comments::delete(tx, comment.id.as_str())? {
+    if !entity::delete::<Comment>(tx, params![&comment.id])? {
         return Err(refused(line, &format!("the comment {} is gone", comment.id)));
     }
     tombstones::bury(cx, tx, &COMMENTS, comment.id.as_str(), None)?;
@@ -195,7 +221,7 @@ fn insert_comment(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, comment: &Comment)
         return Err(refused(line, &format!("there is a comment {} again", comment.id)));
     }
     tombstones::lift(cx, tx, &COMMENTS, comment.id.as_str())?;
-    comments::insert(tx, comment)
+    entity::insert(tx, comment)
 }
 
 /// Takes back that a conflict was opened again. One that was found stays: it holds what nothing else does.

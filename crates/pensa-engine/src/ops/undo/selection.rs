@@ -39,7 +39,6 @@ pub(super) fn select(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Vec
     };
     let operations = without_books(operations);
     refuse_too_many(&operations)?;
-    operations.iter().flat_map(|operation| &operation.lines).try_for_each(refuse_foreign)?;
     Ok(operations)
 }
 
@@ -107,12 +106,4 @@ fn refuse_too_many(operations: &[Operation]) -> Result<()> {
     let message =
         format!("too much to take back at once; the limit is {MAX_OPERATIONS} operations with {MAX_EVENTS} events");
     Err(Error::new(Code::TooLarge, message).hint("select less, with --by and --since, and do it again"))
-}
-
-/// Projects and tokens are not for taking back: a token that was told can't be untold.
-fn refuse_foreign(line: &Line) -> Result<()> {
-    if line.subject_kind == "issue" {
-        return Ok(());
-    }
-    Err(refused(line, &format!("it is about a {}; only what was done to issues can be undone", line.subject_kind)))
 }

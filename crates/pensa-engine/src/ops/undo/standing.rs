@@ -10,6 +10,7 @@ use pensa_core::effect::Thing;
 use super::refused;
 use super::selection::Operation;
 use crate::db::Tx;
+use crate::entity;
 use crate::tables::operations::{self, Line};
 
 /// What matters of a line of the log.
@@ -22,31 +23,53 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    pub(super) fn of(line: &Line) -> Result<Self> {
-        Ok(Self { id: line.id, told: line.told(), things: line.effect()?.things(), undoes: line.undoes() })
+    pub(super) fn of(tx: &Tx<'_>, line: &Line) -> Result<Self> {
+        Ok(Self { id: line.id, told: line.told(), things: things(tx, line)?, undoes: line.undoes() })
     }
 }
 
-/// The log of every issue that is looked at, from the first line that matters.
+/// What a line changed.
+fn things(tx: &Tx<'_>, line: &Line) -> Result<Vec<Thing>> {
+    if line.is_of_issue() {
+        return Ok(line.effect()?.things());
+    }
+    let mut things = Vec::new();
+    for change in entity::changes_of(tx, line.id)? {
+        match change.scope() {
+            (row, None) => things.push(Thing::Row(row, None)),
+            (row, Some(columns)) => {
+                things.extend(columns.into_iter().map(|column| Thing::Row(row.clone(), Some(column))));
+            }
+        }
+    }
+    Ok(things)
+}
+
+/// The log of everything that is looked at, from the first line that matters.
 #[derive(Debug)]
 pub(super) struct Standing<'t> {
     tx: &'t Tx<'t>,
     from: i64,
-    issues: HashMap<String, Vec<Mark>>,
+    /// By kind and id.
+    subjects: HashMap<String, Vec<Mark>>,
 }
 
 impl<'t> Standing<'t> {
     pub(super) fn since(tx: &'t Tx<'t>, from: i64) -> Self {
-        Self { tx, from, issues: HashMap::new() }
+        Self { tx, from, subjects: HashMap::new() }
     }
 
     fn marks(&mut self, line: &Line) -> Result<&mut Vec<Mark>> {
-        if !self.issues.contains_key(&line.subject_id) {
-            let lines = operations::of_issue(self.tx, &line.subject_id, self.from)?;
-            let marks = lines.iter().map(Mark::of).collect::<Result<Vec<_>>>()?;
-            self.issues.insert(line.subject_id.clone(), marks);
+        let subject = format!("{} {}", line.subject_kind, line.subject_id);
+        if !self.subjects.contains_key(&subject) {
+            let lines = match line.is_of_issue() {
+                true => operations::of_issue(self.tx, &line.subject_id, self.from)?,
+                false => operations::of_subject(self.tx, &line.subject_kind, &line.subject_id, self.from)?,
+            };
+            let marks = lines.iter().map(|line| Mark::of(self.tx, line)).collect::<Result<Vec<_>>>()?;
+            self.subjects.insert(subject.clone(), marks);
         }
-        Ok(self.issues.entry(line.subject_id.clone()).or_default())
+        Ok(self.subjects.entry(subject).or_default())
     }
 
     /// What took back a line, if that is still so.
@@ -70,7 +93,7 @@ impl<'t> Standing<'t> {
             let error = refused(line, &format!("{by} has done so already"));
             return Err(error.hint("undo that event to bring it back"));
         }
-        let things = line.effect()?.things();
+        let things = things(self.tx, line)?;
         let marks = self.marks(line)?;
         let touches = |mark: &&Mark| mark.things.iter().any(|thing| things.iter().any(|own| own.meets(thing)));
         match later(marks, line.id).find(touches) {

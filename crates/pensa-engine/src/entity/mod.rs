@@ -1,0 +1,545 @@
+//! The one way in which the state of an entity is read and changed.
+//!
+//! A change writes the row, keeps what it was in `changes`, feeds what is derived from it, and is noted in the journal;
+//! replay applies the same. Which entities there are is listed in [`ENTITIES`].
+
+mod row;
+
+use pensa_core::entity::{Column, Entity, Schema};
+use pensa_core::event::{self, EventType};
+use pensa_core::json::ListWriter;
+use pensa_core::sync::{COLLECTIONS, Collection};
+use pensa_core::{Code, Error, Result, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::db::{Param, Tx, params};
+use crate::tables::{events, issues, tombstones};
+pub(crate) use row::from_row;
+use row::{Values, from_json, from_values, to_json, to_values, values_of};
+
+/// An entity that this engine keeps.
+pub(crate) trait Kept: Entity {
+    /// Whether anything is derived from it.
+    const HAS_PROJECTIONS: bool = false;
+
+    /// Brings up to date what is derived from it.
+    fn project(_: &Tx<'_>, _before: Option<&Self>, _after: Option<&Self>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Why its changes cannot be undone, if that is so: what more there is to it than its row.
+    const NOT_UNDONE: Option<&'static str> = None;
+
+    /// What the log calls the making of one.
+    const CREATED: EventType = EventType::Created;
+
+    /// Stores one that came into being or has changed, and logs that.
+    fn store(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Self>, new: &Self) -> Result<()> {
+        let key = key_of(new)?;
+        put(tx, new)?;
+        let event_type = if old.is_some() { EventType::Updated } else { Self::CREATED };
+        let detail = event::differences(old, new);
+        events::append(cx, tx, (Self::SCHEMA.name, &key), None, event_type, detail).map(drop)
+    }
+
+    /// Removes one, and logs the whole of it.
+    fn remove(cx: &Context<'_>, tx: &Tx<'_>, entity: &Self) -> Result<()> {
+        let key = key_of(entity)?;
+        change::<Self>(tx, Some(to_values(entity)?), None)?;
+        let detail = Map::from_iter([(Self::SCHEMA.name.to_owned(), event::change(entity, Value::Null))]);
+        events::append(cx, tx, (Self::SCHEMA.name, &key), None, EventType::Deleted, detail).map(drop)
+    }
+}
+
+/// An entity, its type erased.
+#[derive(Clone, Copy)]
+struct EntityOps {
+    schema: Schema,
+    /// Writes a row and brings up to date what is derived from it.
+    write: fn(&Tx<'_>, Option<&Values>, Option<&Values>) -> Result<()>,
+    not_undone: Option<&'static str>,
+}
+
+impl EntityOps {
+    const fn of<E: Kept>() -> Self {
+        Self { schema: E::SCHEMA, write: write::<E>, not_undone: E::NOT_UNDONE }
+    }
+}
+
+/// Every entity.
+macro_rules! entities {
+    ($($entity:ty,)*) => {
+        static ENTITIES: &[EntityOps] = &[$(EntityOps::of::<$entity>(),)*];
+    };
+}
+
+entities! {
+    pensa_core::kv::Pair,
+    pensa_core::skill::Mapping,
+    pensa_core::release::Release,
+    pensa_core::learning::Learning,
+    pensa_core::comment::Comment,
+    pensa_core::agent::Agent,
+    pensa_core::repo::Repo,
+    pensa_core::repo::Workspace,
+    pensa_core::run::Harness,
+    pensa_core::run::Runtime,
+    pensa_core::snapshot::Snapshot,
+    pensa_core::work::Piece,
+}
+
+/// Entities from which nothing is derived, and whose making is just that.
+macro_rules! plain {
+    ($($entity:ty,)*) => { $(impl Kept for $entity {})* };
+}
+
+plain! {
+    pensa_core::kv::Pair,
+    pensa_core::skill::Mapping,
+    pensa_core::repo::Repo,
+    pensa_core::repo::Workspace,
+    pensa_core::run::Harness,
+    pensa_core::run::Runtime,
+    pensa_core::work::Piece,
+}
+
+impl Kept for pensa_core::agent::Agent {
+    const NOT_UNDONE: Option<&'static str> = Some("an agent has sessions");
+}
+
+impl Kept for pensa_core::snapshot::Snapshot {
+    const NOT_UNDONE: Option<&'static str> = Some("a snapshot has contents on a machine");
+}
+
+impl Kept for pensa_core::release::Release {
+    const CREATED: EventType = EventType::FeatureShipped;
+}
+
+/// What a change did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ChangeKind {
+    Created,
+    Updated,
+    Deleted,
+}
+
+impl ChangeKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Deleted => "deleted",
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let all = [Self::Created, Self::Updated, Self::Deleted];
+        let unknown = || Error::new(Code::Corrupt, format!("unknown kind of change: {text}"));
+        all.into_iter().find(|kind| kind.as_str() == text).ok_or_else(unknown)
+    }
+}
+
+/// A change of one row, as the journal has it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Change {
+    table: String,
+    kind: ChangeKind,
+    /// The number of the event that reports it.
+    event: i64,
+    /// Its number among the changes of that event.
+    number: i64,
+    /// The row after it; of one that was deleted, the key.
+    row: Map<String, Value>,
+    /// What it changed: of an update the old values that are not null, and the names of all; of a deletion the row.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    before: Map<String, Value>,
+}
+
+fn names(columns: &[Column]) -> String {
+    columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The columns of an entity, in a statement that calls its table by another name.
+pub(crate) fn columns<E: Entity>(alias: &str) -> String {
+    let names = E::SCHEMA.columns.iter().map(|column| format!("{alias}.{}", column.name));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// `a = ?1 AND b = ?2`, with the first number.
+fn equals<'c>(columns: impl Iterator<Item = &'c Column>, first: usize, between: &str) -> String {
+    let parts = columns.enumerate().map(|(at, column)| format!("{} = ?{}", column.name, first + at));
+    parts.collect::<Vec<_>>().join(between)
+}
+
+/// The rows that `rest` (conditions, order) selects.
+pub(crate) fn query<E: Kept>(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<E>> {
+    tx.query(&select::<E>(rest), params, from_row)
+}
+
+/// The statement that selects them, for callers with columns or joins of their own.
+pub(crate) fn select<E: Entity>(rest: &str) -> String {
+    format!("SELECT {} FROM {} {rest}", names(E::SCHEMA.columns), E::SCHEMA.table)
+}
+
+pub(crate) fn for_each<E: Kept>(
+    tx: &Tx<'_>,
+    rest: &str,
+    params: &[Param<'_>],
+    mut each: impl FnMut(&E) -> Result<()>,
+) -> Result<()> {
+    tx.for_each(&select::<E>(rest), params, |row| each(&from_row(row)?))
+}
+
+/// The same as a JSON list, one at a time.
+pub(crate) fn write_list<E: Kept>(tx: &Tx<'_>, rest: &str, params: &[Param<'_>], to: &mut Vec<u8>) -> Result<()> {
+    let mut list = ListWriter::new(to);
+    for_each::<E>(tx, rest, params, |entity| list.item(entity))?;
+    list.end();
+    Ok(())
+}
+
+pub(crate) fn get<E: Kept>(tx: &Tx<'_>, key: &[Param<'_>]) -> Result<Option<E>> {
+    let rest = format!("WHERE {}", equals(E::SCHEMA.columns[..E::SCHEMA.keys].iter(), 1, " AND "));
+    Ok(query(tx, &rest, key)?.pop())
+}
+
+/// The row with this key.
+fn current(tx: &Tx<'_>, schema: &Schema, key: &[Param<'_>]) -> Result<Option<Values>> {
+    let key_is = equals(schema.columns[..schema.keys].iter(), 1, " AND ");
+    let sql = format!("SELECT {} FROM {} WHERE {key_is}", names(schema.columns), schema.table);
+    tx.query_one(&sql, key, |row| values_of(row, schema))
+}
+
+/// What names an entity: its key, with blanks between the parts, which no id has.
+fn key_of<E: Entity>(entity: &E) -> Result<String> {
+    Ok(key_text(&to_values(entity)?[..E::SCHEMA.keys]))
+}
+
+fn key_text(key: &[Param<'_>]) -> String {
+    let part = |param: &Param<'_>| match param {
+        Param::Null => String::new(),
+        Param::Int(number) => number.to_string(),
+        Param::Text(text) => text.to_string(),
+    };
+    key.iter().map(part).collect::<Vec<_>>().join(" ")
+}
+
+/// The issue that an entity belongs to, if it cannot be without one.
+pub(crate) fn owner<E: Entity>(entity: &E) -> Result<Option<String>> {
+    let Some(owner) = E::SCHEMA.owner else { return Ok(None) };
+    let at = E::SCHEMA.columns.iter().position(|column| column.name == owner);
+    let values = to_values(entity)?;
+    Ok(at.map(|at| key_text(&values[at..=at])))
+}
+
+/// Adds an entity, or puts it in place of the one with its key.
+pub(crate) fn put<E: Kept>(tx: &Tx<'_>, entity: &E) -> Result<()> {
+    let after = to_values(entity)?;
+    let before = current(tx, &E::SCHEMA, &after[..E::SCHEMA.keys])?;
+    change::<E>(tx, before, Some(after))
+}
+
+/// Adds an entity whose key nobody has.
+pub(crate) fn insert<E: Kept>(tx: &Tx<'_>, entity: &E) -> Result<()> {
+    change::<E>(tx, None, Some(to_values(entity)?))
+}
+
+/// The same for one of many that a backup covers: neither `changes` nor the journal hear of it.
+pub(crate) fn load<E: Kept>(tx: &Tx<'_>, entity: &E) -> Result<()> {
+    write::<E>(tx, None, Some(&to_values(entity)?))
+}
+
+/// Removes the entity with this key; false if it is not there.
+pub(crate) fn delete<E: Kept>(tx: &Tx<'_>, key: &[Param<'_>]) -> Result<bool> {
+    let before = current(tx, &E::SCHEMA, key)?;
+    let is_there = before.is_some();
+    change::<E>(tx, before, None)?;
+    Ok(is_there)
+}
+
+fn change<E: Kept>(tx: &Tx<'_>, before: Option<Values>, after: Option<Values>) -> Result<()> {
+    apply(tx, &EntityOps::of::<E>(), before, after)
+}
+
+fn apply(tx: &Tx<'_>, ops: &EntityOps, before: Option<Values>, after: Option<Values>) -> Result<()> {
+    if before == after {
+        return Ok(());
+    }
+    let (event, number) = tx.next_change()?;
+    let change = Change::new(&ops.schema, event, number, before.as_ref(), after.as_ref());
+    (ops.write)(tx, before.as_ref(), after.as_ref())?;
+    change.keep(tx)?;
+    tx.journal("change", &change)
+}
+
+fn write<E: Kept>(tx: &Tx<'_>, before: Option<&Values>, after: Option<&Values>) -> Result<()> {
+    write_row(tx, &E::SCHEMA, before, after)?;
+    if !E::HAS_PROJECTIONS {
+        return Ok(());
+    }
+    let entity = |values: Option<&Values>| values.cloned().map(from_values::<E>).transpose();
+    E::project(tx, entity(before)?.as_ref(), entity(after)?.as_ref())
+}
+
+fn write_row(tx: &Tx<'_>, schema: &Schema, before: Option<&Values>, after: Option<&Values>) -> Result<()> {
+    let (table, columns, keys) = (schema.table, schema.columns, schema.keys);
+    match (before, after) {
+        (None, Some(after)) => {
+            let places = (1..=columns.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+            tx.add_rows(&format!("INSERT INTO {table} ({}) VALUES ({places})", names(columns)), after)
+        }
+        (Some(before), Some(after)) => {
+            let changed: Vec<usize> = (keys..columns.len()).filter(|at| before[*at] != after[*at]).collect();
+            let set = equals(changed.iter().map(|at| &columns[*at]), keys + 1, ", ");
+            let key_is = equals(columns[..keys].iter(), 1, " AND ");
+            let values: Values = (0..keys).chain(changed).map(|at| after[at].clone()).collect();
+            tx.send(&format!("UPDATE {table} SET {set} WHERE {key_is}"), &values)
+        }
+        (Some(before), None) => {
+            let key_is = equals(columns[..keys].iter(), 1, " AND ");
+            tx.send(&format!("DELETE FROM {table} WHERE {key_is}"), &before[..keys])
+        }
+        (None, None) => Ok(()),
+    }
+}
+
+impl Change {
+    fn new(schema: &Schema, event: i64, number: i64, before: Option<&Values>, after: Option<&Values>) -> Self {
+        let columns = schema.columns;
+        let (kind, row, was) = match (before, after) {
+            (Some(before), Some(after)) => {
+                let mut was = Map::new();
+                for (at, column) in columns.iter().enumerate().filter(|(at, _)| before[*at] != after[*at]) {
+                    let old = to_json([(column, &before[at])].into_iter()).remove(column.name).unwrap_or_default();
+                    was.insert(column.name.to_owned(), old);
+                }
+                (ChangeKind::Updated, to_json(columns.iter().zip(after)), was)
+            }
+            (Some(before), None) => {
+                let key = to_json(columns[..schema.keys].iter().zip(before));
+                (ChangeKind::Deleted, key, to_json(columns.iter().zip(before)))
+            }
+            (None, after) => {
+                (ChangeKind::Created, to_json(columns.iter().zip(after.into_iter().flatten())), Map::new())
+            }
+        };
+        Self { table: schema.table.to_owned(), kind, event, number, row, before: was }
+    }
+
+    fn keep(&self, tx: &Tx<'_>) -> Result<()> {
+        let schema = &ops_of(&self.table)?.schema;
+        let key: Values = schema.columns[..schema.keys].iter().map(|column| from_json(&self.row, column)).collect();
+        let before = if self.before.is_empty() { None } else { Some(Value::from(self.before.clone()).to_string()) };
+        tx.send(
+            "INSERT INTO changes (event, number, entity, entity_key, kind, before) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![self.event, self.number, schema.table, key_text(&key), self.kind.as_str(), before],
+        )
+    }
+
+    /// Does it again, over whatever the row is by now.
+    pub(crate) fn replay(&self, tx: &Tx<'_>) -> Result<()> {
+        // One that a newer Pensa made of what is not known here is left out.
+        let Some(ops) = ENTITIES.iter().find(|ops| ops.schema.table == self.table) else { return Ok(()) };
+        let values: Values = ops.schema.columns.iter().map(|column| from_json(&self.row, column)).collect();
+        let before = current(tx, &ops.schema, &values[..ops.schema.keys])?;
+        let after = (self.kind != ChangeKind::Deleted).then_some(values);
+        if before != after {
+            (ops.write)(tx, before.as_ref(), after.as_ref())?;
+        }
+        tx.send("DELETE FROM changes WHERE event = ?1 AND number = ?2", params![self.event, self.number])?;
+        self.keep(tx)
+    }
+}
+
+fn ops_of(table: &str) -> Result<&'static EntityOps> {
+    let unknown = || Error::new(Code::Corrupt, format!("{table} is not a table of entities"));
+    ENTITIES.iter().find(|ops| ops.schema.table == table).ok_or_else(unknown)
+}
+
+/// What a change was, as `changes` has it.
+#[derive(Debug)]
+pub(crate) struct PastChange {
+    event: i64,
+    table: String,
+    key: String,
+    kind: ChangeKind,
+    before: Map<String, Value>,
+}
+
+/// The changes that an event reports, in their order.
+pub(crate) fn changes_of(tx: &Tx<'_>, event: i64) -> Result<Vec<PastChange>> {
+    let sql = "SELECT event, entity, entity_key, kind, before FROM changes WHERE event = ?1 ORDER BY number";
+    tx.query(sql, params![event], |row| {
+        let before = row.text_or_null(4)?.map_or(Ok(Map::new()), |text| serde_json::from_str(&text));
+        Ok(PastChange {
+            event: row.int(0)?,
+            table: row.text(1)?,
+            key: row.text(2)?,
+            kind: ChangeKind::parse(row.str(3)?)?,
+            before: before.map_err(|e| Error::new(Code::Corrupt, format!("an unreadable change: {e}")))?,
+        })
+    })
+}
+
+impl PastChange {
+    /// Why it cannot be undone, whatever came later.
+    pub(crate) fn refusal(&self) -> Result<Option<&'static str>> {
+        Ok(ops_of(&self.table)?.not_undone)
+    }
+
+    /// The row that it changed, and the columns; none stands for all of them.
+    pub(crate) fn scope(&self) -> (String, Option<Vec<String>>) {
+        let columns = (self.kind == ChangeKind::Updated).then(|| self.before.keys().cloned().collect());
+        (format!("{} {}", self.table, self.key), columns)
+    }
+
+    /// Whether an event about something else has changed the same since.
+    fn is_covered(&self, tx: &Tx<'_>) -> Result<bool> {
+        let sql = "SELECT c.before FROM changes c JOIN events e ON e.id = c.event JOIN events own ON own.id = ?3
+             WHERE c.entity = ?1 AND c.entity_key = ?2 AND c.event > ?3
+               AND NOT (e.subject_kind = own.subject_kind AND e.subject_id = own.subject_id)";
+        let later = tx.query(sql, params![&self.table, &self.key, self.event], |row| row.text_or_null(0))?;
+        let (_, columns) = self.scope();
+        // A row that was made or deleted since has no old value of its own for a column.
+        let has = |before: &str, column: &String| before.contains(&format!("\"{column}\":"));
+        Ok(later.iter().any(|before| match (before, &columns) {
+            (Some(before), Some(columns)) => columns.iter().any(|column| has(before, column)),
+            _ => true,
+        }))
+    }
+
+    /// Puts back what was there before; false if the row is not as the change left it.
+    pub(crate) fn revert(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<bool> {
+        if self.is_covered(tx)? {
+            return Ok(false);
+        }
+        let ops = ops_of(&self.table)?;
+        let columns = ops.schema.columns;
+        let key: Values = match ops.schema.keys {
+            1 => vec![self.key.clone().into()],
+            // Only the last part of a key may have blanks in it.
+            keys => self.key.splitn(keys, ' ').map(|part| part.to_owned().into()).collect(),
+        };
+        let current = current(tx, &ops.schema, &key)?;
+        let collection = COLLECTIONS.into_iter().find(|collection| collection.name == self.table);
+        let mut reverted = match (self.kind, &current) {
+            (ChangeKind::Created, Some(_)) => None,
+            (ChangeKind::Updated, Some(current)) => {
+                let mut values = current.clone();
+                for (at, column) in
+                    columns.iter().enumerate().filter(|(_, column)| self.before.contains_key(column.name))
+                {
+                    values[at] = from_json(&self.before, column);
+                }
+                Some(values)
+            }
+            (ChangeKind::Deleted, None) => {
+                Some(columns.iter().map(|column| from_json(&self.before, column)).collect::<Values>())
+            }
+            _ => return Ok(false),
+        };
+        if let Some(collection) = collection {
+            travel(cx, tx, collection, &self.key, columns, current.as_ref(), reverted.as_mut())?;
+        }
+        apply(tx, ops, current, reverted)?;
+        Ok(true)
+    }
+}
+
+/// Has other copies of the store follow: a record that goes leaves a tombstone, and one that stays or comes back is
+/// newer than theirs.
+fn travel(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    collection: &Collection,
+    key: &str,
+    columns: &[Column],
+    before: Option<&Values>,
+    after: Option<&mut Values>,
+) -> Result<()> {
+    let at = collection.version_field().and_then(|field| columns.iter().position(|column| column.name == field));
+    let version = |values: &Values| match at.map(|at| &values[at]) {
+        Some(Param::Text(text)) => text.parse::<Timestamp>().ok(),
+        _ => None,
+    };
+    let Some(after) = after else {
+        return tombstones::bury(cx, tx, collection, key, before.and_then(version));
+    };
+    let deleted = tombstones::get(tx, collection.name, key)?.map(|tombstone| tombstone.deleted_at);
+    match at {
+        Some(at) => {
+            let last = [before.and_then(version), version(after), deleted];
+            let last = last.into_iter().flatten().max();
+            after[at] = last.map_or(cx.now, |last| issues::after(cx, last)).into();
+            Ok(())
+        }
+        None => tombstones::lift(cx, tx, collection, key),
+    }
+}
+
+/// Forgets what rows were before changes that were reported up to an event.
+pub(crate) fn forget_changes(tx: &Tx<'_>, until: i64) -> Result<()> {
+    tx.journal("changes_forgotten", &until)?;
+    tx.send("DELETE FROM changes WHERE event <= ?1", params![until])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Caller;
+    use crate::engine::Engine;
+    use crate::store::StoreDir;
+
+    /// The columns of a table as the database has them.
+    fn columns_in(engine: &Engine, sql: &str, table: &str) -> Vec<String> {
+        let read = |_: &Context<'_>, tx: &Tx<'_>| tx.query(sql, params![table], |row| row.text(0));
+        let mut columns = engine.run(pensa_core::Access::Read, &Caller::local("a"), read).expect("columns");
+        columns.retain(|name| name != "store_id");
+        columns.sort();
+        columns
+    }
+
+    fn declared(schema: &Schema) -> Vec<String> {
+        let mut columns: Vec<String> = schema.columns.iter().map(|column| column.name.to_owned()).collect();
+        columns.sort();
+        columns
+    }
+
+    #[test]
+    fn declared_columns_are_those_of_the_tables_in_both_databases() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
+        let sqlite = Engine::open(store).expect("an engine");
+        let database = pensa_testkit::postgres::shared().database();
+        let postgres = crate::db::Postgres::open(&database.url, 1).expect("opens");
+        let postgres = Engine::in_database(&postgres, "p", uuid::Uuid::new_v4());
+        for ops in ENTITIES {
+            let (declared, table) = (declared(&ops.schema), ops.schema.table);
+            assert_eq!(columns_in(&sqlite, "SELECT name FROM pragma_table_info(?1)", table), declared, "{table}");
+            let of_postgres = "SELECT column_name::text FROM information_schema.columns
+                 WHERE table_schema = 'pensa' AND table_name = ?1";
+            assert_eq!(columns_in(&postgres, of_postgres, table), declared, "{table}");
+        }
+    }
+
+    #[test]
+    fn fields_go_into_columns_and_come_back() {
+        use pensa_core::learning::Learning;
+        let whole = serde_json::json!({"id": "ln-1", "kind": "gotcha", "text": "t", "tags": ["a"], "impact": "high",
+            "revision": 2, "value": {"type": "feature"}, "actor": "a", "created_at": "2026-02-27T14:30:00.000Z",
+            "updated_at": "2026-02-27T14:30:00.000Z", "later": {"b": [1]}});
+        let learning: Learning = serde_json::from_value(whole).expect("a learning");
+        let values = to_values(&learning).expect("values");
+        let value = |name: &str| {
+            let at = Learning::SCHEMA.columns.iter().position(|column| column.name == name).expect("a column");
+            values[at].clone()
+        };
+        assert_eq!(value("files"), Param::from("[]"), "a list that is absent is empty");
+        assert_eq!((value("value_type"), value("value_description")), ("feature".into(), Param::Null));
+        assert_eq!(value("extra"), Param::from("{\"later\":{\"b\":[1]}}"));
+        assert_eq!(from_values::<Learning>(values).expect("read"), learning);
+    }
+}
