@@ -21,6 +21,8 @@ pub struct Schema {
     pub keys: usize,
     /// The column with the issue without which it makes no sense.
     pub owner: Option<&'static str>,
+    /// Fields that have no column, because other rows tell them.
+    pub derived: &'static [&'static str],
     pub columns: &'static [Column],
 }
 
@@ -51,12 +53,12 @@ pub enum ColumnKind {
 
 /// Declares the table of an entity: `entity!(Pair: "kv" in "kv", keys 2 { scope, k = key, v = value, updated_at })`.
 ///
-/// `, owner issue_id` after the keys names the column with the issue that it belongs to. A column is text unless a
+/// `, derived [names]` after the keys lists fields without a column; `, owner issue_id` names the column with the issue that it belongs to. A column is text unless a
 /// [`ColumnKind`] follows its name; `= field` names a field that is called otherwise, and
 /// `= field.member` a member of it.
 #[macro_export]
 macro_rules! entity {
-    ($type:ty: $name:literal in $table:literal, keys $keys:literal $(, owner $owner:ident)? {
+    ($type:ty: $name:literal in $table:literal, keys $keys:literal $(, owner $owner:ident)? $(, derived [$($derived:ident),*])? {
         $($column:ident $(: $kind:ident)? $(= $field:ident $(. $member:ident)?)?),* $(,)?
     }) => {
         impl $crate::entity::Entity for $type {
@@ -65,6 +67,7 @@ macro_rules! entity {
                 table: $table,
                 keys: $keys,
                 owner: $crate::entity!(@option $(stringify!($owner))?),
+                derived: &[$($(stringify!($derived)),*)?],
                 columns: &[$($crate::entity::Column {
                     name: stringify!($column),
                     field: $crate::entity!(@or $(stringify!($field),)? stringify!($column)),

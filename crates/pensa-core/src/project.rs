@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
+use crate::entity;
 use crate::error::{Error, Result};
 use crate::id::TokenId;
 use crate::op::Access;
@@ -46,6 +47,8 @@ pub struct Project {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
 }
+
+entity!(Project: "project" in "projects", keys 1 { name, store = store_id, created_at, archived_at });
 
 closed_enum! {
     /// How much a token lets its holder do in one project, each role all that the one before it does; or, as `operator`,

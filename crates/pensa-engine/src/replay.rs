@@ -2,15 +2,10 @@
 //!
 //! Where the lines come from is the journal's job; which of them are missing is for the callers to say.
 
-mod agents;
-mod peers;
-mod records;
-mod runs;
-
 use pensa_core::dep::Dep;
-use pensa_core::id::{IssueId, TokenId};
+use pensa_core::id::IssueId;
 use pensa_core::issue::Issue;
-use pensa_core::project::{Project, ProjectName, Token};
+use pensa_core::session::Entry;
 use pensa_core::sync::{Conflict, ConflictId};
 use pensa_core::{Code, Error, Result, Span, Timestamp};
 use serde::de::DeserializeOwned;
@@ -21,10 +16,9 @@ use crate::db::{Param, Tx, params};
 use crate::entity::{self, Change};
 use crate::journal::{self, Line};
 use crate::store::StoreDir;
-use crate::tables::agreements::{self, Agreement};
-use crate::tables::{conflicts, deps, issues, operations, projects, purge, seen_files, tombstones};
-
-pub(crate) use agents::SessionRow;
+use crate::tables::{
+    agents, conflicts, deps, entries, issues, operations, peers, purge, records, seen_files, sessions,
+};
 
 /// A row of `issues` as the journal has it: also what nobody is shown.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,13 +34,6 @@ impl<'a> IssueRow<&'a Issue> {
     pub(crate) fn of(issue: &'a Issue) -> Self {
         Self { lease_ms: issue.lease.map(Span::as_millis), issue }
     }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct TokenRow<T> {
-    pub(crate) hash: String,
-    #[serde(flatten)]
-    pub(crate) token: T,
 }
 
 /// Brings a database that is behind its journal (its log was lost, or an old file was put back) up to date, as a part
@@ -119,7 +106,6 @@ impl<'t, 'c> Replay<'t, 'c> {
             }
             "issue_recalled" => operations::recall(tx, &read(value)?),
             "issues_purged" => purge::purge(tx, &read::<Vec<IssueId>>(value)?),
-            "tombstone" => tombstones::put(tx, &read(value)?),
             "conflict" => {
                 let (conflict, at): (Conflict, Timestamp) = read(value)?;
                 conflicts::note(tx, &conflict, at).map(drop)
@@ -129,34 +115,23 @@ impl<'t, 'c> Replay<'t, 'c> {
                 conflicts::settle(tx, &id, at)
             }
             "conflict_reopened" => conflicts::reopen(tx, &read(value)?),
-            "agreement" => {
-                let (place, agreement, event, at): (String, Agreement, i64, Timestamp) = read(value)?;
-                agreements::put(tx, &place, &agreement, event, at)
-            }
-            "agreement_forgotten" => agreements::forget(tx, &read::<String>(value)?),
             "seen_files_cleared" => seen_files::clear(tx),
             "seen_files" => {
                 let (blobs, at): (Vec<String>, Timestamp) = read(value)?;
                 seen_files::note(tx, &blobs, at)
             }
-            "project" => put_project(tx, &read(value)?),
-            "project_archived" => {
-                let (name, at): (ProjectName, Option<Timestamp>) = read(value)?;
-                projects::set_archived(tx, &name, at)
+            "agent_deleted" => agents::delete_sessions(tx, &read(value)?),
+            "session_deleted" => sessions::delete_entries(tx, &read(value)?),
+            "entry" => put_entry(tx, &read(value)?),
+            "peers_cleared" => peers::clear(tx),
+            "peer_bases_forgotten" => peers::forget_bases(tx, &read::<String>(value)?),
+            "record" => records::restore(tx, &read(value)?),
+            "record_deleted" => {
+                let (collection, id, rev): (String, String, i64) = read(value)?;
+                records::forget(tx, &collection, &id, rev)
             }
-            "token" => put_token(tx, &read(value)?),
-            "token_revoked" => {
-                let (id, at): (TokenId, Timestamp) = read(value)?;
-                projects::revoke(tx, &id, at)
-            }
-            "agent_deleted" | "session" | "session_ended" | "session_archived" | "session_deleted" | "entry" => {
-                agents::apply(tx, kind, value)
-            }
-            "peer" | "peers_cleared" | "peer_bases_forgotten" | "peer_base" | "peer_base_forgotten" => {
-                peers::apply(tx, kind, value)
-            }
-            "record" | "record_deleted" | "record_index" => records::apply(tx, kind, value),
-            other => runs::apply(tx, other, value),
+            "record_index" => records::put_index(tx, &read(value)?),
+            _ => Ok(()),
         }
     }
 
@@ -184,11 +159,20 @@ impl<'t, 'c> Replay<'t, 'c> {
             "DELETE FROM comments WHERE issue_id NOT IN (SELECT id FROM issues)",
             "UPDATE issues SET fixes = NULL WHERE fixes NOT IN (SELECT id FROM issues)",
             "UPDATE events SET issue_id = NULL WHERE issue_id NOT IN (SELECT id FROM issues)",
+            "DELETE FROM sessions WHERE agent_id NOT IN (SELECT id FROM agents)",
+            "DELETE FROM session_history WHERE session_id NOT IN (SELECT id FROM sessions)",
+            "UPDATE agents SET parent_id = NULL WHERE parent_id NOT IN (SELECT id FROM agents)",
+            "UPDATE agents SET active_session_id =
+                (SELECT s.id FROM sessions s WHERE s.agent_id = agents.id ORDER BY s.number DESC LIMIT 1)
+             WHERE active_session_id NOT IN (SELECT id FROM sessions)",
+            "DELETE FROM runs WHERE repo_id NOT IN (SELECT id FROM repos)
+                OR harness_id NOT IN (SELECT id FROM harnesses) OR runtime_id NOT IN (SELECT id FROM runtimes)",
+            "UPDATE runs SET workspace_id = NULL WHERE workspace_id NOT IN (SELECT id FROM workspaces)",
+            "DELETE FROM fs_snapshots WHERE repo_id NOT IN (SELECT id FROM repos)",
+            "UPDATE fs_snapshots SET parent_id = NULL WHERE parent_id NOT IN (SELECT id FROM fs_snapshots)",
         ] {
             self.tx.execute(sql, params![])?;
         }
-        agents::settle(self.tx)?;
-        runs::settle(self.tx)?;
         deps::recount(self.tx).map(drop)
     }
 }
@@ -226,16 +210,7 @@ fn remove_dep(tx: &Tx<'_>, dep: &Dep) -> Result<()> {
     }
 }
 
-fn put_project(tx: &Tx<'_>, project: &Project) -> Result<()> {
-    match projects::get(tx, &project.name)? {
-        Some(_) => Ok(()),
-        None => projects::insert(tx, project),
-    }
-}
-
-fn put_token(tx: &Tx<'_>, row: &TokenRow<Token>) -> Result<()> {
-    match projects::token(tx, &row.token.id)? {
-        Some(_) => Ok(()),
-        None => projects::insert_token(tx, &row.token, &row.hash),
-    }
+fn put_entry(tx: &Tx<'_>, entry: &Entry) -> Result<()> {
+    tx.send("DELETE FROM session_history WHERE id = ?1", params![entry.id])?;
+    entries::insert(tx, entry)
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
+use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::{HarnessId, IssueId, RepoId, RunId, RuntimeId, SessionId, WorkspaceId};
 use crate::text;
@@ -143,6 +144,15 @@ pub struct Run {
     pub ended_at: Option<Timestamp>,
     pub updated_at: Timestamp,
 }
+
+entity!(Run: "run" in "runs", keys 1, derived [harness, runtime] {
+    id, repo_id, workspace_id, harness_id, runtime_id, issue_id, session_id, group_id = group, actor, command: List,
+    prompt, branch, delivery, instances: Int, labels: Object, browser_automation: Bool, browser_profile,
+    chatgpt_username, codex_workspace, host, pid_agent: Int = agent.pid, agent_born = agent.born,
+    pid_supervisor: Int = supervisor.pid, supervisor_born = supervisor.born, multiplexer_kind, mux_session,
+    mux_window: Int, pane_left, pane_right, log_path, workspace_path, status, exit_code: Int, signal: Int, reason,
+    started_at, ended_at, updated_at,
+});
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
+use crate::entity;
 use crate::error::{Error, Result};
 use crate::id;
 use crate::issue::Extra;
@@ -30,6 +31,10 @@ pub struct Tombstone {
     #[serde(flatten)]
     pub extra: Extra,
 }
+
+entity!(Tombstone: "tombstone" in "tombstones", keys 2 {
+    collection, record_id = id, deleted_at, actor, version, restored_at, comments: Json, extra: Extra,
+});
 
 impl Tombstone {
     /// Whether a record that was last changed then is dead.

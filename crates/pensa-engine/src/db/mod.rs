@@ -203,28 +203,6 @@ enum Driver<'c> {
     Postgres(Box<postgres::Transaction<'c>>),
 }
 
-/// A prepared statement.
-#[derive(Debug)]
-pub(crate) enum Statement<'t> {
-    Sqlite(sqlite::Statement<'t>),
-    /// Prepared by the connection, which knows it by its text.
-    Postgres(&'t postgres::Transaction<'t>, String),
-}
-
-impl Statement<'_> {
-    /// Hands every row of the answer to `each`.
-    pub(crate) fn for_each(
-        &mut self,
-        params: &[Param<'_>],
-        mut each: impl FnMut(&Row<'_>) -> Result<()>,
-    ) -> Result<()> {
-        match self {
-            Statement::Sqlite(statement) => statement.for_each(params, &mut each),
-            Statement::Postgres(tx, sql) => tx.for_each(sql, params, &mut each),
-        }
-    }
-}
-
 /// A line for the log: what happened to which subject, and which issue that concerns.
 #[derive(Debug)]
 pub(crate) struct NewEvent<'a> {
@@ -282,14 +260,6 @@ impl Tx<'_> {
     /// Whether a row that is there already is refused as soon as it is added, and other things can be asked after that.
     pub(crate) fn tells_clashes(&self) -> bool {
         matches!(self.driver, Driver::Sqlite(_))
-    }
-
-    /// A statement that will be asked many times.
-    pub(crate) fn prepare(&self, sql: &str) -> Result<Statement<'_>> {
-        match &self.driver {
-            Driver::Sqlite(tx) => tx.prepare(sql).map(Statement::Sqlite),
-            Driver::Postgres(tx) => Ok(Statement::Postgres(tx, sql.to_owned())),
-        }
     }
 
     /// Hands every row of an answer to `each`.

@@ -16,8 +16,8 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
 use crate::tables::{events, issues, tombstones};
-pub(crate) use row::from_row;
-use row::{Values, from_json, from_values, to_json, to_values, values_of};
+use row::{Values, from_json, from_values, to_json, to_values};
+pub(crate) use row::{from_row, values_of, with_derived};
 
 /// An entity that this engine keeps.
 pub(crate) trait Kept: Entity {
@@ -28,6 +28,9 @@ pub(crate) trait Kept: Entity {
     fn project(_: &Tx<'_>, _before: Option<&Self>, _after: Option<&Self>) -> Result<()> {
         Ok(())
     }
+
+    /// Whether what it was is kept: not of what the store only notes about other copies of itself.
+    const KEEPS_CHANGES: bool = true;
 
     /// Why its changes cannot be undone, if that is so: what more there is to it than its row.
     const NOT_UNDONE: Option<&'static str> = None;
@@ -59,12 +62,13 @@ struct EntityOps {
     schema: Schema,
     /// Writes a row and brings up to date what is derived from it.
     write: fn(&Tx<'_>, Option<&Values>, Option<&Values>) -> Result<()>,
+    keeps_changes: bool,
     not_undone: Option<&'static str>,
 }
 
 impl EntityOps {
     const fn of<E: Kept>() -> Self {
-        Self { schema: E::SCHEMA, write: write::<E>, not_undone: E::NOT_UNDONE }
+        Self { schema: E::SCHEMA, write: write::<E>, keeps_changes: E::KEEPS_CHANGES, not_undone: E::NOT_UNDONE }
     }
 }
 
@@ -88,6 +92,14 @@ entities! {
     pensa_core::run::Runtime,
     pensa_core::snapshot::Snapshot,
     pensa_core::work::Piece,
+    pensa_core::run::Run,
+    pensa_core::project::Project,
+    pensa_core::sync::Tombstone,
+    crate::tables::agreements::Agreement,
+    crate::tables::peers::PeerRow,
+    crate::tables::peers::BaseRow,
+    crate::tables::projects::TokenRow,
+    crate::tables::sessions::SessionRow,
 }
 
 /// Entities from which nothing is derived, and whose making is just that.
@@ -111,6 +123,18 @@ impl Kept for pensa_core::agent::Agent {
 
 impl Kept for pensa_core::snapshot::Snapshot {
     const NOT_UNDONE: Option<&'static str> = Some("a snapshot has contents on a machine");
+}
+
+impl Kept for pensa_core::run::Run {
+    const NOT_UNDONE: Option<&'static str> = Some("what was run was run");
+}
+
+impl Kept for pensa_core::project::Project {
+    const NOT_UNDONE: Option<&'static str> = Some("a project is a store of its own");
+}
+
+impl Kept for pensa_core::sync::Tombstone {
+    const KEEPS_CHANGES: bool = false;
 }
 
 impl Kept for pensa_core::release::Release {
@@ -268,7 +292,7 @@ fn apply(tx: &Tx<'_>, ops: &EntityOps, before: Option<Values>, after: Option<Val
     if before == after {
         return Ok(());
     }
-    let (event, number) = tx.next_change()?;
+    let (event, number) = if ops.keeps_changes { tx.next_change()? } else { (0, 0) };
     let change = Change::new(&ops.schema, event, number, before.as_ref(), after.as_ref());
     (ops.write)(tx, before.as_ref(), after.as_ref())?;
     change.keep(tx)?;
@@ -330,7 +354,10 @@ impl Change {
     }
 
     fn keep(&self, tx: &Tx<'_>) -> Result<()> {
-        let schema = &ops_of(&self.table)?.schema;
+        let EntityOps { schema, keeps_changes, .. } = ops_of(&self.table)?;
+        if !keeps_changes {
+            return Ok(());
+        }
         let key: Values = schema.columns[..schema.keys].iter().map(|column| from_json(&self.row, column)).collect();
         let before = if self.before.is_empty() { None } else { Some(Value::from(self.before.clone()).to_string()) };
         tx.send(
@@ -349,7 +376,9 @@ impl Change {
         if before != after {
             (ops.write)(tx, before.as_ref(), after.as_ref())?;
         }
-        tx.send("DELETE FROM changes WHERE event = ?1 AND number = ?2", params![self.event, self.number])?;
+        if ops.keeps_changes {
+            tx.send("DELETE FROM changes WHERE event = ?1 AND number = ?2", params![self.event, self.number])?;
+        }
         self.keep(tx)
     }
 }

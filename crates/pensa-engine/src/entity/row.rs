@@ -20,6 +20,7 @@ pub(crate) fn to_values<E: Entity>(entity: &E) -> Result<Values> {
     for (name, value) in fields {
         let is_of_field = |column: &Column| column.field == name && column.kind != ColumnKind::Extra;
         match columns.iter().position(is_of_field) {
+            None if E::SCHEMA.derived.contains(&name.as_str()) => {}
             None => drop(extra.insert(name, value)),
             Some(at) if columns[at].member.is_none() => values[at] = to_param(&columns[at], value)?,
             Some(_) => {
@@ -73,11 +74,16 @@ pub(crate) fn from_row<E: Entity>(row: &Row<'_>) -> Result<E> {
 }
 
 pub(crate) fn from_values<E: Entity>(values: Values) -> Result<E> {
+    with_derived(values, Map::new())
+}
+
+/// The same of an entity with fields that other rows tell.
+pub(crate) fn with_derived<E: Entity>(values: Values, derived: Map<String, Value>) -> Result<E> {
     let damaged = |e: &dyn std::fmt::Display| {
         Error::new(Code::Corrupt, format!("the table {} holds an unreadable row: {e}", E::SCHEMA.table))
             .hint("run pn doctor")
     };
-    let mut fields = Map::new();
+    let mut fields = derived;
     for (column, value) in E::SCHEMA.columns.iter().zip(values) {
         let value = match (column.kind, value) {
             (_, Param::Null) => continue,

@@ -73,12 +73,12 @@ impl Execute for Restore {
         let before = backup::automatic(store)?;
         let last = events::last(tx)?.max(Journal::new(store).last(-1)?);
         let seen = seen_files::all(tx)?;
-        let mut places: Vec<String> = agreements::all(tx)?.into_iter().map(|(place, _)| place).collect();
+        let mut places: Vec<String> = agreements::all(tx)?.into_iter().map(|agreement| agreement.place).collect();
         tx.replace_all(&kept, last)?;
         tx.journal("restored", &json!({"from": name}))?;
         // The files have what was just given up; it must not come back from them.
         seen_files::note(tx, &seen, cx.now)?;
-        places.extend(agreements::all(tx)?.into_iter().map(|(place, _)| place));
+        places.extend(agreements::all(tx)?.into_iter().map(|agreement| agreement.place));
         places.push(String::new());
         places.sort();
         places.dedup();

@@ -11,8 +11,10 @@ use uuid::Uuid;
 
 use crate::context::Context;
 use crate::db::Tx;
+use crate::entity;
 use crate::execute::Execute;
-use crate::tables::{events, projects};
+use crate::tables::events;
+use crate::tables::projects::{self, TokenRow};
 
 fn log(cx: &Context<'_>, tx: &Tx<'_>, kind: &'static str, id: &str, what: EventType, new: Value) -> Result<()> {
     let mut detail = Map::new();
@@ -33,7 +35,7 @@ impl Execute for project::Create {
         }
         let store_id = Uuid::now_v7().to_string();
         let project = Project { name: self.name.clone(), store_id, created_at: cx.now, archived_at: None };
-        projects::insert(tx, &project)?;
+        entity::insert(tx, &project)?;
         log(cx, tx, "project", self.name.as_str(), EventType::Created, json!({"project": self.name}))?;
         Ok(project)
     }
@@ -56,7 +58,7 @@ impl Execute for project::Archive {
             return Ok(known);
         }
         let archived_at = (!self.undo).then_some(cx.now);
-        projects::set_archived(tx, &self.name, archived_at)?;
+        entity::put(tx, &Project { archived_at, ..known.clone() })?;
         let what = if self.undo { EventType::Restored } else { EventType::Archived };
         log(cx, tx, "project", self.name.as_str(), what, json!({"project": self.name}))?;
         Ok(Project { archived_at, ..known })
@@ -97,7 +99,7 @@ impl Execute for token::Create {
             expires_at: self.expires.map(|span| cx.now.plus(span)),
             revoked_at: None,
         };
-        projects::insert_token(tx, &token, &hash(&secret))?;
+        entity::insert(tx, &TokenRow { hash: hash(&secret), token: token.clone() })?;
         let told = json!({"project": token.project, "role": token.role, "expires_at": token.expires_at});
         log(cx, tx, "token", token.id.as_str(), EventType::Created, told)?;
         let Token { id, project, role, expires_at, .. } = token;
@@ -122,15 +124,16 @@ impl Execute for token::List {
 impl Execute for token::Revoke {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Token> {
         cx.require_control()?;
-        let known = projects::token(tx, &self.id)?
-            .filter(|token| cx.manages(token.project.as_ref()))
+        let TokenRow { hash, token: known } = projects::token(tx, &self.id)?
+            .filter(|row| cx.manages(row.token.project.as_ref()))
             .ok_or_else(|| Error::not_found("token", &self.id).hint("pn token list shows the ids"))?;
         if known.revoked_at.is_some() {
             return Ok(known);
         }
-        projects::revoke(tx, &self.id, cx.now)?;
-        log(cx, tx, "token", self.id.as_str(), EventType::Revoked, json!({"project": known.project}))?;
-        Ok(Token { revoked_at: Some(cx.now), ..known })
+        let revoked = Token { revoked_at: Some(cx.now), ..known };
+        entity::put(tx, &TokenRow { hash, token: revoked.clone() })?;
+        log(cx, tx, "token", self.id.as_str(), EventType::Revoked, json!({"project": revoked.project}))?;
+        Ok(revoked)
     }
 }
 

@@ -88,7 +88,7 @@ impl Execute for Archive {
             return Ok(old);
         }
         let new = Session { archived_at: Some(cx.now), ..old.clone() };
-        sessions::archive(tx, &new.id, cx.now)?;
+        sessions::update(tx, &new.id, |session| session.archived_at = new.archived_at)?;
         sessions::log(cx, tx, &new.id, EventType::Archived, event::differences(Some(&old), &new))?;
         Ok(new)
     }
@@ -148,7 +148,7 @@ fn open_next(
     sessions::insert(tx, &next)?;
     sessions::log(cx, tx, &next.id, EventType::Opened, event::differences(None, &next))?;
     if let Some(before) = &agent.active_session_id {
-        sessions::end(tx, before, cx.now)?;
+        sessions::update(tx, before, |session| session.ended_at = Some(cx.now))?;
     }
     let moved = Agent { active_session_id: Some(next.id.clone()), ..agent.clone() };
     agents::save(cx, tx, &agent, moved, EventType::Updated)?;

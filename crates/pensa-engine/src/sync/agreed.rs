@@ -17,7 +17,8 @@ use super::job::Job;
 use super::place::Place;
 use super::splice::Moment;
 use crate::context::Context;
-use crate::db::Tx;
+use crate::db::{Tx, params};
+use crate::entity;
 use crate::store::StoreDir;
 use crate::tables::agreements::{self, Agreement};
 use crate::tables::{events, seen_files};
@@ -264,8 +265,8 @@ impl NewCopy {
                 self.name.clone()
             }
         };
-        let agreement = Agreement { copy, head: self.head.clone() };
-        agreements::put(tx, &place.name, &agreement, events::last(tx)?, cx.now)?;
+        let (place, head, event) = (place.name.clone(), self.head.clone(), events::last(tx)?);
+        entity::put(tx, &Agreement { place, copy, head, event, agreed_at: cx.now })?;
         sweep(cx.store.dir()?, tx)
     }
 
@@ -319,8 +320,8 @@ pub(super) fn has_just(place: &Place, commit: &str, contents: &Contents) -> bool
 fn sweep(store: &StoreDir, tx: &Tx<'_>) -> Result<()> {
     let mut named = agreements::all(tx)?;
     let is_gone = |place: &String| !place.is_empty() && !Path::new(place).exists();
-    for (place, _) in named.extract_if(.., |(place, _)| is_gone(place)) {
-        agreements::forget(tx, &place)?;
+    for gone in named.extract_if(.., |agreement| is_gone(&agreement.place)) {
+        entity::delete::<Agreement>(tx, params![&gone.place])?;
     }
     let is_old = |entry: &fs::DirEntry| {
         let age = entry.metadata().and_then(|meta| meta.modified()).map(|time| SystemTime::now().duration_since(time));
@@ -328,7 +329,7 @@ fn sweep(store: &StoreDir, tx: &Tx<'_>) -> Result<()> {
     };
     for entry in fs::read_dir(store.local_dir("agreed")?).into_iter().flatten().flatten().take(1000) {
         let name = entry.file_name();
-        if is_old(&entry) && !named.iter().any(|(_, agreement)| name == agreement.copy.as_str()) {
+        if is_old(&entry) && !named.iter().any(|agreement| name == agreement.copy.as_str()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

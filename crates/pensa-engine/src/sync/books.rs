@@ -11,6 +11,7 @@ use super::feed::{self, Found, Gathered, Touched};
 use super::shared;
 use crate::context::Context;
 use crate::db::Tx;
+use crate::entity;
 use crate::tables::peers::{self, Base, PeerRow};
 use crate::tables::{events, issues};
 
@@ -146,7 +147,7 @@ impl Books {
         if all.is_plain && row.pushed.as_deref() == Some(Cursor::Log(all.before).to_string().as_str()) {
             row.pushed = Some(Cursor::Log(Place::end(tx)?).to_string());
         }
-        peers::put(tx, row)?;
+        entity::put(tx, row)?;
         Ok(self.row)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::thread;
 
 use pensa_core::ops::store::Transfer;
-use pensa_core::sync::{COLLECTIONS, Collection, EVENTS_FILE, ISSUES, Record, lines};
+use pensa_core::sync::{COLLECTIONS, Collection, EVENTS_FILE, ISSUES, Record, Tombstone, lines};
 use pensa_core::{Code, Error, Result, sync};
 
 use super::agreed::{self, Known, Made, NewCopy, Taken, Waiting};
@@ -16,7 +16,8 @@ use super::place::Place;
 use super::shared::{self, Part, TABLES, Table};
 use super::splice::{Before, Lines, Moment};
 use crate::context::Context;
-use crate::db::Tx;
+use crate::db::{Tx, params};
+use crate::entity;
 use crate::store::StoreDir;
 use crate::tables::{issues, tombstones};
 use crate::{git, meter};
@@ -36,7 +37,9 @@ fn render_file(tx: &Tx<'_>, at: usize) -> Result<Part> {
     let mut part = Part::default();
     match TABLES.get(at) {
         Some(table) => table.render(tx, &mut part)?,
-        None => tombstones::for_each(tx, |tombstone| shared::add_line(&mut part, tombstone))?,
+        None => entity::for_each::<Tombstone>(tx, "ORDER BY collection, record_id", params![], |tombstone| {
+            shared::add_line(&mut part, tombstone)
+        })?,
     }
     Ok(part)
 }

@@ -15,8 +15,9 @@ use super::shared::{Loaded, Seen, TABLES, Table};
 use super::{count, repeated, take};
 use crate::context::Context;
 use crate::db::Tx;
+use crate::entity;
 use crate::meter;
-use crate::tables::{self, tombstones};
+use crate::tables;
 
 /// Replaces everything by what the files have.
 pub(super) fn replace(
@@ -66,7 +67,7 @@ fn tombstones(tx: &Tx<'_>, place: &Place, bytes: &[u8], report: &mut Report) -> 
             tombstone = take::both(other, tombstone)?;
             again.push(line);
         }
-        tombstones::put(tx, &tombstone)?;
+        entity::put(tx, &tombstone)?;
         dead.insert(name, tombstone);
     }
     if !again.is_empty() {

@@ -14,6 +14,7 @@ use super::renumber::{self, Renamed};
 use super::shared::{self, TABLES, Table};
 use crate::context::Context;
 use crate::db::Tx;
+use crate::entity;
 use crate::meter;
 use crate::tables::{comments, cycle, deps, events, issues, tombstones};
 
@@ -71,7 +72,7 @@ pub(super) fn bury(cx: &Context<'_>, tx: &Tx<'_>, told: Vec<Tombstone>) -> Resul
             Some(known) => both(known, theirs)?,
         };
         if known.as_ref() != Some(&merged) {
-            tombstones::put(tx, &merged)?;
+            entity::put(tx, &merged)?;
             log_grave(cx, tx, known.as_ref(), &merged)?;
             buried.push(merged);
         }

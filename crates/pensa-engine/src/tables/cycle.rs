@@ -29,13 +29,13 @@ pub(crate) fn would_close(tx: &Tx<'_>, child: &IssueId, parent: &IssueId) -> Res
 }
 
 fn walk(tx: &Tx<'_>, child: &IssueId, parent: &IssueId, steps: usize) -> Result<Option<bool>> {
-    let mut up = tx.prepare("SELECT depends_on_id FROM deps WHERE issue_id = ?1")?;
-    let mut down = tx.prepare("SELECT issue_id FROM deps WHERE depends_on_id = ?1")?;
+    let up = "SELECT depends_on_id FROM deps WHERE issue_id = ?1";
+    let down = "SELECT issue_id FROM deps WHERE depends_on_id = ?1";
     graph::would_cycle(
         child,
         parent,
-        &mut |node, visit| up.for_each(params![node], |row| row.str(0).map(&mut *visit)),
-        &mut |node, visit| down.for_each(params![node], |row| row.str(0).map(&mut *visit)),
+        &mut |node, visit| tx.for_each(up, params![node], |row| row.str(0).map(&mut *visit)),
+        &mut |node, visit| tx.for_each(down, params![node], |row| row.str(0).map(&mut *visit)),
         steps,
     )
 }

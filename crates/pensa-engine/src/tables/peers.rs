@@ -1,11 +1,11 @@
 //! Rows of `sync_peers` and `sync_bases`: the books on other stores.
 
 use pensa_core::ops::sync::Named;
-use pensa_core::{Result, Timestamp};
+use pensa_core::{Result, Timestamp, entity as declare};
 use serde::{Deserialize, Serialize};
 
-use super::row::Shape;
-use crate::db::{Row, Tx, params};
+use crate::db::{Tx, params};
+use crate::entity::{self, Kept};
 
 /// How far this store has come with another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,8 +21,14 @@ pub(crate) struct PeerRow {
     pub(crate) synced_at: Option<Timestamp>,
 }
 
+declare!(PeerRow: "peer" in "sync_peers", keys 1 { peer, name, url, turn: Int, pulled, pushed, known, synced_at });
+
+impl Kept for PeerRow {
+    const KEEPS_CHANGES: bool = false;
+}
+
 /// What a record was when both stores last had the same.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Base {
     /// None if the other may not have it.
     pub(crate) line: Option<String>,
@@ -30,47 +36,28 @@ pub(crate) struct Base {
     pub(crate) dirty: bool,
 }
 
-const PEERS: Shape =
-    Shape { table: "sync_peers", columns: "peer name url turn pulled pushed known synced_at", keys: 1 };
-const BASES: Shape = Shape { table: "sync_bases", columns: "peer collection record_id line dirty", keys: 3 };
-const SELECT: &str = "SELECT peer, name, url, turn, pulled, pushed, known, synced_at FROM sync_peers";
+/// The same with what it belongs to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct BaseRow {
+    peer: String,
+    collection: String,
+    record_id: String,
+    line: Option<String>,
+    dirty: bool,
+}
 
-fn read(row: &Row<'_>) -> Result<PeerRow> {
-    Ok(PeerRow {
-        peer: row.text(0)?,
-        name: row.text_or_null(1)?,
-        url: row.text_or_null(2)?,
-        turn: row.int(3)?,
-        pulled: row.text_or_null(4)?,
-        pushed: row.text_or_null(5)?,
-        known: row.text(6)?,
-        synced_at: row.parse_or_null(7)?,
-    })
+declare!(BaseRow: "base" in "sync_bases", keys 3 { peer, collection, record_id, line, dirty: Bool });
+
+impl Kept for BaseRow {
+    const KEEPS_CHANGES: bool = false;
 }
 
 pub(crate) fn get(tx: &Tx<'_>, peer: &str) -> Result<Option<PeerRow>> {
-    tx.query_one(&format!("{SELECT} WHERE peer = ?1"), params![peer], read)
+    entity::get(tx, params![peer])
 }
 
 pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<PeerRow>> {
-    tx.query(&format!("{SELECT} ORDER BY peer"), params![], read)
-}
-
-pub(crate) fn put(tx: &Tx<'_>, row: &PeerRow) -> Result<()> {
-    tx.journal("peer", row)?;
-    PEERS.put(
-        tx,
-        &[
-            row.peer.as_str().into(),
-            row.name.as_ref().into(),
-            row.url.as_ref().into(),
-            row.turn.into(),
-            row.pulled.as_ref().into(),
-            row.pushed.as_ref().into(),
-            row.known.as_str().into(),
-            row.synced_at.into(),
-        ],
-    )
+    entity::query(tx, "ORDER BY peer", params![])
 }
 
 /// Forgets all that was agreed on with another store.
@@ -90,22 +77,17 @@ pub(crate) fn clear(tx: &Tx<'_>) -> Result<()> {
 }
 
 pub(crate) fn base(tx: &Tx<'_>, peer: &str, collection: &str, id: &str) -> Result<Option<Base>> {
-    let sql = "SELECT line, dirty FROM sync_bases WHERE peer = ?1 AND collection = ?2 AND record_id = ?3";
-    tx.query_one(sql, params![peer, collection, id], |row| {
-        Ok(Base { line: row.text_or_null(0)?, dirty: row.int(1)? != 0 })
-    })
+    let row: Option<BaseRow> = entity::get(tx, params![peer, collection, id])?;
+    Ok(row.map(|row| Base { line: row.line, dirty: row.dirty }))
 }
 
 pub(crate) fn put_base(tx: &Tx<'_>, peer: &str, collection: &str, id: &str, base: &Base) -> Result<()> {
-    tx.journal("peer_base", &(peer, collection, id, base))?;
-    let values = [peer.into(), collection.into(), id.into(), base.line.as_ref().into(), i64::from(base.dirty).into()];
-    BASES.put(tx, &values)
+    let [peer, collection, record_id] = [peer, collection, id].map(str::to_owned);
+    entity::put(tx, &BaseRow { peer, collection, record_id, line: base.line.clone(), dirty: base.dirty })
 }
 
 pub(crate) fn forget_base(tx: &Tx<'_>, peer: &str, collection: &str, id: &str) -> Result<()> {
-    tx.journal("peer_base_forgotten", &(peer, collection, id))?;
-    let sql = "DELETE FROM sync_bases WHERE peer = ?1 AND collection = ?2 AND record_id = ?3";
-    tx.send(sql, params![peer, collection, id])
+    entity::delete::<BaseRow>(tx, params![peer, collection, id]).map(drop)
 }
 
 /// The records of a collection that are to be sent whatever the log says, after one of them.

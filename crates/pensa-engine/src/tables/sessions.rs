@@ -4,45 +4,45 @@ use pensa_core::agent::Agent;
 use pensa_core::event::EventType;
 use pensa_core::id::{AgentId, IssueId, SessionId, SessionRef};
 use pensa_core::session::Session;
-use pensa_core::{Code, Error, Result, Timestamp};
+use pensa_core::{Code, Error, Result, Timestamp, entity as declare};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::db::{Param, Row, Tx, params};
-use crate::replay::SessionRow;
+use crate::db::{Param, Tx, params};
+use crate::entity::{self, Kept};
 use crate::tables::events;
 use crate::tables::ids::Kind;
 
 const SESSIONS: Kind =
     Kind { name: "session", table: "sessions", prefix: SessionId::PREFIX, hint: "pn session list shows the ids" };
 
-const COLUMNS: &str = "s.id, s.agent_id, s.opened_by, s.inference_session_id, s.reset_message, s.issue_id, s.run_id, \
-     s.created_at, s.ended_at, s.archived_at";
-
 /// Runs whose sessions one statement asks for.
 const RUNS_AT_ONCE: usize = 256;
 
-fn read(row: &Row<'_>) -> Result<Session> {
-    Ok(Session {
-        id: row.parse(0)?,
-        agent_id: row.parse(1)?,
-        opened_by: row.parse(2)?,
-        inference_session_id: row.text_or_null(3)?,
-        reset_message: row.text_or_null(4)?,
-        issue_id: row.parse_or_null(5)?,
-        run_id: row.parse_or_null(6)?,
-        created_at: row.parse(7)?,
-        ended_at: row.parse_or_null(8)?,
-        archived_at: row.parse_or_null(9)?,
-    })
+/// A session with its number among those of its agent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SessionRow {
+    number: i64,
+    #[serde(flatten)]
+    session: Session,
+}
+
+declare!(SessionRow: "session" in "sessions", keys 1 {
+    id, agent_id, number: Int, opened_by, inference_session_id, reset_message, issue_id, run_id, created_at, ended_at,
+    archived_at,
+});
+
+impl Kept for SessionRow {
+    const NOT_UNDONE: Option<&'static str> = Some("a session has entries");
 }
 
 fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Session>> {
-    tx.query(&format!("SELECT {COLUMNS} FROM sessions s {rest}"), params, read)
+    Ok(entity::query::<SessionRow>(tx, rest, params)?.into_iter().map(|row| row.session).collect())
 }
 
 pub(crate) fn get(tx: &Tx<'_>, id: &SessionId) -> Result<Option<Session>> {
-    Ok(query(tx, "WHERE s.id = ?1", params![id.as_str()])?.pop())
+    Ok(entity::get(tx, params![id.as_str()])?.map(|row: SessionRow| row.session))
 }
 
 /// The session that an agent is in.
@@ -83,51 +83,54 @@ pub(crate) fn unarchived(tx: &Tx<'_>, of: Option<&AgentId>, limit: Option<u32>) 
     let limit = Param::Int(limit.map_or(i64::MAX, i64::from));
     match of {
         Some(agent) => {
-            let rest = "WHERE s.agent_id = ?1 AND s.archived_at IS NULL ORDER BY s.number LIMIT ?2";
+            let rest = "WHERE agent_id = ?1 AND archived_at IS NULL ORDER BY number LIMIT ?2";
             query(tx, rest, &[agent.as_str().into(), limit])
         }
-        None => query(tx, "WHERE s.archived_at IS NULL ORDER BY s.created_at, s.agent_id, s.number LIMIT ?1", &[limit]),
+        None => query(tx, "WHERE archived_at IS NULL ORDER BY created_at, agent_id, number LIMIT ?1", &[limit]),
     }
 }
 
 /// Sessions that ended before a time, oldest first. One that is active has not ended.
 pub(crate) fn ended_before(tx: &Tx<'_>, at: Timestamp, of: Option<&AgentId>, limit: u32) -> Result<Vec<Session>> {
-    let rest = "WHERE s.ended_at < ?1 AND (?2 = '' OR s.agent_id = ?2)
-         AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.active_session_id = s.id)
-         ORDER BY s.ended_at, s.id LIMIT ?3";
+    let rest = "WHERE ended_at < ?1 AND (?2 = '' OR agent_id = ?2)
+         AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.active_session_id = sessions.id)
+         ORDER BY ended_at, id LIMIT ?3";
     query(tx, rest, params![at, of.map_or("", AgentId::as_str), i64::from(limit)])
 }
 
-/// Takes a session out of listings.
-pub(crate) fn archive(tx: &Tx<'_>, id: &SessionId, at: Timestamp) -> Result<()> {
-    tx.journal("session_archived", &(id, at))?;
-    tx.send("UPDATE sessions SET archived_at = ?2 WHERE id = ?1", params![id.as_str(), at])
+/// Changes a session.
+pub(crate) fn update(tx: &Tx<'_>, id: &SessionId, change: impl FnOnce(&mut Session)) -> Result<()> {
+    let Some(mut row) = entity::get::<SessionRow>(tx, params![id.as_str()])? else { return Ok(()) };
+    change(&mut row.session);
+    entity::put(tx, &row)
 }
 
 /// Removes a session with its entries.
 pub(crate) fn delete(tx: &Tx<'_>, id: &SessionId) -> Result<()> {
+    delete_entries(tx, id)?;
+    entity::delete::<SessionRow>(tx, params![id.as_str()]).map(drop)
+}
+
+pub(crate) fn delete_entries(tx: &Tx<'_>, id: &SessionId) -> Result<()> {
     tx.journal("session_deleted", id)?;
-    tx.send("DELETE FROM session_history WHERE session_id = ?1", params![id.as_str()])?;
-    tx.send("DELETE FROM sessions WHERE id = ?1", params![id.as_str()])
+    tx.send("DELETE FROM session_history WHERE session_id = ?1", params![id.as_str()])
 }
 
 fn listing(of: Option<&AgentId>, limit: Option<u32>) -> (&'static str, Vec<Param<'static>>) {
     let limit = Param::Int(limit.map_or(i64::MAX, i64::from));
     match of {
-        Some(agent) => {
-            ("WHERE s.agent_id = ?1 ORDER BY s.number LIMIT ?2", vec![agent.as_str().to_owned().into(), limit])
-        }
-        None => ("ORDER BY s.created_at, s.agent_id, s.number LIMIT ?1", vec![limit]),
+        Some(agent) => ("WHERE agent_id = ?1 ORDER BY number LIMIT ?2", vec![agent.as_str().to_owned().into(), limit]),
+        None => ("ORDER BY created_at, agent_id, number LIMIT ?1", vec![limit]),
     }
 }
 
 /// The sessions about an issue, and those of runs, oldest first.
 pub(crate) fn about(tx: &Tx<'_>, issue: &IssueId, runs: &[&str], limit: u32) -> Result<Vec<Session>> {
     let limit = i64::from(limit);
-    let mut all = query(tx, "WHERE s.issue_id = ?1 ORDER BY s.created_at, s.id LIMIT ?2", params![issue, limit])?;
+    let mut all = query(tx, "WHERE issue_id = ?1 ORDER BY created_at, id LIMIT ?2", params![issue, limit])?;
     for some in runs.chunks(RUNS_AT_ONCE) {
         let places: Vec<String> = (2..some.len() + 2).map(|at| format!("?{at}")).collect();
-        let rest = format!("WHERE s.run_id IN ({}) ORDER BY s.created_at, s.id LIMIT ?1", places.join(", "));
+        let rest = format!("WHERE run_id IN ({}) ORDER BY created_at, id LIMIT ?1", places.join(", "));
         let values: Vec<Param<'_>> =
             [Param::Int(limit)].into_iter().chain(some.iter().map(|run| (*run).into())).collect();
         all.extend(query(tx, &rest, &values)?);
@@ -145,36 +148,7 @@ pub(crate) fn count(tx: &Tx<'_>, agent: &AgentId) -> Result<i64> {
 pub(crate) fn insert(tx: &Tx<'_>, session: &Session) -> Result<()> {
     let sql = "SELECT COALESCE(MAX(number), 0) + 1 FROM sessions WHERE agent_id = ?1";
     let number = tx.query_one(sql, params![session.agent_id.as_str()], |row| row.int(0))?.unwrap_or(1);
-    put(tx, session, number)
-}
-
-/// Adds a session as the one with this number, or puts it in place of what is there.
-pub(crate) fn put(tx: &Tx<'_>, session: &Session, number: i64) -> Result<()> {
-    tx.journal("session", &SessionRow { number, session })?;
-    tx.send(
-        "INSERT INTO sessions (id, agent_id, number, opened_by, inference_session_id, reset_message, issue_id, run_id,
-            created_at, ended_at, archived_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        &[
-            session.id.as_str().into(),
-            session.agent_id.as_str().into(),
-            number.into(),
-            session.opened_by.as_str().into(),
-            session.inference_session_id.as_ref().into(),
-            session.reset_message.as_ref().into(),
-            session.issue_id.as_ref().into(),
-            session.run_id.as_ref().map(|id| id.as_str()).into(),
-            session.created_at.into(),
-            session.ended_at.into(),
-            session.archived_at.into(),
-        ],
-    )
-}
-
-/// Says that the next session has taken the place of this one.
-pub(crate) fn end(tx: &Tx<'_>, id: &SessionId, at: Timestamp) -> Result<()> {
-    tx.journal("session_ended", &(id, at))?;
-    tx.send("UPDATE sessions SET ended_at = ?2 WHERE id = ?1", params![id.as_str(), at])
+    entity::insert(tx, &SessionRow { number, session: session.clone() })
 }
 
 /// Logs what happened to a session.

@@ -3,57 +3,14 @@
 use std::collections::HashSet;
 
 use pensa_core::sync::{Collection, ISSUES, Tombstone};
-use pensa_core::{Error, Result, Span, Timestamp, json};
+use pensa_core::{Result, Span, Timestamp};
 
 use crate::context::Context;
-use crate::db::{Row, Tx, params};
-use crate::tables::extra;
-
-const COLUMNS: &str = "collection, record_id, deleted_at, actor, version, restored_at, comments, extra";
-
-fn read(row: &Row<'_>) -> Result<Tombstone> {
-    Ok(Tombstone {
-        collection: row.text(0)?,
-        id: row.text(1)?,
-        deleted_at: row.parse(2)?,
-        actor: row.text(3)?,
-        version: row.parse_or_null(4)?,
-        restored_at: row.parse_or_null(5)?,
-        comments: row
-            .text_or_null(6)?
-            .map_or_else(|| Ok(Vec::new()), |text| serde_json::from_str(&text))
-            .map_err(Error::internal)?,
-        extra: row.extra(7)?,
-    })
-}
+use crate::db::{Tx, params};
+use crate::entity;
 
 pub(crate) fn get(tx: &Tx<'_>, collection: &str, id: &str) -> Result<Option<Tombstone>> {
-    let sql = format!("SELECT {COLUMNS} FROM tombstones WHERE collection = ?1 AND record_id = ?2");
-    tx.query_one(&sql, params![collection, id], read)
-}
-
-/// Adds a row, or replaces it.
-pub(crate) fn put(tx: &Tx<'_>, tombstone: &Tombstone) -> Result<()> {
-    tx.journal("tombstone", tombstone)?;
-    let is_without = tombstone.comments.is_empty();
-    let comments = if is_without { None } else { Some(json::to_line(&tombstone.comments)?) };
-    // The columns that tell a conflict are not the same in every database.
-    let delete = "DELETE FROM tombstones WHERE collection = ?1 AND record_id = ?2";
-    tx.send(delete, params![&tombstone.collection, &tombstone.id])?;
-    tx.send(
-        "INSERT INTO tombstones (collection, record_id, deleted_at, actor, version, restored_at, comments, extra)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        params![
-            &tombstone.collection,
-            &tombstone.id,
-            tombstone.deleted_at,
-            &tombstone.actor,
-            tombstone.version,
-            tombstone.restored_at,
-            comments,
-            extra(&tombstone.extra)?
-        ],
-    )
+    entity::get(tx, params![collection, id])
 }
 
 /// Notes that a record was deleted now, in this version.
@@ -83,7 +40,7 @@ pub(crate) fn bury_with(
     let deleted_at = after.into_iter().flatten().fold(cx.now, Timestamp::max);
     let (collection, id, actor) = (collection.name.to_owned(), id.to_owned(), cx.actor.clone());
     let extra = known.map(|known| known.extra).unwrap_or_default();
-    put(tx, &Tombstone { collection, id, deleted_at, actor, version, restored_at, comments, extra })
+    entity::put(tx, &Tombstone { collection, id, deleted_at, actor, version, restored_at, comments, extra })
 }
 
 /// Notes that a record without a time of its own was made again.
@@ -92,15 +49,10 @@ pub(crate) fn lift(cx: &Context<'_>, tx: &Tx<'_>, collection: &Collection, id: &
         Some(tombstone) if tombstone.holds() => {
             // A clock that stands still must not leave it dead.
             let now = cx.now.max(tombstone.deleted_at);
-            put(tx, &Tombstone { restored_at: Some(now), ..tombstone })
+            entity::put(tx, &Tombstone { restored_at: Some(now), ..tombstone })
         }
         _ => Ok(()),
     }
-}
-
-pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&Tombstone) -> Result<()>) -> Result<()> {
-    let sql = format!("SELECT {COLUMNS} FROM tombstones ORDER BY collection, record_id");
-    tx.for_each(&sql, params![], |row| each(&read(row)?))
 }
 
 /// The issues that are deleted, and not there again.

@@ -176,7 +176,7 @@ conformance! {
         let agent = create(&world, json!({}));
         let error = world.json::<Undo>("alice", json!({})).expect_err("it has sessions");
         assert_eq!(error.code, Code::Conflict);
-        assert!(error.message.contains("cannot be undone"), "{error}");
+        assert!(error.message.contains("cannot take back"), "{error}");
         let task = world.task("a mistake");
         let append = || {
             let entries = json!({"id": agent.id, "entries": [{"type": "note"}]});

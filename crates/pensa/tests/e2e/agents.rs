@@ -281,5 +281,5 @@ fn agents_are_not_exported_and_not_taken_back() {
         }
     }
     let error = pn.pn(["undo"]).fails("conflict");
-    assert!(text(&error["error"]).contains("cannot be undone"), "{error}");
+    assert!(text(&error["error"]).contains("cannot take back"), "{error}");
 }
