@@ -444,10 +444,12 @@ impl Tx<'_> {
 
     /// Runs `work`; if it fails or panics, what it did is undone and the transaction goes on.
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        match &self.driver {
+        let last_change = self.last_change.get();
+        let done = match &self.driver {
             Driver::Sqlite(tx) => tx.savepoint(work),
             Driver::Postgres(tx) => tx.savepoint(work),
-        }
+        };
+        done.inspect_err(|_| self.last_change.set(last_change))
     }
 
     /// Whether the transaction is still there. Some failures, such as a full disk, end all of it at once.
@@ -477,6 +479,8 @@ impl Tx<'_> {
     }
 
     pub(crate) fn commit(self) -> Result<(), Uncommitted> {
+        let is_reported = || self.next_event().is_ok_and(|next| self.last_change.get().0 < next);
+        debug_assert!(!self.is_alive() || is_reported(), "a change that no event reports");
         match self.driver {
             Driver::Sqlite(tx) => tx.commit(),
             Driver::Postgres(tx) => tx.commit(),

@@ -29,11 +29,8 @@ pub(crate) trait Kept: Entity {
         Ok(())
     }
 
-    /// Whether what it was is kept: not of what the store only notes about other copies of itself.
-    const KEEPS_CHANGES: bool = true;
-
-    /// Why its changes cannot be undone, if that is so: what more there is to it than its row.
-    const NOT_UNDONE: Option<&'static str> = None;
+    /// Whether its changes can be undone, so that what it was is kept.
+    const UNDOABLE: bool = true;
 
     /// What the log calls the making of one.
     const CREATED: EventType = EventType::Created;
@@ -62,13 +59,12 @@ struct EntityOps {
     schema: Schema,
     /// Writes a row and brings up to date what is derived from it.
     write: fn(&Tx<'_>, Option<&Values>, Option<&Values>) -> Result<()>,
-    keeps_changes: bool,
-    not_undone: Option<&'static str>,
+    undoable: bool,
 }
 
 impl EntityOps {
     const fn of<E: Kept>() -> Self {
-        Self { schema: E::SCHEMA, write: write::<E>, keeps_changes: E::KEEPS_CHANGES, not_undone: E::NOT_UNDONE }
+        Self { schema: E::SCHEMA, write: write::<E>, undoable: E::UNDOABLE }
     }
 }
 
@@ -102,12 +98,12 @@ entities! {
     crate::tables::sessions::SessionRow,
 }
 
-/// Entities from which nothing is derived, and whose making is just that.
+/// Entities from which nothing is derived.
 macro_rules! plain {
-    ($($entity:ty,)*) => { $(impl Kept for $entity {})* };
+    ($undoable:literal: $($entity:ty,)*) => { $(impl Kept for $entity { const UNDOABLE: bool = $undoable; })* };
 }
 
-plain! {
+plain! { true:
     pensa_core::kv::Pair,
     pensa_core::skill::Mapping,
     pensa_core::repo::Repo,
@@ -117,29 +113,27 @@ plain! {
     pensa_core::work::Piece,
 }
 
-impl Kept for pensa_core::agent::Agent {
-    const NOT_UNDONE: Option<&'static str> = Some("an agent has sessions");
-}
-
-impl Kept for pensa_core::snapshot::Snapshot {
-    const NOT_UNDONE: Option<&'static str> = Some("a snapshot has contents on a machine");
-}
-
-impl Kept for pensa_core::run::Run {
-    const NOT_UNDONE: Option<&'static str> = Some("what was run was run");
-}
-
-impl Kept for pensa_core::project::Project {
-    const NOT_UNDONE: Option<&'static str> = Some("a project is a store of its own");
-}
-
-impl Kept for pensa_core::sync::Tombstone {
-    const KEEPS_CHANGES: bool = false;
+// There is more to these than a row: sessions, contents on a machine, a process, a store, a secret that was shown,
+// entries. The others are notes about other copies of the store.
+plain! { false:
+    pensa_core::agent::Agent,
+    pensa_core::snapshot::Snapshot,
+    pensa_core::run::Run,
+    pensa_core::project::Project,
+    crate::tables::projects::TokenRow,
+    crate::tables::sessions::SessionRow,
+    pensa_core::sync::Tombstone,
+    crate::tables::agreements::Agreement,
+    crate::tables::peers::PeerRow,
+    crate::tables::peers::BaseRow,
 }
 
 impl Kept for pensa_core::release::Release {
     const CREATED: EventType = EventType::FeatureShipped;
 }
+
+/// Most bytes of what a row was that are kept; a larger change cannot be undone.
+const MAX_BEFORE: usize = 128 << 10;
 
 /// What a change did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -292,7 +286,7 @@ fn apply(tx: &Tx<'_>, ops: &EntityOps, before: Option<Values>, after: Option<Val
     if before == after {
         return Ok(());
     }
-    let (event, number) = if ops.keeps_changes { tx.next_change()? } else { (0, 0) };
+    let (event, number) = if ops.undoable { tx.next_change()? } else { (0, 0) };
     let change = Change::new(&ops.schema, event, number, before.as_ref(), after.as_ref());
     (ops.write)(tx, before.as_ref(), after.as_ref())?;
     change.keep(tx)?;
@@ -350,12 +344,14 @@ impl Change {
                 (ChangeKind::Created, to_json(columns.iter().zip(after.into_iter().flatten())), Map::new())
             }
         };
-        Self { table: schema.table.to_owned(), kind, event, number, row, before: was }
+        let is_large = Value::from(was.clone()).to_string().len() > MAX_BEFORE;
+        let before = if is_large { Map::new() } else { was };
+        Self { table: schema.table.to_owned(), kind, event, number, row, before }
     }
 
     fn keep(&self, tx: &Tx<'_>) -> Result<()> {
-        let EntityOps { schema, keeps_changes, .. } = ops_of(&self.table)?;
-        if !keeps_changes {
+        let EntityOps { schema, undoable, .. } = ops_of(&self.table)?;
+        if !undoable {
             return Ok(());
         }
         let key: Values = schema.columns[..schema.keys].iter().map(|column| from_json(&self.row, column)).collect();
@@ -376,7 +372,7 @@ impl Change {
         if before != after {
             (ops.write)(tx, before.as_ref(), after.as_ref())?;
         }
-        if ops.keeps_changes {
+        if ops.undoable {
             tx.send("DELETE FROM changes WHERE event = ?1 AND number = ?2", params![self.event, self.number])?;
         }
         self.keep(tx)
@@ -414,14 +410,15 @@ pub(crate) fn changes_of(tx: &Tx<'_>, event: i64) -> Result<Vec<PastChange>> {
 }
 
 impl PastChange {
-    /// Why it cannot be undone, whatever came later.
-    pub(crate) fn refusal(&self) -> Result<Option<&'static str>> {
-        Ok(ops_of(&self.table)?.not_undone)
+    /// Whether what was there before was too large to be kept.
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.kind != ChangeKind::Created && self.before.is_empty()
     }
 
     /// The row that it changed, and the columns; none stands for all of them.
     pub(crate) fn scope(&self) -> (String, Option<Vec<String>>) {
-        let columns = (self.kind == ChangeKind::Updated).then(|| self.before.keys().cloned().collect());
+        let columns =
+            (self.kind == ChangeKind::Updated && !self.is_too_large()).then(|| self.before.keys().cloned().collect());
         (format!("{} {}", self.table, self.key), columns)
     }
 

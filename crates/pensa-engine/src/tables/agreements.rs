@@ -4,7 +4,7 @@ use pensa_core::{Result, Timestamp, entity as declare};
 use serde::{Deserialize, Serialize};
 
 use crate::db::{Tx, params};
-use crate::entity::{self, Kept};
+use crate::entity;
 
 /// When files and database were last the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,10 +20,6 @@ pub(crate) struct Agreement {
 }
 
 declare!(Agreement: "agreement" in "agreements", keys 1 { place, copy, head, event: Int, agreed_at });
-
-impl Kept for Agreement {
-    const KEEPS_CHANGES: bool = false;
-}
 
 pub(crate) fn get(tx: &Tx<'_>, place: &str) -> Result<Option<Agreement>> {
     entity::get(tx, params![place])

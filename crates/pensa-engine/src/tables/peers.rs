@@ -5,7 +5,7 @@ use pensa_core::{Result, Timestamp, entity as declare};
 use serde::{Deserialize, Serialize};
 
 use crate::db::{Tx, params};
-use crate::entity::{self, Kept};
+use crate::entity;
 
 /// How far this store has come with another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,10 +22,6 @@ pub(crate) struct PeerRow {
 }
 
 declare!(PeerRow: "peer" in "sync_peers", keys 1 { peer, name, url, turn: Int, pulled, pushed, known, synced_at });
-
-impl Kept for PeerRow {
-    const KEEPS_CHANGES: bool = false;
-}
 
 /// What a record was when both stores last had the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,10 +43,6 @@ pub(crate) struct BaseRow {
 }
 
 declare!(BaseRow: "base" in "sync_bases", keys 3 { peer, collection, record_id, line, dirty: Bool });
-
-impl Kept for BaseRow {
-    const KEEPS_CHANGES: bool = false;
-}
 
 pub(crate) fn get(tx: &Tx<'_>, peer: &str) -> Result<Option<PeerRow>> {
     entity::get(tx, params![peer])

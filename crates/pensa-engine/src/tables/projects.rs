@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
-use crate::entity::{self, Kept};
+use crate::entity;
 
 pub(crate) fn get(tx: &Tx<'_>, name: &ProjectName) -> Result<Option<Project>> {
     entity::get(tx, params![name.as_str()])
@@ -37,10 +37,6 @@ pub(crate) struct TokenRow {
 declare!(TokenRow: "token" in "tokens", keys 1 {
     id, hash, project, role, created_at, created_by, expires_at, revoked_at,
 });
-
-impl Kept for TokenRow {
-    const NOT_UNDONE: Option<&'static str> = Some("a secret that was shown stays known");
-}
 
 fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Token>> {
     Ok(entity::query::<TokenRow>(tx, rest, params)?.into_iter().map(|row| row.token).collect())

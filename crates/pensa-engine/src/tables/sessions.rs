@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
-use crate::entity::{self, Kept};
+use crate::entity;
 use crate::tables::events;
 use crate::tables::ids::Kind;
 
@@ -32,10 +32,6 @@ declare!(SessionRow: "session" in "sessions", keys 1 {
     id, agent_id, number: Int, opened_by, inference_session_id, reset_message, issue_id, run_id, created_at, ended_at,
     archived_at,
 });
-
-impl Kept for SessionRow {
-    const NOT_UNDONE: Option<&'static str> = Some("a session has entries");
-}
 
 fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Session>> {
     Ok(entity::query::<SessionRow>(tx, rest, params)?.into_iter().map(|row| row.session).collect())

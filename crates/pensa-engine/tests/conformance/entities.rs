@@ -107,6 +107,16 @@ conformance! {
         assert!(list.is_empty(), "{list:?}");
     }
 
+    fn what_was_too_large_to_be_kept_is_not_undone(world: World) {
+        let engine = &world.engine;
+        let set = |value: &str| run::<kv::Set>(engine, "alice", json!({"scope": "user", "key": "k", "value": value}));
+        set(&"x".repeat(200_000));
+        set("small");
+        let error = undo(engine, json!({})).expect_err("nobody has the old value");
+        assert!(error.code == Code::Conflict && error.message.contains("too large"), "{error}");
+        assert_eq!(run::<kv::Get>(engine, "a", json!({"scope": "user", "key": "k"})).value, "small");
+    }
+
     fn what_is_more_than_its_row_is_not_undone(world: World) {
         world.json::<pensa_core::ops::agent::Create>("alice", json!({"type": "user"})).expect("an agent");
         let error = undo(&world.engine, json!({})).expect_err("an agent has sessions");

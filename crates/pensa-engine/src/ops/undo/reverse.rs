@@ -59,8 +59,8 @@ fn revert_changes(cx: &Context<'_>, tx: &Tx<'_>, line: &Line) -> Result<Mark> {
         return Err(refused(line, &format!("what is done to a {} cannot be undone", line.subject_kind)));
     }
     for change in changes.iter().rev() {
-        if let Some(why) = change.refusal()? {
-            return Err(refused(line, why));
+        if change.is_too_large() {
+            return Err(refused(line, "what was there before is too large to be kept"));
         }
         if !change.revert(cx, tx)? {
             return Err(refused(line, &format!("{} is not as it was left", line.subject_id)));
