@@ -187,7 +187,7 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
 }
 
 /// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
-const COMPARED: [(&str, &str, &str); 27] = [
+const COMPARED: [(&str, &str, &str); 28] = [
     ("issues", "id", "id"),
     ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
     ("comments", "id", "issue_id"),
@@ -205,6 +205,7 @@ const COMPARED: [(&str, &str, &str); 27] = [
     ("runs", "id", "NULL"),
     ("fs_snapshots", "id", "NULL"),
     ("kv", "scope || ' ' || k", "NULL"),
+    ("changes", "event || ' ' || number", "NULL"),
     ("work", "issue_id", "NULL"),
     ("releases", "id", "NULL"),
     ("skills", "name", "NULL"),

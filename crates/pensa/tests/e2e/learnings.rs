@@ -98,7 +98,8 @@ fn what_is_superseded_or_forgotten_is_not_recalled(pn: &Sandbox) {
     assert!(pn.pn(["learning", "verify", &new]).ok_json()["verified_at"].is_string());
     assert_eq!(pn.pn(["learning", "forget", &new]).ok_json(), json!({"status": "deleted", "id": new}));
     assert_eq!(pn.pn(["recall", "deploy", "-q"]).ok(), format!("{old}\n"));
-    pn.pn(["undo"]).fails("conflict");
+    pn.pn(["undo"]).ok();
+    assert_eq!(pn.pn(["recall", "deploy", "-q"]).ok(), format!("{new}\n"), "what was forgotten is back");
 }
 
 fn bad_input_is_told_by_its_code(pn: &Sandbox) {
