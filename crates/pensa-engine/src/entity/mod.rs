@@ -132,6 +132,15 @@ impl Kept for pensa_core::release::Release {
     const CREATED: EventType = EventType::FeatureShipped;
 }
 
+/// Tables whose rows others refer to, with those others and their columns.
+const REFERENCES: [(&str, &str, &str); 5] = [
+    ("repos", "runs", "repo_id"),
+    ("repos", "fs_snapshots", "repo_id"),
+    ("harnesses", "runs", "harness_id"),
+    ("runtimes", "runs", "runtime_id"),
+    ("workspaces", "runs", "workspace_id"),
+];
+
 /// Most bytes of what a row was that are kept; a larger change cannot be undone.
 const MAX_BEFORE: usize = 128 << 10;
 
@@ -435,6 +444,19 @@ impl PastChange {
             (Some(before), Some(columns)) => columns.iter().any(|column| has(before, column)),
             _ => true,
         }))
+    }
+
+    /// Whether it made a row that others refer to by now.
+    pub(crate) fn is_referred_to(&self, tx: &Tx<'_>) -> Result<bool> {
+        for (_, table, column) in
+            REFERENCES.iter().filter(|(of, ..)| self.kind == ChangeKind::Created && *of == self.table)
+        {
+            let any = format!("SELECT 1 FROM {table} WHERE {column} = ?1 LIMIT 1");
+            if tx.query_one(&any, params![&self.key], |_| Ok(()))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Puts back what was there before; false if the row is not as the change left it.

@@ -399,8 +399,10 @@ impl<E: Kept + Noun> Table for Entities<E> {
     }
 }
 
-/// What is said about an issue is logged as an event of the issue.
+/// What is said about an issue is logged as an event of the issue, which has what it takes to undo it.
 impl Kept for Comment {
+    const UNDOABLE: bool = false;
+
     fn store(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Self>, new: &Self) -> Result<()> {
         match old {
             None => ops::comment::record(cx, tx, new),

@@ -75,9 +75,7 @@ fn remove_history(tx: &Tx<'_>, id: &IssueId, removal: i64, comments: &[String]) 
 /// Removes work, settled conflicts and merge bases.
 fn remove_rows(tx: &Tx<'_>, id: &IssueId, comments: &[String]) -> Result<()> {
     tx.send("DELETE FROM work WHERE issue_id = ?1", params![id])?;
-    let of_changes = "DELETE FROM changes WHERE entity = ?1 AND entity_key = ?2";
-    let parts = comments.iter().map(|comment| (COMMENTS.name, comment.as_str())).chain([("work", id.as_str())]);
-    parts.into_iter().try_for_each(|(entity, key)| tx.send(of_changes, params![entity, key]))?;
+    tx.send("DELETE FROM changes WHERE entity = 'work' AND entity_key = ?1", params![id])?;
     let of_parts = "DELETE FROM conflicts WHERE collection IN ('comments', 'deps') AND instr(whole, ?1) > 0";
     tx.send(of_parts, params![format!("\"issue_id\":\"{id}\"")])?;
     let peers = peers::all(tx)?;

@@ -117,6 +117,16 @@ conformance! {
         assert_eq!(run::<kv::Get>(engine, "a", json!({"scope": "user", "key": "k"})).value, "small");
     }
 
+    fn what_others_refer_to_is_not_undone(world: World) {
+        let repo = json!({"vcs": "git", "host": "box", "root_path": "/srv/app"});
+        let added = run::<repo::Add>(&world.engine, "alice", repo.clone());
+        let first = last_op(&world.engine);
+        let start = json!({"seen": repo});
+        world.json::<pensa_core::ops::run::Start>("alice", start).expect("a run");
+        let error = undo(&world.engine, json!({"event": first})).expect_err("a run took place there");
+        assert!(error.code == Code::Conflict && error.message.contains(added.id.as_str()), "{error}");
+    }
+
     fn what_is_more_than_its_row_is_not_undone(world: World) {
         world.json::<pensa_core::ops::agent::Create>("alice", json!({"type": "user"})).expect("an agent");
         let error = undo(&world.engine, json!({})).expect_err("an agent has sessions");

@@ -62,6 +62,9 @@ fn revert_changes(cx: &Context<'_>, tx: &Tx<'_>, line: &Line) -> Result<Mark> {
         if change.is_too_large() {
             return Err(refused(line, "what was there before is too large to be kept"));
         }
+        if change.is_referred_to(tx)? {
+            return Err(refused(line, &format!("{} is in use", line.subject_id)));
+        }
         if !change.revert(cx, tx)? {
             return Err(refused(line, &format!("{} is not as it was left", line.subject_id)));
         }
