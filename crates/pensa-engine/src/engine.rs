@@ -502,8 +502,10 @@ impl Engine {
             tx.begin_operation();
             let run = || self.context(&job.caller).and_then(|cx| tx.savepoint(|| job.run(&cx, &tx)));
             // Unwinding has undone what it did.
-            let answer = panic::catch_unwind(AssertUnwindSafe(run))
-                .unwrap_or_else(|_| Err(Error::internal("the operation failed unexpectedly")));
+            let answer = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+                tx.begin_operation();
+                Err(Error::internal("the operation failed unexpectedly"))
+            });
             if !tx.is_alive() || tx.is_worth_another_try() || tx.is_locked_out() {
                 let lost = || Error::new(Code::Unreachable, "the database went away during the transaction");
                 let error = answer.err().unwrap_or_else(lost);

@@ -71,6 +71,29 @@ fn too_old(store: &StoreDir) -> Error {
         .hint("it is rebuilt from a backup when the store is next opened")
 }
 
+/// Kinds of items that rows had before they were changes of entities.
+const EARLIER: [&str; 19] = [
+    "agent",
+    "agreement",
+    "comment",
+    "harness",
+    "kv",
+    "learning",
+    "peer",
+    "peer_base",
+    "project",
+    "release",
+    "repo",
+    "run",
+    "runtime",
+    "session",
+    "skills",
+    "snapshot",
+    "token",
+    "tombstone",
+    "work",
+];
+
 /// Applies items of the journal to the tables.
 #[derive(Debug)]
 pub(crate) struct Replay<'t, 'c> {
@@ -81,6 +104,7 @@ pub(crate) struct Replay<'t, 'c> {
 
 impl<'t, 'c> Replay<'t, 'c> {
     pub(crate) fn new(tx: &'t Tx<'c>) -> Result<Self> {
+        tx.begin_replay();
         let event_columns = tx.query("SELECT name FROM pragma_table_info('events')", params![], |row| row.text(0))?;
         Ok(Self { tx, event_columns })
     }
@@ -131,6 +155,11 @@ impl<'t, 'c> Replay<'t, 'c> {
                 records::forget(tx, &collection, &id, rev)
             }
             "record_index" => records::put_index(tx, &read(value)?),
+            kind if EARLIER.contains(&kind) => Err(Error::new(
+                Code::Unsupported,
+                "the journal was written by a version of Pensa before the first release",
+            )
+            .hint("open the store with that version and run pn export; then make a new one from its files")),
             _ => Ok(()),
         }
     }

@@ -195,6 +195,7 @@ pub struct Tx<'c> {
     op: Cell<Option<i64>>,
     /// The event of the last change, and the number of that change among those of the event.
     last_change: Cell<(i64, i64)>,
+    replaying: Cell<bool>,
 }
 
 #[derive(Debug)]
@@ -218,7 +219,7 @@ pub(crate) struct NewEvent<'a> {
 
 impl<'c> Tx<'c> {
     fn new(driver: Driver<'c>) -> Self {
-        Self { driver, op: Cell::new(None), last_change: Cell::default() }
+        Self { driver, op: Cell::new(None), last_change: Cell::default(), replaying: Cell::default() }
     }
 }
 
@@ -303,6 +304,7 @@ impl Tx<'_> {
     /// From here on, events belong to another operation than those before.
     pub(crate) fn begin_operation(&self) {
         self.op.set(None);
+        self.last_change.take();
     }
 
     /// The number of the operation that is under way, which is that of its first event.
@@ -318,6 +320,15 @@ impl Tx<'_> {
         }?;
         self.op.set(self.op.get().or(Some(number)));
         Ok(number)
+    }
+
+    /// From here on, the journal is done again.
+    pub(crate) fn begin_replay(&self) {
+        self.replaying.set(true);
+    }
+
+    pub(crate) fn is_replaying(&self) -> bool {
+        self.replaying.get()
     }
 
     /// The event that will report the next change, which is the next to be logged, and the number of the change there.
@@ -479,7 +490,8 @@ impl Tx<'_> {
     }
 
     pub(crate) fn commit(self) -> Result<(), Uncommitted> {
-        let is_reported = || self.next_event().is_ok_and(|next| self.last_change.get().0 < next);
+        let (last, _) = self.last_change.get();
+        let is_reported = || last == 0 || self.next_event().map_or(true, |next| last < next);
         debug_assert!(!self.is_alive() || is_reported(), "a change that no event reports");
         match self.driver {
             Driver::Sqlite(tx) => tx.commit(),

@@ -141,6 +141,14 @@ const REFERENCES: [(&str, &str, &str); 5] = [
     ("workspaces", "runs", "workspace_id"),
 ];
 
+/// Columns that no two rows of a table share, beside its key.
+const UNIQUE: [(&str, &[&str]); 4] = [
+    ("repos", &["host", "root_path"]),
+    ("workspaces", &["name"]),
+    ("harnesses", &["name", "version"]),
+    ("runtimes", &["type", "devcontainer_path"]),
+];
+
 /// Most bytes of what a row was that are kept; a larger change cannot be undone.
 const MAX_BEFORE: usize = 128 << 10;
 
@@ -295,9 +303,16 @@ fn apply(tx: &Tx<'_>, ops: &EntityOps, before: Option<Values>, after: Option<Val
     if before == after {
         return Ok(());
     }
-    let (event, number) = if ops.undoable { tx.next_change()? } else { (0, 0) };
-    let change = Change::new(&ops.schema, event, number, before.as_ref(), after.as_ref());
     (ops.write)(tx, before.as_ref(), after.as_ref())?;
+    // Done again from the journal, its own items say what was kept.
+    if tx.is_replaying() {
+        return Ok(());
+    }
+    let (event, number) = if ops.undoable { tx.next_change()? } else { (0, 0) };
+    let mut change = Change::new(&ops.schema, event, number, before.as_ref(), after.as_ref());
+    if !ops.undoable {
+        change.before.clear();
+    }
     change.keep(tx)?;
     tx.journal("change", &change)
 }
@@ -459,6 +474,16 @@ impl PastChange {
         Ok(false)
     }
 
+    /// Whether another row has what no two may share.
+    fn is_taken(&self, tx: &Tx<'_>) -> Result<bool> {
+        let Some((table, columns)) = UNIQUE.iter().find(|(table, _)| *table == self.table) else { return Ok(false) };
+        let value = |column: &&str| self.before.get(*column).and_then(Value::as_str).unwrap_or_default();
+        let same = columns.iter().enumerate().map(|(at, column)| format!("COALESCE({column}, '') = ?{}", at + 1));
+        let any = format!("SELECT 1 FROM {table} WHERE {} LIMIT 1", same.collect::<Vec<_>>().join(" AND "));
+        let values: Values = columns.iter().map(|column| value(column).to_owned().into()).collect();
+        Ok(tx.query_one(&any, &values, |_| Ok(()))?.is_some())
+    }
+
     /// Puts back what was there before; false if the row is not as the change left it.
     pub(crate) fn revert(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<bool> {
         if self.is_covered(tx)? {
@@ -484,6 +509,7 @@ impl PastChange {
                 }
                 Some(values)
             }
+            (ChangeKind::Deleted, None) if self.is_taken(tx)? => return Ok(false),
             (ChangeKind::Deleted, None) => {
                 Some(columns.iter().map(|column| from_json(&self.before, column)).collect::<Values>())
             }

@@ -378,6 +378,8 @@ pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
         let only = if table == "events" { " WHERE issue_id IS NOT NULL" } else { "" };
         tx.send(&format!("DELETE FROM {table}{only}"), params![])?;
     }
+    // What rows were before changes is no ground for an undo of what comes from files now.
+    tx.send("DELETE FROM changes WHERE entity IN ('learnings', 'releases')", params![])?;
     // Whatever was agreed on with other stores was agreed on by what is gone now.
     peers::clear(tx)
 }

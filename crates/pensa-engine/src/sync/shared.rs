@@ -379,7 +379,8 @@ impl<E: Kept + Noun> Table for Entities<E> {
         entity::delete::<E>(tx, params![old])?;
         moved.insert("id".into(), new.into());
         let moved: E = noun(moved)?;
-        entity::insert(tx, &moved)?;
+        // Another clone that moved it too may have brought it already.
+        entity::put(tx, &moved)?;
         let issue = entity::owner(&moved)?.map(|owner| owner.parse()).transpose()?;
         events::append(cx, tx, (E::SCHEMA.name, new), issue.as_ref(), EventType::Updated, detail).map(drop)
     }

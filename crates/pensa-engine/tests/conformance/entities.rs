@@ -127,11 +127,34 @@ conformance! {
         assert!(error.code == Code::Conflict && error.message.contains(added.id.as_str()), "{error}");
     }
 
+    fn removal_is_not_undone_once_another_is_in_its_place(world: World) {
+        let repo = json!({"vcs": "git", "host": "box", "root_path": "/srv/app"});
+        let first = run::<repo::Add>(&world.engine, "alice", repo.clone());
+        run::<repo::Remove>(&world.engine, "alice", json!({"id": first.id}));
+        let removal = last_op(&world.engine);
+        run::<repo::Add>(&world.engine, "alice", repo);
+        let error = undo(&world.engine, json!({"event": removal})).expect_err("the root is taken");
+        assert_eq!(error.code, Code::Conflict, "{error}");
+    }
+
     fn what_is_more_than_its_row_is_not_undone(world: World) {
         world.json::<pensa_core::ops::agent::Create>("alice", json!({"type": "user"})).expect("an agent");
         let error = undo(&world.engine, json!({})).expect_err("an agent has sessions");
         assert_eq!(error.code, Code::Conflict, "{error}");
     }
+}
+
+#[test]
+fn undo_does_not_reach_behind_an_authoritative_import() {
+    let site = Site::new();
+    let engine = site.open();
+    run::<Remember>(&engine, "alice", json!({"text": "old"}));
+    let first = last_op(&engine);
+    run::<store::Export>(&engine, "alice", json!({"no_stage": true}));
+    run::<store::Import>(&engine, "alice", json!({"authoritative": true}));
+    let before = state(&engine);
+    undo(&engine, json!({"event": first})).expect_err("what is there came from the files");
+    assert_eq!(state(&engine), before);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::error::Error as _;
 
 use pensa_core::{Code, Error};
-use tokio_postgres::error::DbError;
+use tokio_postgres::error::{DbError, Severity};
 
 /// A failure, with what may be done about it.
 #[derive(Debug)]
@@ -130,6 +130,10 @@ impl From<&DbError> for Failure {
             _ if class == "08" => (told(Code::Unreachable, "cannot reach the database").hint(UP_HINT), Kind::Lost),
             _ if class == "28" || class == "3D" => {
                 (told(Code::Unreachable, "the database lets nobody in").hint("check the address"), Kind::Lost)
+            }
+            // The connection is over, whatever the reason.
+            _ if matches!(refused.parsed_severity(), Some(Severity::Fatal | Severity::Panic)) => {
+                (told(Code::Unreachable, "the database closed the connection").hint(UP_HINT), Kind::Lost)
             }
             code => (Error::internal(format!("database: {} ({code})", refused.message())), Kind::Other),
         };

@@ -582,8 +582,12 @@ fn soon() -> Instant {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        if let Some(session) = self.session.take() {
-            roll_back(session);
+        let has_unread_rows = self.reading.take().is_some();
+        match self.session.take() {
+            // The server would not come to the rollback before somebody reads them: closing ends both.
+            Some(session) if has_unread_rows => drop(Object::take(session)),
+            Some(session) => roll_back(session),
+            None => {}
         }
     }
 }
