@@ -276,7 +276,7 @@ impl PooledSession {
         self.session.is_broken()
     }
 
-    /// Ends a transaction. The answer is read by whoever uses the session next.
+    /// Ends a transaction. The next user of the session reads the answer.
     pub(super) fn roll_back(&mut self) {
         let sent = self.run(async |session| {
             let _ = session.client.batch_execute("ROLLBACK").now_or_never();
