@@ -648,6 +648,18 @@ mod tests {
     }
 
     #[test]
+    fn transaction_dropped_amid_its_rows_releases_the_store() {
+        let database = pensa_testkit::postgres::shared().database();
+        let postgres = Postgres::open(&database.url, 2).expect("opens");
+        let store = postgres.store(Uuid::new_v4());
+        let tx = store.begin_write().expect("a transaction");
+        // More than the sockets hold, so that the server still has rows to send.
+        tx.for_each(UP_TO, params![3_000_000], &mut |_| Err(Error::internal("enough"))).expect_err("stopped");
+        drop(tx);
+        store.begin_write().expect("the store's row is free");
+    }
+
+    #[test]
     fn statements_kept_prepared_are_bounded() {
         let database = pensa_testkit::postgres::shared().database();
         let postgres = Postgres::open(&database.url, 1).expect("opens");
