@@ -18,7 +18,7 @@ macro_rules! for_each_op {
             backup { Backup Backups Restore }
             store { Where Info }
             batch { Batch }
-            undo { Undo }
+            undo { Undo Redo List }
             project { Create List Archive }
             token { Create List Revoke }
             audit { Audit }

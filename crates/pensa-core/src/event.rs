@@ -34,6 +34,8 @@ closed_enum! {
         Revoked "revoked",
         Imported "imported",
         Undone "undone",
+        /// What an undo took is back.
+        Redone "redone",
         Fixed "fixed",
         ConflictFound "conflict_found",
         ConflictResolved "conflict_resolved",

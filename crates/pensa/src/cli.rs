@@ -28,6 +28,8 @@ use pensa_core::ops::{
 use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
 
+use crate::commands::undo::UndoArgs;
+
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
 pub(crate) use events::{Events, UntilIssue, UntilReady, Watch, WatchIssue, WatchReady};
 pub(crate) use jobs::{Job, JobCancel, JobExec, JobFinish, JobShow, JobStart};
@@ -134,7 +136,8 @@ pub(crate) enum Command {
     Events(Events),
     #[command(subcommand)]
     Watch(Watch),
-    Undo(undo::Undo),
+    Undo(UndoArgs),
+    Redo(undo::Redo),
     /// Say which issue waits for which
     #[command(subcommand)]
     Dep(Dep),

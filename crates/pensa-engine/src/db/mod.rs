@@ -213,6 +213,7 @@ pub(crate) struct NewEvent<'a> {
     pub(crate) event_type: EventType,
     pub(crate) actor: &'a str,
     pub(crate) token_id: Option<&'a str>,
+    pub(crate) session: Option<&'a str>,
     pub(crate) detail: Map<String, Value>,
     pub(crate) at: Timestamp,
 }

@@ -567,6 +567,7 @@ impl Transaction<'_> {
             ("event_type", event.event_type.as_str().into()),
             ("actor", event.actor.into()),
             ("token_id", event.token_id.into()),
+            ("session", event.session.into()),
             ("detail", json::to_line(&event.detail)?.into()),
             ("created_at", event.at.into()),
             ("op", op.unwrap_or(number).into()),

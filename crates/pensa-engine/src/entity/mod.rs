@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
 use crate::tables::events;
-pub(crate) use past::{changes_of, forget_changes};
+pub(crate) use past::{PastChange, changes_of, forget_changes};
 use row::{Values, from_json, from_values, to_json, to_values};
 pub(crate) use row::{from_row, values_of, with_derived};
 

@@ -21,8 +21,18 @@ pub(crate) fn append(
     detail: Map<String, Value>,
 ) -> Result<i64> {
     debug_assert!(KINDS.contains(&subject_kind), "{subject_kind} is no kind that can be asked for");
-    let (actor, token_id) = (cx.actor.as_str(), cx.token.as_deref());
-    tx.append_event(&NewEvent { subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, at: cx.now })
+    let (actor, token_id, session) = (cx.actor.as_str(), cx.token.as_deref(), cx.origin.claim_session());
+    tx.append_event(&NewEvent {
+        subject_kind,
+        subject_id,
+        issue_id,
+        event_type,
+        actor,
+        token_id,
+        session,
+        detail,
+        at: cx.now,
+    })
 }
 
 /// Logs what happened to an issue.
@@ -38,15 +48,15 @@ pub(crate) fn log(
     append(cx, tx, ("issue", id.as_str()), issue_id, event_type, detail).map(drop)
 }
 
-/// Logs that something was taken back. The detail says what changed, and as `undoes` which events that reverses.
+/// Logs that something was taken back, or brought back. The detail says what changed, and as `undoes` which events that reverses.
 pub(crate) fn log_undone(
     cx: &Context<'_>,
     tx: &Tx<'_>,
     (kind, id): (&'static str, &str),
     issue_id: Option<&IssueId>,
+    event_type: EventType,
     detail: Map<String, Value>,
 ) -> Result<Line> {
-    let event_type = EventType::Undone;
     let number = append(cx, tx, (kind, id), issue_id, event_type, detail.clone())?;
     Ok(Line {
         id: number,
@@ -92,7 +102,7 @@ pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId, limit: i64) -> Result<Vec<Even
 macro_rules! removes {
     () => {
         "removal.issue_id IS NULL AND removal.subject_kind = 'issue' AND (removal.event_type = 'deleted' \
-             OR (removal.event_type = 'undone' AND instr(removal.detail, '{\"issue\":{\"old\":{') = 1))"
+             OR (removal.event_type IN ('undone', 'redone') AND instr(removal.detail, '{\"issue\":{\"old\":{') = 1))"
     };
 }
 

@@ -1,13 +1,14 @@
 //! The log by operation: which events one request wrote, and what happened to an issue, also to one that is gone.
 
 use pensa_core::effect::Effect;
+use pensa_core::event::EventType;
 use pensa_core::id::IssueId;
 use pensa_core::{Error, Result, Timestamp};
 use serde_json::{Map, Value};
 
 use super::events::REMOVES;
 use crate::context::SYSTEM;
-use crate::db::{Row, Tx, params};
+use crate::db::{Param, Row, Tx, params};
 
 /// A line of the log with all that is known of it.
 #[derive(Debug)]
@@ -38,6 +39,11 @@ impl Line {
         self.subject_kind == "issue"
     }
 
+    /// Whether it took something back.
+    pub(crate) fn is_undo(&self) -> bool {
+        self.event_type == EventType::Undone.as_str()
+    }
+
     /// The events that this one took back.
     pub(crate) fn undoes(&self) -> Vec<i64> {
         let list = self.detail.get("undoes").and_then(Value::as_array);
@@ -65,21 +71,37 @@ pub(crate) fn line(tx: &Tx<'_>, id: i64) -> Result<Option<Line>> {
     tx.query_one(&format!("SELECT {COLUMNS} FROM events WHERE id = ?1"), params![id], read)
 }
 
-/// Entries of sessions are appended all the time, in the background, and can't be taken back. Whoever asks for the last
-/// that was done, or for all since a time, means something else.
+/// What nobody means who asks for the last that was done, or for all since a time: entries of sessions are appended in
+/// the background.
 const NO_APPEND: &str = "event_type <> 'appended'";
 
-/// The last line that somebody caused.
-pub(crate) fn last(tx: &Tx<'_>) -> Result<Option<Line>> {
-    let sql = format!("SELECT {COLUMNS} FROM events WHERE actor <> ?1 AND {NO_APPEND} ORDER BY id DESC LIMIT 1");
-    tx.query_one(&sql, params![SYSTEM], read)
+/// Whose operations are meant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Doer<'a> {
+    pub(crate) actor: &'a str,
+    pub(crate) token: Option<&'a str>,
+    /// The session; none for any.
+    pub(crate) session: Option<Option<&'a str>>,
 }
 
-/// The number of the last line that `actor` caused with this token.
-pub(crate) fn last_of(tx: &Tx<'_>, actor: &str, token: &str) -> Result<Option<i64>> {
-    let sql =
-        format!("SELECT id FROM events WHERE token_id = ?1 AND actor = ?2 AND {NO_APPEND} ORDER BY id DESC LIMIT 1");
-    tx.query_one(&sql, params![token, actor], |row| row.int(0))
+/// The last line before another that somebody caused by an operation of their own. Renewals of leases are none.
+pub(crate) fn last_before(tx: &Tx<'_>, id: i64, by: Option<Doer<'_>>) -> Result<Option<Line>> {
+    let mut values = vec![Param::from(id), SYSTEM.into()];
+    let mut conditions = String::new();
+    let mut is = |column: &str, value: Option<&str>| {
+        values.push(value.unwrap_or_default().to_owned().into());
+        conditions.push_str(&format!(" AND COALESCE({column}, '') = ?{}", values.len()));
+    };
+    if let Some(by) = by {
+        is("actor", Some(by.actor));
+        is("token_id", by.token);
+        by.session.into_iter().for_each(|session| is("session", session));
+    }
+    let sql = format!(
+        "SELECT {COLUMNS} FROM events WHERE id < ?1 AND actor <> ?2 AND {NO_APPEND} AND event_type <> 'lease_renewed'
+         {conditions} ORDER BY id DESC LIMIT 1"
+    );
+    tx.query_one(&sql, &values, read)
 }
 
 /// The first event after an operation. Its own follow each other: a store has one writer at a time.

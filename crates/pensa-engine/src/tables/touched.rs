@@ -58,7 +58,14 @@ pub(crate) fn since(tx: &Tx<'_>, line: i64, most: i64) -> Result<Option<Vec<Issu
 
 /// Whether more than the event's own issue may have changed with it.
 fn is_sweeping(event: &str) -> bool {
-    [EventType::Deleted, EventType::Undone, EventType::ConflictResolved, EventType::Imported, EventType::Restored]
-        .iter()
-        .any(|sweeping| sweeping.as_str() == event)
+    [
+        EventType::Deleted,
+        EventType::Undone,
+        EventType::Redone,
+        EventType::ConflictResolved,
+        EventType::Imported,
+        EventType::Restored,
+    ]
+    .iter()
+    .any(|sweeping| sweeping.as_str() == event)
 }

@@ -56,7 +56,7 @@ fn end(world: &World, caller: Caller<'_>, how: &str, id: &Value, force: bool) ->
         "unclaim" => call::<issue::Update>(world, caller, with(json!({"unclaim": true}))).map(drop),
         "delete" => call::<issue::Delete>(world, caller, with(json!({}))).map(drop),
         "work done" => call::<work::Done>(world, caller, json!({"issue": id, "force": force})).map(drop),
-        "undo" => call::<Undo>(world, caller, json!({"force": force})).map(drop),
+        "undo" => call::<Undo>(world, caller, json!({"any": true, "force": force})).map(drop),
         other => panic!("no such ending: {other}"),
     }
 }

@@ -1,8 +1,8 @@
 //! Random histories: each operation can be undone and redone, and all of them together leave nothing.
 
 use pensa_core::Code;
-use pensa_core::ops::undo::Undo;
-use pensa_core::ops::{batch, issue, store};
+use pensa_core::ops::undo::{Redo, Undo};
+use pensa_core::ops::{batch, event, issue, store};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use rusqlite::types::Value as Cell;
@@ -86,6 +86,17 @@ fn undo(world: &World, mut fields: Value) -> pensa_core::Result<pensa_core::ops:
     world.json::<Undo>("mia", fields)
 }
 
+/// Brings back the same way.
+fn redo(world: &World, mut fields: Value) -> pensa_core::Result<pensa_core::ops::undo::Redone> {
+    fields["force"] = json!(true);
+    world.json::<Redo>("mia", fields)
+}
+
+/// The number of the last event.
+fn last_event(world: &World) -> i64 {
+    world.ok(&event::List::default()).end
+}
+
 fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec((any::<u8>(), 0usize..12, 0usize..12, 0usize..3), 1..most)
 }
@@ -118,9 +129,9 @@ proptest! {
                 continue;
             }
             let after = rows(&world);
-            undo(&world, json!({})).expect("undone");
+            undo(&world, json!({"event": last_event(&world)})).expect("undone");
             prop_assert_eq!(&rows(&world), &before, "{:?}", step);
-            undo(&world, json!({})).expect("redone");
+            redo(&world, json!({})).expect("redone");
             prop_assert_eq!(&rows(&world), &after, "{:?}", step);
             world.pass(1);
         }
@@ -128,7 +139,7 @@ proptest! {
         if !all.is_empty() {
             undo(&world, json!({"since": "100d"})).expect("all of it");
             is_empty(&world);
-            undo(&world, json!({})).expect("all of it again");
+            redo(&world, json!({})).expect("all of it again");
             prop_assert_eq!(rows(&world), all);
             is_sound(&world);
         }
@@ -145,16 +156,18 @@ proptest! {
                     Ok(_) => is_sound(&world),
                     Err(error) => prop_assert!([Code::Conflict, Code::NotFound, Code::CycleDetected].contains(&error.code), "{}", error),
                 },
-                251.. => drop(undo(&world, json!({}))),
+                251.. => drop(undo(&world, json!({"any": true}))),
                 _ => drop(play(&world, step, false)),
             }
         }
         match undo(&world, json!({"since": "100d", "dry_run": true})) {
             Ok(tried) => {
-                let mut operations: Vec<i64> = tried.undone.iter().map(|one| one.op).collect();
+                let mut operations: Vec<_> = tried.undone.iter().map(|one| (one.op, one.event_type == "undone")).collect();
                 operations.dedup();
-                for op in operations {
-                    undo(&world, json!({"event": op})).expect("nothing later is left");
+                for (op, is_undo) in operations {
+                    let fields = json!({"event": op});
+                    let reversed = if is_undo { redo(&world, fields).map(drop) } else { undo(&world, fields).map(drop) };
+                    reversed.expect("nothing later is left");
                     is_sound(&world);
                 }
             }

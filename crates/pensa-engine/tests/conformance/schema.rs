@@ -61,7 +61,7 @@ fn what_was_done_before_operations_were_noted_is_not_undone_by_halves() {
     let task = world.task("old");
     raw(&world)
         .execute_batch(
-            "DROP INDEX events_gone; ALTER TABLE events DROP COLUMN op;
+            "DROP INDEX events_gone; ALTER TABLE events DROP COLUMN op; ALTER TABLE events DROP COLUMN session;
              DROP TABLE changes; DROP TABLE sync_peers; DROP TABLE sync_bases; DROP TABLE work; DROP TABLE releases; DROP TABLE skills; DROP TABLE learnings; DROP TABLE learning_keys; DROP TABLE records; DROP TABLE record_indexes; DROP TABLE record_keys; DROP TABLE fs_snapshots; DROP TABLE runs; DROP TABLE repos; DROP TABLE workspaces; DROP TABLE harnesses; DROP TABLE runtimes;
              DROP TABLE kv; DROP TABLE session_history; DROP TABLE sessions; DROP TABLE agents;
              DROP TABLE tombstones; DROP TABLE conflicts; DROP TABLE agreements; DROP TABLE seen_files;
@@ -72,12 +72,12 @@ fn what_was_done_before_operations_were_noted_is_not_undone_by_halves() {
         )
         .expect("as it was");
     let engine = Engine::open(world.store()).expect("brought up to date");
-    let undo = |fields| engine.call("a", &serde_json::from_value::<Undo>(fields).expect("an operation"));
+    let undo = |fields| engine.call("alice", &serde_json::from_value::<Undo>(fields).expect("an operation"));
     let error = undo(serde_json::json!({})).expect_err("nobody knows what belongs to it");
     assert_eq!(error.code, Code::Conflict);
     assert!(error.message.contains("older Pensa"), "{error}");
     let close = serde_json::json!({"id": task.id});
-    engine.call::<issue::Close>("a", &serde_json::from_value(close).expect("an operation")).expect("closed");
+    engine.call::<issue::Close>("alice", &serde_json::from_value(close).expect("an operation")).expect("closed");
     undo(serde_json::json!({})).expect("done since");
     assert_eq!(undo(serde_json::json!({"since": "3650d"})).expect_err("also the old").code, Code::Conflict);
 }

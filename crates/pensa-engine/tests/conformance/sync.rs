@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use pensa_core::issue::{Issue, Status};
 use pensa_core::ops::conflict::{self, Side};
 use pensa_core::ops::store::Transfer;
-use pensa_core::ops::undo::Undo;
+use pensa_core::ops::undo::{Redo, Undo};
 use pensa_core::ops::{batch, comment, dep, issue, job, loops, store};
 use pensa_core::{Code, sync::COLLECTIONS};
 use serde_json::{Value, json};
@@ -147,7 +147,7 @@ conformance! {
             assert_eq!((other.show(&task).title.as_str(), conflicts(&other).len()), ("newer", 1));
         }
         other.pass(1);
-        other.ok(&Undo::default());
+        other.ok(&Redo::default());
         assert_eq!((other.show(&task).title.as_str(), conflicts(&other)), ("older", vec![]), "and the undo too");
         meet(&one, &other);
     }

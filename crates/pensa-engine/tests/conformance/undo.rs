@@ -1,9 +1,10 @@
 //! Taking back: what it restores, what refuses it, and what it leaves in the log.
 
-use pensa_core::issue::{Issue, Status};
-use pensa_core::ops::undo::{Undo, Undone};
-use pensa_core::ops::{batch, comment, dep, issue, store};
+use pensa_core::issue::{Issue, Origin, Status};
+use pensa_core::ops::undo::{List, Redo, Redone, Undo, Undone};
+use pensa_core::ops::{agent, batch, comment, dep, issue, lock, store};
 use pensa_core::{Code, Error, Result};
+use pensa_engine::Caller;
 use serde_json::{Value, json};
 
 use crate::conformance;
@@ -13,9 +14,14 @@ fn undo(world: &World, fields: Value) -> Result<Undone> {
     world.json::<Undo>("alice", fields)
 }
 
-/// Takes back the last operation, whoever holds the issue.
+/// Takes back the last operation, whoever did it and whoever holds the issue.
 fn undo_last(world: &World) -> Undone {
-    undo(world, json!({"force": true})).expect("undone")
+    undo(world, json!({"any": true, "force": true})).expect("undone")
+}
+
+/// Brings back what the last undo took.
+fn redo_last(world: &World) -> Redone {
+    world.json::<Redo>("alice", json!({"force": true})).expect("redone")
 }
 
 /// The number of an issue's last event.
@@ -46,14 +52,14 @@ fn is_healthy(world: &World) {
     assert!(bad.is_empty(), "{bad:?}");
 }
 
-/// Undoing and undoing that: the state before, and the state after again.
+/// Undoing and redoing that: the state before, and the state after again.
 fn back_and_forth(world: &World, before: &[Value]) {
     let after = state(world);
     world.pass(1);
     undo_last(world);
     assert_eq!(state(world), before);
     is_healthy(world);
-    undo_last(world);
+    redo_last(world);
     assert_eq!(state(world), after);
     is_healthy(world);
     undo_last(world);
@@ -80,7 +86,6 @@ conformance! {
             ("issue.create", json!({"title": "new", "issue_type": "task", "fixes": bug.id, "deps": [one.id, two.id]})),
             ("issue.update", json!({"id": one.id, "title": "uno", "description": "d", "priority": "p0", "assignee": "ana"})),
             ("issue.update", json!({"id": one.id, "claim": true, "ttl": "30m"})),
-            ("issue.heartbeat", json!({"id": two.id, "ttl": "2h"})),
             ("issue.release", json!({"id": two.id})),
             ("issue.close", json!({"id": fix.id, "reason": "and its bug"})),
             ("issue.close", json!({"id": one.id, "reason": "others wait for it"})),
@@ -247,7 +252,7 @@ conformance! {
         assert_eq!(world.ready(), ["one"]);
         // Of what was done since, only the undo is in effect, and it took back what is selected too.
         assert_eq!(undo(&world, json!({"since": since})).expect_err("nothing left").code, Code::NotFound);
-        undo_last(&world);
+        redo_last(&world);
         assert_eq!(state(&world), before);
     }
 
@@ -299,7 +304,7 @@ conformance! {
         assert_eq!(undo(&world, json!({"by": "bob"})).expect_err("its parent is gone").code, Code::Conflict);
         undo(&world, json!({"since": "30s"})).expect("both");
         assert_eq!((world.ready(), world.blocked()), (vec!["parent".into()], vec!["child".into()]));
-        undo_last(&world);
+        redo_last(&world);
         undo(&world, json!({"since": "1h"})).expect("all, with the parent back in between");
         assert!(world.ok(&issue::List::default()).is_empty());
         is_healthy(&world);
@@ -331,6 +336,121 @@ conformance! {
         let renewed = world.json::<issue::Heartbeat>("bob", json!({"id": task.id})).expect("alive");
         let span = renewed.lease_expires_at.expect("a lease").since(renewed.updated_at);
         assert_eq!(span.map(|span| span.to_string()).as_deref(), Some("1h"));
+    }
+
+    fn undo_takes_back_my_own_last_operation_and_then_the_one_before(world: World) {
+        let title = |world: &World, task: &Issue| world.show(task).title;
+        let task = world.task("one");
+        let other = world.json::<issue::Create>("bob", json!({"title": "bob's", "issue_type": "task"})).expect("created");
+        world.json::<issue::Update>("alice", json!({"id": task.id, "title": "two"})).expect("updated");
+        world.json::<issue::Update>("alice", json!({"id": task.id, "title": "three"})).expect("updated");
+        world.json::<issue::Update>("bob", json!({"id": other.issue.id, "title": "bob's own"})).expect("updated");
+        for wanted in ["two", "one"] {
+            undo(&world, json!({})).expect("undone");
+            assert_eq!(title(&world, &task), wanted);
+        }
+        for wanted in ["two", "three"] {
+            let redone = world.json::<Redo>("alice", json!({})).expect("redone");
+            assert_eq!((redone.redone.len(), redone.redone[0].event_type.as_str()), (1, "updated"));
+            assert_eq!(title(&world, &task), wanted);
+        }
+        assert_eq!(world.refused::<Redo>("alice", json!({})), Code::NotFound);
+        // What was brought back goes first again.
+        for wanted in ["two", "one"] {
+            undo(&world, json!({})).expect("undone");
+            assert_eq!(title(&world, &task), wanted);
+        }
+        undo(&world, json!({})).expect("the task itself");
+        assert_eq!(undo(&world, json!({})).expect_err("nothing is left").code, Code::NotFound);
+        assert_eq!(title(&world, &other.issue), "bob's own", "what others did is theirs");
+        assert_eq!(world.refused::<Redo>("bob", json!({})), Code::NotFound, "so are their undos");
+        undo(&world, json!({"any": true})).expect("bob's last");
+        assert_eq!(title(&world, &other.issue), "bob's");
+        world.json::<Redo>("bob", json!({"any": true})).expect("brought back");
+        assert_eq!(title(&world, &other.issue), "bob's own");
+        is_healthy(&world);
+    }
+
+    fn an_undo_is_brought_back_by_redo_only(world: World) {
+        let task = world.task("one");
+        let created = last_event(&world, &task);
+        assert_eq!(world.refused::<Redo>("alice", json!({"event": created})), Code::InvalidInput);
+        let event = undo(&world, json!({})).expect("undone").event.expect("a number");
+        let error = conflict(undo(&world, json!({"event": event})));
+        assert_eq!(error.hint.as_deref(), Some(format!("pn redo --event {event} brings back what it took").as_str()));
+        let tried = world.json::<Redo>("alice", json!({"event": event, "dry_run": true})).expect("tried");
+        assert_eq!((tried.event, tried.redone[0].event), (None, created));
+        assert!(world.ready().is_empty());
+        world.json::<Redo>("alice", json!({"event": event})).expect("redone");
+        assert_eq!(world.events(&task).last().map(String::as_str), Some("redone"));
+        assert_eq!(world.refused::<Redo>("alice", json!({"event": event})), Code::Conflict);
+    }
+
+    fn undo_keeps_to_the_session_of_its_caller(world: World) {
+        let call = |session: Option<&str>, run: &dyn Fn(&Caller) -> Result<()>| {
+            let origin = Origin { session: session.map(str::to_owned), ..Origin::default() };
+            run(&Caller { origin, ..Caller::local("ana") })
+        };
+        let create = |session, title: &str| {
+            let fields = json!({"title": title, "issue_type": "task"});
+            let op: issue::Create = serde_json::from_value(fields).expect("an operation");
+            call(session, &|caller| world.engine.call_as(caller, &op).map(drop)).expect("created");
+        };
+        let undo = |session| call(session, &|caller| world.engine.call_as(caller, &Undo::default()).map(drop));
+        create(Some("s-1"), "first");
+        create(None, "at a prompt");
+        create(Some("s-2"), "second");
+        undo(Some("s-1")).expect("undone");
+        let mut left = world.ready();
+        left.sort();
+        assert_eq!(left, ["at a prompt", "second"]);
+        let error = undo(Some("s-1")).expect_err("the others have their own");
+        assert_eq!(error.code, Code::NotFound);
+        assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("another session")), "{error:?}");
+        undo(None).expect("undone");
+        assert_eq!(world.ready(), ["second"]);
+    }
+
+    fn what_cannot_be_undone_is_passed_over_and_named(world: World) {
+        let task = world.task("a mistake");
+        let agent = world.json::<agent::Create>("alice", json!({"type": "user"})).expect("an agent");
+        let lock = world.json::<lock::Acquire>("alice", json!({"name": "build", "ttl": "1m"})).expect("a lock");
+        let list = world.json::<List>("alice", json!({})).expect("a list");
+        let told: Vec<_> = list.iter().map(|one| (one.events[0].subject_kind.as_str(), one.refused.is_some())).collect();
+        assert_eq!(told, [("lock", true), ("agent", true), ("issue", false)]);
+        let undone = undo(&world, json!({})).expect("undone");
+        assert_eq!(undone.undone[0].issue_id, Some(task.id));
+        let instead: Vec<_> = undone.passed_over.iter().filter_map(|one| one.instead.clone()).collect();
+        assert_eq!(instead, [format!("pn lock release {}", lock.name), format!("pn agent delete {}", agent.id)]);
+        assert_eq!(world.json::<List>("alice", json!({})).expect("a list").len(), 2);
+        let error = conflict(undo(&world, json!({})));
+        assert_eq!(error.hint.as_deref(), Some("pn lock release build reverses it"));
+        assert!(world.json::<List>("bob", json!({})).expect("a list").is_empty());
+        assert_eq!(world.json::<List>("bob", json!({"any": true, "limit": 1})).expect("a list").len(), 1);
+    }
+
+    fn what_was_brought_back_is_listed_once(world: World) {
+        world.task("one");
+        world.task("two");
+        undo(&world, json!({})).expect("undone");
+        world.json::<Redo>("alice", json!({})).expect("redone");
+        let list = world.json::<List>("alice", json!({})).expect("a list");
+        let told: Vec<_> = list.iter().map(|one| (one.event, one.events[0].event)).collect();
+        assert_eq!(told, [(4, 2), (1, 1)]);
+    }
+
+    fn renewals_and_ends_of_leases_are_nobodys_operations(world: World) {
+        let task = world.task("one");
+        world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true, "ttl": "1h"})).expect("claimed");
+        world.pass(60);
+        world.json::<issue::Heartbeat>("bob", json!({"id": task.id})).expect("alive");
+        world.json::<Undo>("bob", json!({})).expect("the claim, although its lease was renewed");
+        assert_eq!(world.status(&task), Status::Open);
+        world.json::<Redo>("bob", json!({})).expect("redone");
+        assert_eq!(world.show(&task).assignee.as_deref(), Some("bob"));
+        world.pass(7200);
+        assert_eq!(world.status(&task), Status::Open, "the lease has run out");
+        assert_eq!(world.refused::<Undo>("bob", json!({})), Code::NotFound, "and the claim with it");
     }
 
     fn an_empty_store_has_nothing_to_undo(world: World) {

@@ -41,6 +41,7 @@ mod sync;
 mod trace;
 mod transfer;
 mod trust;
+pub(crate) mod undo;
 mod upgrade;
 mod watch;
 mod work;
@@ -92,7 +93,8 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Trace(args) => trace::run(options, *output, &args),
         Command::Events(args) => events::run(options, *output, args),
         Command::Watch(command) => watch::run(options, *output, command),
-        Command::Undo(op) => pass_on(options, *output, &op),
+        Command::Undo(args) => undo::run(options, *output, &args),
+        Command::Redo(op) => pass_on(options, *output, &op),
         Command::Dep(Dep::Add(op)) => pass_on(options, *output, &op),
         Command::Dep(Dep::Remove(op)) => pass_on(options, *output, &op),
         Command::Dep(Dep::List(op)) => pass_on(options, *output, &op),

@@ -8,7 +8,6 @@ use pensa_core::ops::backup::{BackedUp, Restored};
 use pensa_core::ops::dep::DepChange;
 use pensa_core::ops::issue::{Counted, Deleted, Group};
 use pensa_core::ops::store::{Place, Report, Severity, Summary, Tally, Transfer};
-use pensa_core::ops::undo::Undone;
 use pensa_core::sync::Conflict;
 use serde_json::Value;
 
@@ -306,26 +305,6 @@ impl Render for Report {
 
     fn ids(&self) -> Vec<String> {
         self.findings.iter().filter_map(|finding| finding.issue_id.as_ref()).map(ToString::to_string).collect()
-    }
-}
-
-impl Render for Undone {
-    fn render(&self, screen: &mut Screen) {
-        let verb = if self.event.is_some() { "took back " } else { "would take back " };
-        for one in &self.undone {
-            screen.plain(verb).id(&one.subject_id).plain(" ").text(&one.event_type).plain(" by ").text(&one.actor);
-            screen.plain(" ").faint(&one.created_at.to_string()).end();
-        }
-    }
-
-    fn ids(&self) -> Vec<String> {
-        let mut ids: Vec<String> = Vec::new();
-        for id in self.undone.iter().map(|one| one.subject_id.clone()) {
-            if !ids.contains(&id) {
-                ids.push(id);
-            }
-        }
-        ids
     }
 }
 

@@ -58,7 +58,8 @@ fn a_claim_records_session_and_host_and_shows_them(pn: &Sandbox) {
 fn other_sessions_of_the_same_name_are_refused(pn: &Sandbox) {
     let id = task(pn, "one");
     in_session(pn, "s-1", ["update", &id, "--claim", "--ttl", "1h"]).ok_json();
-    for args in [&["heartbeat", &id][..], &["close", &id], &["release", &id], &["update", &id, "--unclaim"], &["undo"]]
+    for args in
+        [&["heartbeat", &id][..], &["close", &id], &["release", &id], &["update", &id, "--unclaim"], &["undo", "--any"]]
     {
         pn.pn(args).fails("already_claimed");
         pn.pn(args).env("PN_SESSION", "s-2").fails("already_claimed");

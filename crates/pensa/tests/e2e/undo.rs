@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::steps::{bug, create, elements, event_types, everything, history, ids, keys, show, task, text};
 
 crate::in_both_modes! {
-    undo_takes_back_the_last_operation_and_undo_again_brings_it_back,
+    undo_takes_back_the_last_operation_and_redo_brings_it_back,
     undo_answers_with_what_it_took_back,
     a_close_is_taken_back_with_the_bug_that_it_closed,
     a_deletion_is_taken_back_with_all_that_hung_on_it,
@@ -14,25 +14,61 @@ crate::in_both_modes! {
     a_selection_is_taken_back_as_a_whole,
     a_dry_run_changes_nothing,
     doctor_is_content_after_an_undo,
+    what_can_be_undone_is_listed_with_what_cannot,
+    two_sessions_of_one_name_undo_only_their_own,
 }
 
-fn undo_takes_back_the_last_operation_and_undo_again_brings_it_back(pn: &Sandbox) {
+fn what_can_be_undone_is_listed_with_what_cannot(pn: &Sandbox) {
+    assert_eq!(pn.pn(["undo", "--list"]).ok().trim(), "there is nothing to undo");
+    let id = task(pn, "one");
+    pn.pn(["lock", "acquire", "build", "--ttl", "1m"]).ok_json();
+    pn.pn(["kv", "set", "k", "v"]).ok();
+    pn.pn(["undo"]).ok();
+    let list = pn.pn(["undo", "--list"]).ok_json();
+    let told: Vec<String> = elements(&list).iter().map(|one| text(&one["events"][0]["event_type"])).collect();
+    assert_eq!(told, ["lock.acquired", "created"]);
+    assert_eq!(list[0]["instead"], "pn lock release build");
+    assert_eq!(pn.pn(["undo", "--list", "--limit", "1"]).ok().lines().count(), 1);
+    assert_eq!(pn.pn(["-q", "undo", "--list"]).ok().trim(), list[1]["event"].to_string());
+    pn.pn(["undo", "--limit", "1"]).misused();
+    pn.pn(["undo", "--list", "--by", "ana"]).misused();
+    let said = pn.pn(["undo"]).ok();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert!(lines[0].starts_with("passed over build lock.acquired by tester "), "{said}");
+    assert!(lines[0].ends_with("; pn lock release build reverses it"), "{said}");
+    assert!(lines[1].starts_with(&format!("took back {id} created by tester ")), "{said}");
+}
+
+fn two_sessions_of_one_name_undo_only_their_own(pn: &Sandbox) {
+    let create =
+        |session: &str| text(&pn.pn(["create", session, "-t", "task"]).env("PN_SESSION", session).ok_json()["id"]);
+    let (first, second) = (create("s-1"), create("s-2"));
+    pn.pn(["undo"]).fails("not_found");
+    pn.pn(["undo"]).env("PN_SESSION", "s-1").ok_json();
+    pn.pn(["show", &first]).fails("not_found");
+    let error = pn.pn(["undo"]).env("PN_SESSION", "s-1").fails("not_found");
+    assert!(text(&error["hint"]).contains("another session"), "{error}");
+    show(pn, &second);
+}
+
+fn undo_takes_back_the_last_operation_and_redo_brings_it_back(pn: &Sandbox) {
     let id = task(pn, "one");
     pn.pn(["update", &id, "--title", "two", "-p", "p0"]).actor("ana").ok_json();
     let renamed = show(pn, &id);
-    pn.pn(["undo"]).ok_json();
+    pn.pn(["undo", "--any"]).ok_json();
     let back = show(pn, &id);
     assert_eq!((&back["title"], &back["priority"]), (&json!("one"), &json!("p2")));
     assert!(text(&back["updated_at"]) > text(&renamed["updated_at"]), "undoing is a change: {back}");
-    pn.pn(["undo"]).ok_json();
+    pn.pn(["redo"]).ok_json();
     assert_eq!(show(pn, &id)["title"], "two");
-    assert_eq!(event_types(pn, &id), ["created", "updated", "undone", "undone"]);
+    assert_eq!(event_types(pn, &id), ["created", "updated", "undone", "redone"]);
     let created = history(pn, &id)[3]["id"].to_string();
     pn.pn(["undo", "--event", &created]).fails("conflict");
     pn.pn(["undo", "--by", "ana"]).ok_json();
     pn.pn(["undo", "--event", &created]).ok_json();
     pn.pn(["show", &id]).fails("not_found");
-    pn.pn(["undo"]).ok_json();
+    pn.pn(["redo"]).ok_json();
     assert_eq!(show(pn, &id)["title"], "one");
 }
 
@@ -41,7 +77,7 @@ fn undo_answers_with_what_it_took_back(pn: &Sandbox) {
     let id = task(pn, "one");
     pn.pn(["close", &id]).actor("ana").ok_json();
     let closed = history(pn, &id)[0].clone();
-    let told = pn.pn(["undo"]).ok_json();
+    let told = pn.pn(["undo", "--any"]).ok_json();
     assert_eq!(keys(&told), ["event", "undone"]);
     let undo = &history(pn, &id)[0];
     assert_eq!(
@@ -55,10 +91,11 @@ fn undo_answers_with_what_it_took_back(pn: &Sandbox) {
         "created_at": closed["created_at"],
     }]);
     assert_eq!(told["undone"], expected);
-    let said = pn.pn(["undo"]).ok();
+    let said = pn.pn(["redo"]).ok();
     assert_eq!(said.lines().count(), 1);
-    assert!(said.starts_with(&format!("took back {id} undone by tester ")), "{said}");
-    assert_eq!(pn.pn(["-q", "undo"]).ok().trim(), id);
+    assert!(said.starts_with(&format!("brought back {id} closed by ana ")), "{said}");
+    assert_eq!(pn.pn(["-q", "undo", "--any"]).ok().trim(), id);
+    assert_eq!(keys(&pn.pn(["redo"]).ok_json()), ["event", "redone"]);
 }
 
 fn a_close_is_taken_back_with_the_bug_that_it_closed(pn: &Sandbox) {
@@ -147,7 +184,7 @@ fn doctor_is_content_after_an_undo(pn: &Sandbox) {
     pn.pn(["dep", "add", &b, &a]).ok_json();
     pn.pn(["close", &a]).ok_json();
     pn.pn(["dep", "remove", &b, &a]).ok_json();
-    for selection in [&["undo"][..], &["undo", "--since", "1h"], &["undo"]] {
+    for selection in [&["undo"][..], &["undo", "--since", "1h"], &["redo"]] {
         pn.pn(selection).ok_json();
         assert_eq!(pn.pn(["doctor"]).ok_json()["findings"], json!([]), "{selection:?}");
     }

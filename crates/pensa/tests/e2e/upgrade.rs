@@ -19,7 +19,7 @@ fn sqlite(pn: &Sandbox, sql: &str) {
 fn make_old(pn: &Sandbox) {
     sqlite(
         pn,
-        "DROP TABLE changes; DROP TABLE sync_peers; DROP TABLE sync_bases; DROP TABLE work; DROP TABLE releases; DROP TABLE skills; DROP TABLE learnings; DROP TABLE learning_keys; DROP TABLE records; DROP TABLE record_indexes; DROP TABLE record_keys; DROP TABLE fs_snapshots; DROP TABLE runs; DROP TABLE repos; DROP TABLE workspaces; DROP TABLE harnesses; DROP TABLE runtimes;
+        "ALTER TABLE events DROP COLUMN session; DROP TABLE changes; DROP TABLE sync_peers; DROP TABLE sync_bases; DROP TABLE work; DROP TABLE releases; DROP TABLE skills; DROP TABLE learnings; DROP TABLE learning_keys; DROP TABLE records; DROP TABLE record_indexes; DROP TABLE record_keys; DROP TABLE fs_snapshots; DROP TABLE runs; DROP TABLE repos; DROP TABLE workspaces; DROP TABLE harnesses; DROP TABLE runtimes;
          DROP TABLE kv; DROP TABLE session_history; DROP TABLE sessions; DROP TABLE agents;
          ALTER TABLE issues DROP COLUMN claim_session; ALTER TABLE issues DROP COLUMN claim_host;
          DELETE FROM _migrations WHERE name >= '0005'; PRAGMA user_version = 5",

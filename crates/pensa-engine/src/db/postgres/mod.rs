@@ -443,8 +443,9 @@ impl<'c> Transaction<'c> {
         let number = self.next_event();
         self.send(
             "INSERT INTO events
-                 (id, subject_kind, subject_id, issue_id, event_type, actor, token_id, detail, created_at, op)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                 (id, subject_kind, subject_id, issue_id, event_type, actor, token_id, session, detail, created_at,
+                  op)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             params![
                 number,
                 event.subject_kind,
@@ -453,6 +454,7 @@ impl<'c> Transaction<'c> {
                 event.event_type.as_str(),
                 event.actor,
                 event.token_id,
+                event.session,
                 json::to_line(&event.detail)?,
                 event.at,
                 op.unwrap_or(number),

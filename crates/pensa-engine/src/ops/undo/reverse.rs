@@ -15,17 +15,23 @@ use pensa_core::{Code, Error, Result, Span, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::standing::Mark;
-use super::{purged, refused};
+use super::{instead, purged, refused};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::entity;
 use crate::tables::operations::{self, Line};
 use crate::tables::{comments, conflicts, cycle, deps, events, issues, tombstones};
 
-/// Takes back what a line says and logs that with `note`.
-pub(super) fn reverse(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, note: Map<String, Value>) -> Result<Mark> {
+/// Takes back what a line says and logs that as `event_type` with `note`.
+pub(super) fn reverse(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    line: &Line,
+    event_type: EventType,
+    note: Map<String, Value>,
+) -> Result<Mark> {
     if !line.is_of_issue() {
-        return revert_changes(cx, tx, line);
+        return revert_changes(cx, tx, line, event_type);
     }
     let id: IssueId = line.subject_id.parse()?;
     let effect = line.effect()?;
@@ -49,14 +55,18 @@ pub(super) fn reverse(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, note: Map<Stri
         _ => true,
     };
     let issue = is_there.then_some(&id);
-    events::log_undone(cx, tx, ("issue", id.as_str()), issue, detail).and_then(|line| Mark::of(tx, &line))
+    events::log_undone(cx, tx, ("issue", id.as_str()), issue, event_type, detail).and_then(|line| Mark::of(tx, &line))
 }
 
 /// The same of what was done to something else: its rows are put back as they were.
-fn revert_changes(cx: &Context<'_>, tx: &Tx<'_>, line: &Line) -> Result<Mark> {
+fn revert_changes(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, event_type: EventType) -> Result<Mark> {
     let changes = entity::changes_of(tx, line.id)?;
     if changes.is_empty() {
-        return Err(refused(line, &format!("what is done to a {} cannot be undone", line.subject_kind)));
+        let error = refused(line, &format!("what is done to a {} cannot be undone", line.subject_kind));
+        return Err(match instead(line) {
+            Some(command) => error.hint(format!("{command} reverses it")),
+            None => error,
+        });
     }
     for change in changes.iter().rev() {
         if change.is_too_large() {
@@ -72,7 +82,7 @@ fn revert_changes(cx: &Context<'_>, tx: &Tx<'_>, line: &Line) -> Result<Mark> {
     let kinds = || KINDS.iter().copied().find(|kind| *kind == line.subject_kind);
     let kind = kinds().ok_or_else(|| Error::internal(format!("{} is no kind", line.subject_kind)))?;
     let detail = Map::from_iter([("undoes".to_owned(), json!([line.id]))]);
-    events::log_undone(cx, tx, (kind, &line.subject_id), None, detail).and_then(|line| Mark::of(tx, &line))
+    events::log_undone(cx, tx, (kind, &line.subject_id), None, event_type, detail).and_then(|line| Mark::of(tx, &line))
 }
 
 /// Brings back an issue that was deleted, as it was then, with its comments and dependencies; false if the log does not
@@ -80,7 +90,7 @@ fn revert_changes(cx: &Context<'_>, tx: &Tx<'_>, line: &Line) -> Result<Mark> {
 pub(crate) fn revive(cx: &Context<'_>, tx: &Tx<'_>, id: &IssueId) -> Result<bool> {
     for line in operations::of_issue(tx, id.as_str(), 0)?.iter().rev() {
         if matches!(line.effect()?, Effect::Vanished(_)) {
-            return reverse(cx, tx, line, Map::new()).map(|_| true);
+            return reverse(cx, tx, line, EventType::Undone, Map::new()).map(|_| true);
         }
     }
     Ok(false)
@@ -251,7 +261,8 @@ fn restore(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, id: &IssueId, fields: &[F
         if name == "id" {
             return Err(refused(line, "clones know the issue by its new id"));
         }
-        if values.get(name).unwrap_or(&Value::Null) != new {
+        // A lease may have been renewed since.
+        if name != "lease_expires_at" && values.get(name).unwrap_or(&Value::Null) != new {
             return Err(refused(line, &format!("the {name} of {id} is another by now")));
         }
         values.insert(name.clone(), old.clone());

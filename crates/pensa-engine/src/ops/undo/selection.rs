@@ -1,13 +1,18 @@
-//! Which operations are meant: the last one, one by an event of it, or all of an actor and since a time.
+//! Which operations are meant: the caller's last one, one by an event of it, or all of an actor and since a time.
+
+use std::collections::HashSet;
 
 use pensa_core::effect::Effect;
-use pensa_core::ops::undo::{MAX_EVENTS, MAX_OPERATIONS, Undo};
+use pensa_core::event::EventType;
+use pensa_core::ops::undo::{MAX_EVENTS, MAX_OPERATIONS, Undo, Undoable};
 use pensa_core::{Code, Error, Result, text};
 
-use super::{nothing, purged, refused};
+use super::standing::Standing;
+use super::{instead, nothing, original, purged, refused};
 use crate::context::Context;
 use crate::db::Tx;
-use crate::tables::operations::{self, Line};
+use crate::entity;
+use crate::tables::operations::{self, Doer, Line};
 
 /// What one request wrote, oldest first.
 #[derive(Debug)]
@@ -15,21 +20,43 @@ pub(super) struct Operation {
     pub(super) lines: Vec<Line>,
 }
 
-/// The operations that are meant, newest first.
-pub(super) fn select(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Vec<Operation>> {
+impl Operation {
+    /// Whether it took back others.
+    pub(super) fn is_undo(&self) -> bool {
+        self.lines.iter().any(Line::is_undo)
+    }
+
+    /// The events that it took back.
+    pub(super) fn undoes(&self) -> HashSet<i64> {
+        self.lines.iter().flat_map(Line::undoes).collect()
+    }
+}
+
+/// The operations that are meant, newest first, and those that were passed over.
+pub(super) fn select(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<(Vec<Operation>, Vec<Undoable>)> {
+    let mut passed_over = Vec::new();
     let operations = match wanted {
-        Undo { event: None, by: None, since: None, .. } => {
-            let last = operations::last(tx)?;
-            vec![whole(tx, last.ok_or_else(|| nothing("nobody has done anything here yet"))?)?]
+        Undo { event: None, by: None, since: None, any, .. } => {
+            let last = last_undoable(cx, tx, *any, &mut passed_over)?;
+            match last {
+                Some(last) => vec![last],
+                None => return Err(none_left(cx, tx, *any, &passed_over)?),
+            }
         }
-        Undo { event: Some(id), by: None, since: None, .. } => {
-            let line = operations::line(tx, *id)?;
-            let unknown = || Error::not_found("event", id).hint("pn history shows the numbers");
-            vec![whole(tx, line.ok_or_else(unknown)?)?]
-        }
-        Undo { event: Some(_), .. } => {
+        Undo { any: true, .. }
+        | Undo { event: Some(_), by: Some(_), .. }
+        | Undo { event: Some(_), since: Some(_), .. } => {
             return Err(Error::invalid("an event says by itself which operation is meant")
-                .hint("leave out either the event or the actor and the time"));
+                .hint("give either an event, an actor and a time, or any"));
+        }
+        Undo { event: Some(id), .. } => {
+            let operation = named(tx, *id)?;
+            if operation.is_undo() {
+                let line = &operation.lines[0];
+                return Err(refused(line, "it is an undo itself")
+                    .hint(format!("pn redo --event {id} brings back what it took")));
+            }
+            vec![operation]
         }
         Undo { by, since, .. } => {
             let by = by.as_ref().map(|actor| text::line("actor", actor)).transpose()?;
@@ -39,13 +66,173 @@ pub(super) fn select(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Vec
     };
     let operations = without_books(operations);
     refuse_too_many(&operations)?;
-    Ok(operations)
+    Ok((operations, passed_over))
+}
+
+/// The operation that wrote an event.
+pub(super) fn named(tx: &Tx<'_>, event: i64) -> Result<Operation> {
+    let line = operations::line(tx, event)?;
+    whole(tx, line.ok_or_else(|| Error::not_found("event", event).hint("pn undo --list shows the numbers"))?)
+}
+
+/// The operations of the caller, or of anybody, newest first.
+pub(super) struct Walk<'t, 'c> {
+    cx: &'t Context<'c>,
+    tx: &'t Tx<'t>,
+    any: bool,
+    any_session: bool,
+    before: i64,
+}
+
+impl<'t, 'c> Walk<'t, 'c> {
+    pub(super) fn new(cx: &'t Context<'c>, tx: &'t Tx<'t>, any: bool) -> Self {
+        Self { cx, tx, any, any_session: false, before: i64::MAX }
+    }
+
+    /// The one before, if it is in effect. One of which nothing tells what belongs to it is given as the line it has.
+    pub(super) fn next(&mut self) -> Result<Option<Operation>> {
+        let session = (!self.any_session).then_some(self.cx.origin.claim_session());
+        let own = Doer { actor: &self.cx.actor, token: self.cx.token.as_deref(), session };
+        while let Some(line) = operations::last_before(self.tx, self.before, (!self.any).then_some(own))? {
+            self.before = line.op.unwrap_or(line.id);
+            let lines = match line.op {
+                Some(op) => operations::of(self.tx, op, limit())?,
+                None => vec![line],
+            };
+            let operation = Operation { lines };
+            if !Standing::since(self.tx, self.before).is_taken_back(&operation)? {
+                return Ok(Some(operation));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Most operations that are named as passed over.
+const MAX_PASSED_OVER: usize = 20;
+
+fn last_undoable(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    any: bool,
+    passed_over: &mut Vec<Undoable>,
+) -> Result<Option<Operation>> {
+    let mut walk = Walk::new(cx, tx, any);
+    while let Some(operation) = walk.next()? {
+        if operation.is_undo() {
+            continue;
+        }
+        match describe(tx, &operation)? {
+            Some(irreversible) if irreversible.refused.is_some() => {
+                if passed_over.len() < MAX_PASSED_OVER {
+                    passed_over.push(irreversible);
+                }
+            }
+            Some(_) => return Ok(Some(operation)),
+            None => {}
+        }
+    }
+    Ok(None)
+}
+
+fn none_left(cx: &Context<'_>, tx: &Tx<'_>, any: bool, passed_over: &[Undoable]) -> Result<Error> {
+    if let Some(last) = passed_over.first() {
+        let event = last.events.first().map(|event| format!("{} {}", event.event_type, event.subject_id));
+        let why = last.refused.as_deref().unwrap_or_default();
+        let message = format!("cannot take back {}: {why}", event.unwrap_or_default());
+        let error = Error::new(Code::Conflict, message);
+        return Ok(match &last.instead {
+            Some(command) => error.hint(format!("{command} reverses it")),
+            None => error.hint("there is nothing before it to undo; pn undo --list shows all"),
+        });
+    }
+    if any {
+        return Ok(nothing("nobody has done anything here that is still in effect"));
+    }
+    let mut walk = Walk { any_session: true, ..Walk::new(cx, tx, false) };
+    while let Some(operation) = walk.next()? {
+        if let Some(line) = operation.lines.first().filter(|_| !operation.is_undo()) {
+            let hint = format!("{} is of another session: pn undo --event {} takes it back", line.told(), line.id);
+            return Ok(nothing("nothing was done in this session").hint(hint));
+        }
+    }
+    Ok(nothing(&format!("{} has done nothing here that is still in effect; --any looks at everybody", cx.actor)))
+}
+
+/// The last undo that is in effect.
+pub(super) fn last_undo(cx: &Context<'_>, tx: &Tx<'_>, any: bool) -> Result<Operation> {
+    let mut walk = Walk::new(cx, tx, any);
+    while let Some(operation) = walk.next()? {
+        if operation.is_undo() {
+            return Ok(operation);
+        }
+    }
+    let hint = if any { "nobody has undone anything" } else { "--any looks at the undos of everybody" };
+    Err(Error::new(Code::NotFound, "there is nothing to bring back").hint(hint))
+}
+
+/// What can be undone and what cannot, newest first.
+pub(super) fn list(cx: &Context<'_>, tx: &Tx<'_>, any: bool, limit: usize) -> Result<Vec<Undoable>> {
+    let (mut walk, mut list) = (Walk::new(cx, tx, any), Vec::new());
+    let mut brought_back = HashSet::new();
+    while list.len() < limit
+        && let Some(operation) = walk.next()?
+    {
+        if operation.is_undo() || operation.lines.iter().any(|line| brought_back.contains(&line.id)) {
+            continue;
+        }
+        if let Some(one) = describe(tx, &operation)? {
+            // It is shown where it was brought back, and no second time.
+            brought_back.extend(one.events.iter().map(|event| event.event));
+            brought_back.extend(operation.undoes());
+            list.push(one);
+        }
+    }
+    Ok(list)
+}
+
+/// An operation, and why it cannot be undone; none if there is nothing in it that anybody did.
+fn describe(tx: &Tx<'_>, operation: &Operation) -> Result<Option<Undoable>> {
+    let lines: Vec<&Line> = operation.lines.iter().filter(|line| !is_of_books(line)).collect();
+    let Some(first) = lines.first() else { return Ok(None) };
+    let mut events = Vec::new();
+    let (mut why, mut command) = (None, None);
+    for line in &lines {
+        if why.is_none() {
+            why = irreversible(tx, line)?;
+            command = why.as_ref().and_then(|_| instead(line));
+        }
+        events.push(original(tx, line)?);
+    }
+    Ok(Some(Undoable { event: first.id, events, refused: why, instead: command }))
+}
+
+/// Why what a line says can never be undone.
+fn irreversible(tx: &Tx<'_>, line: &Line) -> Result<Option<String>> {
+    if line.op.is_none() {
+        return Ok(Some(UNKNOWN_OP.into()));
+    }
+    if line.is_of_issue() {
+        return Ok(match line.effect()? {
+            Effect::Purged => Some("pn gc has removed for good what was deleted".into()),
+            Effect::Changed(fields) if fields.iter().any(|field| field.name == "id") => {
+                Some("clones know the issue by its new id".into())
+            }
+            _ if line.event_type == EventType::LeaseExpired.as_str() => Some("the lease has run out".into()),
+            _ => None,
+        });
+    }
+    let changes = entity::changes_of(tx, line.id)?;
+    if changes.iter().any(entity::PastChange::is_too_large) {
+        return Ok(Some("what was there before is too large to be kept".into()));
+    }
+    Ok(changes.is_empty().then(|| format!("what is done to a {} cannot be undone", line.subject_kind)))
 }
 
 /// Lines of tombstones that came from elsewhere and of the books on other stores go along with others: they stay. Where
 /// they are all there is of an operation, it is refused like any other that is not about issues.
 fn without_books(operations: Vec<Operation>) -> Vec<Operation> {
-    let is_issues = |line: &Line| !["tombstone", "peer"].contains(&line.subject_kind.as_str());
+    let is_issues = |line: &Line| !is_of_books(line);
     let is_left = operations.iter().any(|operation| operation.lines.iter().any(is_issues));
     if !is_left {
         return operations;
@@ -55,6 +242,10 @@ fn without_books(operations: Vec<Operation>) -> Vec<Operation> {
         operation
     });
     left.filter(|operation| !operation.lines.is_empty()).collect()
+}
+
+fn is_of_books(line: &Line) -> bool {
+    ["tombstone", "peer"].contains(&line.subject_kind.as_str())
 }
 
 fn limit() -> i64 {
@@ -69,11 +260,13 @@ fn whole(tx: &Tx<'_>, line: Line) -> Result<Operation> {
     }
 }
 
+const UNKNOWN_OP: &str = "nothing tells what belongs to it: an older Pensa wrote it, or pn gc has removed a part";
+
 /// An undo of a part would be worse than none.
 fn unknown_op(line: &Line) -> Error {
     match line.effect() {
         Ok(Effect::Purged) => purged(line),
-        _ => refused(line, "nothing tells what belongs to it: an older Pensa wrote it, or pn gc has removed a part"),
+        _ => refused(line, UNKNOWN_OP),
     }
 }
 

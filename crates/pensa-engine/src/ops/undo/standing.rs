@@ -6,9 +6,10 @@ use std::collections::HashMap;
 
 use pensa_core::Result;
 use pensa_core::effect::Thing;
+use pensa_core::event::EventType;
 
-use super::refused;
 use super::selection::Operation;
+use super::{original, refused};
 use crate::db::Tx;
 use crate::entity;
 use crate::tables::operations::{self, Line};
@@ -20,11 +21,17 @@ pub(super) struct Mark {
     told: String,
     things: Vec<Thing>,
     undoes: Vec<i64>,
+    /// Whether it tells that a lease ran out.
+    is_expiry: bool,
 }
 
 impl Mark {
     pub(super) fn of(tx: &Tx<'_>, line: &Line) -> Result<Self> {
-        Ok(Self { id: line.id, told: line.told(), things: things(tx, line)?, undoes: line.undoes() })
+        // A renewal is in nobody's way.
+        let is = |event: EventType| line.event_type == event.as_str();
+        let things = if is(EventType::LeaseRenewed) { Vec::new() } else { things(tx, line)? };
+        let is_expiry = is(EventType::LeaseExpired);
+        Ok(Self { id: line.id, told: line.told(), things, undoes: line.undoes(), is_expiry })
     }
 }
 
@@ -79,19 +86,22 @@ impl<'t> Standing<'t> {
         Ok(marks.iter().find(|mark| Some(mark.id) == by).map(|mark| mark.told.clone()))
     }
 
-    /// Whether an operation was taken back: one of its events is as good as all of them.
+    /// Whether an operation was taken back: one of its events is as good as all of them. A claim whose lease ran out is
+    /// over too.
     pub(super) fn is_taken_back(&mut self, operation: &Operation) -> Result<bool> {
-        match operation.lines.first() {
-            Some(line) => Ok(self.taken_back_by(line)?.is_some()),
-            None => Ok(true),
+        let Some(line) = operation.lines.first() else { return Ok(true) };
+        if self.taken_back_by(line)?.is_some() {
+            return Ok(true);
         }
+        let is_claim = original(self.tx, line)?.event_type == EventType::Claimed.as_str();
+        Ok(is_claim && operation.lines.len() == 1 && later(self.marks(line)?, line.id).any(|mark| mark.is_expiry))
     }
 
     /// Refuses a line that is not in effect, or that something stands on.
     pub(super) fn refuse(&mut self, line: &Line) -> Result<()> {
         if let Some(by) = self.taken_back_by(line)? {
             let error = refused(line, &format!("{by} has done so already"));
-            return Err(error.hint("undo that event to bring it back"));
+            return Err(error.hint("pn redo --event brings it back"));
         }
         let things = things(self.tx, line)?;
         let marks = self.marks(line)?;
@@ -155,6 +165,7 @@ mod tests {
             told: id.to_string(),
             things: vec![Thing::Field((*field).to_owned())],
             undoes: undoes.to_vec(),
+            is_expiry: false,
         };
         lines.iter().map(mark).collect()
     }
