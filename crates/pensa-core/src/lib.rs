@@ -5,7 +5,6 @@
 
 pub mod agent;
 pub mod briefing;
-pub mod catalog;
 mod closed_enum;
 pub mod comment;
 pub mod dep;

@@ -22,13 +22,11 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use pensa_client::config::Config;
 use pensa_core::id::{AgentRef, SessionRef};
-use pensa_core::ops::{
-    agent, backup, briefing, comment, conflict, dep, gc, issue, learning, release, session, store, undo,
-};
+use pensa_core::ops::{agent, backup, briefing, comment, conflict, dep, issue, session};
 use pensa_core::session::EntryType;
 use pensa_engine::git::Hook;
 
-use crate::commands::undo::UndoArgs;
+use crate::commands::Command;
 
 pub(crate) use config::{Config as ConfigCommand, ConfigGet, ConfigList, ConfigSet, ConfigUnset, In, Trust};
 pub(crate) use events::{Events, UntilIssue, UntilReady, Watch, WatchIssue, WatchReady};
@@ -111,133 +109,6 @@ pub(crate) fn one(name: &OsStr) -> Option<clap::Command> {
     let one = all.find_subcommand_mut(name).map(|meant| std::mem::replace(meant, clap::Command::new("meant")));
     std::mem::forget(all);
     one
-}
-
-#[derive(Debug, Subcommand)]
-#[command(defer = true)]
-pub(crate) enum Command {
-    Init(Init),
-    Create(issue::Create),
-    Update(issue::Update),
-    Close(issue::Close),
-    Reopen(issue::Reopen),
-    Release(issue::Release),
-    Heartbeat(issue::Heartbeat),
-    Delete(issue::Delete),
-    Show(ShowArgs),
-    List(issue::List),
-    Ready(issue::Ready),
-    Blocked(issue::Blocked),
-    Search(issue::Search),
-    Count(issue::Count),
-    Status(store::Status),
-    History(issue::History),
-    Trace(TraceArgs),
-    Events(Events),
-    #[command(subcommand)]
-    Watch(Watch),
-    Undo(UndoArgs),
-    Redo(undo::Redo),
-    /// Say which issue waits for which
-    #[command(subcommand)]
-    Dep(Dep),
-    /// Record and read observations
-    #[command(subcommand)]
-    Comment(Comment),
-    /// Keep agents: who they are, what they may do, and whether they are awake
-    #[command(subcommand)]
-    Agent(Agent),
-    /// Keep what agents and their users say, and rebuild what a model sees of it
-    #[command(subcommand)]
-    Session(Session),
-    /// Run agents, and keep a record of every run
-    #[command(subcommand)]
-    Run(Run),
-    /// Run commands of tools in lanes with a limited number of slots, and keep a record of each
-    #[command(subcommand)]
-    Job(Job),
-    /// Keep snapshots of a work tree, and go back to them
-    #[command(subcommand)]
-    Snapshot(Snapshot),
-    /// Know the repositories that runs take place in
-    #[command(subcommand)]
-    Repo(Repo),
-    /// Group runs on a server
-    #[command(subcommand)]
-    Workspace(Workspace),
-    /// Know the agent software that runs had
-    #[command(subcommand)]
-    Harness(Harness),
-    /// Know the surroundings that runs took place in
-    #[command(subcommand)]
-    Runtime(Runtime),
-    /// Keep small values under names
-    #[command(subcommand)]
-    Kv(Kv),
-    /// Keep JSON documents in named collections, and find them by their fields
-    #[command(subcommand)]
-    Record(Record),
-    Work(WorkArgs),
-    Capture(Capture),
-    Next(Next),
-    Ship(release::Ship),
-    Shipped(release::List),
-    Changelog(release::Changelog),
-    /// Know which skills agents' files call for
-    #[command(subcommand)]
-    Skill(Skill),
-    Remember(learning::Remember),
-    Recall(learning::Recall),
-    /// Look after what was found out
-    #[command(subcommand)]
-    Learning(Learning),
-    /// Work in iterations: plans, and the specs, phases and code that follow from them
-    #[command(subcommand)]
-    Loop(Loop),
-    /// Tell loops, agents and runs to stop, pause, rebase and so on, and know that they heard it
-    #[command(subcommand)]
-    Signal(Signal),
-    /// Have one at a time do something, such as merge
-    #[command(subcommand)]
-    Lock(Lock),
-    Context(ContextArgs),
-    Batch(Batch),
-    Daemon(Daemon),
-    /// Serve tools for models on standard input and output (Model Context Protocol)
-    Mcp,
-    /// Give servers names and keep their tokens
-    #[command(subcommand)]
-    Remote(Remote),
-    #[command(subcommand)]
-    Config(ConfigCommand),
-    Trust(Trust),
-    Serve(Serve),
-    /// Manage the projects of a server
-    Project(OnServer<Project>),
-    /// Manage the tokens of a server
-    Token(OnServer<Token>),
-    Audit(AuditArgs),
-    Export(store::Export),
-    Import(store::Import),
-    #[command(subcommand)]
-    ImportFrom(ImportFrom),
-    Sync(SyncArgs),
-    Conflicts(ConflictArgs),
-    MergeDriver(MergeDriver),
-    /// Have git export issues with every commit and import them after every merge and checkout
-    #[command(subcommand)]
-    Hooks(Hooks),
-    Doctor(store::Doctor),
-    Gc(gc::Gc),
-    /// Give up jobs and runs of this machine whose processes are gone, and give back loops whose runners are
-    Recover,
-    Backup(BackupArgs),
-    Restore(backup::Restore),
-    Where(store::Where),
-    Upgrade(Upgrade),
-    Demo(Demo),
-    Completions(Completions),
-    Man(Man),
 }
 
 #[derive(Debug, Subcommand)]

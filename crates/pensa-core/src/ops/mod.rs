@@ -1,4 +1,5 @@
-//! Every operation, by noun. An operation's doc comment is its help text on every surface.
+//! Every operation, by noun, and their list, the catalog. An operation's doc comment is its help text on every surface; what a
+//! surface serves, it derives from the list.
 
 pub mod agent;
 pub mod audit;
@@ -33,3 +34,54 @@ pub mod token;
 pub mod trace;
 pub mod undo;
 pub mod work;
+
+/// Calls `$with!` with the path of every operation, separated by commas.
+#[macro_export]
+macro_rules! for_each_op {
+    ($with:ident) => {
+        $crate::for_each_op! { $with:
+            issue { Create Update Close Reopen Release Heartbeat Delete Show List Ready Blocked Search Count History }
+            trace { Trace }
+            event { List }
+            store { Status }
+            dep { Add Remove List Tree Cycles }
+            comment { Add List }
+            store { Export Import }
+            conflict { List Resolve }
+            store { Doctor }
+            gc { Gc Space }
+            backup { Backup Backups Restore }
+            store { Where Info }
+            batch { Batch }
+            undo { Undo Redo List }
+            project { Create List Archive }
+            token { Create List Revoke }
+            audit { Audit }
+            agent { Create List Show Update Sleep Wake Kill Delete Import }
+            session { List Search Show Archive Delete Prune Reset Compact Append History Context }
+            repo { Add List Show Remove CreateWorkspace ListWorkspaces }
+            run { Start Update Finish List Show Events AddEvent Harnesses SetHarness Runtimes SetRuntime }
+            snapshot { Create List Show Restore Delete }
+            job { Start Take Update Finish Cancel Settle Import List Stats Show }
+            kv { Get Set List Delete }
+            record { Put Get Query Count Delete Collections Index Apply Compact }
+            work { Start Current Pause Resume Done AddSteps FinishStep Steps List }
+            release { Ship List Changelog }
+            skill { Set List Remove Import }
+            learning { Remember Take Recall List Show Verify Forget }
+            loops {
+                Create Take TakeFiles List Show Tree Claim Start Pause Resume Rebase Iterate Submit Approve Reject
+                Complete Fail Invalidate Archive
+            }
+            recover { Recover }
+            signal { Send Take List Show Ack Prune }
+            lock { Acquire Release Status List }
+            briefing { Brief }
+            sync { Changes Take Pending Peers }
+            import { Records }
+        }
+    };
+    ($with:ident: $($module:ident { $($op:ident)* })*) => {
+        $with! { $($($crate::ops::$module::$op,)*)* }
+    };
+}

@@ -47,19 +47,150 @@ mod watch;
 mod work;
 mod worktree;
 
+use clap::Subcommand;
 use pensa_core::id::IssueId;
 use pensa_core::ops::backup::Backups;
-use pensa_core::{Access, Result};
+use pensa_core::{Access, Result, ops};
 use pensa_engine::Execute;
 
 use crate::cli::{
-    AuditArgs, Cli, Command, Comment, ConflictArgs, Conflicts, Dep, OnServer, Options, Project, ShowArgs, Token,
-    Workspace,
+    Agent, AuditArgs, BackupArgs, Batch, Capture, Cli, Comment, Completions, ConfigCommand, ConflictArgs, Conflicts,
+    ContextArgs, Daemon, Demo, Dep, Events, Harness, Hooks, ImportFrom, Init, Job, Kv, Learning, Lock, Loop, Man,
+    MergeDriver, Next, OnServer, Options, Project, Record, Remote, Repo, Run, Runtime, Serve, Session, ShowArgs,
+    Signal, Skill, Snapshot, SyncArgs, Token, TraceArgs, Trust, Upgrade, Watch, WorkArgs, Workspace,
 };
 use crate::connect;
 use crate::output::Output;
 use crate::progress::watched;
 use crate::render::Render;
+
+/// A command, with what it is called with.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(crate) enum Command {
+    Init(Init),
+    Create(ops::issue::Create),
+    Update(ops::issue::Update),
+    Close(ops::issue::Close),
+    Reopen(ops::issue::Reopen),
+    Release(ops::issue::Release),
+    Heartbeat(ops::issue::Heartbeat),
+    Delete(ops::issue::Delete),
+    Show(ShowArgs),
+    List(ops::issue::List),
+    Ready(ops::issue::Ready),
+    Blocked(ops::issue::Blocked),
+    Search(ops::issue::Search),
+    Count(ops::issue::Count),
+    Status(ops::store::Status),
+    History(ops::issue::History),
+    Trace(TraceArgs),
+    Events(Events),
+    #[command(subcommand)]
+    Watch(Watch),
+    Undo(undo::UndoArgs),
+    Redo(ops::undo::Redo),
+    /// Say which issue waits for which
+    #[command(subcommand)]
+    Dep(Dep),
+    /// Record and read observations
+    #[command(subcommand)]
+    Comment(Comment),
+    /// Keep agents: who they are, what they may do, and whether they are awake
+    #[command(subcommand)]
+    Agent(Agent),
+    /// Keep what agents and their users say, and rebuild what a model sees of it
+    #[command(subcommand)]
+    Session(Session),
+    /// Run agents, and keep a record of every run
+    #[command(subcommand)]
+    Run(Run),
+    /// Run commands of tools in lanes with a limited number of slots, and keep a record of each
+    #[command(subcommand)]
+    Job(Job),
+    /// Keep snapshots of a work tree, and go back to them
+    #[command(subcommand)]
+    Snapshot(Snapshot),
+    /// Know the repositories that runs take place in
+    #[command(subcommand)]
+    Repo(Repo),
+    /// Group runs on a server
+    #[command(subcommand)]
+    Workspace(Workspace),
+    /// Know the agent software that runs had
+    #[command(subcommand)]
+    Harness(Harness),
+    /// Know the surroundings that runs took place in
+    #[command(subcommand)]
+    Runtime(Runtime),
+    /// Keep small values under names
+    #[command(subcommand)]
+    Kv(Kv),
+    /// Keep JSON documents in named collections, and find them by their fields
+    #[command(subcommand)]
+    Record(Record),
+    Work(WorkArgs),
+    Capture(Capture),
+    Next(Next),
+    Ship(ops::release::Ship),
+    Shipped(ops::release::List),
+    Changelog(ops::release::Changelog),
+    /// Know which skills agents' files call for
+    #[command(subcommand)]
+    Skill(Skill),
+    Remember(ops::learning::Remember),
+    Recall(ops::learning::Recall),
+    /// Look after what was found out
+    #[command(subcommand)]
+    Learning(Learning),
+    /// Work in iterations: plans, and the specs, phases and code that follow from them
+    #[command(subcommand)]
+    Loop(Loop),
+    /// Tell loops, agents and runs to stop, pause, rebase and so on, and know that they heard it
+    #[command(subcommand)]
+    Signal(Signal),
+    /// Have one at a time do something, such as merge
+    #[command(subcommand)]
+    Lock(Lock),
+    Context(ContextArgs),
+    Batch(Batch),
+    Daemon(Daemon),
+    /// Serve tools for models on standard input and output (Model Context Protocol)
+    Mcp,
+    /// Give servers names and keep their tokens
+    #[command(subcommand)]
+    Remote(Remote),
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    Trust(Trust),
+    Serve(Serve),
+    /// Manage the projects of a server
+    Project(OnServer<Project>),
+    /// Manage the tokens of a server
+    Token(OnServer<Token>),
+    Audit(AuditArgs),
+    Export(ops::store::Export),
+    Import(ops::store::Import),
+    #[command(subcommand)]
+    ImportFrom(ImportFrom),
+    Sync(SyncArgs),
+    Conflicts(ConflictArgs),
+    MergeDriver(MergeDriver),
+    /// Have git export issues with every commit and import them after every merge and checkout
+    #[command(subcommand)]
+    Hooks(Hooks),
+    Doctor(ops::store::Doctor),
+    Gc(ops::gc::Gc),
+    /// Give up jobs and runs of this machine whose processes are gone, and give back loops whose runners are
+    Recover,
+    Backup(BackupArgs),
+    Restore(ops::backup::Restore),
+    Where(ops::store::Where),
+    Upgrade(Upgrade),
+    Demo(Demo),
+    Completions(Completions),
+    Man(Man),
+}
 
 /// One run of the program.
 pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
@@ -188,7 +319,7 @@ where
 }
 
 /// Agents with fresh context file the same bug again and again: say so, but never refuse.
-fn create(options: &Options, output: Output, op: &pensa_core::ops::issue::Create) -> Result<()> {
+fn create(options: &Options, output: Output, op: &ops::issue::Create) -> Result<()> {
     let created = connect::client(options)?.call(op)?;
     output.answer(&created)?;
     for similar in &created.similar {
