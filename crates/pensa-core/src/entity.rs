@@ -1,7 +1,8 @@
 //! How a noun is kept: one declaration of its table, from which the engine reads and writes rows, journals, replays and
 //! undoes them.
 //!
-//! The SQL of the tables is in the engine's migrations, where a test holds it against these declarations.
+//! A noun has a table, whose SQL is in the engine's migrations and held against these declarations by a test; or it is
+//! kept as records, in a collection of its own, which needs no SQL. New nouns begin as records.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,6 +24,8 @@ pub struct Schema {
     pub owner: Option<&'static str>,
     /// Fields that have no column, because other rows tell them.
     pub derived: &'static [&'static str],
+    /// Of one that is kept as records, the fields by which they are found; `table` is the name of the collection.
+    pub indexes: Option<&'static [&'static str]>,
     pub columns: &'static [Column],
 }
 
@@ -47,17 +50,42 @@ pub enum ColumnKind {
     List,
     /// An object, as JSON; empty if it is absent.
     Object,
-    /// The fields that this version does not know, as JSON.
+    /// The fields that have no column, as JSON.
     Extra,
+    /// The revision of a record, which is no field of the entity.
+    Revision,
 }
+
+/// The columns of what is kept as records.
+pub const RECORD: &[Column] = &[
+    Column { name: "id", field: "id", member: None, kind: ColumnKind::Text },
+    Column { name: "rev", field: "", member: None, kind: ColumnKind::Revision },
+    Column { name: "data", field: "", member: None, kind: ColumnKind::Extra },
+];
 
 /// Declares the table of an entity: `entity!(Pair: "kv" in "kv", keys 2 { scope, k = key, v = value, updated_at })`.
 ///
 /// `, derived [names]` after the keys lists fields without a column; `, owner issue_id` names the column with the issue that it belongs to. A column is text unless a
 /// [`ColumnKind`] follows its name; `= field` names a field that is called otherwise, and
 /// `= field.member` a member of it.
+///
+/// `entity!(Ref: "ref" in records "refs" by [issue_id], owner issue_id)` declares one that is kept as records with an
+/// `id`, found by the fields in brackets.
 #[macro_export]
 macro_rules! entity {
+    ($type:ty: $name:literal in records $collection:literal by [$($index:ident),*] $(, owner $owner:ident)?) => {
+        impl $crate::entity::Entity for $type {
+            const SCHEMA: $crate::entity::Schema = $crate::entity::Schema {
+                name: $name,
+                table: $collection,
+                keys: 1,
+                owner: $crate::entity!(@option $(stringify!($owner))?),
+                derived: &[],
+                indexes: Some(&[$(stringify!($index)),*]),
+                columns: $crate::entity::RECORD,
+            };
+        }
+    };
     ($type:ty: $name:literal in $table:literal, keys $keys:literal $(, owner $owner:ident)? $(, derived [$($derived:ident),*])? {
         $($column:ident $(: $kind:ident)? $(= $field:ident $(. $member:ident)?)?),* $(,)?
     }) => {
@@ -68,6 +96,7 @@ macro_rules! entity {
                 keys: $keys,
                 owner: $crate::entity!(@option $(stringify!($owner))?),
                 derived: &[$($(stringify!($derived)),*)?],
+                indexes: None,
                 columns: &[$($crate::entity::Column {
                     name: stringify!($column),
                     field: $crate::entity!(@or $(stringify!($field),)? stringify!($column)),

@@ -4,10 +4,12 @@
 //! replay applies the same. Which entities there are is listed in [`ENTITIES`].
 
 mod past;
+mod record;
 mod row;
 
 use pensa_core::entity::{Column, Entity, Schema};
 use pensa_core::event::{self, EventType};
+use pensa_core::id::IssueId;
 use pensa_core::json::ListWriter;
 use pensa_core::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
@@ -220,13 +222,50 @@ pub(crate) fn write_list<E: Kept>(tx: &Tx<'_>, rest: &str, params: &[Param<'_>],
     Ok(())
 }
 
+/// All that belong to an issue, or all there are, in the order of `columns`; of records in that of their ids.
+pub(crate) fn in_order<E: Kept>(
+    tx: &Tx<'_>,
+    owner: Option<&IssueId>,
+    columns: &[&str],
+    mut each: impl FnMut(&E) -> Result<()>,
+) -> Result<()> {
+    let column = owner.map(|_| E::SCHEMA.owner.ok_or_else(|| Error::internal("no entity of issues"))).transpose()?;
+    if E::SCHEMA.indexes.is_some() {
+        return record::for_each(tx, &E::SCHEMA, column.zip(owner), |values| each(&from_values(values)?));
+    }
+    let of_owner = column.map_or_else(String::new, |column| format!("WHERE {column} = ?1 "));
+    let values: Values = owner.map(|owner| owner.to_string().into()).into_iter().collect();
+    for_each(tx, &format!("{of_owner}ORDER BY {}", columns.join(", ")), &values, each)
+}
+
+/// The keys of an entity with one, after a key, in order.
+pub(crate) fn keys<E: Kept>(tx: &Tx<'_>, after: &str, limit: usize) -> Result<Vec<String>> {
+    let (table, key) = (rows(&E::SCHEMA), E::SCHEMA.columns[0].name);
+    let sql = format!("SELECT {key} FROM {table} WHERE {key} > ?1 ORDER BY {key} LIMIT ?2");
+    tx.query(&sql, params![after, i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.text(0))
+}
+
+/// What a statement selects the keys of an entity from.
+pub(crate) fn rows(schema: &Schema) -> String {
+    match schema.indexes {
+        None => schema.table.to_owned(),
+        Some(_) => format!("(SELECT id FROM records WHERE collection = '{}') AS r", schema.table),
+    }
+}
+
 pub(crate) fn get<E: Kept>(tx: &Tx<'_>, key: &[Param<'_>]) -> Result<Option<E>> {
+    if E::SCHEMA.indexes.is_some() {
+        return current(tx, &E::SCHEMA, key)?.map(from_values).transpose();
+    }
     let rest = format!("WHERE {}", equals(E::SCHEMA.columns[..E::SCHEMA.keys].iter(), 1, " AND "));
     Ok(query(tx, &rest, key)?.pop())
 }
 
 /// The row with this key.
 fn current(tx: &Tx<'_>, schema: &Schema, key: &[Param<'_>]) -> Result<Option<Values>> {
+    if schema.indexes.is_some() {
+        return record::current(tx, schema, &key_text(key));
+    }
     let key_is = equals(schema.columns[..schema.keys].iter(), 1, " AND ");
     let sql = format!("SELECT {} FROM {} WHERE {key_is}", names(schema.columns), schema.table);
     tx.query_one(&sql, key, |row| values_of(row, schema))
@@ -284,6 +323,10 @@ fn change<E: Kept>(tx: &Tx<'_>, before: Option<Values>, after: Option<Values>) -
 }
 
 fn apply(tx: &Tx<'_>, ops: &EntityOps, before: Option<Values>, after: Option<Values>) -> Result<()> {
+    let after = match ops.schema.indexes {
+        Some(_) if !tx.is_replaying() => record::revised(tx, before.as_ref(), after)?,
+        _ => after,
+    };
     if before == after {
         return Ok(());
     }
@@ -302,7 +345,10 @@ fn apply(tx: &Tx<'_>, ops: &EntityOps, before: Option<Values>, after: Option<Val
 }
 
 fn write<E: Kept>(tx: &Tx<'_>, before: Option<&Values>, after: Option<&Values>) -> Result<()> {
-    write_row(tx, &E::SCHEMA, before, after)?;
+    match E::SCHEMA.indexes {
+        None => write_row(tx, &E::SCHEMA, before, after)?,
+        Some(indexes) => record::write(tx, &E::SCHEMA, indexes, before, after)?,
+    }
     if !E::HAS_PROJECTIONS {
         return Ok(());
     }
@@ -422,7 +468,7 @@ mod tests {
         let database = pensa_testkit::postgres::shared().database();
         let postgres = crate::db::Postgres::open(&database.url, 1).expect("opens");
         let postgres = Engine::in_database(&postgres, "p", uuid::Uuid::new_v4());
-        for ops in ENTITIES {
+        for ops in ENTITIES.iter().filter(|ops| ops.schema.indexes.is_none()) {
             let (declared, table) = (declared(&ops.schema), ops.schema.table);
             assert_eq!(columns_in(&sqlite, "SELECT name FROM pragma_table_info(?1)", table), declared, "{table}");
             let of_postgres = "SELECT column_name::text FROM information_schema.columns

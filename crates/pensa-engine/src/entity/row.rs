@@ -62,7 +62,7 @@ fn to_param(column: &Column, value: Value) -> Result<Param<'static>> {
 /// The values of a row whose first columns are those of a table.
 pub(crate) fn values_of(row: &Row<'_>, schema: &Schema) -> Result<Values> {
     let value = |(at, column): (usize, &Column)| match column.kind {
-        ColumnKind::Int | ColumnKind::Bool => row.int_or_null(at).map(Param::from),
+        ColumnKind::Int | ColumnKind::Bool | ColumnKind::Revision => row.int_or_null(at).map(Param::from),
         _ => row.text_or_null(at).map(Param::from),
     };
     schema.columns.iter().enumerate().map(value).collect()
@@ -87,6 +87,7 @@ pub(crate) fn with_derived<E: Entity>(values: Values, derived: Map<String, Value
     for (column, value) in E::SCHEMA.columns.iter().zip(values) {
         let value = match (column.kind, value) {
             (_, Param::Null) => continue,
+            (ColumnKind::Revision, _) => continue,
             (ColumnKind::Text, Param::Text(text)) => Value::String(text.into_owned()),
             (ColumnKind::Bool, Param::Int(number)) => Value::Bool(number != 0),
             (_, Param::Int(number)) => number.into(),

@@ -256,6 +256,25 @@ impl Collection {
         Ok(Done { draft, old, rev, is_change: true })
     }
 
+    /// Puts a record in place of another, adds or removes it, as somebody else has decided and noted for the journal.
+    pub(crate) fn replace(&self, tx: &Tx<'_>, old: Option<&Record>, new: Option<&Record>) -> Result<()> {
+        match (old, new) {
+            (old, Some(new)) => {
+                let (written, mut keys) = (json::to_line(&new.data)?, Keys::default());
+                record::check_written(&new.id, &new.data, &written)?;
+                tx.write_through(&self.name, |to| line::of_written(new.view(), &written, to))?;
+                self.write(tx, old, new.view(), &written, &mut keys)?;
+                keys.add(tx)
+            }
+            (Some(old), None) => {
+                let rev = tx.next_event()?.max(old.rev);
+                tx.write_through(&self.name, |to| line::of_deleted(&old.id, rev, old.updated_at, to))?;
+                self.remove(tx, old)
+            }
+            (None, None) => Ok(()),
+        }
+    }
+
     fn write(&self, tx: &Tx<'_>, old: Option<&Record>, new: View<'_>, written: &str, keys: &mut Keys) -> Result<()> {
         let values = params![new.collection, new.id, new.rev, new.updated_at, written];
         let Some(old) = old else {
@@ -309,11 +328,11 @@ impl Collection {
     fn end(&self, tx: &Tx<'_>, old: &Record, at: Timestamp) -> Result<()> {
         let rev = tx.next_event()?.max(old.rev);
         tx.write_through(&self.name, |to| line::of_deleted(&old.id, rev, at, to))?;
+        tx.journal("record_deleted", &(&old.collection, &old.id, old.rev))?;
         self.remove(tx, old)
     }
 
     fn remove(&self, tx: &Tx<'_>, old: &Record) -> Result<()> {
-        tx.journal("record_deleted", &(&old.collection, &old.id, old.rev))?;
         remove_keys(tx, &self.indexes.iter().collect::<Vec<_>>(), old)?;
         tx.send("DELETE FROM records WHERE collection = ?1 AND id = ?2", params![&old.collection, &old.id])
     }
@@ -337,7 +356,10 @@ pub(crate) fn restore(tx: &Tx<'_>, record: &Record) -> Result<()> {
 pub(crate) fn forget(tx: &Tx<'_>, collection: &str, id: &str, rev: i64) -> Result<()> {
     let collection = Collection::open(tx, collection)?;
     match collection.get(tx, id)? {
-        Some(old) if old.rev <= rev => collection.remove(tx, &old),
+        Some(old) if old.rev <= rev => {
+            tx.journal("record_deleted", &(&old.collection, &old.id, old.rev))?;
+            collection.remove(tx, &old)
+        }
         _ => Ok(()),
     }
 }
