@@ -7,8 +7,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-use pensa_core::{Code, Error, Result};
-use pensa_engine::{StoreDir, open_committed};
+use pensa_core::{Code, Error, Result, STORE_DIR};
+use pensa_git::open_committed;
 
 /// How much of a file of settings is looked at.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -56,7 +56,7 @@ fn explicit(dir: &Path) -> Result<PathBuf> {
     if fs::symlink_metadata(&inside).is_ok() {
         return Ok(inside);
     }
-    if dir.file_name().is_some_and(|name| name == StoreDir::NAME) && fs::symlink_metadata(&dir).is_ok() {
+    if dir.file_name().is_some_and(|name| name == STORE_DIR) && fs::symlink_metadata(&dir).is_ok() {
         return Ok(dir.parent().map_or_else(|| dir.clone(), shared_by_worktrees));
     }
     if dir.join("db.sqlite").exists() || names_a_store(&dir.join("config.toml")) {
@@ -75,9 +75,9 @@ fn names_a_store(config: &Path) -> bool {
 /// The store of the project in `dir`: that of the main worktree, if it has one.
 fn shared_by_worktrees(dir: &Path) -> PathBuf {
     main_worktree(dir)
-        .map(|main| main.join(StoreDir::NAME))
+        .map(|main| main.join(STORE_DIR))
         .filter(|store| fs::symlink_metadata(store).is_ok())
-        .unwrap_or_else(|| dir.join(StoreDir::NAME))
+        .unwrap_or_else(|| dir.join(STORE_DIR))
 }
 
 /// Where the store of the project in `dir` is or belongs: its own if it has one, else at the root of the repo around
@@ -89,14 +89,14 @@ pub fn new_store_root(dir: &Path) -> PathBuf {
         return own;
     }
     let root = dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&dir);
-    main_worktree(root).unwrap_or_else(|| root.to_owned()).join(StoreDir::NAME)
+    main_worktree(root).unwrap_or_else(|| root.to_owned()).join(STORE_DIR)
 }
 
 /// The root of the linked worktree around `dir`, if its store is that of the main one.
 pub fn linked_worktree(dir: &Path) -> Option<PathBuf> {
     let dir = tidy(dir);
     let root = dir.ancestors().find(|dir| dir.join(".git").exists())?;
-    let shared = main_worktree(root)?.join(StoreDir::NAME);
+    let shared = main_worktree(root)?.join(STORE_DIR);
     fs::symlink_metadata(shared).is_ok().then(|| root.to_owned())
 }
 

@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod briefing;
+pub mod caller;
 pub mod catalog;
 mod closed_enum;
 pub mod comment;
@@ -45,6 +46,9 @@ pub mod work;
 pub use error::{Code, Error, Result};
 pub use op::{Access, Method, Op, Route, Scope};
 pub use time::{Span, Timestamp};
+
+/// The name of the directory of a project's store.
+pub const STORE_DIR: &str = ".pensa";
 
 /// The version of this build, compared by client and daemon.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -11,7 +11,7 @@ use pensa_client::locate::{self, Platform, Scope, Start};
 use pensa_client::{ActorSource, Client, Remote, RemoteEntry, RemoteName, RemoteOptions, Remotes, Token};
 use pensa_core::issue::Origin;
 use pensa_core::{Code, Error, Result};
-use pensa_engine::{Engine, StoreDir, git};
+use pensa_engine::{Engine, StoreDir};
 use pensa_redact::{Allow, Redactor};
 
 use crate::cli::Options;
@@ -206,7 +206,7 @@ pub(crate) fn server(options: &Options) -> Result<Option<Server>> {
 pub(crate) fn came_with_the_repository(options: &Options, setting: &Setting) -> bool {
     let in_git = || {
         let store = project_store(options);
-        store.is_some_and(|store| git::may_have_brought(store.project_dir(), &store.local_config()))
+        store.is_some_and(|store| pensa_git::may_have_brought(store.project_dir(), &store.local_config()))
     };
     setting.layer == Layer::Project || setting.layer == Layer::Local && in_git()
 }
