@@ -10,6 +10,7 @@ pub mod catalog;
 mod closed_enum;
 pub mod comment;
 pub mod dep;
+pub mod dirs;
 pub mod effect;
 pub mod entity;
 pub mod error;

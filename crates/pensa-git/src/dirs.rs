@@ -1,7 +1,7 @@
 //! Finds a repository by git's own files, for what is needed at every open and must not cost a process.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The repository around a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,4 +43,27 @@ impl Surrounding {
         // A bare repository, or that of a submodule, has no main work tree that could be found by its name.
         !self.is_linked || self.common.file_name().is_some_and(|name| name == ".git")
     }
+}
+
+/// The git directory of the repo whose linked worktree `dir` is.
+pub fn common_git_dir(dir: &Path) -> Option<PathBuf> {
+    let link = fs::read_to_string(dir.join(".git")).ok()?;
+    let git_dir = dir.join(link.strip_prefix("gitdir:")?.trim());
+    let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
+    Some(without_dots(&git_dir.join(common.trim())))
+}
+
+/// The path without `.` and `..`, links left as they are.
+pub fn without_dots(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                tidy.pop();
+            }
+            part => tidy.push(part),
+        }
+    }
+    tidy
 }

@@ -23,7 +23,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 pub use committed::{DEFAULT_MAX_FILE, open_committed, read_committed};
-pub use dirs::Surrounding;
+pub use dirs::{Surrounding, common_git_dir, without_dots};
 pub use mentions::{Commit, mentions};
 pub use objects::Objects;
 
