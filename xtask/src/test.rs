@@ -8,15 +8,20 @@ use pensa_testkit::postgres::{Cluster, SHARED_CLUSTER};
 use crate::repo::cargo;
 use crate::{Result, tidy, tools};
 
+/// The crates that programs without a store of their own use, without the engine.
+const HTTP_ONLY: &[&str] = &["--package", "pensa-client", "--package", "pensa-taskstore", "--no-default-features"];
+
 pub(crate) fn run() -> Result {
     let start = Instant::now();
     step("tools", tools::install_missing)?;
     cargo_step(&["fmt", "--all", "--check"])?;
     cargo_step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     cargo_step(&["clippy", "--package", "pensa", "--no-default-features", "--", "-D", "warnings"])?;
+    cargo_step(&[&["clippy"], HTTP_ONLY, &["--", "-D", "warnings"]].concat())?;
     step("cargo xtask tidy", tidy::run)?;
     cargo_step(&["test", "--doc", "--workspace"])?;
     tests()?;
+    cargo_step(&[&["test"], HTTP_ONLY, &["--test", "http_only", "--", "--ignored"]].concat())?;
     if has("deny") {
         cargo_step(&["deny", "check", "bans", "licenses", "sources"])?;
     } else {

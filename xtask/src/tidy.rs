@@ -15,6 +15,11 @@ const FOREIGN_SQL: &str = "crates/pensa-interop/src/prjct/database.rs";
 /// The one crate that is never shipped.
 const TEST_CRATE: &str = "pensa-testkit";
 
+/// The crates that are built without a database where the feature `embedded` is off.
+const HTTP_ONLY: [&str; 2] = ["pensa-client", "pensa-taskstore"];
+/// What would bring a database into a build.
+const DATABASES: [&str; 4] = ["rusqlite", "libsqlite3-sys", "tokio-postgres", SQL_CRATE];
+
 /// A text file of the repository.
 struct Source {
     /// Relative to the root, with `/` between its parts.
@@ -30,6 +35,9 @@ pub(crate) fn run() -> Result {
     problems.extend(architecture(&root, &rust)?);
     let docs = read(&root, documents(&root)?)?;
     problems.extend(docs.iter().flat_map(machine_paths));
+    for krate in HTTP_ONLY {
+        problems.extend(databases(krate, &built_in(krate)?));
+    }
     if problems.is_empty() {
         return Ok(());
     }
@@ -80,6 +88,24 @@ fn stray_sql(source: &Source) -> Option<String> {
     }
     let at = source.text.lines().position(is_sql)?;
     Some(format!("{}:{}: SQL outside {SQL_CRATE}", source.name, at + 1))
+}
+
+/// The packages that a crate is built from without its default features, one on a line.
+fn built_in(krate: &str) -> Result<String> {
+    let args = ["tree", "--package", krate, "--no-default-features", "--edges", "normal,build", "--prefix", "none"];
+    let told = repo::cargo(&args).output()?;
+    if !told.status.success() {
+        return Err(format!("cargo tree failed: {}", String::from_utf8_lossy(&told.stderr).trim()).into());
+    }
+    Ok(String::from_utf8(told.stdout)?)
+}
+
+fn databases(krate: &str, packages: &str) -> Vec<String> {
+    let is_there = |name: &&str| packages.lines().any(|line| line.split(' ').next() == Some(*name));
+    let found = DATABASES.into_iter().filter(is_there);
+    found
+        .map(|name| format!("crates/{krate}/Cargo.toml: without the feature embedded it still builds {name}"))
+        .collect()
 }
 
 fn architecture(root: &Path, rust: &[Source]) -> Result<Vec<String>> {
@@ -197,6 +223,12 @@ mod tests {
         assert!(stray_sql(&source("crates/pensa-engine/src/a.rs", "SELECT 1")).is_none());
         assert!(stray_sql(&source("crates/pensa/tests/a.rs", "SELECT 1")).is_none());
         assert!(stray_sql(&source("crates/pensa-testkit/src/a.rs", "SELECT 1")).is_none());
+    }
+
+    #[test]
+    fn a_database_in_a_build_over_http_only_is_told() {
+        assert!(databases("a", "a v0.1.0\nrusqlite-like v1.0\npensa-core v0.1.0").is_empty());
+        assert_eq!(databases("a", "a v0.1.0\nrusqlite v0.41.0 (*)\nlibsqlite3-sys v0.38.0").len(), 2);
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! On files it looks whether anybody has committed, which costs next to nothing; from a server it reads the stream of
 //! events. What is done with the events is left to the caller.
 
+#[cfg(feature = "embedded")]
+mod files;
+
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
 use std::thread;
@@ -10,15 +13,12 @@ use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use pensa_core::event::LogEntry;
-use pensa_core::ops::event::{List, Page};
-use pensa_core::{Code, Error, Result, Timestamp};
-use pensa_engine::{Engine, Mark};
+use pensa_core::ops::event::List;
+use pensa_core::{Code, Error, Result};
 use ureq::BodyReader;
 
 use crate::http::Remote;
 
-/// How often a store's files are looked at.
-const LOOK: Duration = Duration::from_millis(50);
 /// How long a server may be away before that is an error.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The pauses before a server is tried again.
@@ -37,7 +37,8 @@ pub struct Follow {
 }
 
 enum Source {
-    Files(Box<Files>),
+    #[cfg(feature = "embedded")]
+    Files(Box<files::Files>),
     Server(Box<Server>),
 }
 
@@ -48,9 +49,9 @@ impl fmt::Debug for Follow {
 }
 
 impl Follow {
-    pub(crate) fn files(engine: Engine, wanted: &List, after: i64) -> Self {
-        let files = Files { engine, mark: None, right_until: None, known: None };
-        Self { wanted: endless(wanted), after, source: Source::Files(Box::new(files)) }
+    #[cfg(feature = "embedded")]
+    pub(crate) fn files(engine: pensa_engine::Engine, wanted: &List, after: i64) -> Self {
+        Self { wanted: endless(wanted), after, source: Source::Files(Box::new(files::Files::of(engine))) }
     }
 
     pub(crate) fn server(remote: Remote, wanted: &List, after: i64) -> Self {
@@ -63,6 +64,7 @@ impl Follow {
         loop {
             self.wanted.after = Some(self.after);
             let (events, last) = match &mut self.source {
+                #[cfg(feature = "embedded")]
                 Source::Files(files) => files.look(&self.wanted, self.after)?,
                 Source::Server(server) => server.read(&self.wanted, self.after)?,
             };
@@ -77,60 +79,6 @@ impl Follow {
 /// What is wanted has no end.
 fn endless(wanted: &List) -> List {
     List { limit: None, ..wanted.clone() }
-}
-
-/// A store on this machine.
-struct Files {
-    engine: Engine,
-    /// How the store looked when all of its log was read; none if there may be more.
-    mark: Option<Mark>,
-    right_until: Option<Timestamp>,
-    /// The last event that was seen, by number and time.
-    known: Option<(i64, Timestamp)>,
-}
-
-impl Files {
-    /// What is new; after a moment, if nothing is.
-    fn look(&mut self, wanted: &List, after: i64) -> Result<(Vec<LogEntry>, i64)> {
-        if self.engine.is_orphaned() {
-            self.engine = self.engine.another()?;
-            self.mark = None;
-            self.recognise()?;
-        }
-        let mark = self.engine.mark()?;
-        let is_overdue = self.right_until.map_or(Ok(false), |end| self.engine.now().map(|now| now >= end))?;
-        if self.mark == Some(mark) && !is_overdue {
-            thread::sleep(LOOK);
-            return Ok((Vec::new(), after));
-        }
-        let Page { events, last, end } = self.engine.call("reader", wanted)?;
-        if end < after {
-            return Err(replaced());
-        }
-        if let Some(event) = events.last() {
-            self.known = Some((event.id, event.created_at));
-        }
-        // What was committed since the mark was taken is seen at the next look.
-        self.mark = (last >= end && !is_overdue).then_some(mark);
-        self.right_until = self.engine.right_until()?;
-        Ok((events, last))
-    }
-
-    /// Whether the log of a database that took the place of another goes on where that ended.
-    fn recognise(&self) -> Result<()> {
-        let Some((id, at)) = self.known else { return Ok(()) };
-        let there = List { after: Some(id - 1), limit: Some(1), ..List::default() };
-        let page = self.engine.call("reader", &there)?;
-        match page.events.first() {
-            Some(event) if event.id == id && event.created_at != at => Err(replaced()),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn replaced() -> Error {
-    Error::new(Code::Conflict, "the log is not the one that was followed: the database was replaced")
-        .hint("look at everything again, then follow from the end")
 }
 
 /// A daemon or a server.

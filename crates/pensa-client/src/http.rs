@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pensa_core::caller::Caller;
 use pensa_core::issue::Origin;
 use pensa_core::ops::event;
 use pensa_core::{Access, Code, Error, Op, Result, Route, VERSION, id};
-use pensa_engine::Caller;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use ureq::http::request::Builder;

@@ -1,6 +1,6 @@
 //! One handle on a store, two transports: the engine in this process, or a daemon over HTTP.
 //!
-//! Also brings two stores together, and knows where stores are kept, and the servers to which the user has given names. How answers are shown is left to the surfaces.
+//! The engine comes with the feature `embedded`; without it there is HTTP only. Also brings two stores together, and knows where stores are kept, and the servers to which the user has given names. How answers are shown is left to the surfaces.
 
 pub mod config;
 mod exchange;
@@ -16,11 +16,18 @@ mod toml_file;
 use std::cell::Cell;
 use std::fmt;
 
+#[cfg(not(feature = "embedded"))]
+pub use pensa_core::Op as Call;
+use pensa_core::caller::Caller;
 use pensa_core::issue::Origin;
 use pensa_core::ops::event;
 use pensa_core::ops::record::{Applied, Apply, Change, Put};
-use pensa_core::{Access, Op, Result};
-use pensa_engine::{Caller, Engine, Execute, Mark};
+use pensa_core::{Access, Result};
+/// What a client can run: with the feature `embedded` what the engine can, else every operation.
+#[cfg(feature = "embedded")]
+pub use pensa_engine::Execute as Call;
+#[cfg(feature = "embedded")]
+use pensa_engine::{Engine, Mark};
 
 pub use exchange::{Exchange, Exchanged, Note};
 pub use follow::Follow;
@@ -43,6 +50,7 @@ pub struct Client {
 }
 
 enum Transport {
+    #[cfg(feature = "embedded")]
     Embedded(Box<Engine>),
     Http(Remote),
 }
@@ -50,6 +58,7 @@ enum Transport {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.transport {
+            #[cfg(feature = "embedded")]
             Transport::Embedded(engine) => write!(f, "Client({})", engine.home().place()),
             Transport::Http(remote) => write!(f, "Client({})", remote.url()),
         }
@@ -58,6 +67,7 @@ impl fmt::Debug for Client {
 
 impl Client {
     /// On a store of this machine.
+    #[cfg(feature = "embedded")]
     pub fn embedded(engine: Engine, actor: ActorSource) -> Self {
         Self::over(Transport::Embedded(Box::new(engine)), actor)
     }
@@ -102,17 +112,20 @@ impl Client {
     }
 
     /// Runs one operation.
-    pub fn call<O: Execute>(&self, op: &O) -> Result<O::Output> {
+    pub fn call<O: Call>(&self, op: &O) -> Result<O::Output> {
         if O::ACCESS == Access::Read {
             let reader = self.caller("reader");
             return match &self.transport {
+                #[cfg(feature = "embedded")]
                 Transport::Embedded(engine) => engine.call_as(&reader, op),
                 Transport::Http(remote) => remote.call(&reader, op, None),
             };
         }
         let (caller, key) = (self.caller(&(self.actor)()), self.next_key());
         match (&self.transport, key) {
+            #[cfg(feature = "embedded")]
             (Transport::Embedded(engine), None) => engine.call_as(&caller, op),
+            #[cfg(feature = "embedded")]
             (Transport::Embedded(engine), Some(key)) => engine.call_once(&caller, &key, op),
             (Transport::Http(remote), key) => remote.call(&caller, op, key),
         }
@@ -133,22 +146,21 @@ impl Client {
         count: usize,
         make: impl Fn(usize) -> Option<Result<Put>>,
     ) -> Result<Vec<Applied>> {
-        match &self.transport {
-            Transport::Embedded(engine) if self.key.is_none() => {
-                engine.run(Apply::ACCESS, &self.caller(&(self.actor)()), |cx, tx| {
-                    pensa_engine::put_records(cx, tx, (collection, count), &make)
-                })
-            }
-            _ => {
-                let puts = (0..count).map_while(make).map(|put| put.map(Change::Put));
-                self.call(&Apply { changes: puts.collect::<Result<_>>()? })
-            }
+        #[cfg(feature = "embedded")]
+        if let (Transport::Embedded(engine), None) = (&self.transport, &self.key) {
+            return engine.run(<Apply as pensa_core::Op>::ACCESS, &self.caller(&(self.actor)()), |cx, tx| {
+                pensa_engine::put_records(cx, tx, (collection, count), &make)
+            });
         }
+        let change = |put| Change::Put(Put { collection: collection.to_owned(), ..put });
+        let changes = (0..count).map_while(make).map(|put| put.map(change)).collect::<Result<_>>()?;
+        self.call(&Apply { changes })
     }
 
     /// Follows the log after a line. What it gives is on a connection of its own and can go to another thread.
     pub fn follow(&self, wanted: &event::List, after: i64) -> Result<Follow> {
         match &self.transport {
+            #[cfg(feature = "embedded")]
             Transport::Embedded(engine) => Ok(Follow::files(engine.another()?, wanted, after)),
             Transport::Http(remote) => Ok(Follow::server(remote.clone(), wanted, after)),
         }
@@ -156,11 +168,16 @@ impl Client {
 
     /// Whether the store's database was deleted or replaced behind this handle's back: then another one must be opened.
     pub fn is_orphaned(&self) -> bool {
-        matches!(&self.transport, Transport::Embedded(engine) if engine.is_orphaned())
+        match &self.transport {
+            #[cfg(feature = "embedded")]
+            Transport::Embedded(engine) => engine.is_orphaned(),
+            Transport::Http(_) => false,
+        }
     }
 
     /// What a store of this machine looks like: while that stays the same, nobody has changed anything. None of one that is
     /// somewhere else.
+    #[cfg(feature = "embedded")]
     pub fn mark(&self) -> Result<Option<Mark>> {
         match &self.transport {
             Transport::Embedded(engine) => engine.mark().map(Some),

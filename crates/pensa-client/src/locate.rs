@@ -2,13 +2,12 @@
 //!
 //! Reads directories but no environment: the caller hands in what it was told.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use pensa_core::{Code, Error, Result};
-use pensa_engine::{StoreDir, open_committed};
+use pensa_core::{Code, Error, Result, STORE_DIR};
+use pensa_git::{common_git_dir, open_committed, without_dots};
 
 /// How much of a file of settings is looked at.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -51,12 +50,12 @@ pub fn store_root(start: &Start, scope: Scope) -> Result<PathBuf> {
 }
 
 fn explicit(dir: &Path) -> Result<PathBuf> {
-    let dir = tidy(dir);
+    let dir = without_dots(dir);
     let inside = shared_by_worktrees(&dir);
     if fs::symlink_metadata(&inside).is_ok() {
         return Ok(inside);
     }
-    if dir.file_name().is_some_and(|name| name == StoreDir::NAME) && fs::symlink_metadata(&dir).is_ok() {
+    if dir.file_name().is_some_and(|name| name == STORE_DIR) && fs::symlink_metadata(&dir).is_ok() {
         return Ok(dir.parent().map_or_else(|| dir.clone(), shared_by_worktrees));
     }
     if dir.join("db.sqlite").exists() || names_a_store(&dir.join("config.toml")) {
@@ -75,37 +74,29 @@ fn names_a_store(config: &Path) -> bool {
 /// The store of the project in `dir`: that of the main worktree, if it has one.
 fn shared_by_worktrees(dir: &Path) -> PathBuf {
     main_worktree(dir)
-        .map(|main| main.join(StoreDir::NAME))
+        .map(|main| main.join(STORE_DIR))
         .filter(|store| fs::symlink_metadata(store).is_ok())
-        .unwrap_or_else(|| dir.join(StoreDir::NAME))
+        .unwrap_or_else(|| dir.join(STORE_DIR))
 }
 
 /// Where the store of the project in `dir` is or belongs: its own if it has one, else at the root of the repo around
 /// it (of the main worktree), else in `dir` itself.
 pub fn new_store_root(dir: &Path) -> PathBuf {
-    let dir = tidy(dir);
+    let dir = without_dots(dir);
     let own = shared_by_worktrees(&dir);
     if fs::symlink_metadata(&own).is_ok() {
         return own;
     }
     let root = dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&dir);
-    main_worktree(root).unwrap_or_else(|| root.to_owned()).join(StoreDir::NAME)
+    main_worktree(root).unwrap_or_else(|| root.to_owned()).join(STORE_DIR)
 }
 
 /// The root of the linked worktree around `dir`, if its store is that of the main one.
 pub fn linked_worktree(dir: &Path) -> Option<PathBuf> {
-    let dir = tidy(dir);
+    let dir = without_dots(dir);
     let root = dir.ancestors().find(|dir| dir.join(".git").exists())?;
-    let shared = main_worktree(root)?.join(StoreDir::NAME);
+    let shared = main_worktree(root)?.join(STORE_DIR);
     fs::symlink_metadata(shared).is_ok().then(|| root.to_owned())
-}
-
-/// The git directory of the repo whose linked worktree `dir` is.
-pub fn common_git_dir(dir: &Path) -> Option<PathBuf> {
-    let link = fs::read_to_string(dir.join(".git")).ok()?;
-    let git_dir = dir.join(link.strip_prefix("gitdir:")?.trim());
-    let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
-    Some(tidy(&git_dir.join(common.trim())))
 }
 
 /// The main worktree of the repo whose linked worktree `dir` is.
@@ -113,83 +104,6 @@ fn main_worktree(dir: &Path) -> Option<PathBuf> {
     let common = common_git_dir(dir)?;
     // A bare repo has no work tree of its own.
     (common.file_name()? == ".git").then(|| common.parent().map(Path::to_owned))?
-}
-
-/// The path without `.` and `..`, links left as they are.
-fn tidy(path: &Path) -> PathBuf {
-    let mut tidy = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                tidy.pop();
-            }
-            part => tidy.push(part),
-        }
-    }
-    tidy
-}
-
-/// The systems whose conventions for a user's state differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Platform {
-    Linux,
-    MacOs,
-    Windows,
-}
-
-impl Platform {
-    pub const HERE: Platform = if cfg!(windows) {
-        Platform::Windows
-    } else if cfg!(target_os = "macos") {
-        Platform::MacOs
-    } else {
-        Platform::Linux
-    };
-}
-
-/// The directory of the user's own store; `var` looks up an environment variable.
-pub fn user_store_root(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let dir = |name| var(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
-    match platform {
-        // Relative paths are to be ignored, says the XDG specification.
-        Platform::Linux => dir("XDG_STATE_HOME")
-            .filter(|path| path.is_absolute())
-            .or_else(|| Some(dir("HOME")?.join(".local/state")))
-            .map(|state| state.join("pensa")),
-        Platform::MacOs => Some(dir("HOME")?.join("Library/Application Support/Pensa")),
-        Platform::Windows => Some(dir("LOCALAPPDATA")?.join("Pensa")),
-    }
-}
-
-/// The directory of the user's settings, for what must not lie in a repository; `var` looks up an environment variable.
-pub fn user_config_dir(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let dir = |name| var(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
-    match platform {
-        Platform::Linux => dir("XDG_CONFIG_HOME")
-            .filter(|path| path.is_absolute())
-            .or_else(|| Some(dir("HOME")?.join(".config")))
-            .map(|config| config.join("pensa")),
-        Platform::MacOs => Some(dir("HOME")?.join("Library/Application Support/Pensa")),
-        Platform::Windows => Some(dir("APPDATA")?.join("Pensa")),
-    }
-}
-
-/// The file of settings for every user of this machine; `var` looks up an environment variable.
-pub fn system_config(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let named = |name| var(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
-    named("PN_SYSTEM_CONFIG").or_else(|| match platform {
-        Platform::Linux | Platform::MacOs => Some("/etc/pensa/config.toml".into()),
-        Platform::Windows => Some(named("PROGRAMDATA")?.join("Pensa/config.toml")),
-    })
-}
-
-/// The directory in which a server without a database keeps its projects, unless it is told another.
-pub fn server_root(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let store = user_store_root(platform, var)?;
-    let mut name = store.file_name()?.to_owned();
-    name.push(if platform == Platform::Linux { "-server" } else { " Server" });
-    Some(store.with_file_name(name))
 }
 
 #[cfg(test)]
@@ -283,57 +197,5 @@ mod tests {
         fs::create_dir_all(&module).expect("made");
         fs::write(module.join(".git"), "gitdir: ../.git/modules/module\n").expect("written");
         assert_eq!(new_store_root(&module), module.join(".pensa"));
-    }
-
-    type Vars = &'static [(&'static str, &'static str)];
-
-    fn vars(pairs: Vars) -> impl Fn(&str) -> Option<OsString> {
-        move |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
-    }
-
-    #[test]
-    fn each_platform_keeps_the_users_settings_where_it_expects_them() {
-        let table: [(Platform, Vars, Option<&str>); 9] = [
-            (Platform::Linux, &[("HOME", "/h")], Some("/h/.config/pensa")),
-            (Platform::Linux, &[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c")], Some("/c/pensa")),
-            (Platform::Linux, &[("HOME", "/h"), ("XDG_CONFIG_HOME", "rel")], Some("/h/.config/pensa")),
-            (Platform::Linux, &[("HOME", "/h"), ("XDG_CONFIG_HOME", "")], Some("/h/.config/pensa")),
-            (Platform::Linux, &[("HOME", "")], None),
-            (Platform::MacOs, &[("HOME", "/h")], Some("/h/Library/Application Support/Pensa")),
-            (Platform::MacOs, &[("XDG_CONFIG_HOME", "/c")], None),
-            (Platform::Windows, &[("APPDATA", "C:/R")], Some("C:/R/Pensa")),
-            (Platform::Windows, &[("LOCALAPPDATA", "C:/L")], None),
-        ];
-        for (platform, pairs, expected) in table {
-            assert_eq!(user_config_dir(platform, vars(pairs)), expected.map(PathBuf::from), "{platform:?} {pairs:?}");
-        }
-    }
-
-    #[test]
-    fn each_platform_keeps_the_settings_of_all_users_where_it_expects_them() {
-        let table: [(Platform, Vars, Option<&str>); 5] = [
-            (Platform::Linux, &[("HOME", "/h")], Some("/etc/pensa/config.toml")),
-            (Platform::MacOs, &[], Some("/etc/pensa/config.toml")),
-            (Platform::Windows, &[("PROGRAMDATA", "C:/D")], Some("C:/D/Pensa/config.toml")),
-            (Platform::Windows, &[], None),
-            (Platform::Linux, &[("PN_SYSTEM_CONFIG", "/s.toml")], Some("/s.toml")),
-        ];
-        for (platform, pairs, expected) in table {
-            assert_eq!(system_config(platform, vars(pairs)), expected.map(PathBuf::from), "{platform:?} {pairs:?}");
-        }
-    }
-
-    #[test]
-    fn each_platform_keeps_the_users_store_where_it_expects_it() {
-        let root = |platform, pairs| user_store_root(platform, vars(pairs));
-        assert_eq!(root(Platform::Linux, &[("HOME", "/h")]), Some("/h/.local/state/pensa".into()));
-        assert_eq!(root(Platform::Linux, &[("HOME", "/h"), ("XDG_STATE_HOME", "/s")]), Some("/s/pensa".into()));
-        assert_eq!(
-            root(Platform::Linux, &[("HOME", "/h"), ("XDG_STATE_HOME", "rel")]),
-            Some("/h/.local/state/pensa".into())
-        );
-        assert_eq!(root(Platform::MacOs, &[("HOME", "/h")]), Some("/h/Library/Application Support/Pensa".into()));
-        assert_eq!(root(Platform::Windows, &[("LOCALAPPDATA", "C:/L")]), Some("C:/L/Pensa".into()));
-        assert_eq!(root(Platform::Linux, &[]), None);
     }
 }

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use pensa_core::{Code, Error, Result};
-use pensa_engine::open_committed;
+use pensa_git::open_committed;
 use toml_edit::{Document, DocumentMut, TomlError};
 
 /// How often, and how long each time, a change waits for another one to end.

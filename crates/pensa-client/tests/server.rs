@@ -8,10 +8,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use pensa_client::{Remote, RemoteOptions};
+use pensa_core::caller::Caller;
 use pensa_core::ops::dep;
 use pensa_core::ops::issue::{Count, Counted, Delete, Deleted};
 use pensa_core::{Code, Error, Result};
-use pensa_engine::Caller;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};

@@ -2,7 +2,8 @@
 //!
 //! How an error is shown (JSON on stderr, an HTTP answer) is left to the surfaces.
 
-use std::fmt;
+use std::path::Path;
+use std::{fmt, io};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,6 +104,27 @@ impl Error {
     pub fn internal(message: impl fmt::Display) -> Self {
         Self::new(Code::Internal, message.to_string())
     }
+}
+
+/// The error of something that could not be done with a file: "cannot read /a/b: no such file or directory".
+pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
+    let code = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Code::DiskFull,
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Code::Forbidden,
+        _ => Code::Internal,
+    };
+    let message = format!("cannot {what} {}: {}", path.display(), describe(error));
+    match code {
+        Code::DiskFull => Error::new(code, message).hint("free some space and try again; nothing was changed"),
+        Code::Forbidden => Error::new(code, message).hint("check who owns the directory and whether it is read-only"),
+        _ => Error::new(code, message),
+    }
+}
+
+/// The operating system's words without Rust's "(os error 28)".
+fn describe(error: &io::Error) -> String {
+    let text = error.to_string().to_lowercase();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@
 
 pub mod agent;
 pub mod briefing;
+pub mod caller;
 mod closed_enum;
 pub mod comment;
 pub mod dep;
+pub mod dirs;
 pub mod effect;
 pub mod entity;
 pub mod error;
@@ -44,6 +46,9 @@ pub mod work;
 pub use error::{Code, Error, Result};
 pub use op::{Access, Method, Op, Route, Scope};
 pub use time::{Span, Timestamp};
+
+/// The name of the directory of a project's store.
+pub const STORE_DIR: &str = ".pensa";
 
 /// The version of this build, compared by client and daemon.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -14,12 +14,11 @@ use pensa_core::{Access, Code, Error, Result, Timestamp, text};
 use pensa_redact::Allow;
 use uuid::Uuid;
 
+pub use pensa_core::caller::{Caller, SYSTEM};
+
 use crate::home::Home;
 use crate::redaction::Redactions;
 use crate::store::StoreDir;
-
-/// The actor of what happens by itself: leases that run out, a fresh clone that imports.
-pub const SYSTEM: &str = "pensa";
 
 /// Tells the time.
 pub trait Clock: Debug + Send + Sync {
@@ -56,41 +55,6 @@ pub struct RandomIds;
 impl Ids for RandomIds {
     fn next(&self) -> Uuid {
         Uuid::now_v7()
-    }
-}
-
-/// On whose behalf an operation runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
-    pub actor: String,
-    /// The id of the token that a server was shown.
-    pub token: Option<String>,
-    /// The most that this caller may do.
-    pub may: Access,
-    /// The session, run and host that it says it comes from.
-    pub origin: Origin,
-    /// The project to which a token confines what its holder may do with the server itself.
-    pub project: Option<ProjectName>,
-    /// Whether this caller asks for its texts to be kept with the secrets in them.
-    pub no_redact: bool,
-}
-
-impl Caller {
-    /// Somebody who has the store itself in hand, and so may do anything with it.
-    pub fn local(actor: &str) -> Self {
-        Self {
-            actor: actor.to_owned(),
-            token: None,
-            may: Access::Operate,
-            origin: Origin::default(),
-            project: None,
-            no_redact: false,
-        }
-    }
-
-    /// What happens by itself.
-    pub(crate) fn system() -> Self {
-        Self::local(SYSTEM)
     }
 }
 

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use pensa_core::similar::hash64;
 use pensa_core::{Code, Result};
+use pensa_git::Surrounding;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::git::Surrounding;
 use crate::store::{Keep, StoreDir, refuse_link};
 use crate::{error, last_event, ticket};
 

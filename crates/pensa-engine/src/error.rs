@@ -1,29 +1,8 @@
-//! Turns failures of the file system and of SQLite into the product's errors.
-
-use std::io;
-use std::path::Path;
+//! Turns failures of SQLite into the product's errors.
 
 use pensa_core::{Code, Error};
 
-pub(crate) fn io(what: &str, path: &Path, error: &io::Error) -> Error {
-    let code = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Code::DiskFull,
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Code::Forbidden,
-        _ => Code::Internal,
-    };
-    let message = format!("cannot {what} {}: {}", path.display(), describe(error));
-    match code {
-        Code::DiskFull => Error::new(code, message).hint("free some space and try again; nothing was changed"),
-        Code::Forbidden => Error::new(code, message).hint("check who owns the directory and whether it is read-only"),
-        _ => Error::new(code, message),
-    }
-}
-
-/// The operating system's words without Rust's "(os error 28)".
-fn describe(error: &io::Error) -> String {
-    let text = error.to_string().to_lowercase();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
-}
+pub(crate) use pensa_core::error::io;
 
 pub(crate) fn sqlite(error: rusqlite::Error) -> Error {
     use rusqlite::ErrorCode as E;

@@ -4,7 +4,6 @@
 
 mod backup;
 mod clock;
-mod committed;
 mod context;
 mod db;
 mod durable;
@@ -32,7 +31,6 @@ mod taskstore;
 mod ticket;
 mod upgrade;
 
-pub use committed::{DEFAULT_MAX_FILE, open_committed};
 pub use context::{Caller, Clock, Context, Ids, RandomIds, SYSTEM, SystemClock, too_little};
 pub use db::Tx;
 pub use db::migrations::SCHEMA_VERSION;

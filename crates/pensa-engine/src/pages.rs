@@ -12,9 +12,9 @@ use pensa_core::ops::issue::Ready;
 use pensa_core::ops::work::{Current, List};
 use pensa_core::work::{Work, WorkStatus, page};
 use pensa_core::{Error, Result};
+use pensa_git::read_committed;
 use uuid::Uuid;
 
-use crate::committed::read_committed;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::error;

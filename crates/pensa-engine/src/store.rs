@@ -11,10 +11,10 @@ use std::time::UNIX_EPOCH;
 
 use pensa_core::sync::Conflict;
 use pensa_core::{Code, Error, Result, json};
+use pensa_git::{DEFAULT_MAX_FILE, Surrounding, read_committed};
 use toml_edit::DocumentMut;
 use uuid::Uuid;
 
-use crate::committed::{DEFAULT_MAX_FILE, read_committed};
 use crate::{durable, error, git, sync, ticket};
 
 /// The directory of a store: `.pensa` of a project, or the user's own.
@@ -46,7 +46,7 @@ const GITIGNORE: &str = "db.sqlite*\nlocal\n";
 
 impl StoreDir {
     /// The name of a project store's directory.
-    pub const NAME: &str = ".pensa";
+    pub const NAME: &str = pensa_core::STORE_DIR;
 
     /// The store in `root`, which must be a directory and not a link to one.
     pub fn at(root: &Path) -> Result<Self> {
@@ -176,7 +176,7 @@ impl StoreDir {
         self.local_dir("")?;
         write_once(&self.root.join(".gitignore"), GITIGNORE)?;
         // Without it git is merely less well warned.
-        let _ = git::exclude(&self.root, &["db.sqlite*", "local/"]);
+        let _ = pensa_git::exclude(&self.root, &["db.sqlite*", "local/"]);
         let config = format!(
             "# Settings of this project's Pensa store. Commit this file: clones know the store by its id.\n\
              store_id = \"{id}\"\n"
@@ -235,7 +235,7 @@ impl StoreDir {
     /// git's directory if the store was not checked out then.
     pub(crate) fn driver_notes(&self) -> impl Iterator<Item = PathBuf> {
         let project = self.project_dir();
-        let in_git = git::Surrounding::of(project)
+        let in_git = Surrounding::of(project)
             .and_then(|around| Some(git::notes_dir(&around.common, project.strip_prefix(&around.top).ok()?)));
         iter::once(self.root.join("local/conflicts")).chain(in_git)
     }
@@ -275,7 +275,7 @@ impl StoreDir {
     pub(crate) fn refuse_tracked(&self, dir: &Path) -> Result<()> {
         // No repository tracks what is in its own git directory.
         let project = if dir.starts_with(&self.root) { self.project_dir() } else { dir.parent().unwrap_or(dir) };
-        if !git::is_tracked(project, dir) {
+        if !pensa_git::is_tracked(project, dir) {
             return Ok(());
         }
         Err(Error::new(
@@ -331,7 +331,7 @@ impl StoreDir {
     /// The secret in [`token`](Self::token), made on first use. One that came with the repository is no secret.
     pub fn token_secret(&self) -> Result<String> {
         self.local_dir("")?;
-        if git::is_tracked(self.project_dir(), &self.token()) {
+        if pensa_git::is_tracked(self.project_dir(), &self.token()) {
             return Err(Error::new(Code::Forbidden, format!("{} is tracked by git", self.token().display()))
                 .hint("remove it from the repository: whoever can read it could use this daemon"));
         }

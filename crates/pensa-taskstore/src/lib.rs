@@ -3,7 +3,8 @@
 //! A [`Record`] says its id, its collection and which of its fields have an index. A [`TaskStore`] keeps it: in a store's
 //! own files, or through a daemon or server, whatever database that has. Everything that is kept is also a line of a file
 //! of its collection, and outlives the database. What the command line does with the same records is told by
-//! `pn record --help`.
+//! `pn record --help`. Without the feature `embedded` there is no database in the build, and [`TaskStore::connect`] is
+//! the way to a store.
 //!
 //! ```
 //! use pensa_taskstore::{Filter, Record, TaskStore};
@@ -49,24 +50,26 @@
 //! # Ok::<(), pensa_taskstore::Error>(())
 //! ```
 
+#[cfg(feature = "embedded")]
+mod embedded;
+#[cfg(feature = "embedded")]
 mod listing;
 mod transaction;
 
 use std::cell::Cell;
 use std::fmt;
-use std::path::{Path, PathBuf};
 
-use pensa_client::{Client, Remote, RemoteOptions};
+use pensa_client::{Call, Client, Remote, RemoteOptions};
+use pensa_core::Timestamp;
 use pensa_core::ops::record::{
     Applied, Apply, Change, Collections, Compact, Count, Delete, Get, Index, Page, Put, Query,
 };
 use pensa_core::session::Object;
-use pensa_core::{Op, Timestamp};
-use pensa_engine::{Engine, Execute, StoreDir};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+#[cfg(feature = "embedded")]
 pub use listing::{Corrupt, Listing};
 pub use pensa_core::record::{Cursor, Filter, Order};
 pub use pensa_core::{Code, Error, Result};
@@ -123,7 +126,8 @@ const AT_ONCE: usize = 100_000;
 pub struct TaskStore {
     client: Client,
     /// Where its files are, if that is on this machine.
-    files: Option<PathBuf>,
+    #[cfg(feature = "embedded")]
+    files: Option<std::path::PathBuf>,
 }
 
 impl fmt::Debug for TaskStore {
@@ -133,23 +137,6 @@ impl fmt::Debug for TaskStore {
 }
 
 impl TaskStore {
-    /// Opens the store of a project: the directory that has a `.pensa`, or that directory itself. Makes none.
-    pub fn open(project: &Path, actor: &str) -> Result<Self> {
-        let inner = project.join(StoreDir::NAME);
-        let root = if inner.is_dir() { inner } else { project.to_owned() };
-        Self::of_dir(StoreDir::at(&root)?, actor)
-    }
-
-    /// Opens the store of a project, and makes one if there is none.
-    pub fn create_at(project: &Path, actor: &str) -> Result<Self> {
-        Self::of_dir(StoreDir::create(&project.join(StoreDir::NAME))?.0, actor)
-    }
-
-    fn of_dir(dir: StoreDir, actor: &str) -> Result<Self> {
-        let files = Some(dir.root().join("local/taskstore"));
-        Ok(Self { files, ..Self::on(Client::embedded(Engine::open(dir)?, actor_source(actor))) })
-    }
-
     /// Uses the store that a daemon or server serves, on whatever database.
     pub fn connect(options: RemoteOptions, actor: &str) -> Result<Self> {
         Ok(Self::on(Client::http(Remote::new(options)?, actor_source(actor))))
@@ -157,10 +144,14 @@ impl TaskStore {
 
     /// Uses a client that is there already.
     pub fn on(client: Client) -> Self {
-        Self { client, files: None }
+        Self {
+            client,
+            #[cfg(feature = "embedded")]
+            files: None,
+        }
     }
 
-    fn call<O: Op + Execute>(&self, op: &O) -> Result<O::Output> {
+    fn call<O: Call>(&self, op: &O) -> Result<O::Output> {
         self.client.call(op)
     }
 
@@ -333,15 +324,6 @@ impl TaskStore {
     /// Writes the files of all collections anew, without what was replaced or deleted.
     pub fn compact(&self) -> Result<()> {
         self.call(&Compact {}).map(drop)
-    }
-
-    /// What the file of a kind of record holds, and which of its lines cannot be read or are no such record. Only where
-    /// the files are.
-    pub fn list_tolerant<T: Record>(&self) -> Result<Listing<T>> {
-        let Some(dir) = &self.files else {
-            return Err(Error::new(Code::Unsupported, "the files of this store are not on this machine"));
-        };
-        listing::read(&dir.join(format!("{}.jsonl", T::collection_name())))
     }
 }
 

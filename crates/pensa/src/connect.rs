@@ -7,15 +7,16 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use pensa_client::config::{self, Config, Files, Key, Layer, Setting, Told, Trusted, Trusts};
-use pensa_client::locate::{self, Platform, Scope, Start};
+use pensa_client::locate::{self, Scope, Start};
 use pensa_client::{ActorSource, Client, Remote, RemoteEntry, RemoteName, RemoteOptions, Remotes, Token};
+use pensa_core::dirs::{self, Platform};
 use pensa_core::issue::Origin;
 use pensa_core::{Code, Error, Result};
-use pensa_engine::{Engine, StoreDir, git};
+use pensa_engine::{Engine, StoreDir};
+use pensa_host as host;
 use pensa_redact::{Allow, Redactor};
 
 use crate::cli::Options;
-use crate::host;
 use crate::output::Output;
 
 pub(crate) const DEFAULT_URL: &str = "http://localhost:7533";
@@ -80,7 +81,7 @@ impl Home {
         match self {
             Home::Store(store) => store.local_dir(name),
             Home::Server(_) => {
-                let user = locate::user_store_root(Platform::HERE, variable);
+                let user = dirs::user_store_root(Platform::HERE, variable);
                 let user = user.ok_or_else(|| Error::invalid("there is no place for files").hint("set HOME"))?;
                 StoreDir::of_user(&user)?.local_dir(name)
             }
@@ -91,7 +92,7 @@ impl Home {
     pub(crate) fn private_path(&self, name: &str) -> Option<PathBuf> {
         let root = match self {
             Home::Store(store) => store.root().to_owned(),
-            Home::Server(_) => locate::user_store_root(Platform::HERE, variable)?,
+            Home::Server(_) => dirs::user_store_root(Platform::HERE, variable)?,
         };
         Some(root.join("local").join(name))
     }
@@ -206,7 +207,7 @@ pub(crate) fn server(options: &Options) -> Result<Option<Server>> {
 pub(crate) fn came_with_the_repository(options: &Options, setting: &Setting) -> bool {
     let in_git = || {
         let store = project_store(options);
-        store.is_some_and(|store| git::may_have_brought(store.project_dir(), &store.local_config()))
+        store.is_some_and(|store| pensa_git::may_have_brought(store.project_dir(), &store.local_config()))
     };
     setting.layer == Layer::Project || setting.layer == Layer::Local && in_git()
 }
@@ -263,8 +264,8 @@ pub(crate) fn files(options: &Options) -> Result<Files> {
     Ok(Files {
         local: project.as_ref().map(StoreDir::local_config),
         project: project.as_ref().map(StoreDir::config),
-        user: locate::user_config_dir(Platform::HERE, variable).map(|dir| dir.join("config.toml")),
-        system: locate::system_config(Platform::HERE, variable),
+        user: dirs::user_config_dir(Platform::HERE, variable).map(|dir| dir.join("config.toml")),
+        system: dirs::system_config(Platform::HERE, variable),
     })
 }
 
@@ -282,7 +283,7 @@ pub(crate) fn trusts() -> Result<Trusts> {
 }
 
 fn user_config_dir() -> Result<PathBuf> {
-    let dir = locate::user_config_dir(Platform::HERE, variable);
+    let dir = dirs::user_config_dir(Platform::HERE, variable);
     dir.ok_or_else(|| Error::invalid("there is no place for your settings").hint("set HOME"))
 }
 
@@ -364,14 +365,14 @@ pub(crate) fn create(root: &Path) -> Result<(StoreDir, bool)> {
 }
 
 fn state_dir() -> Option<PathBuf> {
-    locate::user_store_root(Platform::HERE, variable)
+    dirs::user_store_root(Platform::HERE, variable)
 }
 
 fn start(options: &Options) -> Result<Start> {
     Ok(Start {
         explicit: options.store.clone().filter(|dir| !dir.as_os_str().is_empty()),
         cwd: cwd()?,
-        user: locate::user_store_root(Platform::HERE, variable),
+        user: dirs::user_store_root(Platform::HERE, variable),
     })
 }
 

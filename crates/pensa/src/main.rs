@@ -3,7 +3,6 @@
 mod cli;
 mod commands;
 mod connect;
-mod host;
 mod output;
 mod progress;
 mod render;

@@ -6,10 +6,9 @@ use std::path::Path;
 
 use pensa_core::ops::store::{Finding, Report, Severity};
 use pensa_core::{Code, Result};
+use pensa_git::{Repo, jsonl_files};
 
-use super::Repo;
 use super::hooks::{HookState, Hooks, HooksReport};
-use super::jsonl_files;
 use crate::home::Home;
 use crate::store::StoreDir;
 
@@ -83,7 +82,7 @@ fn tracked(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()> {
     let root = store.root();
     let mut git = repo.git();
     git.args(["ls-files", "-z", "--"]).arg(root.join("db.sqlite*")).arg(root.join("local"));
-    let told = super::run(&mut git)?;
+    let told = pensa_git::run(&mut git)?;
     for name in told.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = String::from_utf8_lossy(name);
         let message =
@@ -101,7 +100,7 @@ fn ignored(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()> {
         paths.push(usual);
     }
     paths.sort();
-    let told = super::run(repo.git().args(["check-ignore", "--verbose", "--"]).args(&paths))?;
+    let told = pensa_git::run(repo.git().args(["check-ignore", "--verbose", "--"]).args(&paths))?;
     for line in String::from_utf8_lossy(&told.stdout).lines() {
         // "source:line:pattern", a tab, and the path
         let Some((rule, path)) = line.split_once('\t') else { continue };
@@ -119,7 +118,7 @@ fn not_ignored(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()>
     let names = ["db.sqlite", "db.sqlite-wal", "local/token"];
     let mut git = repo.git();
     git.args(["check-ignore", "--no-index", "--verbose", "--non-matching", "--"]);
-    let told = super::run(git.args(names.map(|name| store.root().join(name))))?;
+    let told = pensa_git::run(git.args(names.map(|name| store.root().join(name))))?;
     for (line, name) in String::from_utf8_lossy(&told.stdout).lines().zip(names) {
         let Some((rule, _)) = line.split_once('\t') else { continue };
         let why = match pattern(rule) {

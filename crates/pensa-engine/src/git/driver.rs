@@ -8,8 +8,9 @@ use std::process::{Command, Stdio};
 
 use pensa_core::sync::Conflict;
 use pensa_core::{Error, Result};
+use pensa_git::{Repo, files};
 
-use super::{Repo, attributes, files, script};
+use super::{attributes, script};
 use crate::{error, store};
 
 const NAME_KEY: &str = "merge.pensa.name";
@@ -63,7 +64,7 @@ pub(super) fn configure(repo: &Repo, program: &str) -> Result<bool> {
 
 /// Takes the driver out of the repository's configuration; says whether it was there.
 pub(super) fn forget(repo: &Repo) -> Result<bool> {
-    let there = super::run(repo.git().args(["config", "--local", "--get-regexp", r"^merge\.pensa\."]))?.success;
+    let there = pensa_git::run(repo.git().args(["config", "--local", "--get-regexp", r"^merge\.pensa\."]))?.success;
     if there {
         repo.must(["config", "--local", "--remove-section", "merge.pensa"])?;
     }
@@ -89,7 +90,7 @@ pub fn configure_if_named(top: &Path) -> Result<()> {
     if stands_in(&top.join(".git/config")) {
         return Ok(());
     }
-    if super::run(super::git(top).args(["config", "--get", DRIVER_KEY]))?.line().is_some() {
+    if pensa_git::run(pensa_git::git(top).args(["config", "--get", DRIVER_KEY]))?.line().is_some() {
         return Ok(());
     }
     match Repo::around(top) {
@@ -100,9 +101,9 @@ pub fn configure_if_named(top: &Path) -> Result<()> {
 
 /// Merges three versions of a file as git does where no driver is set, into `ours`; says whether no conflict is left.
 pub fn merge_file(ours: &Path, base: &Path, theirs: &Path) -> Result<bool> {
-    let mut git = super::plain();
+    let mut git = pensa_git::plain();
     git.args(["merge-file", "--quiet", "-L", "ours", "-L", "base", "-L", "theirs", "--"]);
-    Ok(super::run(git.args([ours, base, theirs]))?.success)
+    Ok(pensa_git::run(git.args([ours, base, theirs]))?.success)
 }
 
 /// Where git's directory has the merge driver's notes for the store of a project, which is named by its path in the
@@ -114,7 +115,7 @@ pub(crate) fn notes_dir(common: &Path, project: &Path) -> PathBuf {
 /// Notes what a merge could not keep in git's own directory: in a bare repository or a sparse checkout there is no store
 /// to note it in. The next import of any checkout of the repository takes it in.
 pub fn leave_notes(project: &Path, conflicts: &[Conflict]) -> Result<()> {
-    let told = super::run(super::plain().args(["rev-parse", "--git-common-dir"]))?;
+    let told = pensa_git::run(pensa_git::plain().args(["rev-parse", "--git-common-dir"]))?;
     let common = told.line().ok_or_else(|| Error::internal("git does not tell where its directory is"))?;
     let is_inside = project.components().all(|part| matches!(part, Component::Normal(_)));
     if !is_inside {

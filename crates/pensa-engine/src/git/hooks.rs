@@ -10,10 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pensa_core::{Code, Error, Result};
+use pensa_git::{PATIENCE, Repo, files};
 use serde::Serialize;
 
 use super::script::{self, Found, Hook, Kind, Words, unquote};
-use super::{PATIENCE, Repo, attributes, driver, files, prek};
+use super::{attributes, driver, prek};
 use crate::error;
 use crate::store::StoreDir;
 
@@ -111,7 +112,7 @@ impl Hooks {
     /// The hooks of the repository around a store, in the work tree of it that `dir` is in.
     pub fn of(store: &StoreDir, dir: &Path) -> Result<Self> {
         let project = fs::canonicalize(store.project_dir()).map_err(|e| error::io("find", store.project_dir(), &e))?;
-        let home = Repo::around(&project).ok_or_else(|| super::no_repo(&project))?;
+        let home = Repo::around(&project).ok_or_else(|| pensa_git::no_repo(&project))?;
         let top = fs::canonicalize(&home.top).map_err(|e| error::io("find", &home.top, &e))?;
         let inside = project.strip_prefix(&top).unwrap_or(Path::new(""));
         let inside = inside.to_str().ok_or_else(|| {
@@ -154,7 +155,7 @@ impl Hooks {
 
     /// Whether the place of the hooks is a setting of the user or the machine that means one directory for all.
     fn is_of_all_repositories(&self) -> Result<bool> {
-        let told = super::run(self.repo.git().args(["config", "--show-scope", "--get", "core.hooksPath"]))?.line();
+        let told = pensa_git::run(self.repo.git().args(["config", "--show-scope", "--get", "core.hooksPath"]))?.line();
         let Some((scope, path)) = told.as_deref().and_then(|line| line.split_once('\t')) else { return Ok(false) };
         Ok(["global", "system"].contains(&scope) && (path.starts_with('/') || path.starts_with('~')))
     }
@@ -227,7 +228,7 @@ impl Hooks {
                 self.install_hook(Place::look(dir.join(hook.name()), hook)?, &words, &mut work)?;
             }
         }
-        super::exclude(&self.repo.top.join(&self.project).join(StoreDir::NAME), &["db.sqlite*", "local/"])?;
+        pensa_git::exclude(&self.repo.top.join(&self.project).join(StoreDir::NAME), &["db.sqlite*", "local/"])?;
         self.install_driver(&words, &mut work)?;
         self.report(work)
     }

@@ -11,9 +11,8 @@ use std::path::Path;
 
 use aho_corasick::AhoCorasick;
 use pensa_core::{Error, Result};
+use pensa_git::{Surrounding, open_committed};
 
-use super::Surrounding;
-use crate::committed::open_committed;
 use crate::store::StoreDir;
 
 /// What the names of the database and its log begin with.
@@ -69,7 +68,7 @@ fn search(root: &Path, index: &[u8]) -> Option<String> {
         return None;
     }
     let pattern = format!(":(icase){DATABASE}*");
-    match super::run(super::git(root).args(["ls-files", "-z", "--", &pattern])) {
+    match pensa_git::run(pensa_git::git(root).args(["ls-files", "-z", "--", &pattern])) {
         Ok(told) if told.success => {
             let first = told.stdout.split(|byte| *byte == 0).find(|name| !name.is_empty())?;
             Some(String::from_utf8_lossy(first).into_owned())
@@ -81,10 +80,10 @@ fn search(root: &Path, index: &[u8]) -> Option<String> {
 
 /// Files of one machine that the commit which git is making would add or change, by their paths in the repository.
 pub fn staged_private_files(store: &Path) -> Result<Vec<String>> {
-    let mut git = super::plain();
+    let mut git = pensa_git::plain();
     git.env("GIT_LITERAL_PATHSPECS", "1");
     git.args(["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-relative", "--diff-filter=d", "--"]);
-    let told = super::run(git.arg(store))?;
+    let told = pensa_git::run(git.arg(store))?;
     if !told.success {
         return Err(Error::internal(format!("git diff failed: {}", told.stderr.trim())));
     }

@@ -6,10 +6,10 @@
 use std::path::PathBuf;
 
 use pensa_core::{Code, Error, Result};
+use pensa_git::{Repo, files};
 use serde_json::Value;
 
 use super::script::Hook;
-use super::{Repo, files};
 
 const NAMES: [&str; 2] = [".pre-commit-config.yaml", ".pre-commit-config.yml"];
 const OPENING: &str = "# >>> pensa (pn hooks install --prek writes these entries)";

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use pensa_core::Result;
 use pensa_core::sync::{COLLECTIONS, Collection, lines};
+use pensa_git as git;
 use uuid::Uuid;
 
 use super::files::{self, Contents, Stamp, bytes_of};
@@ -19,10 +20,10 @@ use super::splice::Moment;
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::entity;
+use crate::error;
 use crate::store::StoreDir;
 use crate::tables::agreements::{self, Agreement};
 use crate::tables::{events, seen_files};
-use crate::{error, git};
 
 /// A copy that nobody names may be one whose transaction has not committed yet.
 const LEFT_ALONE: Duration = Duration::from_secs(3600);

@@ -8,13 +8,13 @@ use std::collections::{HashMap, HashSet};
 
 use pensa_core::Result;
 use pensa_core::sync::{COLLECTIONS, Collection, Record, lines, merge_files};
+use pensa_git as git;
 use serde::Deserialize;
 
 use super::agreed::{Known, has_just};
 use super::files::{Content, Contents, bytes_of};
 use super::place::Place;
 use crate::db::Tx;
-use crate::git;
 use crate::tables::seen_files;
 
 /// Commits of a file's history that are looked at first; most often the first few tell.

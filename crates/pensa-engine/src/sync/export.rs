@@ -7,6 +7,7 @@ use std::thread;
 use pensa_core::ops::store::Transfer;
 use pensa_core::sync::{COLLECTIONS, Collection, EVENTS_FILE, ISSUES, Record, Tombstone, lines};
 use pensa_core::{Code, Error, Result, sync};
+use pensa_git as git;
 
 use super::agreed::{self, Known, Made, NewCopy, Taken, Waiting};
 use super::files::{self, Content, Contents, Draft, Stamp};
@@ -18,9 +19,9 @@ use super::splice::{Before, Lines, Moment};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::entity;
+use crate::meter;
 use crate::store::StoreDir;
 use crate::tables::{issues, tombstones};
-use crate::{git, meter};
 
 /// The lines of every file, as the database has them now, and how many there are.
 type Rendered = [Part; COLLECTIONS.len()];

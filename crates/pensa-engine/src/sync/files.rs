@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use pensa_core::Result;
 use pensa_core::sync::{COLLECTIONS, Collection};
+use pensa_git::read_committed;
 use uuid::Uuid;
 
-use crate::committed::read_committed;
 use crate::error;
 
 pub(crate) fn path_of(dir: &Path, collection: &Collection) -> PathBuf {

@@ -8,6 +8,7 @@ use pensa_core::event::EventType;
 use pensa_core::ops::store::Transfer;
 use pensa_core::sync::{COLLECTIONS, Collection, Conflict, ISSUES, Line, lines};
 use pensa_core::{Access, Result, text};
+use pensa_git as git;
 use serde_json::{Map, json};
 
 use super::agreed::{self, Taken, Waiting};
@@ -18,7 +19,7 @@ use super::{conflict, export, files, load, repeated, take};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::tables::{events, peers, seen_files};
-use crate::{StoreDir, backup, error, git};
+use crate::{StoreDir, backup, error};
 
 /// Most remarks that are told one by one.
 const MAX_NOTES: usize = 20;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use pensa_core::{Error, Result};
+use pensa_git::Objects;
 
 use super::files::{self, Contents};
 use crate::error;
-use crate::git::Objects;
 use crate::store::{self, StoreDir};
 
 /// A directory with the files of a store.

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use pensa_core::Result;
 use pensa_core::sync::{COLLECTIONS, EVENTS_FILE, MergedFile, Sides, merge_files, sides, united};
+use pensa_git as git;
 
 use super::files::{self, Draft};
 use super::place::Place;
-use crate::git;
 use crate::store::StoreDir;
 
 /// What a repair did.

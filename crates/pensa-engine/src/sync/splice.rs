@@ -8,11 +8,11 @@ use aho_corasick::AhoCorasick;
 use pensa_core::id::IssueId;
 use pensa_core::sync::{Collection, lines};
 use pensa_core::{Error, Result};
+use pensa_git as git;
 
 use super::agreed::Known;
 use super::shared::Table;
 use crate::db::{Tx, params};
-use crate::git;
 use crate::tables::{seen_files, touched};
 
 /// Most lines of the log that are looked at.

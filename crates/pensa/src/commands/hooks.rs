@@ -96,7 +96,7 @@ fn refuse_private_files(store: &Path) -> Result<()> {
 }
 
 fn has_store(dir: &Path) -> bool {
-    dir.join("config.toml").exists() || !git::jsonl_files(dir).is_empty()
+    dir.join("config.toml").exists() || !pensa_git::jsonl_files(dir).is_empty()
 }
 
 /// Ends the process when it takes too long, whatever it waits for. What was not committed by then did not happen.
@@ -142,7 +142,7 @@ fn export(options: &Options, top: &Path) -> Result<()> {
     }
     let dir = top.join(StoreDir::NAME);
     if by_server {
-        git::stage(top, &git::jsonl_files(&dir))?;
+        pensa_git::stage(top, &pensa_git::jsonl_files(&dir))?;
     }
     Ok(())
 }

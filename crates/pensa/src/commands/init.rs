@@ -2,7 +2,7 @@
 
 use pensa_client::locate;
 use pensa_core::{Code, Result};
-use pensa_engine::git::{self, Hooks};
+use pensa_engine::git::Hooks;
 use serde::Serialize;
 
 use super::ask;
@@ -24,7 +24,7 @@ pub(super) fn run(options: &Options, args: &Init, output: Output) -> Result<()> 
     let cwd = connect::cwd()?;
     let dir = args.dir.as_ref().map_or_else(|| cwd.clone(), |dir| cwd.join(dir));
     if args.hooks {
-        git::require_work_tree(&dir)?;
+        pensa_git::require_work_tree(&dir)?;
     }
     let (store, created) = connect::create(&locate::new_store_root(&dir))?;
     let engine = connect::open(options, store.clone())?;

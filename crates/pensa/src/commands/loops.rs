@@ -11,6 +11,7 @@ use pensa_core::loops::files::{ARTIFACTS, CONVERSATION, IterationFile, PROMPT, S
 use pensa_core::ops::loops::{Create, Iterate};
 use pensa_core::ops::signal::{Show, Shown};
 use pensa_core::{Code, Error, Op, Result, Span};
+use pensa_host as host;
 use serde_json::Value;
 
 use super::{pass_on, stdin, worktree};
@@ -18,7 +19,6 @@ use crate::cli::{
     Lock, LockAcquire, Loop, LoopApprove, LoopCreate, LoopIterate, Options, Signal, SignalSend, SignalWait,
 };
 use crate::connect;
-use crate::host;
 use crate::output::Output;
 
 /// How long after a look at a lock or a signal the next follows, at first and at most.

@@ -329,7 +329,7 @@ fn create(options: &Options, output: Output, op: &ops::issue::Create) -> Result<
     Ok(())
 }
 
-fn update(options: &Options, output: Output, op: &pensa_core::ops::issue::Update) -> Result<()> {
+fn update(options: &Options, output: Output, op: &ops::issue::Update) -> Result<()> {
     let updated = watched(output, || connect::client(options)?.call(op))?;
     output.answer(&updated)?;
     note_former_assignee(output, &updated.issue.id, updated.was_assigned_to.as_deref());

@@ -8,12 +8,12 @@ use pensa_core::ops::loops::List;
 use pensa_core::ops::recover::Recover;
 use pensa_core::run::Process;
 use pensa_core::{Code, Result};
+use pensa_host as host;
 use serde::Serialize;
 
 use super::{job, run as runs};
 use crate::cli::Options;
 use crate::connect::{self, Home};
-use crate::host;
 use crate::output::Output;
 use crate::render::{Render, Screen};
 

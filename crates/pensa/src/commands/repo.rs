@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use pensa_core::Result;
 use pensa_core::ops::repo::{Add, Show};
 use pensa_core::repo::Seen;
+use pensa_host as host;
 
 use super::agent::pass_on;
 use crate::cli::{Options, Repo, RepoAdd};
 use crate::output::Output;
-use crate::{connect, host};
+
+use crate::connect;
 
 pub(super) fn run(options: &Options, output: Output, command: Repo) -> Result<()> {
     match command {

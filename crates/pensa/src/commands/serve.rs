@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use pensa_client::Client;
 use pensa_client::config::{GC_AFTER, GC_AUTO};
-use pensa_client::locate::{self, Platform};
+use pensa_client::locate;
+use pensa_core::dirs::{self, Platform};
 use pensa_core::ops::gc::Gc;
 use pensa_core::ops::store::Info;
 use pensa_core::{Error, Result, Span, VERSION};
@@ -122,7 +123,7 @@ pub(super) fn team(output: Output, args: &Serve) -> Result<()> {
     let projects = match server::place(&args.location, usize::from(args.pool_size), Missing::Make)? {
         Some(projects) => projects,
         None => {
-            let dir = locate::server_root(Platform::HERE, |name| std::env::var_os(name));
+            let dir = dirs::server_root(Platform::HERE, |name| std::env::var_os(name));
             let dir = dir.ok_or_else(|| Error::invalid("there is no place for projects").hint("give --data-dir"))?;
             Projects::make_directory(&dir)?
         }

@@ -2,7 +2,7 @@
 
 use pensa_core::trace::{Kind, Moment, markdown};
 use pensa_core::{Result, Timestamp, json};
-use pensa_engine::git::{self, Commit};
+use pensa_git::Commit;
 
 use crate::cli::{Options, TraceArgs, TraceFormat};
 use crate::connect;
@@ -17,7 +17,7 @@ pub(super) fn run(options: &Options, output: Output, args: &TraceArgs) -> Result
         let dir = connect::project_store(options).and_then(|store| Some(store.root().parent()?.to_owned()));
         let dir = dir.map_or_else(connect::cwd, Ok)?;
         // The life of an issue is worth telling without them.
-        match git::mentions(&dir, &trace.issue.id, MOST_COMMITS) {
+        match pensa_git::mentions(&dir, &trace.issue.id, MOST_COMMITS) {
             Ok(commits) => trace.add_commits(commits.into_iter().filter_map(moment).collect(), args.op.most()),
             Err(e) => trace.notes.push(format!("commits are missing: {}", e.message)),
         }

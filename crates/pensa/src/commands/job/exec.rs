@@ -4,7 +4,7 @@ use std::io;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pensa_client::Client;
 use pensa_core::id::JobRef;
@@ -12,6 +12,8 @@ use pensa_core::job::{Collected, Job, JobStatus, Limits, Size};
 use pensa_core::ops::job::{Finish, Show, Start, Update};
 use pensa_core::run::Process;
 use pensa_core::{Code, Error, Result};
+use pensa_host::supervised::Kind;
+use pensa_host::{self as host, Ended, Ender, Place, Signals, Why, Word, end_rest};
 use rustix::process::Signal;
 
 use super::queue::{self, Slot};
@@ -19,16 +21,12 @@ use super::{limits, surrounded};
 use crate::cli::{JobExec, Options};
 use crate::commands::run::{end_as, noted, started};
 use crate::connect::{self, Home};
-use crate::host::supervised::Kind;
-use crate::host::{self, Ended, Leash, Place, Signals};
 use crate::output::Output;
 
 /// A command that has ended before needs no line of its own about the number of its process.
 const SHORT: Duration = Duration::from_millis(100);
 /// How often it is looked whether a job was cancelled.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a command that is to end has before it is killed.
-const GRACE: Duration = Duration::from_secs(5);
 /// What we return for a command that took too long.
 const TIMED_OUT: i32 = 124;
 
@@ -88,7 +86,8 @@ impl Watch<'_> {
             self.failed(Error::new(code, format!("cannot run {}: {e}", command[0].to_string_lossy())))
         })?;
         let (words, heard) = mpsc::channel();
-        let ender = Ender::begin(running.leash(), self.limits, heard).map_err(|e| {
+        let timeout = Duration::from_millis(self.limits.timeout.as_millis().unsigned_abs());
+        let ender = Ender::begin(running.leash(), timeout, heard).map_err(|e| {
             // Nobody would end it in time.
             running.leash().send(Signal::KILL);
             self.failed(Error::internal(format!("cannot look after a command: {e}")))
@@ -211,67 +210,5 @@ impl Drop for Keeper {
     fn drop(&mut self) {
         drop(self.stop.take());
         self.thread.take().map(thread::JoinHandle::join);
-    }
-}
-
-/// Why a command was told to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
-    Timeout,
-    Cancelled,
-}
-
-/// What a command's end may depend on.
-enum Word {
-    Signal(Signal),
-    Cancel,
-    Ended,
-}
-
-/// The thread that ends a command when it is time to.
-struct Ender(thread::JoinHandle<Option<Why>>);
-
-impl Ender {
-    fn begin(leash: Leash, limits: Limits, heard: mpsc::Receiver<Word>) -> io::Result<Self> {
-        let timeout = Duration::from_millis(limits.timeout.as_millis().unsigned_abs());
-        let spawned = thread::Builder::new().spawn(move || {
-            let (mut why, mut next) = (None, Instant::now() + timeout);
-            loop {
-                match heard.recv_timeout(next.saturating_duration_since(Instant::now())) {
-                    Ok(Word::Ended) | Err(mpsc::RecvTimeoutError::Disconnected) => return why,
-                    Ok(Word::Signal(signal)) if !queue::ends(signal) => leash.send(signal),
-                    Ok(word) => {
-                        if why.is_none() {
-                            (why, next) = (Some(Why::Cancelled), Instant::now() + GRACE);
-                        }
-                        leash.send(if let Word::Signal(signal) = word { signal } else { Signal::TERM });
-                    }
-                    Err(mpsc::RecvTimeoutError::Timeout) => {
-                        leash.send(if why.is_none() { Signal::TERM } else { Signal::KILL });
-                        why = why.or(Some(Why::Timeout));
-                        next = Instant::now() + GRACE;
-                    }
-                }
-            }
-        });
-        spawned.map(Self)
-    }
-
-    /// Why the command was told to end, if it was.
-    fn end(self, words: &mpsc::Sender<Word>) -> Option<Why> {
-        let _ = words.send(Word::Ended);
-        self.0.join().ok().flatten()
-    }
-}
-
-/// Sees to it that nobody is left of a group that was told to end.
-fn end_rest(leader: &Process) {
-    let deadline = Instant::now() + GRACE;
-    while host::has_members(leader.pid) {
-        if Instant::now() >= deadline {
-            host::signal_group(leader.pid, Signal::KILL);
-            return;
-        }
-        thread::sleep(Duration::from_millis(10));
     }
 }

@@ -14,13 +14,15 @@ use pensa_core::id::JobRef;
 use pensa_core::job::{Collected, Job as Record, Lane, Limits, Size};
 use pensa_core::ops::job::{About, Cancel, Show, Start};
 use pensa_core::{Code, Error, Result, Span};
+use pensa_host as host;
+use pensa_host::supervised::{self, Kind, Supervised};
 use pensa_redact::{Redactor, Stream};
 use rustix::process::Signal;
 
 use crate::cli::{Job, JobCancel, JobFinish, JobShow, JobStart, Options};
-use crate::host::supervised::{self, Kind, Supervised};
 use crate::output::Output;
-use crate::{connect, host};
+
+use crate::connect;
 
 pub(crate) use settle::settle;
 

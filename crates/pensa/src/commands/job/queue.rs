@@ -7,12 +7,12 @@ use pensa_core::id::JobRef;
 use pensa_core::job::{Job, JobStatus, Lane, has_slot};
 use pensa_core::ops::job::{Finish, List, Show, Start, Take};
 use pensa_core::{Code, Error, Result, Span};
+use pensa_host::{self as host, Ended, Signals};
 use rustix::process::Signal;
 
 use super::settle::{now, settle_these};
 use super::{ask, settle};
 use crate::connect;
-use crate::host::{self, Ended, Signals};
 
 /// How soon, and at last how often, it is looked whether there is a slot.
 const SOON: Duration = Duration::from_millis(15);
@@ -93,7 +93,7 @@ impl Waiting<'_> {
         let mut pause = SOON;
         loop {
             if let Some(signal) =
-                signals.as_mut().and_then(|signals| signals.pending().into_iter().find(|it| ends(*it)))
+                signals.as_mut().and_then(|signals| signals.pending().into_iter().find(|it| host::ends(*it)))
             {
                 return self.cancelled(signal);
             }
@@ -172,9 +172,4 @@ impl Waiting<'_> {
             process: None,
         });
     }
-}
-
-/// Whether a signal asks for the end.
-pub(super) fn ends(signal: Signal) -> bool {
-    [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT].contains(&signal)
 }

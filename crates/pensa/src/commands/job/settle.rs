@@ -7,10 +7,9 @@ use pensa_core::id::JobRef;
 use pensa_core::job::{Job, JobStatus};
 use pensa_core::ops::job::{List, MAX_SETTLED, Settle};
 use pensa_core::{Result, Span, Timestamp};
+use pensa_host as host;
+use pensa_host::supervised::{self, Kind};
 use rustix::process::Signal;
-
-use crate::host;
-use crate::host::supervised::{self, Kind};
 
 /// How much later than it should a job may be told as over by those whose processes nobody knows.
 const LATE: Span = Span::from_millis(60_000);

@@ -7,10 +7,10 @@ use pensa_client::Client;
 use pensa_core::ops::run::Show;
 use pensa_core::run::Run;
 use pensa_core::{Code, Error, Result};
+use pensa_host::supervised::{self, Kind};
+use pensa_host::{self as host, mux};
 
 use crate::cli::RunAttach;
-use crate::host::supervised::{self, Kind};
-use crate::host::{self, mux};
 
 pub(super) fn run(client: &Client, args: &RunAttach) -> Result<()> {
     let run = client.call(&Show { id: args.id.clone() })?;

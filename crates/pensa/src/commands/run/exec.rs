@@ -19,6 +19,8 @@ use pensa_core::ops::issue::{Close, Heartbeat, Release, Show as ShowIssue};
 use pensa_core::ops::run::{Finish, Launch, Show, Start, Update};
 use pensa_core::run::{HarnessName, Process, Run, RunStatus};
 use pensa_core::{Code, Error, Result, Span};
+use pensa_host::supervised::{Kind, Note};
+use pensa_host::{self as host, Ended, Job, Leash, Place, Signals};
 use rustix::process::Signal;
 
 use super::logs::{LOGS, log_file};
@@ -27,8 +29,6 @@ use super::{as_set, labels, settle};
 use crate::cli::{Options, RunExec};
 use crate::commands::stdin;
 use crate::connect::{self, Home};
-use crate::host::supervised::{Kind, Note};
-use crate::host::{self, Ended, Job, Leash, Place, Signals};
 use crate::output::Output;
 
 /// A command that has ended before needs no line of its own about the number of its process.

@@ -12,11 +12,11 @@ use pensa_core::id::RunId;
 use pensa_core::ops::run::Show;
 use pensa_core::run::Run;
 use pensa_core::{Code, Error, Result};
+use pensa_host as host;
 use rustix::fs::OFlags;
 
 use crate::cli::{Options, RunLogs};
 use crate::connect::{self, Home};
-use crate::host;
 
 /// The directory of a store in which logs are kept.
 pub(super) const LOGS: &str = "runs";

@@ -15,6 +15,8 @@ use pensa_core::ops::run::{Launch, List, Show};
 use pensa_core::run::{Labels, Run as Record, RunStatus};
 use pensa_core::session::object;
 use pensa_core::{Code, Error, Result};
+use pensa_host as host;
+use pensa_host::supervised::{self, Kind};
 use rustix::process::Signal;
 
 use super::agent::pass_on;
@@ -23,9 +25,9 @@ use crate::cli::{
     Harness, HarnessSet, Label, Options, Run, RunCancel, RunEvent, RunLogs, RunStart, RunTerminal, Runtime, RuntimeSet,
 };
 use crate::connect::Home;
-use crate::host::supervised::{self, Kind};
 use crate::output::Output;
-use crate::{connect, host};
+
+use crate::connect;
 
 /// Runs whose processes are looked for at once; more wait for the next look.
 const MAX_LOOKED_FOR: u32 = 1000;

@@ -17,6 +17,9 @@ use pensa_core::id::{IssueRef, RunRef};
 use pensa_core::ops::run::{Launch, List, Show, Update};
 use pensa_core::run::{Mux, MuxPlace, Run, RunStatus};
 use pensa_core::{Code, Error, Result, Span, json};
+use pensa_host::mux::{self, Window};
+use pensa_host::supervised::Kind;
+use pensa_host::{self as host, Ended, Signals};
 use serde::{Deserialize, Serialize};
 
 use super::exec::{self, Watch};
@@ -24,9 +27,6 @@ use super::logs::{LOGS, log_file};
 use super::settle;
 use crate::cli::{Options, RunWindow};
 use crate::connect::{self, Home};
-use crate::host::mux::{self, Window};
-use crate::host::supervised::Kind;
-use crate::host::{self, Ended, Signals};
 use crate::output::Output;
 
 /// How long a window may take until its command runs.

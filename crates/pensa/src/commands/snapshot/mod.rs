@@ -21,6 +21,7 @@ use pensa_core::repo::{Seen, Vcs};
 use pensa_core::retention::old_snapshots;
 use pensa_core::snapshot::{Provider, Snapshot as Record, SnapshotKind};
 use pensa_core::{Code, Error, Result, Timestamp, text};
+use pensa_host::{self as host, Tree};
 use pensa_snapshot::{Place, Taken};
 use serde::Serialize;
 
@@ -28,7 +29,6 @@ use self::note::{About, Note, Origins};
 use super::agent::pass_on;
 use crate::cli::{Options, Snapshot, SnapshotCreate, SnapshotDelete};
 use crate::connect::{self, Home};
-use crate::host::{self, Tree};
 use crate::output::Output;
 
 /// What looking at every byte of a snapshot showed.

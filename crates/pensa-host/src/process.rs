@@ -8,12 +8,12 @@ use pensa_core::run::Process;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
 
 /// A process as it can be found again.
-pub(crate) fn process(pid: u32) -> Process {
+pub fn process(pid: u32) -> Process {
     Process { pid: i64::from(pid), born: born(i64::from(pid)) }
 }
 
 /// Whether it is still there.
-pub(crate) fn is_alive(process: &Process) -> bool {
+pub fn is_alive(process: &Process) -> bool {
     match &process.born {
         // Those that were noted without a namespace are of this one.
         Some(known) => born(process.pid)
@@ -27,7 +27,7 @@ pub(crate) fn is_alive(process: &Process) -> bool {
 }
 
 /// Whether it is certain that it is not there: the processes of another namespace cannot be seen from here.
-pub(crate) fn is_gone(process: &Process) -> bool {
+pub fn is_gone(process: &Process) -> bool {
     let theirs = process.born.as_ref().and_then(|born| born.split(' ').nth(2));
     let is_elsewhere = theirs.is_some_and(|theirs| namespace().is_none_or(|ours| ours != theirs));
     !is_elsewhere && !is_alive(process)
@@ -72,18 +72,18 @@ fn all() -> impl Iterator<Item = i64> {
 }
 
 /// The processes of a group.
-pub(super) fn members(group: i64) -> impl Iterator<Item = i64> {
+pub(crate) fn members(group: i64) -> impl Iterator<Item = i64> {
     all().filter(move |pid| group_and_session(*pid).is_some_and(|(of, _)| of == group))
 }
 
 /// Whether anybody of a process group in our own session is still there.
-pub(crate) fn has_members(group: i64) -> bool {
+pub fn has_members(group: i64) -> bool {
     let ours = group_and_session(i64::from(std::process::id())).map(|(_, session)| session);
     all().filter_map(group_and_session).any(|(of, session)| of == group && Some(session) == ours)
 }
 
 /// The processes that began after this one with a variable in the environment, and not in a session of their own.
-pub(super) fn started_after(supervisor: &Process, name: &str, value: &str) -> impl Iterator<Item = i64> {
+pub(crate) fn started_after(supervisor: &Process, name: &str, value: &str) -> impl Iterator<Item = i64> {
     let since = supervisor.born.as_deref().and_then(moment);
     all().filter(move |pid| {
         let is_later = || {
@@ -104,12 +104,12 @@ fn moment(born: &str) -> Option<((&str, &str), u64)> {
 }
 
 /// Whether a process of this user began with a variable in its environment.
-pub(super) fn carries(pid: i64, name: &str, value: &str) -> bool {
+pub(crate) fn carries(pid: i64, name: &str, value: &str) -> bool {
     variable(pid, name).is_some_and(|found| found == value)
 }
 
 /// A variable of the environment in which a process of this user began.
-pub(super) fn variable(pid: i64, name: &str) -> Option<OsString> {
+pub(crate) fn variable(pid: i64, name: &str) -> Option<OsString> {
     let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut values = bytes.split(|byte| *byte == 0).filter_map(|pair| {
         let value = pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
@@ -124,12 +124,12 @@ fn number(pid: i64) -> Option<Pid> {
 }
 
 /// Sends a signal to one process. Says whether it was sent.
-pub(super) fn signal(pid: i64, signal: Signal) -> bool {
+pub(crate) fn signal(pid: i64, signal: Signal) -> bool {
     number(pid).is_some_and(|pid| kill_process(pid, signal).is_ok())
 }
 
 /// Sends a signal to a process group that is not our own. Says whether it was sent.
-pub(crate) fn signal_group(group: i64, signal: Signal) -> bool {
+pub fn signal_group(group: i64, signal: Signal) -> bool {
     let is_ours = group_and_session(i64::from(std::process::id())).is_none_or(|(ours, _)| ours == group);
     number(group).is_some_and(|group| !is_ours && kill_process_group(group, signal).is_ok())
 }

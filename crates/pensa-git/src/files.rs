@@ -7,10 +7,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use pensa_core::{Code, Error, Result};
+use pensa_core::{Code, Error, Result, error};
 use uuid::Uuid;
-
-use crate::error;
 
 /// Largest file that is looked into; what is larger is no hook and no list of rules.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
@@ -19,7 +17,7 @@ const MAX_BYTES: u64 = 8 * 1024 * 1024;
 const DRAFT: &str = ".pensa-draft-";
 
 /// A file that is there and small enough to read; none if there is no such file.
-pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let meta = match fs::metadata(path) {
         Ok(meta) => meta,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -35,7 +33,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 /// The same for a file of text that is to be changed, and so must not be a link to somewhere else.
-pub(super) fn read_text(path: &Path) -> Result<Option<String>> {
+pub fn read_text(path: &Path) -> Result<Option<String>> {
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
         return Err(Error::invalid(format!("{} is a symbolic link", path.display()))
             .hint("git does not follow it; make it a file"));
@@ -45,7 +43,7 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>> {
 }
 
 /// Puts a file in place of whatever has its name. The draft lies beside it: a rename can't leave the file system.
-pub(super) fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
+pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
     let dir = path.parent().unwrap_or(path);
     let draft = dir.join(format!("{DRAFT}{}.tmp", Uuid::new_v4().simple()));
     let written = (|| {
@@ -69,7 +67,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()
 }
 
 /// Replaces a text if it is to be another, and keeps its mode; no text means no file. Says whether anything changed.
-pub(super) fn settle(path: &Path, old: Option<&str>, new: Option<&str>) -> Result<bool> {
+pub fn settle(path: &Path, old: Option<&str>, new: Option<&str>) -> Result<bool> {
     match (old, new) {
         (old, new) if old == new => return Ok(false),
         (_, None) => fs::remove_file(path).map_err(|e| error::io("delete", path, &e))?,
@@ -82,7 +80,7 @@ pub(super) fn settle(path: &Path, old: Option<&str>, new: Option<&str>) -> Resul
 }
 
 /// Deletes the drafts in a directory, for whoever knows that nobody is writing one.
-pub(super) fn delete_drafts(dir: &Path) {
+pub fn delete_drafts(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
         if name.to_str().is_some_and(|name| name.starts_with(DRAFT) && name.ends_with(".tmp")) {

@@ -13,7 +13,7 @@ use pensa_core::run::{Mux, MuxPlace};
 use pensa_core::{Code, Error, Result};
 
 /// What a window has in its environment and what is therefore not taken from elsewhere.
-pub(crate) const OF_WINDOWS: [&str; 14] = [
+pub const OF_WINDOWS: [&str; 14] = [
     "COLORTERM",
     "COLUMNS",
     "LINES",
@@ -35,20 +35,20 @@ const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Reads a variable of an environment.
-pub(crate) type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// A window to be opened: in the session that this process is in, else in one of this name.
 #[derive(Debug)]
-pub(crate) struct Window<'a> {
-    pub(crate) mux: Mux,
-    pub(crate) session: &'a str,
-    pub(crate) name: &'a str,
+pub struct Window<'a> {
+    pub mux: Mux,
+    pub session: &'a str,
+    pub name: &'a str,
     /// A program and its arguments, which reach it byte by byte.
-    pub(crate) program: [&'a OsStr; 4],
+    pub program: [&'a OsStr; 4],
 }
 
 /// Refuses a multiplexer that is not on this machine.
-pub(crate) fn must_be_there(mux: Mux) -> Result<()> {
+pub fn must_be_there(mux: Mux) -> Result<()> {
     let path = env::var_os("PATH").unwrap_or_default();
     if env::split_paths(&path).any(|dir| dir.join(mux.as_str()).is_file()) {
         return Ok(());
@@ -58,14 +58,14 @@ pub(crate) fn must_be_there(mux: Mux) -> Result<()> {
 }
 
 /// A session's name for what lies in `dir`: letters that no multiplexer takes for anything else.
-pub(crate) fn session_name(dir: Option<&Path>) -> String {
+pub fn session_name(dir: Option<&Path>) -> String {
     let name = dir.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
     format!("pensa-{}", plain.trim_matches('-')).trim_end_matches('-').to_owned()
 }
 
 /// Opens a window.
-pub(crate) fn open(window: &Window<'_>) -> Result<()> {
+pub fn open(window: &Window<'_>) -> Result<()> {
     let mut told = String::new();
     for _ in 0..TRIES {
         let sessions = sessions(window.mux);
@@ -164,7 +164,7 @@ fn quietly(line: &mut Command) -> std::result::Result<(), String> {
 }
 
 /// Where this process is, which is in a window.
-pub(crate) fn place(mux: Mux) -> MuxPlace {
+pub fn place(mux: Mux) -> MuxPlace {
     let asked = |pane: &OsStr| {
         let mut tmux = Command::new(Mux::Tmux.as_str());
         tmux.args(["display-message", "-p", "-t"]).arg(pane).arg("#{window_index} #{session_name}");
@@ -178,7 +178,7 @@ pub(crate) fn place(mux: Mux) -> MuxPlace {
 }
 
 /// Refuses to split windows of a multiplexer whose panes cannot be named.
-pub(crate) fn must_split(mux: Mux) -> Result<()> {
+pub fn must_split(mux: Mux) -> Result<()> {
     if mux == Mux::Tmux {
         return Ok(());
     }
@@ -186,7 +186,7 @@ pub(crate) fn must_split(mux: Mux) -> Result<()> {
 }
 
 /// Opens a shell to the right of a pane of tmux, in this directory. Returns its pane.
-pub(crate) fn split(pane: &str) -> Result<String> {
+pub fn split(pane: &str) -> Result<String> {
     let mut line = Command::new(Mux::Tmux.as_str());
     line.args(["split-window", "-h", "-d", "-P", "-F", "#{pane_id}", "-t", pane]);
     if let Ok(dir) = env::current_dir() {
@@ -225,7 +225,7 @@ fn told_place(mux: Mux, env: Variables<'_>, ask_tmux: &dyn Fn(&OsStr) -> Option<
 
 /// The command that shows the window of a run, as seen from this process; `theirs` reads the variables of the window.
 /// None if what is known about it does not lead there.
-pub(crate) fn attach(mux: Mux, ours: Variables<'_>, theirs: Variables<'_>) -> Option<Command> {
+pub fn attach(mux: Mux, ours: Variables<'_>, theirs: Variables<'_>) -> Option<Command> {
     let mut line = Command::new(mux.as_str());
     let place = told_place(mux, theirs, &|_| None);
     // A variable can hold anything, and these become arguments.

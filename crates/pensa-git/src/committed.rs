@@ -7,11 +7,9 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use pensa_core::{Code, Error, Result};
+use pensa_core::{Code, Error, Result, error};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-
-use crate::error;
 
 /// The largest committed file that is read unless the user sets `import.max-file`.
 pub const DEFAULT_MAX_FILE: u64 = 1 << 30;
@@ -32,7 +30,7 @@ pub fn open_committed(path: &Path) -> Result<Option<(File, Metadata)>> {
 }
 
 /// What a committed file has, if it is there and not larger than `limit`.
-pub(crate) fn read_committed(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, Metadata)>> {
+pub fn read_committed(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, Metadata)>> {
     let Some((file, meta)) = open_committed(path)? else { return Ok(None) };
     if meta.len() > limit {
         return Err(too_large(path, limit));

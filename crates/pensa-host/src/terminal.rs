@@ -22,14 +22,14 @@ const CHUNK: usize = 4 << 10;
 
 /// Whether standard input and output are a terminal that this process may use as it likes: in the background, the first
 /// touch would stop it.
-pub(super) fn is_ours() -> bool {
+pub(crate) fn is_ours() -> bool {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     stdin.is_terminal() && stdout.is_terminal() && tcgetpgrp(&stdin).map_or(true, |group| group == getpgrp())
 }
 
 /// Our end of a command's terminal.
 #[derive(Debug)]
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     master: Arc<OwnedFd>,
     /// Nothing is typed any more once this is dropped.
     typing: Option<PipeWriter>,
@@ -38,7 +38,7 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// Starts a command on a terminal that is like ours. Its standard error is left on a pipe if ours is no terminal.
-    pub(super) fn start(command: &Command) -> io::Result<(Self, Child)> {
+    pub(crate) fn start(command: &Command) -> io::Result<(Self, Child)> {
         let before = tcgetattr(io::stdin())?;
         let (master, slave) = pair(&before)?;
         let ((mut told, report), (stop, typing)) = (io::pipe()?, io::pipe()?);
@@ -63,26 +63,26 @@ impl Terminal {
     }
 
     /// What the command writes. It ends with an error when nobody has the terminal any more.
-    pub(super) fn output(&self) -> io::Result<File> {
+    pub(crate) fn output(&self) -> io::Result<File> {
         Ok(File::from(self.master.try_clone()?))
     }
 
-    pub(super) fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> Size {
         Size(self.master.clone())
     }
 
     /// What is typed from now on is for whoever comes next.
-    pub(super) fn stop_typing(&mut self) {
+    pub(crate) fn stop_typing(&mut self) {
         drop(self.typing.take());
     }
 }
 
 /// What has the size of a command's terminal follow ours.
 #[derive(Debug, Clone)]
-pub(super) struct Size(Arc<OwnedFd>);
+pub(crate) struct Size(Arc<OwnedFd>);
 
 impl Size {
-    pub(super) fn follow(&self) {
+    pub(crate) fn follow(&self) {
         if let Ok(size) = tcgetwinsize(io::stdin()) {
             let _ = tcsetwinsize(&self.0, size);
         }
@@ -144,7 +144,7 @@ fn entering(command: &Command) -> io::Result<Command> {
 }
 
 /// The inner half of [`Terminal::start`]: becomes the command. Standard input is where a failure is told.
-pub(crate) fn enter(command: &mut Command) -> io::Error {
+pub fn enter(command: &mut Command) -> io::Error {
     let report = io::stdin().as_fd().try_clone_to_owned();
     let failure = become_it(command);
     if let Ok(report) = report {

@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pensa_client::locate::{self, Platform};
+use pensa_core::dirs::{self, Platform};
 use pensa_core::run::Process;
 use pensa_core::{Error, Result, json};
 use rustix::fs::OFlags;
@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::process::{self, is_alive, is_gone};
-use crate::connect;
 
 /// Most bytes of a note: some numbers and names.
 const MAX_BYTES: u64 = 16 << 10;
@@ -30,14 +29,14 @@ const MAX_NOTES: usize = 10_000;
 /// What a process is supervised for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub enum Kind {
     Job,
     Run,
 }
 
 impl Kind {
     /// The variable that its command has in the environment.
-    pub(crate) fn variable(self) -> &'static str {
+    pub fn variable(self) -> &'static str {
         match self {
             Kind::Job => "PN_JOB",
             Kind::Run => "PN_RUN",
@@ -54,7 +53,7 @@ impl Kind {
 
 /// A job or run that a process of this user supervises, or has supervised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Supervised {
+pub struct Supervised {
     kind: Kind,
     id: String,
     /// Homes can be shared between machines
@@ -66,7 +65,7 @@ pub(crate) struct Supervised {
 }
 
 impl Supervised {
-    pub(crate) fn id(&self) -> &str {
+    pub fn id(&self) -> &str {
         &self.id
     }
 
@@ -77,22 +76,22 @@ impl Supervised {
     }
 
     /// A variable of the environment in which the supervisor began, else the command.
-    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+    pub fn variable(&self, name: &str) -> Option<OsString> {
         let supervisor = Some(&self.supervisor).filter(|noted| noted.born.is_some() && is_alive(noted));
         process::variable(supervisor.or_else(|| self.command())?.pid, name)
     }
 
-    pub(crate) fn is_running(&self) -> bool {
+    pub fn is_running(&self) -> bool {
         self.command().is_some()
     }
 
     /// Sends a signal to the command alone. Says whether it was there.
-    pub(crate) fn signal(&self, signal: Signal) -> bool {
+    pub fn signal(&self, signal: Signal) -> bool {
         self.command().is_some_and(|command| process::signal(command.pid, signal))
     }
 
     /// Sends a signal to the command and all that it started. Says whether anybody was there.
-    pub(crate) fn signal_all(&self, signal: Signal) -> bool {
+    pub fn signal_all(&self, signal: Signal) -> bool {
         let (variable, id) = (self.kind.variable(), self.id.as_str());
         let own_group = self.process.as_ref().map(|noted| noted.pid).filter(|group| *group > 1);
         // Who leads a group may end before others, and its number is nobody else's as long as there are any.
@@ -111,14 +110,14 @@ impl Supervised {
 
 /// The note of a job or run that this process supervises; it goes with the value.
 #[derive(Debug)]
-pub(crate) struct Note {
+pub struct Note {
     path: PathBuf,
     about: Supervised,
 }
 
 impl Note {
     /// Notes that the command of a job or run is about to be started by this process.
-    pub(crate) fn leave(kind: Kind, id: &str) -> Result<Self> {
+    pub fn leave(kind: Kind, id: &str) -> Result<Self> {
         let dir = dir().ok_or_else(|| Error::invalid("there is no place for files").hint("set HOME"))?;
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
         made.map_err(|e| Error::internal(format!("cannot create {}: {e}", dir.display())))?;
@@ -130,7 +129,7 @@ impl Note {
     }
 
     /// Notes the process of the command.
-    pub(crate) fn started(&mut self, process: &Process) -> Result<()> {
+    pub fn started(&mut self, process: &Process) -> Result<()> {
         self.about.process = Some(process.clone());
         self.write()
     }
@@ -151,7 +150,7 @@ impl Drop for Note {
 }
 
 fn dir() -> Option<PathBuf> {
-    let user = locate::user_store_root(Platform::HERE, connect::variable)?;
+    let user = dirs::user_store_root(Platform::HERE, |name| std::env::var_os(name))?;
     Some(user.join("local").join("supervised"))
 }
 
@@ -170,7 +169,7 @@ fn read(path: &Path) -> Option<Supervised> {
 }
 
 /// What is noted about a job or run.
-pub(crate) fn find(kind: Kind, id: &str) -> Option<Supervised> {
+pub fn find(kind: Kind, id: &str) -> Option<Supervised> {
     read(&dir()?.join(file_name(kind, id)))
 }
 
@@ -187,7 +186,7 @@ fn left_behind(kind: Kind) -> io::Result<Vec<(PathBuf, Supervised)>> {
 }
 
 /// Does something with each job or run whose supervisor is gone, and forgets those of which nothing is left then.
-pub(crate) fn each_left_behind(kind: Kind, mut is_ended: impl FnMut(&Supervised) -> bool) {
+pub fn each_left_behind(kind: Kind, mut is_ended: impl FnMut(&Supervised) -> bool) {
     for (path, about) in left_behind(kind).unwrap_or_default() {
         if is_ended(&about) {
             let _ = fs::remove_file(path);

@@ -1,6 +1,7 @@
 //! A command that runs under our eyes: its output passes through and is kept, signals reach it, its end is told as it
 //! was.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::OwnedFd;
@@ -30,13 +31,13 @@ const SILENCE: Duration = Duration::from_millis(100);
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub enum Ended {
     Exit(i32),
     Signal(i32),
 }
 
 impl Ended {
-    pub(crate) fn is_success(self) -> bool {
+    pub fn is_success(self) -> bool {
         self == Ended::Exit(0)
     }
 
@@ -45,7 +46,7 @@ impl Ended {
     }
 
     /// Ends this process in the same way.
-    pub(crate) fn repeat(self) -> ! {
+    pub fn repeat(self) -> ! {
         let _ = io::stdout().flush();
         match self {
             Ended::Exit(code) => exit(code),
@@ -58,7 +59,7 @@ impl Ended {
 }
 
 /// Where a command's output is kept, besides being passed on.
-pub(crate) trait Keep: Send + Sync + 'static {
+pub trait Keep: Send + Sync + 'static {
     fn keep(&self, bytes: &[u8]) -> io::Result<()>;
 }
 
@@ -107,7 +108,7 @@ impl Keep for Mutex<Collected> {
 
 /// What a command has to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// A terminal, if we have one that it may have
     Terminal,
     /// Nothing, as one of several
@@ -117,13 +118,19 @@ pub(crate) enum Place {
 }
 
 /// A command that runs.
-pub(crate) struct Job {
-    pub(crate) process: Process,
+pub struct Job {
+    pub process: Process,
     leash: Leash,
     terminal: Option<Terminal>,
     readers: mpsc::Receiver<()>,
     traffic: Arc<Traffic>,
     log: Arc<Redacted>,
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Job({:?})", self.process)
+    }
 }
 
 /// What passes from a command to us.
@@ -137,7 +144,7 @@ struct Traffic {
 
 impl Job {
     /// Starts a command whose output goes to ours and, without what `redactor` takes out, to `log`.
-    pub(crate) fn start(
+    pub fn start(
         command: &mut Command,
         log: Arc<dyn Keep>,
         redactor: Option<Redactor>,
@@ -169,12 +176,12 @@ impl Job {
         Ok(Self { process, leash, terminal, readers, traffic, log })
     }
 
-    pub(crate) fn leash(&self) -> Leash {
+    pub fn leash(&self) -> Leash {
         self.leash.clone()
     }
 
     /// Waits until it has ended and what it wrote has been passed on.
-    pub(crate) fn wait(mut self) -> io::Result<Ended> {
+    pub fn wait(mut self) -> io::Result<Ended> {
         let pid = i32::try_from(self.process.pid).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
             // It stays until its end is asked for below, so that its number is nobody else's.
@@ -213,14 +220,14 @@ impl Job {
 
 /// What reaches a command as long as it runs.
 #[derive(Debug, Clone)]
-pub(crate) struct Leash {
+pub struct Leash {
     child: Arc<Mutex<Option<Child>>>,
     size: Option<Size>,
     is_group: bool,
 }
 
 impl Leash {
-    pub(crate) fn send(&self, signal: Signal) {
+    pub fn send(&self, signal: Signal) {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         let pid = child.as_ref().and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
         if let Some(pid) = pid {
@@ -231,21 +238,21 @@ impl Leash {
 
 /// Signals that reach us and that are meant for commands. They wait until somebody takes them.
 #[derive(Debug)]
-pub(crate) struct Signals(SignalsInfo<WithOrigin>);
+pub struct Signals(SignalsInfo<WithOrigin>);
 
 impl Signals {
     /// Catches them from now on: before a command starts, so that none ends us and leaves the command behind.
-    pub(crate) fn caught() -> io::Result<Self> {
+    pub fn caught() -> io::Result<Self> {
         SignalsInfo::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH]).map(Self)
     }
 
     /// Those that came since the last look.
-    pub(crate) fn pending(&mut self) -> Vec<Signal> {
+    pub fn pending(&mut self) -> Vec<Signal> {
         self.0.pending().filter_map(|origin| Signal::from_named_raw(origin.signal)).collect()
     }
 
     /// Hands over each that comes, on a thread of its own.
-    pub(crate) fn each(mut self, mut each: impl FnMut(Signal) + Send + 'static) -> io::Result<()> {
+    pub fn each(mut self, mut each: impl FnMut(Signal) + Send + 'static) -> io::Result<()> {
         let passing = thread::Builder::new().spawn(move || {
             for origin in &mut self.0 {
                 Signal::from_named_raw(origin.signal).into_iter().for_each(&mut each);
@@ -255,7 +262,7 @@ impl Signals {
     }
 
     /// Has them reach these commands. Keys of a terminal reach all of its programs anyway.
-    pub(crate) fn pass_to(mut self, commands: Vec<Leash>) -> io::Result<()> {
+    pub fn pass_to(mut self, commands: Vec<Leash>) -> io::Result<()> {
         let passing = thread::Builder::new().spawn(move || {
             for origin in &mut self.0 {
                 if origin.signal == SIGWINCH {

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pensa_client::locate;
 use pensa_core::repo::{GIT_SURROUNDINGS, Seen, Vcs};
 use pensa_core::{Code, Error, Result};
 
@@ -21,19 +20,19 @@ const MARKS: [(&str, Vcs); 7] = [
 
 /// A work tree, and the repository that it belongs to.
 #[derive(Debug)]
-pub(crate) struct Tree {
-    pub(crate) seen: Seen,
+pub struct Tree {
+    pub seen: Seen,
     /// Where its files are: a linked work tree is not at the root of its repository
-    pub(crate) tree: PathBuf,
+    pub tree: PathBuf,
 }
 
 /// The repository around `dir`.
-pub(crate) fn detect(dir: &Path) -> Result<Seen> {
+pub fn detect(dir: &Path) -> Result<Seen> {
     Ok(detect_tree(dir)?.seen)
 }
 
 /// The work tree around `dir`.
-pub(crate) fn detect_tree(dir: &Path) -> Result<Tree> {
+pub fn detect_tree(dir: &Path) -> Result<Tree> {
     let start = fs::canonicalize(dir).map_err(|e| {
         Error::new(Code::NoRepo, format!("cannot look for a repository in {}: {e}", dir.display()))
             .hint("name a directory that is there")
@@ -83,7 +82,7 @@ fn main_work_tree(dir: &Path, link: &Path) -> Option<PathBuf> {
     if !git_dir.join("HEAD").exists() {
         return None;
     }
-    let Some(common) = locate::common_git_dir(dir) else { return Some(dir.to_owned()) };
+    let Some(common) = pensa_git::common_git_dir(dir) else { return Some(dir.to_owned()) };
     let common = fs::canonicalize(common).ok()?;
     match common.parent() {
         Some(parent) if common.ends_with(".git") => Some(parent.to_owned()),

@@ -12,11 +12,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use super::PATIENCE;
+use crate::PATIENCE;
 
 /// The objects of the repository that a directory lies in.
 #[derive(Debug)]
-pub(crate) struct Objects {
+pub struct Objects {
     dir: PathBuf,
     names: Mutex<Option<Talk<String>>>,
     contents: Mutex<Option<Talk<Vec<u8>>>>,
@@ -24,22 +24,22 @@ pub(crate) struct Objects {
 
 impl Objects {
     /// Git is started when it is first asked.
-    pub(crate) fn around(dir: &Path) -> Self {
+    pub fn around(dir: &Path) -> Self {
         Self { dir: dir.to_owned(), names: Mutex::default(), contents: Mutex::default() }
     }
 
     /// The commit that is checked out. Where it stands in plain files, git is not started for it.
-    pub(crate) fn head(&self) -> Option<String> {
+    pub fn head(&self) -> Option<String> {
         read_head(&self.dir).or_else(|| self.commit("HEAD"))
     }
 
     /// The commit that a name means.
-    pub(crate) fn commit(&self, name: &str) -> Option<String> {
+    pub fn commit(&self, name: &str) -> Option<String> {
         self.ids("commit ", vec![name.to_owned()]).pop().flatten()
     }
 
     /// The ids of files of the directory in commits; none where one is not.
-    pub(crate) fn blobs<'n>(&self, wanted: impl IntoIterator<Item = (&'n str, &'n str)>) -> Vec<Option<String>> {
+    pub fn blobs<'n>(&self, wanted: impl IntoIterator<Item = (&'n str, &'n str)>) -> Vec<Option<String>> {
         self.ids("blob ", wanted.into_iter().map(|(commit, file)| format!("{commit}:./{file}")).collect())
     }
 
@@ -51,7 +51,7 @@ impl Objects {
     }
 
     /// What an object holds.
-    pub(crate) fn content(&self, id: &str) -> Option<Vec<u8>> {
+    pub fn content(&self, id: &str) -> Option<Vec<u8>> {
         let start = || Talk::start(&self.dir, "--batch", content);
         ask(&self.contents, start, &[id.to_owned()])?.pop().flatten()
     }
@@ -115,7 +115,7 @@ impl<T: Send + 'static> Talk<T> {
         how: &str,
         read: fn(&mut BufReader<ChildStdout>) -> io::Result<Option<T>>,
     ) -> io::Result<Self> {
-        let mut git = super::git(dir);
+        let mut git = crate::git(dir);
         git.args(["cat-file", how]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = git.spawn()?;
         let (questions, to_ask) = mpsc::channel::<Vec<u8>>();
@@ -173,7 +173,7 @@ fn content(from: &mut BufReader<ChildStdout>) -> io::Result<Option<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::{git, run};
+    use crate::{git, run};
 
     fn repository() -> (tempfile::TempDir, Objects) {
         let dir = tempfile::tempdir().expect("a directory");

@@ -5,7 +5,7 @@ use std::path::Path;
 use pensa_core::id::IssueId;
 use pensa_core::{Error, Result};
 
-use super::{Repo, run};
+use crate::{Repo, run};
 
 /// A commit, as far as a history of something else needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
