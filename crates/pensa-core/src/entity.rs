@@ -4,8 +4,14 @@
 //! A noun has a table, whose SQL is in the engine's migrations and held against these declarations by a test; or it is
 //! kept as records, in a collection of its own, which needs no SQL. New nouns begin as records.
 
-use serde::Serialize;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::id::IssueId;
+use crate::op::Op;
+use crate::time::Timestamp;
 
 /// A noun whose state is kept in a table. Declared with [`entity!`](crate::entity).
 pub trait Entity: Serialize + DeserializeOwned + 'static {
@@ -62,6 +68,20 @@ pub const RECORD: &[Column] = &[
     Column { name: "rev", field: "", member: None, kind: ColumnKind::Revision },
     Column { name: "data", field: "", member: None, kind: ColumnKind::Extra },
 ];
+
+/// What everything has that is attached to an issue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attached<Id> {
+    pub id: Id,
+    pub issue_id: IssueId,
+    pub actor: String,
+    pub created_at: Timestamp,
+}
+
+/// An operation that attaches something to an issue, named by its field `id`.
+pub trait Attach<Id>: Op {
+    fn attach(&self, to: Attached<Id>) -> Result<Self::Output>;
+}
 
 /// Declares the table of an entity: `entity!(Pair: "kv" in "kv", keys 2 { scope, k = key, v = value, updated_at })`.
 ///

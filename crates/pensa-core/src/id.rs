@@ -7,27 +7,28 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use crate::error::{Error, Result};
 
-macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident $prefix:literal;)*) => {$(
+/// Declares the id of a noun, with how those that are made here begin.
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident $prefix:literal) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(try_from = "String")]
         #[schemars(inline, with = "String")]
         pub struct $name(String);
 
         impl TryFrom<String> for $name {
-            type Error = Error;
-            fn try_from(text: String) -> Result<Self> {
+            type Error = $crate::Error;
+            fn try_from(text: String) -> $crate::Result<Self> {
                 // Nearly all are, and then there is nothing in them to refuse but their length.
-                if is_possible(&text) && (1..=MAX_BYTES).contains(&text.len()) {
+                if $crate::id::is_possible(&text) && (1..=$crate::id::MAX_BYTES).contains(&text.len()) {
                     return Ok(Self(text));
                 }
-                check(&text)?;
-                Err(Error::invalid("id contains other characters than letters, digits and -_.:"))
+                $crate::id::check(&text)?;
+                Err($crate::Error::invalid("id contains other characters than letters, digits and -_.:"))
             }
         }
 
@@ -35,7 +36,7 @@ macro_rules! ids {
             pub const PREFIX: &str = $prefix;
 
             /// A new id from the random bits of a UUIDv7 (its leading digits are the same for a minute).
-            pub fn from_uuid(uuid: Uuid) -> Self {
+            pub fn from_uuid(uuid: uuid::Uuid) -> Self {
                 let bytes = uuid.as_bytes();
                 let random = u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
                 Self(format!("{}{random:08x}", Self::PREFIX))
@@ -51,19 +52,31 @@ macro_rules! ids {
             }
         }
 
-        impl FromStr for $name {
-            type Err = Error;
-            fn from_str(text: &str) -> Result<Self> {
+        impl From<uuid::Uuid> for $name {
+            fn from(uuid: uuid::Uuid) -> Self {
+                Self::from_uuid(uuid)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::Error;
+            fn from_str(text: &str) -> $crate::Result<Self> {
                 text.to_owned().try_into()
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(&self.0)
             }
         }
-    )*
+    };
+}
+pub(crate) use id;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident $prefix:literal;)*) => {
+        $(id!($(#[$doc])* $name $prefix);)*
         /// How the ids of all kinds begin.
         const PREFIXES: &[&str] = &[$($prefix),*];
     };
@@ -109,7 +122,7 @@ ids! {
 }
 
 /// Longest id that is accepted, so that a mistake does not become a key.
-const MAX_BYTES: usize = 200;
+pub(crate) const MAX_BYTES: usize = 200;
 
 /// Whether a text has only characters that are safe in a path, in a shell and on a terminal.
 pub fn is_possible(text: &str) -> bool {

@@ -5,6 +5,7 @@ mod transition;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
@@ -103,10 +104,10 @@ pub struct Issue {
 }
 
 /// Fields of a record that this version does not know.
-pub type Extra = serde_json::Map<String, serde_json::Value>;
+pub type Extra = Map<String, Value>;
 
 /// Names that would be taken for something else where an issue is shown.
-const RESERVED: [&str; 4] = ["deps", "comments", "similar", "was_assigned_to"];
+const RESERVED: [&str; 5] = ["deps", "comments", "attached", "similar", "was_assigned_to"];
 
 impl Noun for Issue {
     fn adopt(self) -> Result<Self> {
@@ -181,6 +182,23 @@ pub struct IssueDetail {
     pub issue: Issue,
     pub deps: Vec<Issue>,
     pub comments: Vec<Comment>,
+    /// What else is attached to it, by kind: `refs` and so on
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub attached: Map<String, Value>,
+}
+
+impl IssueDetail {
+    /// What is attached to it, each in a line: its id, and the texts it has.
+    pub fn attached_lines(&self) -> impl Iterator<Item = (&str, Vec<String>)> {
+        const OF_ALL: [&str; 3] = ["issue_id", "actor", "created_at"];
+        let line = |fields: &Value| {
+            let fields = fields.as_object().into_iter().flatten().filter(|(name, _)| !OF_ALL.contains(&name.as_str()));
+            fields.filter_map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        self.attached
+            .iter()
+            .map(move |(kind, list)| (kind.as_str(), list.as_array().into_iter().flatten().map(line).collect()))
+    }
 }
 
 /// An open issue whose title is nearly that of a new one.

@@ -21,6 +21,7 @@ pub mod loops;
 pub mod project;
 pub mod record;
 pub mod recover;
+pub mod refs;
 pub mod release;
 pub mod repo;
 pub mod run;
@@ -79,9 +80,19 @@ macro_rules! for_each_op {
             briefing { Brief }
             sync { Changes Take Pending Peers }
             import { Records }
+            refs { Add List Remove }
         }
     };
     ($with:ident: $($module:ident { $($op:ident)* })*) => {
         $with! { $($($crate::ops::$module::$op,)*)* }
+    };
+}
+
+/// Calls `$with!` with every noun that is attached to issues: its module here, its type, and that of its id. Its operations
+/// are `Add`, `List` and `Remove`.
+#[macro_export]
+macro_rules! for_each_attached {
+    ($with:ident) => {
+        $with! { refs Ref RefId, }
     };
 }

@@ -42,6 +42,9 @@ pub(crate) trait Kept: Entity {
     fn store(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Self>, new: &Self) -> Result<()> {
         let key = key_of(new)?;
         put(tx, new)?;
+        if let Some(issue) = owner(new)? {
+            return log_attached(cx, tx, &issue, old, Some(new));
+        }
         let event_type = if old.is_some() { EventType::Updated } else { Self::CREATED };
         let detail = event::differences(old, new);
         events::append(cx, tx, (Self::SCHEMA.name, &key), None, event_type, detail).map(drop)
@@ -50,7 +53,10 @@ pub(crate) trait Kept: Entity {
     /// Removes one, and logs the whole of it.
     fn remove(cx: &Context<'_>, tx: &Tx<'_>, entity: &Self) -> Result<()> {
         let key = key_of(entity)?;
-        change::<Self>(tx, Some(to_values(entity)?), None)?;
+        change::<Self>(tx, current(tx, &Self::SCHEMA, params![&key])?, None)?;
+        if let Some(issue) = owner(entity)? {
+            return log_attached(cx, tx, &issue, Some(entity), None);
+        }
         let detail = Map::from_iter([(Self::SCHEMA.name.to_owned(), event::change(entity, Value::Null))]);
         events::append(cx, tx, (Self::SCHEMA.name, &key), None, EventType::Deleted, detail).map(drop)
     }
@@ -133,6 +139,69 @@ plain! { false:
 
 impl Kept for pensa_core::release::Release {
     const CREATED: EventType = EventType::FeatureShipped;
+}
+
+macro_rules! attached {
+    ($($module:ident $noun:ident $id:ident,)*) => {
+        /// What is attached to issues.
+        static ATTACHED: &[EntityOps] = &[$(EntityOps::of::<pensa_core::ops::$module::$noun>(),)*];
+    };
+}
+
+pensa_core::for_each_attached!(attached);
+
+/// Logs a change of what is attached to an issue as a change of the issue.
+fn log_attached<E: Entity>(cx: &Context<'_>, tx: &Tx<'_>, issue: &str, old: Option<&E>, new: Option<&E>) -> Result<()> {
+    let detail = Map::from_iter([(E::SCHEMA.name.to_owned(), event::change(old, new))]);
+    events::log(cx, tx, &issue.parse()?, EventType::Updated, detail)
+}
+
+/// What of one kind is attached to an issue.
+pub(crate) fn attached<E: Kept>(tx: &Tx<'_>, issue: &IssueId) -> Result<Vec<E>> {
+    let mut all = Vec::new();
+    record::for_each(tx, &E::SCHEMA, E::SCHEMA.owner.zip(Some(issue)), |values| {
+        all.push(from_values(values)?);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// All that is attached to an issue, by the names of their collections.
+pub(crate) fn attached_to(tx: &Tx<'_>, issue: &IssueId) -> Result<Map<String, Value>> {
+    let mut all = Map::new();
+    for EntityOps { schema, .. } in ATTACHED {
+        let mut list = Vec::new();
+        record::for_each(tx, schema, schema.owner.zip(Some(issue)), |values| {
+            list.push(Value::Object(record::data(schema, &values)?));
+            Ok(())
+        })?;
+        if !list.is_empty() {
+            all.insert(schema.table.to_owned(), list.into());
+        }
+    }
+    Ok(all)
+}
+
+/// Removes all that is attached to an issue.
+pub(crate) fn detach(tx: &Tx<'_>, issue: &IssueId) -> Result<()> {
+    for ops in ATTACHED {
+        let mut all = Vec::new();
+        record::for_each(tx, &ops.schema, ops.schema.owner.zip(Some(issue)), |values| {
+            all.push(values);
+            Ok(())
+        })?;
+        all.into_iter().try_for_each(|values| apply(tx, ops, Some(values), None))?;
+    }
+    Ok(())
+}
+
+/// The collections of what is attached to issues.
+pub(crate) fn attached_collections() -> impl Iterator<Item = &'static str> {
+    ATTACHED.iter().map(|ops| ops.schema.table)
+}
+
+fn all() -> impl Iterator<Item = &'static EntityOps> {
+    ENTITIES.iter().chain(ATTACHED)
 }
 
 /// Most bytes of what a row was that are kept; a larger change cannot be undone.
@@ -419,7 +488,7 @@ impl Change {
     /// Does it again, over whatever the row is by now.
     pub(crate) fn replay(&self, tx: &Tx<'_>) -> Result<()> {
         // One that a newer Pensa made of what is not known here is left out.
-        let Some(ops) = ENTITIES.iter().find(|ops| ops.schema.table == self.table) else { return Ok(()) };
+        let Some(ops) = all().find(|ops| ops.schema.table == self.table) else { return Ok(()) };
         let values: Values = ops.schema.columns.iter().map(|column| from_json(&self.row, column)).collect();
         let before = current(tx, &ops.schema, &values[..ops.schema.keys])?;
         let after = (self.kind != ChangeKind::Deleted).then_some(values);
@@ -435,7 +504,7 @@ impl Change {
 
 fn ops_of(table: &str) -> Result<&'static EntityOps> {
     let unknown = || Error::new(Code::Corrupt, format!("{table} is not a table of entities"));
-    ENTITIES.iter().find(|ops| ops.schema.table == table).ok_or_else(unknown)
+    all().find(|ops| ops.schema.table == table).ok_or_else(unknown)
 }
 
 #[cfg(test)]
@@ -468,7 +537,7 @@ mod tests {
         let database = pensa_testkit::postgres::shared().database();
         let postgres = crate::db::Postgres::open(&database.url, 1).expect("opens");
         let postgres = Engine::in_database(&postgres, "p", uuid::Uuid::new_v4());
-        for ops in ENTITIES.iter().filter(|ops| ops.schema.indexes.is_none()) {
+        for ops in ENTITIES {
             let (declared, table) = (declared(&ops.schema), ops.schema.table);
             assert_eq!(columns_in(&sqlite, "SELECT name FROM pragma_table_info(?1)", table), declared, "{table}");
             let of_postgres = "SELECT column_name::text FROM information_schema.columns

@@ -69,12 +69,22 @@ pub(super) fn write(
     collection.replace(tx, before.map(record).transpose()?.as_ref(), after.map(record).transpose()?.as_ref())
 }
 
+/// The whole of one, as JSON.
+pub(super) fn data(schema: &Schema, values: &Values) -> Result<Object> {
+    Ok(record(schema, values)?.data)
+}
+
+fn whole(id: &str, data: &str) -> Result<Object> {
+    let mut whole = Object::from_iter([("id".to_owned(), Value::from(id))]);
+    whole.extend(serde_json::from_str::<Object>(data).map_err(Error::internal)?);
+    Ok(whole)
+}
+
 fn record(schema: &Schema, values: &Values) -> Result<Record> {
     let [Param::Text(id), Param::Int(rev), Param::Text(data)] = &values[..=DATA] else {
         return Err(Error::internal(format!("no row of {}: {values:?}", schema.table)));
     };
-    let mut whole = Object::from_iter([("id".to_owned(), Value::from(id.as_ref()))]);
-    whole.extend(serde_json::from_str::<Object>(data).map_err(Error::internal)?);
+    let whole = whole(id, data)?;
     let at = ["updated_at", "created_at"].iter().find_map(|field| whole.get(*field)?.as_str());
     let updated_at = at.unwrap_or_default().parse()?;
     Ok(Record { collection: schema.table.to_owned(), id: id.to_string(), rev: *rev, updated_at, data: whole })

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{dep, lease};
 use crate::context::Context;
 use crate::db::{Tx, params};
+use crate::entity;
 use crate::execute::Execute;
 use crate::tables::issues::Listing;
 use crate::tables::{comments, deps, events, issues, titles, tombstones};
@@ -191,7 +192,7 @@ pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, note: Map<Stri
         issues::save(cx, tx, &fixer, freed, EventType::Updated, Map::new())?;
     }
     let (deps, comments) = (deps::parents(tx, &issue.id)?, comments::of_issue(tx, &issue.id)?);
-    let whole = IssueDetail { issue, deps, comments };
+    let whole = IssueDetail { issue, deps, comments, attached: Map::new() };
     issues::delete(tx, &whole.issue)?;
     let mut detail = note;
     detail.insert("issue".into(), event::change(&whole, json!(null)));
@@ -221,7 +222,8 @@ impl Execute for Show {
         let issue = issues::find(cx, tx, &self.id)?;
         let deps = deps::parents(tx, &issue.id)?;
         let comments = comments::of_issue(tx, &issue.id)?;
-        Ok(IssueDetail { issue, deps, comments })
+        let attached = entity::attached_to(tx, &issue.id)?;
+        Ok(IssueDetail { issue, deps, comments, attached })
     }
 }
 

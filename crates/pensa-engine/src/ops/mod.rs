@@ -1,6 +1,7 @@
 //! How each operation is carried out, by noun.
 
 mod agent;
+mod attached;
 mod backup;
 mod batch;
 mod briefing;

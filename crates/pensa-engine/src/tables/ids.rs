@@ -8,17 +8,17 @@ use crate::db::{Tx, params};
 
 /// Rows that have ids.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kind {
+pub(crate) struct Kind<'a> {
     /// What one of them is called.
     pub(crate) name: &'static str,
-    pub(crate) table: &'static str,
+    pub(crate) table: &'a str,
     /// How an id that was made here begins.
     pub(crate) prefix: &'static str,
     /// What to do about an id that is not there.
-    pub(crate) hint: &'static str,
+    pub(crate) hint: &'a str,
 }
 
-impl Kind {
+impl Kind<'_> {
     /// A new id.
     pub(crate) fn new_id<I: Display>(&self, tx: &Tx<'_>, mut make: impl FnMut() -> I) -> Result<I> {
         let sql = format!("SELECT 1 FROM {} WHERE id = ?1", self.table);

@@ -267,6 +267,7 @@ fn search_text(issue: &Issue) -> String {
 /// the log, so that the deletion can be taken back. The caller has told whom it concerns.
 pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     titles::remove(tx, issue)?;
+    entity::detach(tx, &issue.id)?;
     for comment in comments::of_issue(tx, &issue.id)? {
         entity::delete::<Comment>(tx, params![&comment.id])?;
     }

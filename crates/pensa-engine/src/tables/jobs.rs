@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::db::Tx;
 use crate::tables::events;
 
-const JOBS: Kind = Kind {
+const JOBS: Kind<'static> = Kind {
     name: "job",
     table: "(SELECT id FROM records WHERE collection = 'tool_jobs') AS jobs",
     prefix: JobId::PREFIX,

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::db::{Param, Tx, params};
 use crate::entity::{self, Kept};
 
-const LEARNINGS: Kind = Kind {
+const LEARNINGS: Kind<'static> = Kind {
     name: "learning",
     table: "learnings",
     prefix: LearningId::PREFIX,

@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::db::Tx;
 use crate::tables::events;
 
-const LOOPS: Kind = Kind {
+const LOOPS: Kind<'static> = Kind {
     name: "loop",
     table: "(SELECT id FROM records WHERE collection = 'loops') AS l",
     prefix: LoopId::PREFIX,

@@ -10,13 +10,13 @@ use crate::db::{Param, Tx, params};
 use crate::entity::{self, Kept};
 use crate::tables::snapshots;
 
-const REPOS: Kind = Kind {
+const REPOS: Kind<'static> = Kind {
     name: "repository",
     table: "repos",
     prefix: RepoId::PREFIX,
     hint: "pn repo list shows those that are known",
 };
-const WORKSPACES: Kind = Kind {
+const WORKSPACES: Kind<'static> = Kind {
     name: "workspace",
     table: "workspaces",
     prefix: WorkspaceId::PREFIX,

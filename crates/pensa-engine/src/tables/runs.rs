@@ -15,7 +15,8 @@ use crate::db::{Param, Row, Tx, params};
 use crate::entity::{self, values_of, with_derived};
 use crate::tables::events;
 
-const RUNS: Kind = Kind { name: "run", table: "runs", prefix: RunId::PREFIX, hint: "pn run list shows the ids" };
+const RUNS: Kind<'static> =
+    Kind { name: "run", table: "runs", prefix: RunId::PREFIX, hint: "pn run list shows the ids" };
 
 /// The statement for runs with the names of their harness and runtime.
 fn select(rest: &str) -> String {

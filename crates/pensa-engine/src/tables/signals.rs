@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::db::Tx;
 use crate::tables::events;
 
-const SIGNALS: Kind = Kind {
+const SIGNALS: Kind<'static> = Kind {
     name: "signal",
     table: "(SELECT id FROM records WHERE collection = 'signals') AS s",
     prefix: SignalId::PREFIX,

@@ -13,7 +13,7 @@ use crate::db::{Param, Tx, params};
 use crate::entity::{self, Kept};
 use crate::tables::events;
 
-const SNAPSHOTS: Kind = Kind {
+const SNAPSHOTS: Kind<'static> = Kind {
     name: "snapshot",
     table: "fs_snapshots",
     prefix: SnapshotId::PREFIX,

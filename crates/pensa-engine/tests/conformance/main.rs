@@ -22,6 +22,7 @@ mod peers;
 mod postgres;
 mod record_files;
 mod records;
+mod refs;
 mod retention;
 mod runs;
 mod schema;

@@ -25,6 +25,7 @@ mod mcp;
 mod overview;
 mod record;
 mod recover;
+pub(crate) mod refs;
 mod remote;
 mod repo;
 mod run;
@@ -96,6 +97,9 @@ pub(crate) enum Command {
     /// Record and read observations
     #[command(subcommand)]
     Comment(Comment),
+    /// Note where else issues are known: addresses, and keys of other trackers
+    #[command(subcommand)]
+    Ref(refs::Refs),
     /// Keep agents: who they are, what they may do, and whether they are awake
     #[command(subcommand)]
     Agent(Agent),
@@ -236,6 +240,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
             pass_on(options, *output, &op)
         }
         Command::Comment(Comment::List(op)) => pass_on(options, *output, &op),
+        Command::Ref(command) => refs::run(options, *output, &command),
         Command::Agent(command) => agent::run(options, *output, command),
         Command::Session(command) => session::run(options, *output, command),
         Command::Run(command) => run::run(options, *output, command),

@@ -93,6 +93,11 @@ impl Render for IssueDetail {
                 screen.plain("  ").issue(dep, true).end();
             }
         }
+        for (kind, lines) in self.attached_lines() {
+            screen.end();
+            screen.heading(kind).end();
+            lines.iter().for_each(|line| screen.plain("  ").text(line).end());
+        }
         if !self.comments.is_empty() {
             screen.end();
             screen.heading("comments").end();

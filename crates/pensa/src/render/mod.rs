@@ -34,3 +34,19 @@ pub(crate) trait Render {
     /// For `-q`: the ids and nothing else.
     fn ids(&self) -> Vec<String>;
 }
+
+/// Renders a list as one after the other.
+macro_rules! list {
+    ($($item:ty),*) => {$(
+        impl $crate::render::Render for Vec<$item> {
+            fn render(&self, screen: &mut $crate::render::Screen) {
+                self.iter().for_each(|item| item.render(screen));
+            }
+
+            fn ids(&self) -> Vec<String> {
+                self.iter().flat_map($crate::render::Render::ids).collect()
+            }
+        }
+    )*};
+}
+pub(crate) use list;

@@ -22,7 +22,7 @@ fn what_can_be_undone_is_listed_with_what_cannot(pn: &Sandbox) {
     assert_eq!(pn.pn(["undo", "--list"]).ok().trim(), "there is nothing to undo");
     let id = task(pn, "one");
     pn.pn(["lock", "acquire", "build", "--ttl", "1m"]).ok_json();
-    pn.pn(["kv", "set", "k", "v"]).ok();
+    pn.pn(["kv", "set", "--scope", "project", "k", "v"]).ok();
     pn.pn(["undo"]).ok();
     let list = pn.pn(["undo", "--list"]).ok_json();
     let told: Vec<String> = elements(&list).iter().map(|one| text(&one["events"][0]["event_type"])).collect();

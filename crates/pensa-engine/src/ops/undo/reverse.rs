@@ -18,7 +18,7 @@ use super::standing::Mark;
 use super::{instead, purged, refused};
 use crate::context::Context;
 use crate::db::{Tx, params};
-use crate::entity;
+use crate::entity::{self, PastChange};
 use crate::tables::operations::{self, Line};
 use crate::tables::{comments, conflicts, cycle, deps, events, issues, tombstones};
 
@@ -35,7 +35,13 @@ pub(super) fn reverse(
     }
     let id: IssueId = line.subject_id.parse()?;
     let effect = line.effect()?;
+    let changes = entity::changes_of(tx, line.id)?;
+    // What was attached to the issue goes before it, and comes back after it.
+    if matches!(effect, Effect::Appeared) {
+        revert(cx, tx, line, &changes)?;
+    }
     let mut detail = match &effect {
+        Effect::Changed(_) if !changes.is_empty() => reattach(cx, tx, line, &id, &changes)?,
         Effect::Appeared => remove(cx, tx, line, &id)?,
         Effect::Vanished(whole) => bring_back(cx, tx, line, whole)?,
         Effect::Purged => return Err(purged(line)),
@@ -47,6 +53,9 @@ pub(super) fn reverse(
         Effect::Settled(conflict) => dispute(tx, conflict)?,
         Effect::Changed(fields) => restore(cx, tx, line, &id, fields)?,
     };
+    if matches!(effect, Effect::Vanished(_)) {
+        revert(cx, tx, line, &changes)?;
+    }
     detail.extend(note);
     detail.insert("undoes".into(), json!([line.id]));
     let is_there = match effect {
@@ -68,6 +77,14 @@ fn revert_changes(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, event_type: EventT
             None => error,
         });
     }
+    revert(cx, tx, line, &changes)?;
+    let kinds = || KINDS.iter().copied().find(|kind| *kind == line.subject_kind);
+    let kind = kinds().ok_or_else(|| Error::internal(format!("{} is no kind", line.subject_kind)))?;
+    let detail = Map::from_iter([("undoes".to_owned(), json!([line.id]))]);
+    events::log_undone(cx, tx, (kind, &line.subject_id), None, event_type, detail).and_then(|line| Mark::of(tx, &line))
+}
+
+fn revert(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, changes: &[PastChange]) -> Result<()> {
     for change in changes.iter().rev() {
         if change.is_too_large() {
             return Err(refused(line, "what was there before is too large to be kept"));
@@ -79,10 +96,22 @@ fn revert_changes(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, event_type: EventT
             return Err(refused(line, &format!("{} is not as it was left", line.subject_id)));
         }
     }
-    let kinds = || KINDS.iter().copied().find(|kind| *kind == line.subject_kind);
-    let kind = kinds().ok_or_else(|| Error::internal(format!("{} is no kind", line.subject_kind)))?;
-    let detail = Map::from_iter([("undoes".to_owned(), json!([line.id]))]);
-    events::log_undone(cx, tx, (kind, &line.subject_id), None, event_type, detail).and_then(|line| Mark::of(tx, &line))
+    Ok(())
+}
+
+/// Takes back a change of what is attached to an issue: the line has it as old and new.
+fn reattach(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    line: &Line,
+    id: &IssueId,
+    changes: &[PastChange],
+) -> Result<Map<String, Value>> {
+    here(tx, line, id)?;
+    revert(cx, tx, line, changes)?;
+    let turned =
+        |(name, change): (&String, &Value)| Some((name.clone(), event::change(change.get("new")?, change.get("old")?)));
+    Ok(line.detail.iter().filter_map(turned).collect())
 }
 
 /// Brings back an issue that was deleted, as it was then, with its comments and dependencies; false if the log does not
@@ -139,7 +168,8 @@ fn remove(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, id: &IssueId) -> Result<Ma
         let by = latest(tx, &fix.id, |effect| matches!(effect, Effect::Appeared))?;
         return Err(leaned_on(line, by, &format!("{} fixes it", fix.id)));
     }
-    let whole = IssueDetail { deps: deps::parents(tx, id)?, comments: comments::of_issue(tx, id)?, issue };
+    let (deps, comments) = (deps::parents(tx, id)?, comments::of_issue(tx, id)?);
+    let whole = IssueDetail { issue, deps, comments, attached: Map::new() };
     let came_alone = !line.detail.contains_key("issue");
     if came_alone && !(whole.deps.is_empty() && whole.comments.is_empty()) {
         return Err(refused(line, "the issue has comments or dependencies by now"));
@@ -180,7 +210,7 @@ fn bring_back(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, whole: &IssueDetail) -
     for comment in &whole.comments {
         insert_comment(cx, tx, line, comment)?;
     }
-    let now = IssueDetail { issue, deps: parents, comments: whole.comments.clone() };
+    let now = IssueDetail { issue, deps: parents, comments: whole.comments.clone(), attached: Map::new() };
     Ok(changed("issue", &json!(null), &now))
 }
 

@@ -37,11 +37,15 @@ impl Mark {
 
 /// What a line changed.
 fn things(tx: &Tx<'_>, line: &Line) -> Result<Vec<Thing>> {
+    let changes = entity::changes_of(tx, line.id)?;
     if line.is_of_issue() {
-        return Ok(line.effect()?.things());
+        let things = line.effect()?.things();
+        if changes.is_empty() || things.contains(&Thing::Whole) {
+            return Ok(things);
+        }
     }
     let mut things = Vec::new();
-    for change in entity::changes_of(tx, line.id)? {
+    for change in changes {
         match change.scope() {
             (row, None) => things.push(Thing::Row(row, None)),
             (row, Some(columns)) => {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{COLUMNS, Collection, Declared, Query, read};
 use crate::db::{Param, Tx, params};
+use crate::entity;
 
 /// How many records are asked for at once to see whether they are there.
 const LOOKED_UP_AT_ONCE: usize = 200;
@@ -366,7 +367,7 @@ pub(crate) fn forget(tx: &Tx<'_>, collection: &str, id: &str, rev: i64) -> Resul
 
 /// Has what nouns keep as records be about an issue under its new id.
 pub(crate) fn issue_renamed(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
-    for name in [loops::COLLECTION, job::COLLECTION] {
+    for name in [loops::COLLECTION, job::COLLECTION].into_iter().chain(entity::attached_collections()) {
         let collection = Collection::open(tx, name)?;
         let of_it = Query { filters: vec![Filter::eq(OF_ISSUE, old.as_str())], ..Query::default() };
         loop {

@@ -4,7 +4,7 @@ use pensa_core::comment::Comment as Said;
 use pensa_core::dep::TreeNode;
 use pensa_core::id::IssueRef;
 use pensa_core::issue::{Issue, IssueDetail, IssueType, Priority, Status};
-use pensa_core::ops::{comment, dep, issue};
+use pensa_core::ops::{comment, dep, issue, refs};
 use pensa_core::time::Span;
 use pensa_core::{Error, Result};
 use schemars::JsonSchema;
@@ -136,6 +136,10 @@ pub(super) async fn show<C: Calls>(calls: &C, args: Show) -> Result<Told> {
         if shown < lines.len() {
             page.say(&format!("[{} left out]", lines.len() - shown));
         }
+    }
+    for (kind, lines) in detail.attached_lines() {
+        page.say(&format!("{kind}:"));
+        page.lines(&Source::new(kind), &lines.iter().map(|line| data_line(line)).collect::<Vec<_>>());
     }
     say_comments(&mut page, &detail.comments);
     Ok(Told::about(&detail.issue.id, page.finish()))
@@ -278,11 +282,18 @@ pub(super) struct Update {
     /// Even if another holds the claim
     #[serde(default)]
     force: bool,
+    /// Only note where else it is known: https://… or linear:PRJ-123
+    #[serde(default)]
+    reference: Option<String>,
 }
 
 pub(super) async fn update<C: Calls>(calls: &C, args: Update) -> Result<Told> {
     args.check()?;
-    let Update { id, state, reason, ttl, title, description, priority, assignee, force } = args;
+    let Update { id, state, reason, ttl, title, description, priority, assignee, force, reference } = args;
+    if let Some(target) = reference {
+        let added = calls.call(refs::Add { id, target, title: None }).await?;
+        return Ok(Told::about(&added.of.issue_id, format!("noted {}", data_line(&added.target))));
+    }
     let mut was_assigned_to = None;
     let (done, issue) = match state {
         Some(State::Close) => ("closed", calls.call(issue::Close { id, reason, force }).await?),
@@ -318,6 +329,9 @@ impl Update {
         let edits =
             self.title.is_some() || self.description.is_some() || self.priority.is_some() || self.assignee.is_some();
         let ends = matches!(self.state, Some(State::Close | State::Reopen));
+        if self.reference.is_some() && (edits || self.state.is_some()) {
+            return Err(Error::invalid("a reference goes without other fields").hint("make two calls"));
+        }
         if edits && (ends || self.state == Some(State::Renew)) {
             return Err(Error::invalid("close, reopen and renew go without other fields").hint("make two calls"));
         }

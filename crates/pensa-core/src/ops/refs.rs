@@ -1,0 +1,104 @@
+//! External references: where else an issue is known.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
+
+use crate::entity::{Attach, Attached};
+use crate::error::{Error, Result};
+use crate::id::{IssueRef, id};
+use crate::issue::Extra;
+use crate::op::op;
+use crate::sync::Noun;
+use crate::{entity, text};
+
+id!(RefId "rf-");
+
+/// What an issue is called elsewhere.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ref {
+    #[serde(flatten)]
+    pub of: Attached<RefId>,
+    /// An address (`https://…`), or the name of a tracker and a key in it (`linear:PRJ-123`)
+    pub target: String,
+    pub title: Option<String>,
+    /// Fields that this version does not know, kept for those who do
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+entity!(Ref: "ref" in records "refs" by [issue_id], owner issue_id);
+
+impl Noun for Ref {
+    fn adopt(self) -> Result<Self> {
+        Ok(Self { target: checked(&self.target)?, title: text::optional_line("title", self.title.as_ref())?, ..self })
+    }
+
+    fn name(&self) -> crate::sync::Name {
+        crate::sync::Name { key: self.of.id.to_string(), birth: Some(self.of.created_at) }
+    }
+
+    fn changed_at(&self) -> Option<crate::time::Timestamp> {
+        None
+    }
+
+    fn extra(&self) -> &Extra {
+        &self.extra
+    }
+}
+
+fn checked(target: &str) -> Result<String> {
+    let target = text::line("reference", target)?;
+    let has_both = target.split_once(':').is_some_and(|(kind, key)| !kind.is_empty() && !key.is_empty());
+    if has_both && !target.contains(char::is_whitespace) {
+        return Ok(target.to_owned());
+    }
+    let error = Error::invalid(format!("{target:?} is neither an address nor the key of a tracker"));
+    Err(error.hint("https://… or linear:PRJ-123"))
+}
+
+/// Note where else an issue is known
+#[skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Add {
+    /// Which issue
+    #[arg(value_name = "ISSUE")]
+    pub id: IssueRef,
+    /// An address, or the name of a tracker and a key in it: linear:PRJ-123
+    #[arg(value_name = "URL_OR_KEY")]
+    pub target: String,
+    /// What it is called there
+    #[arg(long)]
+    pub title: Option<String>,
+}
+
+/// List where else an issue is known
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    /// Which issue
+    #[arg(value_name = "ISSUE")]
+    pub id: IssueRef,
+}
+
+/// Remove an external reference
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Remove {
+    /// Which reference; pn ref list shows the ids
+    #[arg(value_name = "ID")]
+    pub id: RefId,
+}
+
+op!(Add => Ref, "ref.add", post("/issues/{id}/refs").creates(), Write);
+op!(List => Vec<Ref>, "ref.list", get("/issues/{id}/refs"), Read);
+op!(Remove => Ref, "ref.remove", delete("/refs/{id}"), Write);
+
+impl Attach<RefId> for Add {
+    fn attach(&self, of: Attached<RefId>) -> Result<Ref> {
+        Ref { of, target: self.target.clone(), title: self.title.clone(), extra: Extra::new() }.adopt()
+    }
+}

@@ -1,0 +1,111 @@
+//! What is attached to issues: external references.
+
+use pensa_core::Code;
+use pensa_core::issue::Issue;
+use pensa_core::ops::refs::{Add, List, Ref, Remove};
+use pensa_core::ops::undo::{Redo, Undo};
+use pensa_core::ops::{issue, store};
+use serde_json::{Value, json};
+
+use crate::conformance;
+use crate::site::{Site, create, run};
+use crate::world::World;
+
+fn add(world: &World, issue: &Issue, target: &str) -> Ref {
+    world.json::<Add>("alice", json!({"id": issue.id, "target": target})).expect("added")
+}
+
+fn targets(world: &World, issue: &Issue) -> Vec<String> {
+    let mut targets: Vec<String> = world
+        .json::<List>("bob", json!({"id": issue.id}))
+        .expect("a list")
+        .into_iter()
+        .map(|known| known.target)
+        .collect();
+    targets.sort();
+    targets
+}
+
+fn is_healthy(world: &World) {
+    let findings = world.ok(&store::Doctor { fix: false, deep: true }).findings;
+    assert!(findings.iter().all(|finding| finding.check == "drift"), "{findings:?}");
+}
+
+conformance! {
+    fn references_are_added_listed_and_removed(world: World) {
+        let (task, other) = (world.task("one"), world.task("two"));
+        let key = world.json::<Add>("alice", json!({"id": task.id, "target": " linear:PRJ-123 ", "title": "There"})).expect("added");
+        assert_eq!((key.target.as_str(), key.title.as_deref(), key.of.actor.as_str()), ("linear:PRJ-123", Some("There"), "alice"));
+        assert!(key.of.id.as_str().starts_with("rf-"));
+        add(&world, &task, "https://example.org/1?a=b");
+        let again = world.json::<Add>("bob", json!({"id": task.id, "target": "linear:PRJ-123", "title": "There"}));
+        assert_eq!(again.expect("known"), key, "the same once more is not a second one");
+        assert_eq!(targets(&world, &task), ["https://example.org/1?a=b", "linear:PRJ-123"]);
+        assert!(targets(&world, &other).is_empty());
+        let shown = json!(world.ok(&issue::Show { id: (&task.id).into() }));
+        assert_eq!(shown["attached"]["refs"].as_array().map(Vec::len), Some(2), "{shown}");
+        assert_eq!(json!(world.ok(&issue::Show { id: (&other.id).into() })).get("attached"), None);
+        let prefix = &key.of.id.as_str()[..8];
+        assert_eq!(world.json::<Remove>("bob", json!({"id": prefix})).expect("removed"), key);
+        assert_eq!(targets(&world, &task), ["https://example.org/1?a=b"]);
+        assert_eq!(world.refused::<Remove>("bob", json!({"id": key.of.id})), Code::NotFound);
+        for wrong in ["", "PRJ-123", "linear:", ":1", "linear:PRJ 123", "https://a\nb"] {
+            assert_eq!(world.refused::<Add>("a", json!({"id": task.id, "target": wrong})), Code::InvalidInput, "{wrong}");
+        }
+        assert_eq!(world.refused::<Add>("a", json!({"id": "pn-none", "target": "a:b"})), Code::NotFound);
+        assert_eq!(world.events(&task), ["created", "updated", "updated", "updated"]);
+        is_healthy(&world);
+    }
+
+    fn changes_of_references_are_undone_and_brought_back(world: World) {
+        let task = world.task("one");
+        let first = add(&world, &task, "linear:PRJ-1");
+        add(&world, &task, "linear:PRJ-2");
+        let event = world.ok(&issue::History { id: (&task.id).into(), limit: None })[1].id;
+        world.json::<Undo>("alice", json!({"event": event})).expect("the second is not in its way");
+        assert_eq!(targets(&world, &task), ["linear:PRJ-2"]);
+        let newest = &world.ok(&issue::History { id: (&task.id).into(), limit: Some(1) })[0];
+        assert_eq!(json!(newest.detail), json!({"ref": {"old": first, "new": null}, "undoes": [event]}));
+        world.json::<Redo>("alice", json!({})).expect("redone");
+        assert_eq!(targets(&world, &task), ["linear:PRJ-1", "linear:PRJ-2"]);
+        world.json::<Remove>("alice", json!({"id": first.of.id})).expect("removed");
+        world.json::<Undo>("alice", json!({})).expect("undone");
+        assert_eq!(targets(&world, &task), ["linear:PRJ-1", "linear:PRJ-2"]);
+        is_healthy(&world);
+    }
+
+    fn a_deleted_issue_takes_its_references_along_and_brings_them_back(world: World) {
+        let task = world.task("one");
+        add(&world, &task, "linear:PRJ-1");
+        add(&world, &task, "linear:PRJ-2");
+        let rows = || world.json::<pensa_core::ops::record::Query>("a", json!({"collection": "refs"})).expect("records").records.len();
+        assert_eq!(rows(), 2);
+        world.json::<issue::Delete>("alice", json!({"id": task.id, "force": true})).expect("deleted");
+        assert_eq!(rows(), 0);
+        for _ in 0..2 {
+            world.json::<Undo>("alice", json!({})).expect("undone");
+            assert_eq!(targets(&world, &task), ["linear:PRJ-1", "linear:PRJ-2"]);
+            world.json::<Redo>("alice", json!({})).expect("redone");
+            assert_eq!(rows(), 0);
+        }
+        is_healthy(&world);
+    }
+}
+
+#[test]
+fn references_outlive_their_database() {
+    let site = Site::new();
+    let engine = site.open();
+    let id = create(&engine, "one");
+    let refs = |engine: &pensa_engine::Engine| -> Value { json!(run::<List>(engine, "a", json!({"id": id}))) };
+    run::<Add>(&engine, "alice", json!({"id": id, "target": "linear:PRJ-1"}));
+    let gone = run::<Add>(&engine, "alice", json!({"id": id, "target": "linear:PRJ-2"}));
+    run::<Remove>(&engine, "alice", json!({"id": gone.of.id}));
+    let before = refs(&engine);
+    drop(engine);
+    site.delete_database();
+    let engine = site.open();
+    assert_eq!(refs(&engine), before);
+    run::<Undo>(&engine, "alice", json!({}));
+    assert_eq!(refs(&engine).as_array().map(Vec::len), Some(2), "the removal is undone from what was rebuilt");
+}
