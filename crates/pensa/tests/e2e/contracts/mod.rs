@@ -2,6 +2,7 @@
 //!
 //! What it means is left to the other tests. CONTRIBUTING.md says how a contract is changed.
 
+mod described;
 mod mask;
 mod operations;
 mod script;

@@ -17,6 +17,7 @@ use pensa_core::Code;
 use pensa_testkit::{Daemon, Http, Sandbox};
 use serde_json::{Value, json};
 
+use super::described;
 use super::mask::Mask;
 
 /// A step of a script.
@@ -57,6 +58,7 @@ impl<'p> Told<'p> {
             self.text.push_str(&format!("> {}\n", step.line));
             let answers = self.answer(&step);
             for answer in &answers {
+                described::check(step.label, answer);
                 let shown = self.mask.json(answer);
                 self.text.push_str(&format!("{shown}\n"));
             }
