@@ -1,4 +1,4 @@
-//! Runs a script of commands and writes down what each answered. Each step is a line of its file:
+//! Runs a script of commands and records every answer. Each step is a line of its file:
 //!
 //! ```text
 //! bug = issue.create: create "login crash" -t bug      the operation, and the command that calls it
@@ -38,8 +38,8 @@ pub(super) fn steps(script: &str) -> impl Iterator<Item = Step<'_>> {
     })
 }
 
-/// A script on its way.
-pub(super) struct Told<'p> {
+/// A script that is being run.
+pub(super) struct ScriptRun<'p> {
     pn: &'p Sandbox,
     mask: Mask,
     answers: HashMap<String, Value>,
@@ -47,12 +47,12 @@ pub(super) struct Told<'p> {
     text: String,
 }
 
-impl<'p> Told<'p> {
+impl<'p> ScriptRun<'p> {
     pub(super) fn new(pn: &'p Sandbox) -> Self {
         Self { pn, mask: Mask::new(pn), answers: HashMap::new(), servers: Vec::new(), text: String::new() }
     }
 
-    /// Runs all steps; gives back what was said, and the first event of each type.
+    /// Runs all steps; returns their answers, and the first event of each type.
     pub(super) fn run(mut self, script: &str) -> String {
         for step in steps(script) {
             self.text.push_str(&format!("> {}\n", step.line));
@@ -87,10 +87,10 @@ impl<'p> Told<'p> {
         if step.label == "serve" {
             let flags = ["serve", "--listen=127.0.0.1:0", "--log=off"].map(str::to_owned);
             let server = self.pn.pn([&flags, &words[..]].concat()).json().serve();
-            let told = json!({"url": server.url});
+            let answer = json!({"url": server.url});
             self.mask.hide(&server.url, "<server>");
             self.servers.push(server);
-            return vec![told];
+            return vec![answer];
         }
         let run = self.pn.pn(words).stdin(stdin);
         if Code::ALL.iter().all(|code| code.as_str() != step.label) {
@@ -137,7 +137,7 @@ impl<'p> Told<'p> {
     }
 
     fn events(&mut self) {
-        self.text.push_str("> the first event of each type, as pn events --json tells it\n");
+        self.text.push_str("> the first event of each type, as pn events --json prints it\n");
         let mut seen = Vec::new();
         for event in self.pn.pn(["events", "--after", "0", "-n", "10000"]).ok_json_lines() {
             let kind = (event["subject_kind"].clone(), event["event_type"].clone());
