@@ -7,6 +7,7 @@ mod cleaned;
 mod completion;
 mod concurrency;
 mod config;
+mod contracts;
 mod crash;
 mod daemon;
 mod documents;
