@@ -44,7 +44,7 @@ pub(crate) trait Kept: Entity {
         put(tx, new)?;
         let event_type = if old.is_some() { EventType::Updated } else { Self::CREATED };
         let detail = event::differences(old, new);
-        events::append(cx, tx, (Self::SCHEMA.name, &key), None, event_type, detail).map(drop)
+        events::append(cx, tx, (Self::SCHEMA.name, &key), issue_of(new)?.as_ref(), event_type, detail).map(drop)
     }
 
     /// Removes one, and logs the whole of it.
@@ -52,7 +52,8 @@ pub(crate) trait Kept: Entity {
         let key = key_of(entity)?;
         change::<Self>(tx, Some(to_values(entity)?), None)?;
         let detail = Map::from_iter([(Self::SCHEMA.name.to_owned(), event::change(entity, Value::Null))]);
-        events::append(cx, tx, (Self::SCHEMA.name, &key), None, EventType::Deleted, detail).map(drop)
+        let issue = issue_of(entity)?;
+        events::append(cx, tx, (Self::SCHEMA.name, &key), issue.as_ref(), EventType::Deleted, detail).map(drop)
     }
 }
 
@@ -272,7 +273,7 @@ fn current(tx: &Tx<'_>, schema: &Schema, key: &[Param<'_>]) -> Result<Option<Val
 }
 
 /// What names an entity: its key, with blanks between the parts, which no id has.
-fn key_of<E: Entity>(entity: &E) -> Result<String> {
+pub(crate) fn key_of<E: Entity>(entity: &E) -> Result<String> {
     Ok(key_text(&to_values(entity)?[..E::SCHEMA.keys]))
 }
 
@@ -286,11 +287,11 @@ fn key_text(key: &[Param<'_>]) -> String {
 }
 
 /// The issue that an entity belongs to, if it cannot be without one.
-pub(crate) fn owner<E: Entity>(entity: &E) -> Result<Option<String>> {
+pub(crate) fn issue_of<E: Entity>(entity: &E) -> Result<Option<IssueId>> {
     let Some(owner) = E::SCHEMA.owner else { return Ok(None) };
     let at = E::SCHEMA.columns.iter().position(|column| column.name == owner);
     let values = to_values(entity)?;
-    Ok(at.map(|at| key_text(&values[at..=at])))
+    at.map(|at| key_text(&values[at..=at]).parse()).transpose()
 }
 
 /// Adds an entity, or puts it in place of the one with its key.
@@ -316,6 +317,23 @@ pub(crate) fn delete<E: Kept>(tx: &Tx<'_>, key: &[Param<'_>]) -> Result<bool> {
     let is_there = before.is_some();
     change::<E>(tx, before, None)?;
     Ok(is_there)
+}
+
+/// The tables of entities that belong to issues, each with the column that names the issue.
+pub(crate) fn owned() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ENTITIES.iter().filter_map(|ops| ops.schema.owner.map(|owner| (ops.schema.table, owner)))
+}
+
+/// Removes all that belongs to an issue.
+pub(crate) fn delete_owned(tx: &Tx<'_>, issue: &IssueId) -> Result<()> {
+    for (table, owner) in owned() {
+        let ops = ops_of(table)?;
+        let sql = format!("SELECT {} FROM {table} WHERE {owner} = ?1", names(ops.schema.columns));
+        for row in tx.query(&sql, params![issue], |row| values_of(row, &ops.schema))? {
+            apply(tx, ops, Some(row), None)?;
+        }
+    }
+    Ok(())
 }
 
 fn change<E: Kept>(tx: &Tx<'_>, before: Option<Values>, after: Option<Values>) -> Result<()> {

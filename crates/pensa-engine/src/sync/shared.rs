@@ -10,7 +10,8 @@ use pensa_core::id::IssueId;
 use pensa_core::issue::{Issue, Status};
 use pensa_core::learning::Learning;
 use pensa_core::release::Release;
-use pensa_core::sync::{COMMENTS, Collection, DEPS, ISSUES, LEARNINGS, Noun, RELEASES, Record};
+use pensa_core::skill::Mapping;
+use pensa_core::sync::{COMMENTS, Collection, DEPS, ISSUES, LEARNINGS, Noun, RELEASES, Record, SKILLS};
 use pensa_core::{Error, Result, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -36,7 +37,11 @@ pub(super) trait Table: Sync {
 
     /// The keys of its records after one of them, in order.
     fn keys(&self, tx: &Tx<'_>, after: &str, limit: usize) -> Result<Vec<String>> {
-        keys(tx, self.collection().name, "id", after, limit)
+        let columns: Vec<&str> = self.collection().key_columns().collect();
+        match columns.as_slice() {
+            [first, second] => pairs(tx, [self.collection().name, first, second], after, limit),
+            columns => keys(tx, self.collection().name, columns[0], after, limit),
+        }
     }
 
     /// Every row as a line, in order.
@@ -102,12 +107,13 @@ pub(super) enum Loaded {
 }
 
 /// Every table, in the order in which they refer to each other.
-pub(super) static TABLES: [&dyn Table; 5] = [
+pub(super) static TABLES: [&dyn Table; 6] = [
     &Issues,
     &Deps,
     &Entities::<Comment>::of(&COMMENTS),
     &Entities::<Release>::of(&RELEASES),
     &Entities::<Learning>::of(&LEARNINGS),
+    &Entities::<Mapping>::of(&SKILLS),
 ];
 
 pub(super) fn of(collection: &str) -> Option<&'static dyn Table> {
@@ -261,10 +267,6 @@ impl Table for Deps {
         "dep"
     }
 
-    fn keys(&self, tx: &Tx<'_>, after: &str, limit: usize) -> Result<Vec<String>> {
-        pairs(tx, ["deps", "issue_id", "depends_on_id"], after, limit)
-    }
-
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
         deps::for_each(tx, |dep| add_line(to, dep))
     }
@@ -381,18 +383,16 @@ impl<E: Kept + Noun> Table for Entities<E> {
         let moved: E = noun(moved)?;
         // Another clone that moved it too may have brought it already.
         entity::put(tx, &moved)?;
-        let issue = entity::owner(&moved)?.map(|owner| owner.parse()).transpose()?;
+        let issue = entity::issue_of(&moved)?;
         events::append(cx, tx, (E::SCHEMA.name, new), issue.as_ref(), EventType::Updated, detail).map(drop)
     }
 
     fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {
         let entity: E = parse(line)?;
-        if let Some(owner) = entity::owner(&entity)?
-            && !seen.issues.contains(&owner.parse()?)
-        {
-            return Ok(Loaded::Dangling(owner));
+        if let Some(issue) = entity::issue_of(&entity)?.filter(|issue| !seen.issues.contains(issue)) {
+            return Ok(Loaded::Dangling(issue.to_string()));
         }
-        if !seen.keys.insert((self.collection.name, entity.name().key)) {
+        if !seen.keys.insert((self.collection.name, entity::key_of(&entity)?)) {
             return Ok(Loaded::Again);
         }
         entity::load(tx, &entity)?;
