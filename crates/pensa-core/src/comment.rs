@@ -32,15 +32,11 @@ impl Noun for Comment {
         Ok(self)
     }
 
-    fn name(&self) -> Name {
-        Name { key: self.id.to_string(), birth: Some(self.created_at) }
-    }
-
-    fn changed_at(&self) -> Option<Timestamp> {
-        None
-    }
-
     fn extra(&self) -> &Extra {
         &self.extra
+    }
+
+    fn version(&self) -> Option<(Name, Option<Timestamp>)> {
+        Some((Name { key: self.id.to_string(), birth: Some(self.created_at) }, None))
     }
 }

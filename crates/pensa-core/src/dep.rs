@@ -38,16 +38,12 @@ impl Noun for Dep {
         Ok(self)
     }
 
-    fn name(&self) -> Name {
-        Name { key: self.key(), birth: None }
-    }
-
-    fn changed_at(&self) -> Option<Timestamp> {
-        None
-    }
-
     fn extra(&self) -> &Extra {
         &self.extra
+    }
+
+    fn version(&self) -> Option<(Name, Option<Timestamp>)> {
+        Some((Name { key: self.key(), birth: None }, None))
     }
 }
 

@@ -45,6 +45,13 @@ pub struct Column {
     pub kind: ColumnKind,
 }
 
+impl Column {
+    /// A column of text, called as its field.
+    pub const fn text(name: &'static str) -> Self {
+        Self { name, field: name, member: None, kind: ColumnKind::Text }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     Text,

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::entity;
 use crate::error::{Code, Error, Result};
+use crate::issue::Extra;
+use crate::sync::Noun;
 use crate::text;
 use crate::time::Timestamp;
 
@@ -29,15 +31,32 @@ pub struct Skills {
     pub updated_at: Option<Timestamp>,
 }
 
-/// A name and its skills as they are kept. None at all means that the name was removed: when that was is still known.
+/// A name and its skills.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     pub name: String,
     pub skills: Vec<String>,
     pub updated_at: Timestamp,
+    /// Fields that this version does not know, kept for those who do
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
-entity!(Mapping: "skills" in "skills", keys 1 { name, skills: List, updated_at });
+entity!(Mapping: "skills" in "skills", keys 1 { name, skills: List, updated_at, extra: Extra });
+
+impl Noun for Mapping {
+    fn adopt(self) -> Result<Self> {
+        let name = checked_name(&self.name)?;
+        if name != self.name {
+            return Err(Error::invalid("a name neither begins nor ends with blanks"));
+        }
+        Ok(Self { skills: checked_skills(&name, &self.skills)?, ..self })
+    }
+
+    fn extra(&self) -> &Extra {
+        &self.extra
+    }
+}
 
 /// A name as it is kept.
 pub fn checked_name(name: &str) -> Result<String> {

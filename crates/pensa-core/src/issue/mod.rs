@@ -114,16 +114,12 @@ impl Noun for Issue {
         self.adopt()
     }
 
-    fn name(&self) -> Name {
-        Name { key: self.id.to_string(), birth: Some(self.created_at) }
-    }
-
-    fn changed_at(&self) -> Option<Timestamp> {
-        Some(self.updated_at)
-    }
-
     fn extra(&self) -> &Extra {
         &self.extra
+    }
+
+    fn version(&self) -> Option<(Name, Option<Timestamp>)> {
+        Some((Name { key: self.id.to_string(), birth: Some(self.created_at) }, Some(self.updated_at)))
     }
 }
 

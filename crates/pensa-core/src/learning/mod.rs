@@ -14,7 +14,7 @@ use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::{IssueId, LearningId, SessionId};
 use crate::issue::Extra;
-use crate::sync::{Name, Noun};
+use crate::sync::Noun;
 use crate::text;
 use crate::time::Timestamp;
 
@@ -146,14 +146,6 @@ impl Noun for Learning {
         }
         self.revision = self.revision.max(1);
         Ok(self)
-    }
-
-    fn name(&self) -> Name {
-        Name { key: self.id.to_string(), birth: Some(self.created_at) }
-    }
-
-    fn changed_at(&self) -> Option<Timestamp> {
-        Some(self.updated_at)
     }
 
     fn extra(&self) -> &Extra {

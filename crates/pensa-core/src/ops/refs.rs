@@ -36,14 +36,6 @@ impl Noun for Ref {
         Ok(Self { target: checked(&self.target)?, title: text::optional_line("title", self.title.as_ref())?, ..self })
     }
 
-    fn name(&self) -> crate::sync::Name {
-        crate::sync::Name { key: self.of.id.to_string(), birth: Some(self.of.created_at) }
-    }
-
-    fn changed_at(&self) -> Option<crate::time::Timestamp> {
-        None
-    }
-
     fn extra(&self) -> &Extra {
         &self.extra
     }

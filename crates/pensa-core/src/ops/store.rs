@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use serde_with_macros::skip_serializing_none;
 
 use crate::id::IssueId;
@@ -81,11 +82,9 @@ pub struct Transfer {
     pub issues: i64,
     pub deps: i64,
     pub comments: i64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub releases: i64,
-    /// Absent if there are none
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub learnings: i64,
+    /// Of each other kind, by the name of its file: releases, learnings, …; absent if there are none
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
     /// How many lines of history the files have, if they are to have any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<i64>,

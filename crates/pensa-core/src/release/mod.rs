@@ -11,7 +11,7 @@ use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::{IssueId, ReleaseId};
 use crate::issue::Extra;
-use crate::sync::{Name, Noun};
+use crate::sync::Noun;
 use crate::text;
 use crate::time::Timestamp;
 use crate::work::WorkKind;
@@ -61,14 +61,6 @@ impl Noun for Release {
             return Err(Error::invalid(format!("{RESERVED} is not a field of a release")));
         }
         Ok(self)
-    }
-
-    fn name(&self) -> Name {
-        Name { key: self.id.to_string(), birth: Some(self.shipped_at) }
-    }
-
-    fn changed_at(&self) -> Option<Timestamp> {
-        None
     }
 
     fn extra(&self) -> &Extra {

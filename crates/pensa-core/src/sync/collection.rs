@@ -9,11 +9,14 @@ use serde_json::{Map, Value};
 
 use crate::comment::Comment;
 use crate::dep::Dep;
+use crate::entity::{Column, Entity};
 use crate::error::{Code, Error, Result};
+use crate::for_each_attached;
 use crate::issue::{Extra, Issue};
 use crate::json;
 use crate::learning::Learning;
 use crate::release::Release;
+use crate::skill::Mapping;
 use crate::sync::Tombstone;
 use crate::time::Timestamp;
 
@@ -30,14 +33,14 @@ pub trait Noun: Serialize + DeserializeOwned {
     /// The same as it is stored, its fields in step with each other; or why it can't be stored.
     fn adopt(self) -> Result<Self>;
 
-    /// What tells it from others, as its collection says of records.
-    fn name(&self) -> Name;
-
-    /// How new it is, as its collection says of records.
-    fn changed_at(&self) -> Option<Timestamp>;
-
     /// Fields that this version does not know.
     fn extra(&self) -> &Extra;
+
+    /// What tells it from others and how new it is, as its collection says of records. Nouns of which there are many
+    /// tell it without being taken apart.
+    fn version(&self) -> Option<(Name, Option<Timestamp>)> {
+        None
+    }
 }
 
 /// What tells a record from all others: its key, and its birth where two may have the same key by chance.
@@ -62,8 +65,8 @@ pub(super) struct Form {
 pub struct Collection {
     /// Its name, and without the ending that of its file.
     pub name: &'static str,
-    /// The fields that name a record.
-    key: &'static [&'static str],
+    /// The columns whose fields name a record.
+    key: &'static [Column],
     /// The fields by which lines are ordered; the key breaks ties.
     order: &'static [&'static str],
     /// The field that tells how new a version is.
@@ -80,8 +83,10 @@ pub struct Collection {
     pub(super) quiet: bool,
     /// Whether its file is left away while it would be empty.
     optional: bool,
+    /// Whether people choose the names of its records, which are no ids then.
+    pub(super) free_names: bool,
     read: fn(&[u8]) -> Result<Record>,
-    form: fn(&[u8]) -> Result<Form>,
+    form: fn(&Collection, &[u8]) -> Result<Form>,
     write: fn(Record) -> Result<Vec<u8>>,
 }
 
@@ -100,21 +105,25 @@ pub static ISSUES: Collection = Collection {
         &["assignee", "lease_expires_at", "claim_session", "claim_host"],
     ],
     telling: &["title", "description", "closed_at"],
-    ..Collection::of::<Issue>("issues", &["id"])
+    optional: false,
+    ..Collection::of::<Issue>("issues", &[Column::text("id")])
 };
 
-pub static DEPS: Collection = Collection::of::<Dep>("deps", &["issue_id", "depends_on_id"]);
+pub static DEPS: Collection = Collection {
+    optional: false,
+    ..Collection::of::<Dep>("deps", &[Column::text("issue_id"), Column::text("depends_on_id")])
+};
 
-pub static COMMENTS: Collection =
-    Collection { order: &["created_at"], birth: Some("created_at"), ..Collection::of::<Comment>("comments", &["id"]) };
+pub static COMMENTS: Collection = Collection {
+    order: &["created_at"],
+    birth: Some("created_at"),
+    optional: false,
+    ..Collection::of_entity::<Comment>()
+};
 
 /// What was shipped. Nobody changes a release, so its records have no versions.
-pub static RELEASES: Collection = Collection {
-    order: &["shipped_at"],
-    birth: Some("shipped_at"),
-    optional: true,
-    ..Collection::of::<Release>("releases", &["id"])
-};
+pub static RELEASES: Collection =
+    Collection { order: &["shipped_at"], birth: Some("shipped_at"), ..Collection::of_entity::<Release>() };
 
 pub static LEARNINGS: Collection = Collection {
     order: &["created_at"],
@@ -122,9 +131,11 @@ pub static LEARNINGS: Collection = Collection {
     birth: Some("created_at"),
     telling: &["text"],
     latest: &["verified_at"],
-    optional: true,
-    ..Collection::of::<Learning>("learnings", &["id"])
+    ..Collection::of_entity::<Learning>()
 };
+
+pub static SKILLS: Collection =
+    Collection { version: Some("updated_at"), free_names: true, ..Collection::of_entity::<Mapping>() };
 
 /// What was deleted. The last of the files, so that whoever reads them in this order has seen the rest.
 pub static TOMBSTONES: Collection = Collection {
@@ -132,16 +143,41 @@ pub static TOMBSTONES: Collection = Collection {
     units: &[&["deleted_at", "actor", "version", "comments"]],
     latest: &["restored_at"],
     quiet: true,
-    optional: true,
-    ..Collection::of::<Tombstone>("tombstones", &["collection", "id"])
+    ..Collection::of_entity::<Tombstone>()
 };
 
+macro_rules! attached {
+    ($($module:ident $noun:ident $id:ident,)*) => {
+        const ATTACHED: &[&Collection] = &[$(&Collection::of_attached::<crate::ops::$module::$noun>(),)*];
+    };
+}
+
+for_each_attached!(attached);
+
 /// Every collection, in the order in which their records refer to each other.
-pub static COLLECTIONS: [&Collection; 6] = [&ISSUES, &DEPS, &COMMENTS, &RELEASES, &LEARNINGS, &TOMBSTONES];
+pub static COLLECTIONS: [&Collection; 7 + ATTACHED.len()] = {
+    let first: [&Collection; 6] = [&ISSUES, &DEPS, &COMMENTS, &RELEASES, &LEARNINGS, &SKILLS];
+    let (mut all, mut at) = ([&TOMBSTONES; 7 + ATTACHED.len()], 0);
+    while at < first.len() + ATTACHED.len() {
+        all[at] = if at < first.len() { first[at] } else { ATTACHED[at - first.len()] };
+        at += 1;
+    }
+    all
+};
 
 impl Collection {
+    /// The rows of an entity, with the name of its table and its key.
+    const fn of_entity<E: Entity + Noun>() -> Self {
+        Self::of::<E>(E::SCHEMA.table, E::SCHEMA.columns.split_at(E::SCHEMA.keys).0)
+    }
+
+    /// What is attached to issues.
+    pub const fn of_attached<E: Entity + Noun>() -> Self {
+        Self { birth: Some("created_at"), ..Self::of_entity::<E>() }
+    }
+
     /// A collection with defaults for all but its name and key.
-    const fn of<N: Noun>(name: &'static str, key: &'static [&'static str]) -> Self {
+    const fn of<N: Noun>(name: &'static str, key: &'static [Column]) -> Self {
         Self {
             name,
             key,
@@ -152,7 +188,8 @@ impl Collection {
             telling: &[],
             latest: &[],
             quiet: false,
-            optional: false,
+            optional: true,
+            free_names: false,
             read: read::<N>,
             form: form::<N>,
             write: write::<N>,
@@ -176,7 +213,7 @@ impl Collection {
 
     /// The same as far as it can be told without taking the record apart, which is most of the work.
     pub(super) fn form(&self, line: &[u8]) -> Result<Form> {
-        (self.form)(line)
+        (self.form)(self, line)
     }
 
     /// A record as a line, without the line end.
@@ -189,9 +226,19 @@ impl Collection {
         self.read(&self.write(record)?)
     }
 
+    /// The fields that name a record.
+    pub fn key_fields(&self) -> impl Iterator<Item = &'static str> {
+        self.key.iter().map(|column| column.field)
+    }
+
+    /// The columns of these fields, if it is a table.
+    pub fn key_columns(&self) -> impl Iterator<Item = &'static str> {
+        self.key.iter().map(|column| column.name)
+    }
+
     /// What names a record: the fields of its key, with blanks between, which no id has.
     pub fn key(&self, record: &Record) -> String {
-        self.key.iter().map(|field| text(record, field)).collect::<Vec<_>>().join(" ")
+        self.key_fields().map(|field| text(record, field)).collect::<Vec<_>>().join(" ")
     }
 
     /// What tells a record from another that got the same key by chance.
@@ -204,15 +251,22 @@ impl Collection {
         self.version.map_or("", |field| text(record, field))
     }
 
+    /// What tells a record from others, and how new it is.
+    fn version_of(&self, record: &Record) -> Result<(Name, Option<Timestamp>)> {
+        let time = |text: &str| if text.is_empty() { Ok(None) } else { text.parse().map(Some) };
+        let name = Name { key: self.key(record), birth: time(self.birth(record))? };
+        Ok((name, time(self.version(record))?))
+    }
+
     /// Where the line of a record stands.
     pub fn place(&self, record: &Record) -> (String, String) {
         let order: Vec<&str> = self.order.iter().map(|field| text(record, field)).collect();
         (order.join(" "), self.key(record))
     }
 
-    /// The fields by which lines are ordered.
+    /// The columns by which lines are ordered.
     pub fn order_columns(&self) -> Vec<&'static str> {
-        self.order.iter().chain(self.key).copied().collect()
+        self.order.iter().copied().chain(self.key_columns()).collect()
     }
 
     /// The field that tells how new a version is.
@@ -232,7 +286,7 @@ impl Collection {
 
     /// Whether a field is part of what a record is, and so the same in all its versions.
     pub(super) fn is_identity(&self, field: &str) -> bool {
-        self.key.contains(&field) || self.birth == Some(field) || self.version == Some(field)
+        self.key_fields().any(|key| key == field) || self.birth == Some(field) || self.version == Some(field)
     }
 }
 
@@ -241,18 +295,25 @@ fn text<'r>(record: &'r Record, field: &str) -> &'r str {
 }
 
 fn read<N: Noun>(line: &[u8]) -> Result<Record> {
-    match serde_json::to_value(parse::<N>(line)?).map_err(Error::internal)? {
+    record(&parse::<N>(line)?)
+}
+
+fn record<N: Noun>(noun: &N) -> Result<Record> {
+    match serde_json::to_value(noun).map_err(Error::internal)? {
         Value::Object(record) => Ok(record),
         _ => Err(Error::invalid("it is not an object")),
     }
 }
 
-fn form<N: Noun>(line: &[u8]) -> Result<Form> {
+fn form<N: Noun>(collection: &Collection, line: &[u8]) -> Result<Form> {
     let noun: N = parse(line)?;
     let mut written = Vec::with_capacity(line.len());
     json::write_line(&mut written, &noun)?;
-    let (changed_at, is_plain) = (noun.changed_at(), noun.extra().is_empty());
-    Ok(Form { name: Rc::new(noun.name()), changed_at, is_plain, line: written })
+    let (name, changed_at) = match noun.version() {
+        Some(told) => told,
+        None => collection.version_of(&record(&noun)?)?,
+    };
+    Ok(Form { name: Rc::new(name), changed_at, is_plain: noun.extra().is_empty(), line: written })
 }
 
 fn parse<N: Noun>(line: &[u8]) -> Result<N> {

@@ -346,6 +346,12 @@ mod tests {
                         json!({"id": id, "name": format!("n{word}"), "version": "1.0", "kind": "bug", "issues": [id],
                         "notes": status, "actor": word, "shipped_at": born})
                     }
+                    "learnings" => {
+                        json!({"id": id, "kind": "gotcha", "text": format!("t{word}"), "tags": [status],
+                        "impact": "high", "revision": 1, "actor": word, "created_at": born, "updated_at": changed,
+                        "verified_at": other})
+                    }
+                    "skills" => json!({"name": id, "skills": [status, priority], "updated_at": changed}),
                     _ => json!({"collection": "deps", "id": format!("{id} pn-9"), "deleted_at": changed, "actor": word,
                         "restored_at": other, "comments": [status]}),
                 };

@@ -12,7 +12,7 @@ mod merge;
 mod tombstone;
 
 pub use collection::{
-    COLLECTIONS, COMMENTS, Collection, DEPS, ISSUES, LEARNINGS, Name, Noun, RELEASES, Record, TOMBSTONES,
+    COLLECTIONS, COMMENTS, Collection, DEPS, ISSUES, LEARNINGS, Name, Noun, RELEASES, Record, SKILLS, TOMBSTONES,
 };
 pub use conflict::{Conflict, ConflictId};
 pub use file::{Line, MergedFile, Sides, bad_line, first_marker, lines, merge_files, sides};

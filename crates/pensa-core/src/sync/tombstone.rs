@@ -8,7 +8,8 @@ use crate::entity;
 use crate::error::{Error, Result};
 use crate::id;
 use crate::issue::Extra;
-use crate::sync::collection::{Name, Noun};
+use crate::sync::collection::{COLLECTIONS, Noun};
+use crate::text;
 use crate::time::Timestamp;
 
 /// A record that was deleted.
@@ -53,6 +54,11 @@ impl Noun for Tombstone {
         if self.collection.is_empty() || self.id.is_empty() {
             return Err(Error::invalid("a tombstone needs a collection and an id"));
         }
+        let collection = COLLECTIONS.into_iter().find(|collection| collection.name == self.collection);
+        if collection.is_none_or(|collection| collection.free_names) {
+            text::title("id", &self.id)?;
+            return Ok(self);
+        }
         for id in self.id.split(' ') {
             id::check(id)?;
             if !id::is_possible(id) {
@@ -60,14 +66,6 @@ impl Noun for Tombstone {
             }
         }
         Ok(self)
-    }
-
-    fn name(&self) -> Name {
-        Name { key: format!("{} {}", self.collection, self.id), birth: None }
-    }
-
-    fn changed_at(&self) -> Option<Timestamp> {
-        Some(self.deleted_at)
     }
 
     fn extra(&self) -> &Extra {

@@ -31,7 +31,7 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: [Migration; 18] = [
+const MIGRATIONS: [Migration; 19] = [
     Migration {
         name: "0000_migrations",
         sqlite: "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);",
@@ -55,6 +55,7 @@ const MIGRATIONS: [Migration; 18] = [
     migration!("0015_operators", oldest: 3),
     migration!("0016_changes", oldest: 3),
     migration!("0017_event_sessions", oldest: 3),
+    migration!("0018_skills", oldest: 3),
 ];
 
 /// The schema that this build writes: how many migrations there are.
@@ -77,7 +78,7 @@ mod tests {
         assert_eq!(MIGRATIONS.iter().map(told).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 18] = [
+    const RELEASED: [&str; 19] = [
         "0000_migrations 113adbe8c631d3d4 8342ad0dc15833b2",
         "0001_issues 5546ae09932dceb9 cda04c08dd19b5c1",
         "0002_projects 97ae198aa50a5d9a bca5c08f773e3abf",
@@ -96,5 +97,6 @@ mod tests {
         "0015_operators 89c6fee5d20d8347 960222b6d2c2c577",
         "0016_changes de619e5ecce6ced5 bdd6cc4da78e2c0c",
         "0017_event_sessions cbe9413084bb8109 4f6441d176366075",
+        "0018_skills 07f6e547dacd08e9 aa795ff53a98f8d1",
     ];
 }

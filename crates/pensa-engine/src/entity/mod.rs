@@ -42,7 +42,7 @@ pub(crate) trait Kept: Entity {
     fn store(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Self>, new: &Self) -> Result<()> {
         let key = key_of(new)?;
         put(tx, new)?;
-        if let Some(issue) = owner(new)? {
+        if let Some(issue) = issue_of(new)? {
             return log_attached(cx, tx, &issue, old, Some(new));
         }
         let event_type = if old.is_some() { EventType::Updated } else { Self::CREATED };
@@ -53,8 +53,9 @@ pub(crate) trait Kept: Entity {
     /// Removes one, and logs the whole of it.
     fn remove(cx: &Context<'_>, tx: &Tx<'_>, entity: &Self) -> Result<()> {
         let key = key_of(entity)?;
-        change::<Self>(tx, current(tx, &Self::SCHEMA, params![&key])?, None)?;
-        if let Some(issue) = owner(entity)? {
+        let values = to_values(entity)?;
+        change::<Self>(tx, current(tx, &Self::SCHEMA, &values[..Self::SCHEMA.keys])?, None)?;
+        if let Some(issue) = issue_of(entity)? {
             return log_attached(cx, tx, &issue, Some(entity), None);
         }
         let detail = Map::from_iter([(Self::SCHEMA.name.to_owned(), event::change(entity, Value::Null))]);
@@ -151,9 +152,15 @@ macro_rules! attached {
 pensa_core::for_each_attached!(attached);
 
 /// Logs a change of what is attached to an issue as a change of the issue.
-fn log_attached<E: Entity>(cx: &Context<'_>, tx: &Tx<'_>, issue: &str, old: Option<&E>, new: Option<&E>) -> Result<()> {
+fn log_attached<E: Entity>(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    issue: &IssueId,
+    old: Option<&E>,
+    new: Option<&E>,
+) -> Result<()> {
     let detail = Map::from_iter([(E::SCHEMA.name.to_owned(), event::change(old, new))]);
-    events::log(cx, tx, &issue.parse()?, EventType::Updated, detail)
+    events::log(cx, tx, issue, EventType::Updated, detail)
 }
 
 /// What of one kind is attached to an issue.
@@ -180,19 +187,6 @@ pub(crate) fn attached_to(tx: &Tx<'_>, issue: &IssueId) -> Result<Map<String, Va
         }
     }
     Ok(all)
-}
-
-/// Removes all that is attached to an issue.
-pub(crate) fn detach(tx: &Tx<'_>, issue: &IssueId) -> Result<()> {
-    for ops in ATTACHED {
-        let mut all = Vec::new();
-        record::for_each(tx, &ops.schema, ops.schema.owner.zip(Some(issue)), |values| {
-            all.push(values);
-            Ok(())
-        })?;
-        all.into_iter().try_for_each(|values| apply(tx, ops, Some(values), None))?;
-    }
-    Ok(())
 }
 
 /// The collections of what is attached to issues.
@@ -307,13 +301,6 @@ pub(crate) fn in_order<E: Kept>(
     for_each(tx, &format!("{of_owner}ORDER BY {}", columns.join(", ")), &values, each)
 }
 
-/// The keys of an entity with one, after a key, in order.
-pub(crate) fn keys<E: Kept>(tx: &Tx<'_>, after: &str, limit: usize) -> Result<Vec<String>> {
-    let (table, key) = (rows(&E::SCHEMA), E::SCHEMA.columns[0].name);
-    let sql = format!("SELECT {key} FROM {table} WHERE {key} > ?1 ORDER BY {key} LIMIT ?2");
-    tx.query(&sql, params![after, i64::try_from(limit).unwrap_or(i64::MAX)], |row| row.text(0))
-}
-
 /// What a statement selects the keys of an entity from.
 pub(crate) fn rows(schema: &Schema) -> String {
     match schema.indexes {
@@ -341,7 +328,7 @@ fn current(tx: &Tx<'_>, schema: &Schema, key: &[Param<'_>]) -> Result<Option<Val
 }
 
 /// What names an entity: its key, with blanks between the parts, which no id has.
-fn key_of<E: Entity>(entity: &E) -> Result<String> {
+pub(crate) fn key_of<E: Entity>(entity: &E) -> Result<String> {
     Ok(key_text(&to_values(entity)?[..E::SCHEMA.keys]))
 }
 
@@ -355,11 +342,10 @@ fn key_text(key: &[Param<'_>]) -> String {
 }
 
 /// The issue that an entity belongs to, if it cannot be without one.
-pub(crate) fn owner<E: Entity>(entity: &E) -> Result<Option<String>> {
+pub(crate) fn issue_of<E: Entity>(entity: &E) -> Result<Option<IssueId>> {
     let Some(owner) = E::SCHEMA.owner else { return Ok(None) };
-    let at = E::SCHEMA.columns.iter().position(|column| column.name == owner);
-    let values = to_values(entity)?;
-    Ok(at.map(|at| key_text(&values[at..=at])))
+    let fields = serde_json::to_value(entity).map_err(Error::internal)?;
+    fields.get(owner).and_then(Value::as_str).map(str::parse).transpose()
 }
 
 /// Adds an entity, or puts it in place of the one with its key.
@@ -376,7 +362,11 @@ pub(crate) fn insert<E: Kept>(tx: &Tx<'_>, entity: &E) -> Result<()> {
 
 /// The same for one of many that a backup covers: neither `changes` nor the journal hear of it.
 pub(crate) fn load<E: Kept>(tx: &Tx<'_>, entity: &E) -> Result<()> {
-    write::<E>(tx, None, Some(&to_values(entity)?))
+    let values = match E::SCHEMA.indexes {
+        None => Some(to_values(entity)?),
+        Some(_) => record::revised(tx, None, Some(to_values(entity)?))?,
+    };
+    write::<E>(tx, None, values.as_ref())
 }
 
 /// Removes the entity with this key; false if it is not there.
@@ -385,6 +375,30 @@ pub(crate) fn delete<E: Kept>(tx: &Tx<'_>, key: &[Param<'_>]) -> Result<bool> {
     let is_there = before.is_some();
     change::<E>(tx, before, None)?;
     Ok(is_there)
+}
+
+/// The tables of entities that belong to issues, each with the column that names the issue.
+pub(crate) fn owned() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ENTITIES.iter().filter_map(|ops| ops.schema.owner.map(|owner| (ops.schema.table, owner)))
+}
+
+/// Removes all that belongs to an issue.
+pub(crate) fn delete_owned(tx: &Tx<'_>, issue: &IssueId) -> Result<()> {
+    for ops in all() {
+        let (schema, mut rows) = (&ops.schema, Vec::new());
+        let Some(owner) = schema.owner else { continue };
+        if schema.indexes.is_some() {
+            record::for_each(tx, schema, Some((owner, issue)), |values| {
+                rows.push(values);
+                Ok(())
+            })?;
+        } else {
+            let sql = format!("SELECT {} FROM {} WHERE {owner} = ?1", names(schema.columns), schema.table);
+            rows = tx.query(&sql, params![issue], |row| values_of(row, schema))?;
+        }
+        rows.into_iter().try_for_each(|row| apply(tx, ops, Some(row), None))?;
+    }
+    Ok(())
 }
 
 fn change<E: Kept>(tx: &Tx<'_>, before: Option<Values>, after: Option<Values>) -> Result<()> {

@@ -9,7 +9,7 @@ use super::row::{Values, from_json};
 use super::{ChangeKind, apply, current, ops_of};
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
-use crate::tables::{issues, tombstones};
+use crate::tables::tombstones;
 
 /// Tables whose rows others refer to, with those others and their columns.
 const REFERENCES: [(&str, &str, &str); 5] = [
@@ -162,12 +162,10 @@ fn travel(
     let Some(after) = after else {
         return tombstones::bury(cx, tx, collection, key, before.and_then(version));
     };
-    let deleted = tombstones::get(tx, collection.name, key)?.map(|tombstone| tombstone.deleted_at);
     match at {
         Some(at) => {
-            let last = [before.and_then(version), version(after), deleted];
-            let last = last.into_iter().flatten().max();
-            after[at] = last.map_or(cx.now, |last| issues::after(cx, last)).into();
+            let last = before.and_then(version).max(version(after));
+            after[at] = tombstones::version_after(cx, tx, collection, key, last)?.into();
             Ok(())
         }
         None => tombstones::lift(cx, tx, collection, key),

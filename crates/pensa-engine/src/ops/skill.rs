@@ -1,33 +1,25 @@
 //! Operations on skills.
 
-use pensa_core::event::{self, EventType};
 use pensa_core::ops::skill::{Import, List, Remove, Set};
 use pensa_core::skill::{self as rules, Mapping, Skills};
+use pensa_core::sync::SKILLS;
 use pensa_core::{Code, Error, Result};
-use serde_json::Map;
 
 use crate::context::Context;
 use crate::db::Tx;
-use crate::entity;
+use crate::entity::Kept;
 use crate::execute::Execute;
-use crate::tables::{events, skills};
+use crate::tables::{skills, tombstones};
 
-/// Stores the skills of a name and logs the change, unless they are the same; none at all removes the name.
+/// Stores the skills of a name and logs the change, unless they are the same.
 pub(super) fn save(cx: &Context<'_>, tx: &Tx<'_>, name: String, wanted: Vec<String>) -> Result<()> {
-    let before = skills::get(tx, &name)?.map(|mapping| mapping.skills);
-    let after = (!wanted.is_empty()).then(|| wanted.clone());
-    if before == after {
+    let old = skills::get(tx, &name)?;
+    if old.as_ref().is_some_and(|old| old.skills == wanted) {
         return Ok(());
     }
-    let event = match (&before, &after) {
-        (None, _) => EventType::Created,
-        (Some(_), Some(_)) => EventType::Updated,
-        (Some(_), None) => EventType::Deleted,
-    };
-    let mut detail = Map::new();
-    detail.insert("skills".into(), event::change(&before, &after));
-    entity::put(tx, &Mapping { name: name.clone(), skills: wanted, updated_at: cx.now })?;
-    events::append(cx, tx, ("skills", &name), None, event, detail).map(drop)
+    let updated_at = tombstones::version_after(cx, tx, &SKILLS, &name, old.as_ref().map(|old| old.updated_at))?;
+    let extra = old.as_ref().map(|old| old.extra.clone()).unwrap_or_default();
+    Mapping::store(cx, tx, old.as_ref(), &Mapping { name, skills: wanted, updated_at, extra })
 }
 
 /// All of it, unless that is too much.
@@ -57,10 +49,10 @@ impl Execute for List {
 impl Execute for Remove {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Skills> {
         let name = rules::checked_name(&self.name)?;
-        if skills::get(tx, &name)?.is_none() {
-            return Err(Error::not_found("skills of", &name).hint("pn skill list shows the names"));
-        }
-        save(cx, tx, name, Vec::new())?;
+        let unknown = || Error::not_found("skills of", &name).hint("pn skill list shows the names");
+        let mapping = skills::get(tx, &name)?.ok_or_else(unknown)?;
+        tombstones::bury(cx, tx, &SKILLS, &name, Some(mapping.updated_at))?;
+        Mapping::remove(cx, tx, &mapping)?;
         answer(tx)
     }
 }

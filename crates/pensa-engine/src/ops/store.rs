@@ -48,15 +48,13 @@ impl Execute for Export {
             let events = with_events.then(|| sync::export_events(store, tx, &place)).transpose()?;
             return Ok(Transfer { events, ..done });
         }
-        let (mut drifted, [issues, deps, comments, releases, learnings, _]) = sync::check(store, tx, &place)?;
+        let mut checked = sync::check(store, tx, &place)?;
         let of_events = with_events.then(|| sync::check_events(tx, &place)).transpose()?;
         if of_events.is_some_and(|(drifted, _)| drifted) {
-            drifted.push(EVENTS_FILE.to_owned());
+            checked.drifted.push(EVENTS_FILE.to_owned());
         }
-        let status = if drifted.is_empty() { "ok" } else { "drifted" }.to_owned();
-        let events = of_events.map(|(_, count)| count);
-        let (conflicts, notes) = (0, Vec::new());
-        Ok(Transfer { status, issues, deps, comments, releases, learnings, events, conflicts, notes, drifted })
+        let status = if checked.drifted.is_empty() { "ok" } else { "drifted" }.to_owned();
+        Ok(Transfer { status, events: of_events.map(|(_, count)| count), ..checked })
     }
 }
 

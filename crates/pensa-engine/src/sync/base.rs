@@ -4,12 +4,15 @@
 //! git brought comes from the nearest contents in its history that the store has seen; one that was edited in place
 //! comes from what was agreed on.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 use pensa_core::Result;
 use pensa_core::sync::{COLLECTIONS, Collection, Record, lines, merge_files};
 use pensa_git as git;
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::agreed::{Known, has_just};
 use super::files::{Content, Contents, bytes_of};
@@ -166,39 +169,50 @@ fn records(contents: &Contents, collection: &Collection, wanted: &HashSet<String
 
 /// What names the record of a line, without reading the rest of it.
 pub(super) fn key(collection: &Collection, line: &[u8]) -> Option<String> {
-    serde_json::from_slice::<Name<'_>>(line).ok().map(|name| name.key(collection))
-}
-
-/// Just enough of a line to know which record it is, and which issue it belongs to.
-#[derive(Deserialize)]
-struct Name<'l> {
-    #[serde(borrow, default)]
-    id: std::borrow::Cow<'l, str>,
-    #[serde(borrow, default)]
-    collection: std::borrow::Cow<'l, str>,
-    #[serde(borrow, default)]
-    issue_id: std::borrow::Cow<'l, str>,
-    #[serde(borrow, default)]
-    depends_on_id: std::borrow::Cow<'l, str>,
-}
-
-impl Name<'_> {
-    fn key(&self, collection: &Collection) -> String {
-        let mut record = Record::new();
-        for (field, text) in [
-            ("id", &self.id),
-            ("collection", &self.collection),
-            ("issue_id", &self.issue_id),
-            ("depends_on_id", &self.depends_on_id),
-        ] {
-            record.insert(field.into(), text.as_ref().into());
-        }
-        collection.key(&record)
-    }
+    let fields: Vec<&str> = collection.key_fields().collect();
+    Some(texts(line, &fields)?.join(" "))
 }
 
 /// Whether a line rests on one of these issues.
 pub(super) fn rests_on(line: &[u8], issues: &HashSet<String>) -> bool {
-    let name = serde_json::from_slice::<Name<'_>>(line).ok();
-    name.is_some_and(|name| issues.contains(name.issue_id.as_ref()) || issues.contains(name.depends_on_id.as_ref()))
+    let ends = texts(line, &["issue_id", "depends_on_id"]);
+    ends.is_some_and(|ends| ends.iter().any(|end| issues.contains(end.as_ref())))
 }
+
+/// These fields of a line, each a text; empty if it is not there. The rest is passed over.
+fn texts<'l>(line: &'l [u8], wanted: &[&str]) -> Option<Vec<Cow<'l, str>>> {
+    Fields(wanted).deserialize(&mut serde_json::Deserializer::from_slice(line)).ok()
+}
+
+struct Fields<'w>(&'w [&'w str]);
+
+impl<'l> DeserializeSeed<'l> for Fields<'_> {
+    type Value = Vec<Cow<'l, str>>;
+
+    fn deserialize<D: Deserializer<'l>>(self, from: D) -> std::result::Result<Self::Value, D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'l> Visitor<'l> for Fields<'_> {
+    type Value = Vec<Cow<'l, str>>;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("a record")
+    }
+
+    fn visit_map<A: MapAccess<'l>>(self, mut record: A) -> std::result::Result<Self::Value, A::Error> {
+        let mut found = vec![Cow::default(); self.0.len()];
+        while let Some(Text(name)) = record.next_key()? {
+            match self.0.iter().position(|wanted| *wanted == name) {
+                Some(at) => found[at] = record.next_value::<Text<'l>>()?.0,
+                None => drop(record.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A text that is not copied if it need not be.
+#[derive(Deserialize)]
+struct Text<'l>(#[serde(borrow)] Cow<'l, str>);

@@ -2,7 +2,7 @@
 
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
-use pensa_core::sync::{Conflict, ISSUES, LEARNINGS, Record};
+use pensa_core::sync::{Conflict, ISSUES, Record};
 use pensa_core::{Code, Error, Result, Timestamp};
 use serde_json::{Map, Value};
 
@@ -34,8 +34,8 @@ pub(crate) fn settle(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict, take_ot
 fn log(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict, event_type: EventType, change: Value) -> Result<()> {
     let mut detail = Map::new();
     detail.insert("conflict".into(), change);
-    if conflict.collection == LEARNINGS.name {
-        return events::append(cx, tx, ("learning", &conflict.record_id), None, event_type, detail).map(drop);
+    if let Some(table) = shared::of(&conflict.collection).filter(|table| !table.is_about_issues()) {
+        return events::append(cx, tx, (table.subject(), &conflict.record_id), None, event_type, detail).map(drop);
     }
     let issue = issue_of(tx, conflict)?;
     let is_there = issues::get(tx, &issue)?.is_some();
@@ -62,7 +62,7 @@ fn take_other(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<()> 
     let table = shared::of(&conflict.collection)
         .ok_or_else(|| Error::invalid(format!("{} is no collection of this version", conflict.collection)))?;
     let collection = table.collection();
-    if conflict.field == Conflict::DELETED && collection.name != LEARNINGS.name {
+    if conflict.field == Conflict::DELETED && table.is_about_issues() {
         bring_back(cx, tx, table, conflict)?;
     }
     let ours = table.get(tx, &conflict.record_id)?;

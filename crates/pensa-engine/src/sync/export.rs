@@ -221,7 +221,7 @@ fn joined(collection: &Collection, one: &[u8], other: &[u8]) -> Result<Vec<u8>> 
 }
 
 /// The files that differ from what an export would write.
-pub(crate) fn check(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<(Vec<String>, [i64; COLLECTIONS.len()])> {
+pub(crate) fn check(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<Transfer> {
     let (rendered, on_disk) = (render(tx)?, place.contents()?);
     let known = agreed::last(store, tx, place)?;
     let waiting = known.map_or_else(|| Ok(Waiting::default()), |known| still_waiting(tx, &known))?;
@@ -235,5 +235,5 @@ pub(crate) fn check(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<(Vec
             drifted.push(collection.file_name());
         }
     }
-    Ok((drifted, rendered.map(|(_, count)| count)))
+    Ok(Transfer { drifted, ..Report::default().transfer(rendered.map(|(_, count)| count)) })
 }

@@ -9,10 +9,10 @@ use pensa_core::{Code, Error, Result, json};
 use serde_json::Value;
 
 use super::cursor::{Cursor, Place};
-use super::shared::{self, TABLES};
+use super::shared::{self, TABLES, Table};
 use crate::db::Tx;
 use crate::tables::learnings::{self, Wanted};
-use crate::tables::{comments, deps, events, releases, tombstones};
+use crate::tables::{events, releases, tombstones};
 
 /// About as many records as a page has, unless somebody asks for less.
 pub(super) const USUAL: usize = 500;
@@ -186,8 +186,10 @@ fn of_issue(entry: &LogEntry, id: &str, keys: &mut Vec<(&'static str, String)>) 
         keys.extend(parent.as_str().map(|parent| (DEPS.name, format!("{id} {parent}"))));
     }
     for whole in sides(entry.detail.get("issue")) {
-        keys.extend(texts(&whole["comments"]).into_iter().map(|comment| (COMMENTS.name, comment)));
-        keys.extend(texts(&whole["deps"]).into_iter().map(|parent| (DEPS.name, format!("{id} {parent}"))));
+        keys.extend(texts(&whole[DEPS.name]).into_iter().map(|parent| (DEPS.name, format!("{id} {parent}"))));
+        for owned in TABLES.map(Table::collection).iter().filter(|of| ![ISSUES.name, DEPS.name].contains(&of.name)) {
+            keys.extend(texts(&whole[owned.name]).into_iter().map(|id| (owned.name, id)));
+        }
     }
 }
 
@@ -263,12 +265,14 @@ impl<'t, 'c> Gathered<'t, 'c> {
     }
 }
 
-/// The comments and dependencies of an issue.
+/// What belongs to an issue: comments, dependencies, …
 pub(super) fn belongings(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<(&'static str, String)>> {
-    let of_comments = comments::of_issue(tx, id)?.into_iter().map(|comment| (COMMENTS.name, comment.id.to_string()));
-    let parents = deps::parents(tx, id)?.into_iter().map(|parent| (DEPS.name, format!("{id} {}", parent.id)));
-    let children = deps::children(tx, id)?.into_iter().map(|child| (DEPS.name, format!("{} {id}", child.id)));
-    Ok(of_comments.chain(parents).chain(children).collect())
+    let mut all = Vec::new();
+    for table in TABLES.into_iter().filter(|table| table.collection().name != ISSUES.name) {
+        let collection = table.collection();
+        all.extend(table.about(tx, id)?.iter().map(|record| (collection.name, collection.key(record))));
+    }
+    Ok(all)
 }
 
 /// The bug that an issue fixes.

@@ -56,14 +56,14 @@ impl Report {
     }
 
     pub(super) fn transfer(self, counts: [i64; COLLECTIONS.len()]) -> Transfer {
-        let [issues, deps, comments, releases, learnings, _] = counts;
+        let [issues, deps, comments, ..] = counts;
+        let others = COLLECTIONS.into_iter().zip(counts).skip(3).filter(|(of, count)| !of.is_quiet() && *count > 0);
         Transfer {
             status: "ok".into(),
             issues,
             deps,
             comments,
-            releases,
-            learnings,
+            others: others.map(|(of, count)| (of.name.to_owned(), count.into())).collect(),
             events: None,
             conflicts: self.conflicts,
             notes: self.notes,
@@ -262,8 +262,8 @@ fn seen(
 
 /// Whether there is nothing to merge with.
 fn is_empty(tx: &Tx<'_>) -> Result<bool> {
-    for table in ["issues", "releases", "learnings", "tombstones"] {
-        if tx.query_one(&format!("SELECT 1 FROM {table} LIMIT 1"), params![], |_| Ok(()))?.is_some() {
+    for table in COLLECTIONS {
+        if tx.query_one(&format!("SELECT 1 FROM {} LIMIT 1", table.name), params![], |_| Ok(()))?.is_some() {
             return Ok(false);
         }
     }
@@ -373,14 +373,15 @@ pub(super) fn log(cx: &Context<'_>, tx: &Tx<'_>, counts: [i64; COLLECTIONS.len()
 
 /// Removes everything that files can bring back.
 pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
-    for table in
-        ["deps", "comments", "events", "title_keys", "tombstones", "issues", "releases", "learning_keys", "learnings"]
-    {
-        let only = if table == "events" { " WHERE issue_id IS NOT NULL" } else { "" };
-        tx.send(&format!("DELETE FROM {table}{only}"), params![])?;
+    for derived in ["title_keys", "learning_keys", "events WHERE issue_id IS NOT NULL"] {
+        tx.send(&format!("DELETE FROM {derived}"), params![])?;
     }
-    // What rows were before changes is no ground for an undo of what comes from files now.
-    tx.send("DELETE FROM changes WHERE entity IN ('learnings', 'releases')", params![])?;
+    // Those that refer to others come after them.
+    for collection in COLLECTIONS.into_iter().rev() {
+        tx.send(&format!("DELETE FROM {}", collection.name), params![])?;
+        // What rows were before changes is no ground for an undo of what comes from files now.
+        tx.send("DELETE FROM changes WHERE entity = ?1", params![collection.name])?;
+    }
     // Whatever was agreed on with other stores was agreed on by what is gone now.
     peers::clear(tx)
 }

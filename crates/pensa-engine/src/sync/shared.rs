@@ -10,8 +10,9 @@ use pensa_core::id::IssueId;
 use pensa_core::issue::{Issue, Status};
 use pensa_core::learning::Learning;
 use pensa_core::release::Release;
-use pensa_core::sync::{COMMENTS, Collection, DEPS, ISSUES, LEARNINGS, Noun, RELEASES, Record};
-use pensa_core::{Error, Result, json};
+use pensa_core::skill::Mapping;
+use pensa_core::sync::{COMMENTS, Collection, DEPS, ISSUES, LEARNINGS, Noun, RELEASES, Record, SKILLS};
+use pensa_core::{Error, Result, for_each_attached, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -36,7 +37,16 @@ pub(super) trait Table: Sync {
 
     /// The keys of its records after one of them, in order.
     fn keys(&self, tx: &Tx<'_>, after: &str, limit: usize) -> Result<Vec<String>> {
-        keys(tx, self.collection().name, "id", after, limit)
+        let columns: Vec<&str> = self.collection().key_columns().collect();
+        match columns.as_slice() {
+            [first, second] => pairs(tx, [self.collection().name, first, second], after, limit),
+            columns => keys(tx, &self.rows(), columns[0], after, limit),
+        }
+    }
+
+    /// What a statement selects its keys from.
+    fn rows(&self) -> String {
+        self.collection().name.to_owned()
     }
 
     /// Every row as a line, in order.
@@ -101,14 +111,33 @@ pub(super) enum Loaded {
     Dangling(String),
 }
 
+macro_rules! attached {
+    ($($module:ident $noun:ident $id:ident,)*) => {
+        const ATTACHED: &[&dyn Table] = &[$(
+            &Entities::<pensa_core::ops::$module::$noun>::of(&const { Collection::of_attached::<pensa_core::ops::$module::$noun>() }),
+        )*];
+    };
+}
+
+for_each_attached!(attached);
+
 /// Every table, in the order in which they refer to each other.
-pub(super) static TABLES: [&dyn Table; 5] = [
-    &Issues,
-    &Deps,
-    &Entities::<Comment>::of(&COMMENTS),
-    &Entities::<Release>::of(&RELEASES),
-    &Entities::<Learning>::of(&LEARNINGS),
-];
+pub(super) static TABLES: [&dyn Table; 6 + ATTACHED.len()] = {
+    let first: [&dyn Table; 6] = [
+        &Issues,
+        &Deps,
+        &Entities::<Comment>::of(&COMMENTS),
+        &Entities::<Release>::of(&RELEASES),
+        &Entities::<Learning>::of(&LEARNINGS),
+        &Entities::<Mapping>::of(&SKILLS),
+    ];
+    let (mut all, mut at) = ([first[0]; 6 + ATTACHED.len()], 0);
+    while at < all.len() {
+        all[at] = if at < first.len() { first[at] } else { ATTACHED[at - first.len()] };
+        at += 1;
+    }
+    all
+};
 
 pub(super) fn of(collection: &str) -> Option<&'static dyn Table> {
     TABLES.into_iter().find(|table| table.collection().name == collection)
@@ -261,10 +290,6 @@ impl Table for Deps {
         "dep"
     }
 
-    fn keys(&self, tx: &Tx<'_>, after: &str, limit: usize) -> Result<Vec<String>> {
-        pairs(tx, ["deps", "issue_id", "depends_on_id"], after, limit)
-    }
-
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
         deps::for_each(tx, |dep| add_line(to, dep))
     }
@@ -342,9 +367,12 @@ impl<E: Kept + Noun> Table for Entities<E> {
         E::SCHEMA.name
     }
 
+    fn rows(&self) -> String {
+        entity::rows(&E::SCHEMA)
+    }
+
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
-        let order = self.collection.order_columns().join(", ");
-        entity::for_each::<E>(tx, &format!("ORDER BY {order}"), params![], |entity| add_line(to, entity))
+        entity::in_order::<E>(tx, None, &self.collection.order_columns(), |entity| add_line(to, entity))
     }
 
     fn get(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Record>> {
@@ -368,10 +396,14 @@ impl<E: Kept + Noun> Table for Entities<E> {
     }
 
     fn about(&self, tx: &Tx<'_>, issue: &IssueId) -> Result<Vec<Record>> {
-        let Some(owner) = E::SCHEMA.owner else { return Ok(Vec::new()) };
-        let order = self.collection.order_columns().join(", ");
-        let owned = entity::query::<E>(tx, &format!("WHERE {owner} = ?1 ORDER BY {order}"), params![issue])?;
-        owned.iter().map(record).collect()
+        let mut owned = Vec::new();
+        if E::SCHEMA.owner.is_some() {
+            entity::in_order::<E>(tx, Some(issue), &self.collection.order_columns(), |entity| {
+                owned.push(record(entity)?);
+                Ok(())
+            })?;
+        }
+        Ok(owned)
     }
 
     fn rename(&self, cx: &Context<'_>, tx: &Tx<'_>, old: &str, new: &str, detail: Map<String, Value>) -> Result<()> {
@@ -381,18 +413,16 @@ impl<E: Kept + Noun> Table for Entities<E> {
         let moved: E = noun(moved)?;
         // Another clone that moved it too may have brought it already.
         entity::put(tx, &moved)?;
-        let issue = entity::owner(&moved)?.map(|owner| owner.parse()).transpose()?;
+        let issue = entity::issue_of(&moved)?;
         events::append(cx, tx, (E::SCHEMA.name, new), issue.as_ref(), EventType::Updated, detail).map(drop)
     }
 
     fn load(&self, tx: &Tx<'_>, line: &[u8], seen: &mut Seen) -> Result<Loaded> {
         let entity: E = parse(line)?;
-        if let Some(owner) = entity::owner(&entity)?
-            && !seen.issues.contains(&owner.parse()?)
-        {
-            return Ok(Loaded::Dangling(owner));
+        if let Some(issue) = entity::issue_of(&entity)?.filter(|issue| !seen.issues.contains(issue)) {
+            return Ok(Loaded::Dangling(issue.to_string()));
         }
-        if !seen.keys.insert((self.collection.name, entity.name().key)) {
+        if !seen.keys.insert((self.collection.name, entity::key_of(&entity)?)) {
             return Ok(Loaded::Again);
         }
         entity::load(tx, &entity)?;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use pensa_core::event::{self, EventType};
-use pensa_core::sync::{COMMENTS, Conflict, DEPS, ISSUES, Line, Noun, Record, TOMBSTONES, Tombstone, lines};
+use pensa_core::sync::{COMMENTS, Conflict, DEPS, ISSUES, Line, Record, TOMBSTONES, Tombstone, lines};
 use pensa_core::{Error, Result, Timestamp};
 use serde_json::Value;
 
@@ -83,7 +83,7 @@ pub(super) fn bury(cx: &Context<'_>, tx: &Tx<'_>, told: Vec<Tombstone>) -> Resul
 /// A tombstone may be all that a store has of a record, so it is told by an event of its own.
 fn log_grave(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Tombstone>, new: &Tombstone) -> Result<()> {
     let event = if new.holds() { EventType::Deleted } else { EventType::Updated };
-    let key = Noun::name(new).key;
+    let key = entity::key_of(new)?;
     events::append(cx, tx, ("tombstone", &key), None, event, event::differences(old, new)).map(drop)
 }
 

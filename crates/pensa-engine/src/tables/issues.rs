@@ -1,6 +1,5 @@
 //! Rows of `issues`, and everything that is derived from them.
 
-use pensa_core::comment::Comment;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{self, IssueId, IssueRef};
 use pensa_core::issue::{Issue, Sort, Status};
@@ -13,7 +12,7 @@ use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
 use crate::entity;
 use crate::replay::IssueRow;
-use crate::tables::{comments, deps, events, extra, learnings, peers, records, releases, titles};
+use crate::tables::{deps, events, extra, learnings, peers, records, releases, titles};
 
 const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
      i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason, \
@@ -263,14 +262,11 @@ fn search_text(issue: &Issue) -> String {
     format!("{}\u{1f}{}", text::fold(&issue.title), text::fold(description))
 }
 
-/// Removes the row, its comments and its dependencies' rows. Its events are no longer an issue's history, but stay in
+/// Removes the row, all that belongs to it and its dependencies' rows. Its events are no longer an issue's history, but stay in
 /// the log, so that the deletion can be taken back. The caller has told whom it concerns.
 pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     titles::remove(tx, issue)?;
-    entity::detach(tx, &issue.id)?;
-    for comment in comments::of_issue(tx, &issue.id)? {
-        entity::delete::<Comment>(tx, params![&comment.id])?;
-    }
+    entity::delete_owned(tx, &issue.id)?;
     tx.journal("issue_deleted", &issue.id)?;
     for sql in [
         "DELETE FROM deps WHERE issue_id = ?1",
@@ -290,13 +286,15 @@ pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
         ("issues", "fixes"),
         ("deps", "issue_id"),
         ("deps", "depends_on_id"),
-        ("comments", "issue_id"),
         ("events", "issue_id"),
         ("title_keys", "issue_id"),
         ("sessions", "issue_id"),
         ("runs", "issue_id"),
         ("work", "issue_id"),
-    ] {
+    ]
+    .into_iter()
+    .chain(entity::owned())
+    {
         tx.send(&format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1"), params![old, new])?;
     }
     releases::rename_issue(tx, old, new)?;

@@ -1,23 +1,24 @@
-//! Listings of `skills`. A name that was removed stays without skills, so that the time of the last change is known.
+//! Listings of `skills`.
 
 use pensa_core::Result;
 use pensa_core::skill::{Mapping, Skills};
+use pensa_core::sync::SKILLS;
 
 use crate::db::{Tx, params};
 use crate::entity;
 
-/// A name that has skills.
 pub(crate) fn get(tx: &Tx<'_>, name: &str) -> Result<Option<Mapping>> {
-    Ok(entity::get(tx, params![name])?.filter(|mapping: &Mapping| !mapping.skills.is_empty()))
+    entity::get(tx, params![name])
 }
 
 pub(crate) fn all(tx: &Tx<'_>) -> Result<Skills> {
+    // To take out a name is a change too.
+    let last_removal = "SELECT MAX(deleted_at) FROM tombstones WHERE collection = ?1";
     let mut all = Skills::default();
+    all.updated_at = tx.query_one(last_removal, params![SKILLS.name], |row| row.parse_or_null(0))?.flatten();
     for mapping in entity::query::<Mapping>(tx, "", params![])? {
         all.updated_at = all.updated_at.max(Some(mapping.updated_at));
-        if !mapping.skills.is_empty() {
-            all.mappings.insert(mapping.name, mapping.skills);
-        }
+        all.mappings.insert(mapping.name, mapping.skills);
     }
     Ok(all)
 }

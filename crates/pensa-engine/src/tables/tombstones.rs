@@ -8,6 +8,7 @@ use pensa_core::{Result, Span, Timestamp};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::entity;
+use crate::tables::issues;
 
 pub(crate) fn get(tx: &Tx<'_>, collection: &str, id: &str) -> Result<Option<Tombstone>> {
     entity::get(tx, params![collection, id])
@@ -41,6 +42,18 @@ pub(crate) fn bury_with(
     let (collection, id, actor) = (collection.name.to_owned(), id.to_owned(), cx.actor.clone());
     let extra = known.map(|known| known.extra).unwrap_or_default();
     entity::put(tx, &Tombstone { collection, id, deleted_at, actor, version, restored_at, comments, extra })
+}
+
+/// When a record changes now: after the version that is known, and after its deletion if it comes back.
+pub(crate) fn version_after(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    collection: &Collection,
+    id: &str,
+    version: Option<Timestamp>,
+) -> Result<Timestamp> {
+    let deleted = get(tx, collection.name, id)?.map(|tombstone| tombstone.deleted_at);
+    Ok([version, deleted].into_iter().flatten().max().map_or(cx.now, |last| issues::after(cx, last)))
 }
 
 /// Notes that a record without a time of its own was made again.

@@ -36,18 +36,22 @@ const OTHERS: [&str; 20] = [
 /// many lines ago.
 pub(crate) fn since(tx: &Tx<'_>, line: i64, most: i64) -> Result<Option<Vec<IssueId>>> {
     // One that got another id is told by what it was called: others may still call it that.
-    let sql = "SELECT subject_kind, subject_id, event_type, CAST(instr(detail, '\"id\":{\"old\":\"') AS BIGINT)
+    let sql =
+        "SELECT subject_kind, subject_id, event_type, CAST(instr(detail, '\"id\":{\"old\":\"') AS BIGINT), issue_id
                FROM events WHERE id > ?1 ORDER BY id LIMIT ?2";
-    let log =
-        tx.query(sql, params![line, most + 1], |row| Ok((row.text(0)?, row.text(1)?, row.text(2)?, row.int(3)? > 0)))?;
+    let log = tx.query(sql, params![line, most + 1], |row| {
+        Ok((row.text(0)?, row.text(1)?, row.text(2)?, row.int(3)? > 0, row.parse_or_null(4)?))
+    })?;
     if log.len() as i64 > most {
         return Ok(None);
     }
     let mut touched: Vec<IssueId> = Vec::new();
-    for (kind, subject, event, is_renamed) in log {
-        match kind.as_str() {
-            "issue" if !is_sweeping(&event) && !is_renamed => touched.push(subject.parse()?),
-            other if OTHERS.contains(&other) => {}
+    for (kind, subject, event, is_renamed, issue) in log {
+        match (kind.as_str(), issue) {
+            ("issue", _) if !is_sweeping(&event) && !is_renamed => touched.push(subject.parse()?),
+            (other, _) if OTHERS.contains(&other) => {}
+            // Something that belongs to an issue.
+            (other, Some(issue)) if other != "issue" && !is_renamed => touched.push(issue),
             _ => return Ok(None),
         }
     }

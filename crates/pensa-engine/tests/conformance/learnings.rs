@@ -146,7 +146,7 @@ conformance! {
             "expires_at": "2026-02-27T15:00:00.000Z"});
         let lines: String = (0..450).map(|at| format!("{}\n", line(at))).collect();
         fs::write(world.store().root().join("learnings.jsonl"), lines).expect("written");
-        assert_eq!(world.ok(&store::Import::default()).learnings, 450);
+        assert_eq!(world.ok(&store::Import::default()).others["learnings"], 450);
         assert_eq!(recall(&world, json!({"q": "word", "n": 1000})).len(), 200, "as many as are ranked");
         remember(&world, "the last word", json!({"impact": "low"}));
         world.pass(3600);

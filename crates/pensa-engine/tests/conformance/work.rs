@@ -6,6 +6,7 @@ use std::fs;
 use pensa_core::event::LogEntry;
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Issue, Status};
+use pensa_core::ops::conflict::{self, Side};
 use pensa_core::ops::store::{Doctor, Export, Import, Severity};
 use pensa_core::ops::{issue, release, skill, undo, work};
 use pensa_core::work::{Work, WorkStatus};
@@ -330,7 +331,7 @@ conformance! {
         let file = one.store().root().join("releases.jsonl");
         assert!(!file.exists(), "nothing was shipped");
         let shipped = one.json::<release::Ship>("ana", json!({"name": "one", "version": "1"})).expect("shipped").release;
-        assert_eq!(export(&one).releases, 1);
+        assert_eq!(export(&one).others["releases"], 1);
         let line = fs::read_to_string(&file).expect("a file");
         assert_eq!(serde_json::from_str::<Value>(&line).expect("a line"), json!(shipped));
         fs::write(&file, line.replace("\"kind\"", "\"later\":[1],\"kind\"")).expect("written");
@@ -354,6 +355,67 @@ conformance! {
         fs::write(&file, "{\"id\":\"rel-1\",\"name\":\"x\",\"version\":\"1\",\"kind\":\"miracle\"}\n").expect("written");
         let error = fresh.call("a", &Import::default()).expect_err("no kind");
         assert!(error.message.contains("releases.jsonl line 1"), "{error}");
+    }
+
+    fn skills_travel_through_files_with_their_removal_and_its_undo(one: World) {
+        let set = |world: &World, name: &str, skills: &[&str]| {
+            world.pass(1);
+            world.json::<skill::Set>("a", json!({"name": name, "skills": skills})).expect("set");
+        };
+        let hand_over = |from: &World, to: &World| {
+            from.ok(&Export::default());
+            for name in ["skills.jsonl", "tombstones.jsonl"] {
+                if let Ok(bytes) = fs::read(from.store().root().join(name)) {
+                    fs::write(to.store().root().join(name), bytes).expect("written");
+                }
+            }
+            to.ok(&Import::default())
+        };
+        let all = |world: &World| json!(world.json::<skill::List>("a", json!({})).expect("a list"));
+        set(&one, "web ä.md", &["design"]);
+        set(&one, "backend.md", &["sql"]);
+        let other = one.clone_of(0x1000);
+        assert_eq!(json!(hand_over(&one, &other))["skills"], 2);
+        assert_eq!(all(&other), all(&one));
+        let file = one.store().root().join("skills.jsonl");
+        let lines = fs::read_to_string(&file).expect("a file");
+        assert!(lines.starts_with("{\"name\":\"backend.md\",\"skills\":[\"sql\"],\"updated_at\":\""), "{lines}");
+        fs::write(&file, lines.replace("[\"sql\"]", "[\"sql\"],\"later\":1")).expect("written");
+        one.ok(&Import::default());
+        // Each changes what the other does not, and then both the same.
+        one.pass(1);
+        one.json::<skill::Remove>("a", json!({"name": "web ä.md"})).expect("removed");
+        hand_over(&one, &other);
+        assert_eq!(all(&other), all(&one));
+        assert_eq!(all(&other)["mappings"], json!({"backend.md": ["sql"]}));
+        one.pass(1);
+        one.json::<undo::Undo>("a", json!({})).expect("undone");
+        hand_over(&one, &other);
+        assert_eq!(all(&other)["mappings"], json!({"backend.md": ["sql"], "web ä.md": ["design"]}));
+        assert_eq!(all(&other), all(&one));
+        set(&other, "new.md", &["x"]);
+        hand_over(&other, &one);
+        other.pass(1);
+        other.json::<undo::Undo>("a", json!({})).expect("undone");
+        set(&other, "backend.md", &["rust"]);
+        hand_over(&other, &one);
+        assert_eq!(all(&one)["mappings"], json!({"backend.md": ["rust"], "web ä.md": ["design"]}));
+        let lines = fs::read_to_string(&file).expect("a file");
+        assert!(lines.contains("\"later\":1"), "{lines}");
+        set(&one, "backend.md", &["go"]);
+        set(&other, "backend.md", &["zig"]);
+        hand_over(&one, &other);
+        assert_eq!(all(&other)["mappings"]["backend.md"], json!(["zig"]), "the newer is kept");
+        let conflicts = other.ok(&conflict::List::default());
+        assert_eq!((conflicts.len(), &conflicts[0].other), (1, &json!(["go"])));
+        other.pass(1);
+        other.ok(&conflict::Resolve { id: conflicts[0].id.to_string(), take: Side::Other });
+        hand_over(&other, &one);
+        assert_eq!(all(&one), all(&other));
+        assert_eq!(all(&one)["mappings"]["backend.md"], json!(["go"]));
+        assert_eq!(one.ok(&Export { check: true, ..Export::default() }).status, "ok");
+        let third = other.fresh_from_files();
+        assert_eq!(everything(&third), everything(&other.engine));
     }
 
     fn skills_are_set_taken_in_and_removed(world: World) {

@@ -279,8 +279,9 @@ impl Render for Transfer {
             counted(self.deps, "dependency", "dependencies"),
             counted(self.comments, "comment", "comments"),
         ];
-        parts.extend((self.releases > 0).then(|| counted(self.releases, "release", "releases")));
-        parts.extend((self.learnings > 0).then(|| counted(self.learnings, "learning", "learnings")));
+        for (name, count) in &self.others {
+            parts.extend(count.as_i64().map(|count| counted(count, name.trim_end_matches('s'), name)));
+        }
         parts.extend(self.events.map(|events| counted(events, "event", "events")));
         screen.plain(&parts.join(", ")).end();
     }

@@ -191,7 +191,7 @@ fn drift(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report) -> Result<()> {
         return Ok(());
     }
     let place = Place::new(store, None)?;
-    let (mut drifted, _) = sync::check(store, tx, &place)?;
+    let mut drifted = sync::check(store, tx, &place)?.drifted;
     for problem in sync::problems_in_files(&place)? {
         // It differs for a reason that neither export nor import does anything about.
         drifted.retain(|file| *file != problem.file || !problem.is_marked);
