@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Origin, Requester};
+use pensa_core::ops::store::Report;
 use pensa_core::project::ProjectName;
 use pensa_core::{Access, Code, Error, Result, Timestamp, text};
 use pensa_redact::Allow;
@@ -84,6 +85,9 @@ fn no_server() -> Error {
         .hint("pn serve runs one; name its database or directory with --database or --data-dir")
 }
 
+/// What a surface adds to the check-up of a store in a directory: given that directory and whether to put things right.
+pub type CheckUp = fn(&Path, bool, &mut Report);
+
 /// The circumstances of one operation.
 #[derive(Debug)]
 pub struct Context<'a> {
@@ -101,6 +105,8 @@ pub struct Context<'a> {
     pub(crate) no_redact: bool,
     /// What looks like a secret here and is none.
     pub(crate) allow: Option<Arc<Allow>>,
+    /// What else doctor looks at.
+    pub(crate) check_up: Option<CheckUp>,
     /// What was taken out of the operation.
     pub(crate) redactions: RefCell<Redactions>,
     /// What earlier lines of a batch called the issues they made.
@@ -133,6 +139,7 @@ impl<'a> Context<'a> {
             ids,
             no_redact: caller.no_redact,
             allow: None,
+            check_up: None,
             redactions: RefCell::default(),
             names: RefCell::default(),
         })
@@ -223,6 +230,7 @@ impl<'a> Context<'a> {
             ids: self.ids,
             no_redact: self.no_redact,
             allow: self.allow.clone(),
+            check_up: self.check_up,
             redactions: RefCell::default(),
             names: RefCell::default(),
         }

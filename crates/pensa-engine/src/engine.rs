@@ -9,7 +9,7 @@ use pensa_core::{Access, Code, Error, Result, Timestamp, json};
 use pensa_redact::Allow;
 use uuid::Uuid;
 
-use crate::context::{Caller, Clock, Context, Ids, Part, RandomIds, SYSTEM, SystemClock};
+use crate::context::{Caller, CheckUp, Clock, Context, Ids, Part, RandomIds, SYSTEM, SystemClock};
 use crate::db::{Db, Postgres, Tx, Uncommitted, replaced};
 use crate::execute::{Execute, ExecuteAlone};
 use crate::group::Job;
@@ -39,6 +39,7 @@ pub struct Engine {
     has_warned: Cell<bool>,
     /// What looks like a secret here and is none.
     allow: Option<Arc<Allow>>,
+    check_up: Option<CheckUp>,
 }
 
 /// Who is told what happens by itself.
@@ -112,6 +113,7 @@ impl Engine {
             ear: None,
             has_warned: Cell::new(false),
             allow: None,
+            check_up: None,
         })
     }
 
@@ -127,6 +129,13 @@ impl Engine {
     #[must_use]
     pub fn allowing(mut self, allow: Option<Arc<Allow>>) -> Self {
         self.allow = allow;
+        self
+    }
+
+    /// Has doctor look at what the engine knows nothing of, such as git hooks.
+    #[must_use]
+    pub fn with_check_up(mut self, check_up: CheckUp) -> Self {
+        self.check_up = Some(check_up);
         self
     }
 
@@ -163,6 +172,7 @@ impl Engine {
             ear: None,
             has_warned: Cell::new(false),
             allow: None,
+            check_up: None,
         }
     }
 
@@ -226,7 +236,8 @@ impl Engine {
         match &self.source {
             Source::Dir(store) => {
                 let another = Self::open_with(store.clone(), clock, ids)?.being(self.part);
-                let another = another.allowing(self.allow.clone());
+                let mut another = another.allowing(self.allow.clone());
+                another.check_up = self.check_up;
                 Ok(if let Some(ear) = &self.ear { another.telling(ear.clone()) } else { another })
             }
             Source::Database(database, id) => {
@@ -364,6 +375,7 @@ impl Engine {
     fn context(&self, caller: &Caller) -> Result<Context<'_>> {
         let mut cx = Context::new(caller, &*self.clock, &*self.ids, &self.home, self.part)?;
         cx.allow.clone_from(&self.allow);
+        cx.check_up = self.check_up;
         Ok(cx)
     }
 

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use pensa_core::sync::Conflict;
-use pensa_core::{Code, Error, Result, json};
+use pensa_core::{Code, Error, Result};
 use pensa_git::{DEFAULT_MAX_FILE, Surrounding, read_committed};
 use toml_edit::DocumentMut;
 use uuid::Uuid;
 
-use crate::{durable, error, git, sync, ticket};
+use crate::{driver_notes, durable, error, sync, ticket, tracked};
 
 /// The directory of a store: `.pensa` of a project, or the user's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -236,13 +236,13 @@ impl StoreDir {
     pub(crate) fn driver_notes(&self) -> impl Iterator<Item = PathBuf> {
         let project = self.project_dir();
         let in_git = Surrounding::of(project)
-            .and_then(|around| Some(git::notes_dir(&around.common, project.strip_prefix(&around.top).ok()?)));
+            .and_then(|around| Some(driver_notes::dir(&around.common, project.strip_prefix(&around.top).ok()?)));
         iter::once(self.root.join("local/conflicts")).chain(in_git)
     }
 
     /// Notes what a merge could not keep.
     pub fn leave_driver_notes(&self, conflicts: &[Conflict]) -> Result<()> {
-        write_notes(&self.local_dir("conflicts")?, conflicts)
+        driver_notes::write(&self.local_dir("conflicts")?, conflicts)
     }
 
     /// Says that something of the database could not be read, so that the next to open it looks closely.
@@ -287,7 +287,7 @@ impl StoreDir {
 
     /// Refuses a database that git tracks: anybody who can change the repository could have written it.
     pub(crate) fn refuse_tracked_database(&self) -> Result<()> {
-        let Some(name) = git::tracked_database(&self.root, &self.root.join("local/git-index")) else { return Ok(()) };
+        let Some(name) = tracked::database(&self.root, &self.root.join("local/git-index")) else { return Ok(()) };
         let message =
             format!("{} is tracked by git, so it may come from somebody else", self.root.join(name).display());
         Err(Error::new(Code::Forbidden, message).hint(
@@ -341,17 +341,6 @@ impl StoreDir {
     }
 }
 
-/// Writes the merge driver's notes into a directory.
-pub(crate) fn write_notes(dir: &Path, conflicts: &[Conflict]) -> Result<()> {
-    let mut lines = Vec::new();
-    for conflict in conflicts {
-        json::write_line(&mut lines, conflict)?;
-        lines.push(b'\n');
-    }
-    let path = dir.join(format!("{}.jsonl", Uuid::now_v7().simple()));
-    write_once(&path, &String::from_utf8_lossy(&lines)).map(drop)
-}
-
 /// A directory for this user alone, made if it is not there.
 fn own_dir(path: PathBuf) -> Result<PathBuf> {
     match private_dir(&path) {
@@ -395,7 +384,7 @@ pub(crate) fn refuse_link(path: &Path) -> Result<()> {
 }
 
 /// Writes a file unless it is there, and says whether it did; another process never sees half of it.
-fn write_once(path: &Path, text: &str) -> Result<bool> {
+pub(crate) fn write_once(path: &Path, text: &str) -> Result<bool> {
     if fs::symlink_metadata(path).is_ok() {
         return refuse_link(path).map(|()| false);
     }

@@ -191,6 +191,13 @@ pub fn merge_base_of_file(dir: &Path, file: &str) -> Option<Vec<u8>> {
     told.success.then_some(told.stdout)
 }
 
+/// Merges three versions of a file as git does where no driver is set, into `ours`; says whether no conflict is left.
+pub fn merge_file(ours: &Path, base: &Path, theirs: &Path) -> Result<bool> {
+    let mut git = plain();
+    git.args(["merge-file", "--quiet", "-L", "ours", "-L", "base", "-L", "theirs", "--"]);
+    Ok(run(git.args([ours, base, theirs]))?.success)
+}
+
 /// A commit in which a file changed, with those before it in which it changed too.
 #[derive(Debug)]
 pub struct Changed {

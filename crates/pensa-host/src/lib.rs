@@ -5,6 +5,7 @@
 
 mod ender;
 mod exec;
+pub mod hooks;
 pub mod mux;
 mod process;
 mod repo;

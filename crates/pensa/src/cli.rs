@@ -24,7 +24,7 @@ use pensa_client::config::Config;
 use pensa_core::id::{AgentRef, SessionRef};
 use pensa_core::ops::{agent, backup, briefing, comment, conflict, dep, issue, session};
 use pensa_core::session::EntryType;
-use pensa_engine::git::Hook;
+use pensa_host::hooks::Hook;
 
 use crate::commands::Command;
 

@@ -13,7 +13,7 @@ use pensa_core::dirs::{self, Platform};
 use pensa_core::issue::Origin;
 use pensa_core::{Code, Error, Result};
 use pensa_engine::{Engine, StoreDir};
-use pensa_host as host;
+use pensa_host::{self as host, hooks};
 use pensa_redact::{Allow, Redactor};
 
 use crate::cli::Options;
@@ -137,7 +137,8 @@ pub(crate) fn open(options: &Options, store: StoreDir) -> Result<Engine> {
     let output = Output::new(options.json, options.quiet);
     let store = with_limits(options, store)?;
     let allow = allow(options)?;
-    Ok(Engine::open(store)?.telling(Arc::new(move |notice| output.warning(notice))).allowing(allow))
+    let engine = Engine::open(store)?.telling(Arc::new(move |notice| output.warning(notice)));
+    Ok(engine.allowing(allow).with_check_up(hooks::check_up))
 }
 
 /// What looks like a secret and may be kept. What only the repository allows counts once the user trusts it: it could

@@ -1,4 +1,4 @@
-//! `pn hooks`, and what the hooks do when git calls them. Installing them is the engine's business.
+//! `pn hooks`, and what the hooks do when git calls them. Installing them is the host's business.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use pensa_core::ops::store::{Export, Import, Transfer};
 use pensa_core::{Code, Error, Result, text};
-use pensa_engine::git::{self, Hook, HookState, HooksReport};
 use pensa_engine::{SYSTEM, StoreDir};
+use pensa_host::hooks::{self, Hook, HookState, HooksReport};
 
 use super::transfer;
 use crate::cli::{Hooks, HooksInstall, HooksRun, Options};
@@ -37,8 +37,8 @@ fn show(output: Output, report: &HooksReport) -> Result<()> {
 }
 
 /// The hooks of the repository in which the store is that is meant here.
-fn here(options: &Options) -> Result<git::Hooks> {
-    git::Hooks::of(&connect::store(options)?, &connect::cwd()?)
+fn here(options: &Options) -> Result<hooks::Hooks> {
+    hooks::Hooks::of(connect::store(options)?.project_dir(), &connect::cwd()?)
 }
 
 /// What a hook does. Only a failing export fails: git can't take back what the other hooks come after.
@@ -58,7 +58,7 @@ fn called_by_git(options: &Options, args: &HooksRun) -> Result<()> {
         Hook::PostMerge | Hook::PostRewrite | Hook::PostCheckout => import(options),
     };
     // Best told by pn doctor if it fails.
-    let _ = connect::cwd().and_then(|top| git::configure_driver_if_named(&top));
+    let _ = connect::cwd().and_then(|top| hooks::configure_driver_if_named(&top));
     match (done, hook) {
         (Ok(()), _) => Ok(()),
         (Err(e), Hook::PreCommit) => Err(blocking(e)),
@@ -75,7 +75,7 @@ const NAMED: usize = 5;
 
 /// Refuses a commit that would publish what belongs to this machine: sessions, journal, tokens.
 fn refuse_private_files(store: &Path) -> Result<()> {
-    let staged = git::staged_private_files(store)?;
+    let staged = hooks::staged_private_files(store)?;
     if staged.is_empty() {
         return Ok(());
     }

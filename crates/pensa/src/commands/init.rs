@@ -2,7 +2,7 @@
 
 use pensa_client::locate;
 use pensa_core::{Code, Result};
-use pensa_engine::git::Hooks;
+use pensa_host::hooks::Hooks;
 use serde::Serialize;
 
 use super::ask;
@@ -28,7 +28,7 @@ pub(super) fn run(options: &Options, args: &Init, output: Output) -> Result<()> 
     }
     let (store, created) = connect::create(&locate::new_store_root(&dir))?;
     let engine = connect::open(options, store.clone())?;
-    let hooks = match Hooks::of(&store, &dir) {
+    let hooks = match Hooks::of(store.project_dir(), &dir) {
         Err(e) if e.code == Code::NoRepo && !args.hooks => false,
         other => offer(&other?, options, args, output)?,
     };

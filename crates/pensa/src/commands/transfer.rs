@@ -9,7 +9,7 @@ use pensa_client::locate;
 use pensa_core::ops::store::{Export, Import};
 use pensa_core::sync::{Collection, Conflict, EVENTS_FILE, MergedFile, merge_files, united};
 use pensa_core::{Code, Error, Result};
-use pensa_engine::{Repaired, StoreDir, git, repair_marks};
+use pensa_engine::{Repaired, StoreDir, leave_driver_notes, repair_marks};
 use serde::Serialize;
 
 use crate::cli::{MergeDriver, Options};
@@ -126,7 +126,7 @@ pub(super) fn merge_driver(options: &Options, args: &MergeDriver) -> Result<()> 
     if let Ok(Some(())) = done {
         return Ok(());
     }
-    let is_clean = git::merge_file(&args.ours, &args.base, &args.theirs)?;
+    let is_clean = pensa_git::merge_file(&args.ours, &args.base, &args.theirs)?;
     match done {
         Err(e) => {
             Err(e.hint("both sides are in the file now; mend it, and pn conflicts repair merges what git has marked"))
@@ -169,6 +169,6 @@ fn leave_notes(options: &Options, file: &Path, conflicts: &[Conflict]) -> Result
     let store = Some(connect::cwd()?.join(project));
     match connect::store(&Options { store, config: OnceCell::new(), ..options.clone() }) {
         Ok(store) => store.leave_driver_notes(conflicts),
-        Err(_) => git::leave_notes(project, conflicts),
+        Err(_) => leave_driver_notes(project, conflicts),
     }
 }

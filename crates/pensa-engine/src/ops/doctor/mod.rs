@@ -16,7 +16,7 @@ use super::backup::own_dir;
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
-use crate::git;
+use crate::home::Home;
 use crate::recover;
 use crate::sync::{self, Place};
 use crate::tables::{deps, events, issues, loops};
@@ -40,7 +40,9 @@ impl Execute for Doctor {
         runnable(cx, tx, self.fix, &mut report)?;
         clock::clock(cx, tx, &mut report)?;
         drift(cx, tx, &mut report)?;
-        git::check_up(cx.store, self.fix, &mut report);
+        if let (Some(check_up), Home::Dir(store)) = (cx.check_up, cx.store) {
+            check_up(store.root(), self.fix, &mut report);
+        }
         Ok(report)
     }
 }

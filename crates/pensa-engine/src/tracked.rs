@@ -1,5 +1,4 @@
-//! Whether git's index has files of a store that belong to one machine: its database is asked for whenever a store is
-//! opened, all of them before a commit.
+//! Whether git's index has a store's database, which is asked whenever a store is opened.
 //!
 //! While the index is the file that it was, one look at its metadata is enough. A new one is searched for the name of
 //! the database; git is started only if it is found, or if the bytes of the index cannot tell.
@@ -10,7 +9,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use aho_corasick::AhoCorasick;
-use pensa_core::{Error, Result};
 use pensa_git::{Surrounding, open_committed};
 
 use crate::store::StoreDir;
@@ -26,7 +24,7 @@ const MAX_NOTE: u64 = 1000;
 
 /// A file of the store's database that git tracks, by its name in the store's directory. `noted` is a file of this
 /// machine that remembers which index had none.
-pub(crate) fn tracked_database(root: &Path, noted: &Path) -> Option<String> {
+pub(crate) fn database(root: &Path, noted: &Path) -> Option<String> {
     let index = Surrounding::of(root)?.git_dir.join("index");
     let stamp = stamp(&index)?;
     if read_note(noted).as_ref() == Some(&stamp) {
@@ -75,43 +73,5 @@ fn search(root: &Path, index: &[u8]) -> Option<String> {
         }
         // Git cannot say otherwise.
         _ => is_named.then(|| DATABASE.to_owned()),
-    }
-}
-
-/// Files of one machine that the commit which git is making would add or change, by their paths in the repository.
-pub fn staged_private_files(store: &Path) -> Result<Vec<String>> {
-    let mut git = pensa_git::plain();
-    git.env("GIT_LITERAL_PATHSPECS", "1");
-    git.args(["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-relative", "--diff-filter=d", "--"]);
-    let told = pensa_git::run(git.arg(store))?;
-    if !told.success {
-        return Err(Error::internal(format!("git diff failed: {}", told.stderr.trim())));
-    }
-    let names = told.stdout.split(|byte| *byte == 0).map(|name| String::from_utf8_lossy(name).into_owned());
-    Ok(names.filter(|name| is_private(name)).collect())
-}
-
-/// Whether a path in a repository is that of a file which belongs to one machine.
-fn is_private(path: &str) -> bool {
-    let parts: Vec<&str> = path.split('/').collect();
-    let is_private = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        name.starts_with(DATABASE) || name == "local"
-    };
-    parts.windows(2).any(|parts| parts[0] == StoreDir::NAME && is_private(parts[1]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_of_one_machine_are_known_by_their_place_in_a_store() {
-        for path in [".pensa/db.sqlite", "a/.pensa/db.sqlite-wal", ".pensa/local/token", "x.pensa/.pensa/DB.SQLITE"] {
-            assert!(is_private(path), "{path}");
-        }
-        for path in [".pensa/issues.jsonl", "db.sqlite", "local/x", ".pensa/x/local", "x.pensa/db.sqlite"] {
-            assert!(!is_private(path), "{path}");
-        }
     }
 }

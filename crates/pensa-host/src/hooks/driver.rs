@@ -3,15 +3,13 @@
 //! Which files it merges is told by `.gitattributes`; the merging itself is another command's.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pensa_core::sync::Conflict;
 use pensa_core::{Error, Result};
 use pensa_git::{Repo, files};
 
 use super::{attributes, script};
-use crate::{error, store};
 
 const NAME_KEY: &str = "merge.pensa.name";
 const DRIVER_KEY: &str = "merge.pensa.driver";
@@ -97,31 +95,4 @@ pub fn configure_if_named(top: &Path) -> Result<()> {
         Some(repo) => configure(&repo, &program()?).map(drop),
         None => Ok(()),
     }
-}
-
-/// Merges three versions of a file as git does where no driver is set, into `ours`; says whether no conflict is left.
-pub fn merge_file(ours: &Path, base: &Path, theirs: &Path) -> Result<bool> {
-    let mut git = pensa_git::plain();
-    git.args(["merge-file", "--quiet", "-L", "ours", "-L", "base", "-L", "theirs", "--"]);
-    Ok(pensa_git::run(git.args([ours, base, theirs]))?.success)
-}
-
-/// Where git's directory has the merge driver's notes for the store of a project, which is named by its path in the
-/// repository.
-pub(crate) fn notes_dir(common: &Path, project: &Path) -> PathBuf {
-    common.join("pensa/conflicts").join(project).join("notes")
-}
-
-/// Notes what a merge could not keep in git's own directory: in a bare repository or a sparse checkout there is no store
-/// to note it in. The next import of any checkout of the repository takes it in.
-pub fn leave_notes(project: &Path, conflicts: &[Conflict]) -> Result<()> {
-    let told = pensa_git::run(pensa_git::plain().args(["rev-parse", "--git-common-dir"]))?;
-    let common = told.line().ok_or_else(|| Error::internal("git does not tell where its directory is"))?;
-    let is_inside = project.components().all(|part| matches!(part, Component::Normal(_)));
-    if !is_inside {
-        return Err(Error::invalid(format!("{} is not a path in a repository", project.display())));
-    }
-    let dir = notes_dir(Path::new(&common), project);
-    fs::create_dir_all(&dir).map_err(|e| error::io("create", &dir, &e))?;
-    store::write_notes(&dir, conflicts)
 }

@@ -5,20 +5,17 @@
 use std::path::Path;
 
 use pensa_core::ops::store::{Finding, Report, Severity};
-use pensa_core::{Code, Result};
+use pensa_core::{Code, Result, STORE_DIR};
 use pensa_git::{Repo, jsonl_files};
 
-use super::hooks::{HookState, Hooks, HooksReport};
-use crate::home::Home;
-use crate::store::StoreDir;
+use super::{HookState, Hooks, HooksReport};
 
 /// Looks at the repository around a store. What git can't tell or do is a finding, and no end of the check-up.
-pub(crate) fn check_up(home: &Home, fix: bool, report: &mut Report) {
-    let Home::Dir(store) = home else { return };
-    if store.root().file_name().is_none_or(|name| name != StoreDir::NAME) {
+pub fn check_up(store: &Path, fix: bool, report: &mut Report) {
+    let Some(project) = store.parent().filter(|_| store.file_name().is_some_and(|name| name == STORE_DIR)) else {
         return;
-    }
-    match look(store, fix, report) {
+    };
+    match look(store, project, fix, report) {
         Ok(()) => {}
         Err(e) if e.code == Code::NoRepo => {}
         // The user's hooks lie in one place for all repositories, which is nothing wrong.
@@ -27,8 +24,8 @@ pub(crate) fn check_up(home: &Home, fix: bool, report: &mut Report) {
     }
 }
 
-fn look(store: &StoreDir, fix: bool, report: &mut Report) -> Result<()> {
-    let hooks = Hooks::of(store, store.project_dir())?;
+fn look(store: &Path, project: &Path, fix: bool, report: &mut Report) -> Result<()> {
+    let hooks = Hooks::of(project, project)?;
     tracked(&hooks.repo, store, report)?;
     ignored(&hooks.repo, store, report)?;
     not_ignored(&hooks.repo, store, report)?;
@@ -78,10 +75,9 @@ fn installed(hooks: &Hooks, status: &HooksReport, fix: bool, report: &mut Report
 }
 
 /// Files of this machine that were committed: each merge and checkout would write over them.
-fn tracked(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()> {
-    let root = store.root();
+fn tracked(repo: &Repo, store: &Path, report: &mut Report) -> Result<()> {
     let mut git = repo.git();
-    git.args(["ls-files", "-z", "--"]).arg(root.join("db.sqlite*")).arg(root.join("local"));
+    git.args(["ls-files", "-z", "--"]).arg(store.join("db.sqlite*")).arg(store.join("local"));
     let told = pensa_git::run(&mut git)?;
     for name in told.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = String::from_utf8_lossy(name);
@@ -93,9 +89,9 @@ fn tracked(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()> {
 }
 
 /// JSONL files that git does not see reach nobody.
-fn ignored(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()> {
-    let mut paths = jsonl_files(store.root());
-    let usual = store.root().join("issues.jsonl");
+fn ignored(repo: &Repo, store: &Path, report: &mut Report) -> Result<()> {
+    let mut paths = jsonl_files(store);
+    let usual = store.join("issues.jsonl");
     if !paths.contains(&usual) {
         paths.push(usual);
     }
@@ -114,11 +110,11 @@ fn ignored(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()> {
 }
 
 /// Files of this machine that `git add --all` would take into the repository.
-fn not_ignored(repo: &Repo, store: &StoreDir, report: &mut Report) -> Result<()> {
+fn not_ignored(repo: &Repo, store: &Path, report: &mut Report) -> Result<()> {
     let names = ["db.sqlite", "db.sqlite-wal", "local/token"];
     let mut git = repo.git();
     git.args(["check-ignore", "--no-index", "--verbose", "--non-matching", "--"]);
-    let told = pensa_git::run(git.args(names.map(|name| store.root().join(name))))?;
+    let told = pensa_git::run(git.args(names.map(|name| store.join(name))))?;
     for (line, name) in String::from_utf8_lossy(&told.stdout).lines().zip(names) {
         let Some((rule, _)) = line.split_once('\t') else { continue };
         let why = match pattern(rule) {

@@ -1,6 +1,6 @@
 //! The text of Pensa's part in a hook, and how it goes into a hook file and out of it again.
 //!
-//! Knows bytes only; where hooks lie and whose they are is left to [`super::hooks`].
+//! Knows bytes only; where hooks lie and whose they are is left to [`super`].
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,6 +1,13 @@
 //! Installs, inspects and removes Pensa's part in a repository: its hooks, the merge driver, `.gitattributes`.
 //!
-//! What the hooks do when git calls them is left to the program; the texts are [`super::script`]'s and others'.
+//! What the hooks do when git calls them is left to the program; the texts are [`script`]'s and others'.
+
+mod attributes;
+mod check_up;
+mod driver;
+mod prek;
+mod script;
+mod staged;
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -9,14 +16,15 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pensa_core::{Code, Error, Result};
+use pensa_core::{Code, Error, Result, STORE_DIR, error};
 use pensa_git::{PATIENCE, Repo, files};
 use serde::Serialize;
 
-use super::script::{self, Found, Hook, Kind, Words, unquote};
-use super::{attributes, driver, prek};
-use crate::error;
-use crate::store::StoreDir;
+pub use check_up::check_up;
+pub use driver::configure_if_named as configure_driver_if_named;
+pub use script::Hook;
+use script::{Found, Kind, Words, unquote};
+pub use staged::staged_private_files;
 
 /// Most earlier hooks that are kept beside one.
 const MAX_KEPT: u32 = 100;
@@ -69,9 +77,9 @@ impl HooksReport {
 /// The hooks of the repository that a store is in.
 #[derive(Debug, Clone)]
 pub struct Hooks {
-    pub(super) repo: Repo,
+    repo: Repo,
     /// The project, seen from the root of the work tree.
-    pub(super) project: String,
+    project: String,
 }
 
 /// A hook file as it is found.
@@ -109,9 +117,9 @@ impl Place {
 }
 
 impl Hooks {
-    /// The hooks of the repository around a store, in the work tree of it that `dir` is in.
-    pub fn of(store: &StoreDir, dir: &Path) -> Result<Self> {
-        let project = fs::canonicalize(store.project_dir()).map_err(|e| error::io("find", store.project_dir(), &e))?;
+    /// The hooks of the repository around a project with a store, in the work tree of it that `dir` is in.
+    pub fn of(project: &Path, dir: &Path) -> Result<Self> {
+        let project = fs::canonicalize(project).map_err(|e| error::io("find", project, &e))?;
         let home = Repo::around(&project).ok_or_else(|| pensa_git::no_repo(&project))?;
         let top = fs::canonicalize(&home.top).map_err(|e| error::io("find", &home.top, &e))?;
         let inside = project.strip_prefix(&top).unwrap_or(Path::new(""));
@@ -124,7 +132,7 @@ impl Hooks {
         Ok(Self { repo: here.unwrap_or(home), project })
     }
 
-    pub(super) fn is_at_root(&self) -> bool {
+    fn is_at_root(&self) -> bool {
         self.project == "."
     }
 
@@ -209,8 +217,8 @@ impl Hooks {
     }
 
     /// Whether the merge driver gets the JSONL files, by git's own judgement.
-    pub(super) fn is_attributed(&self) -> Result<bool> {
-        let file = format!("{}/{}/issues.jsonl", self.project, StoreDir::NAME);
+    fn is_attributed(&self) -> Result<bool> {
+        let file = format!("{}/{}/issues.jsonl", self.project, STORE_DIR);
         let told = self.repo.must(["check-attr", "merge", "--", &file])?.line();
         Ok(told.is_some_and(|line| line.ends_with(": merge: pensa")))
     }
@@ -228,7 +236,7 @@ impl Hooks {
                 self.install_hook(Place::look(dir.join(hook.name()), hook)?, &words, &mut work)?;
             }
         }
-        pensa_git::exclude(&self.repo.top.join(&self.project).join(StoreDir::NAME), &["db.sqlite*", "local/"])?;
+        pensa_git::exclude(&self.repo.top.join(&self.project).join(STORE_DIR), &["db.sqlite*", "local/"])?;
         self.install_driver(&words, &mut work)?;
         self.report(work)
     }
@@ -295,7 +303,7 @@ impl Hooks {
 
     fn has_other_store(&self, word: &str) -> bool {
         let other = unquote(word).filter(|project| *project != self.project);
-        other.is_some_and(|project| self.repo.top.join(project).join(StoreDir::NAME).is_dir())
+        other.is_some_and(|project| self.repo.top.join(project).join(STORE_DIR).is_dir())
     }
 
     fn install_hook(&self, place: Place, words: &Words, work: &mut Work) -> Result<()> {
