@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::id::IssueId;
+use crate::issue::Extra;
 use crate::op::Op;
 use crate::time::Timestamp;
 
@@ -83,6 +84,28 @@ pub struct Attached<Id> {
     pub issue_id: IssueId,
     pub actor: String,
     pub created_at: Timestamp,
+    /// Fields that this version does not know, kept for those who do
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// Declares what is attached to issues, with the function that checks one: `attached!(Ref: "ref" in "refs", checked)`. It
+/// has its [`Attached`] in the field `of`, and is kept as records.
+#[macro_export]
+macro_rules! attached {
+    ($type:ty: $name:literal in $collection:literal, $checked:path) => {
+        $crate::entity!($type: $name in records $collection by [issue_id], owner issue_id);
+
+        impl $crate::sync::Noun for $type {
+            fn adopt(self) -> $crate::Result<Self> {
+                $checked(self)
+            }
+
+            fn extra(&self) -> &$crate::issue::Extra {
+                &self.of.extra
+            }
+        }
+    };
 }
 
 /// An operation that attaches something to an issue, named by its field `id`.

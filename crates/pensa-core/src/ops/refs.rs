@@ -6,12 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use crate::entity::{Attach, Attached};
-use crate::error::{Error, Result};
 use crate::id::{IssueRef, id};
-use crate::issue::Extra;
-use crate::op::op;
-use crate::sync::Noun;
-use crate::{entity, text};
+use crate::{Error, Result, attached, op::op, text};
 
 id!(RefId "rf-");
 
@@ -24,30 +20,18 @@ pub struct Ref {
     /// An address (`https://…`), or the name of a tracker and a key in it (`linear:PRJ-123`)
     pub target: String,
     pub title: Option<String>,
-    /// Fields that this version does not know, kept for those who do
-    #[serde(flatten)]
-    pub extra: Extra,
 }
 
-entity!(Ref: "ref" in records "refs" by [issue_id], owner issue_id);
+attached!(Ref: "ref" in "refs", checked);
 
-impl Noun for Ref {
-    fn adopt(self) -> Result<Self> {
-        Ok(Self { target: checked(&self.target)?, title: text::optional_line("title", self.title.as_ref())?, ..self })
+fn checked(mut new: Ref) -> Result<Ref> {
+    new.target = text::line("reference", &new.target)?.to_owned();
+    new.title = text::optional_line("title", new.title.as_ref())?;
+    let has_both = new.target.split_once(':').is_some_and(|(kind, key)| !kind.is_empty() && !key.is_empty());
+    if has_both && !new.target.contains(char::is_whitespace) {
+        return Ok(new);
     }
-
-    fn extra(&self) -> &Extra {
-        &self.extra
-    }
-}
-
-fn checked(target: &str) -> Result<String> {
-    let target = text::line("reference", target)?;
-    let has_both = target.split_once(':').is_some_and(|(kind, key)| !kind.is_empty() && !key.is_empty());
-    if has_both && !target.contains(char::is_whitespace) {
-        return Ok(target.to_owned());
-    }
-    let error = Error::invalid(format!("{target:?} is neither an address nor the key of a tracker"));
+    let error = Error::invalid(format!("{:?} is neither an address nor the key of a tracker", new.target));
     Err(error.hint("https://… or linear:PRJ-123"))
 }
 
@@ -91,6 +75,6 @@ op!(Remove => Ref, "ref.remove", delete("/refs/{id}"), Write);
 
 impl Attach<RefId> for Add {
     fn attach(&self, of: Attached<RefId>) -> Result<Ref> {
-        Ref { of, target: self.target.clone(), title: self.title.clone(), extra: Extra::new() }.adopt()
+        checked(Ref { of, target: self.target.clone(), title: self.title.clone() })
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use pensa_core::entity::{Attach, Attached, Entity};
 use pensa_core::id::IssueRef;
+use pensa_core::issue::Extra;
 use pensa_core::sync::COLLECTIONS;
 use pensa_core::{Error, Result, for_each_attached, ops};
 use serde::Serialize;
@@ -51,7 +52,8 @@ where
 {
     let issue_id = issues::find(cx, tx, to)?.id;
     let id = with_kind::<A::Output, _>(prefix, |kind| kind.new_id(tx, || Id::from(cx.uuid())))?;
-    let new = op.attach(Attached { id, issue_id: issue_id.clone(), actor: cx.actor.clone(), created_at: cx.now })?;
+    let (actor, created_at, extra) = (cx.actor.clone(), cx.now, Extra::new());
+    let new = op.attach(Attached { id, issue_id: issue_id.clone(), actor, created_at, extra })?;
     // The same once more is not a second one.
     for known in entity::attached::<A::Output>(tx, &issue_id)? {
         if content(&known)? == content(&new)? {

@@ -18,6 +18,7 @@ use super::place::Place;
 use super::{conflict, export, files, load, repeated, take};
 use crate::context::Context;
 use crate::db::{Tx, params};
+use crate::entity;
 use crate::tables::{events, peers, seen_files};
 use crate::{StoreDir, backup, error};
 
@@ -160,7 +161,7 @@ fn loaded(cx: &Context<'_>, tx: &Tx<'_>) -> Result<(Place, Contents, Waiting, Re
 pub(super) fn stored(tx: &Tx<'_>) -> Result<[i64; COLLECTIONS.len()]> {
     let mut counts = [0; COLLECTIONS.len()];
     for (count, collection) in counts.iter_mut().zip(COLLECTIONS) {
-        let sql = format!("SELECT COUNT(*) FROM {}", collection.name);
+        let sql = format!("SELECT COUNT(*) FROM {}", entity::rows_of(collection.name));
         *count = tx.query_one(&sql, params![], |row| row.int(0))?.unwrap_or_default();
     }
     Ok(counts)
@@ -263,7 +264,8 @@ fn seen(
 /// Whether there is nothing to merge with.
 fn is_empty(tx: &Tx<'_>) -> Result<bool> {
     for table in COLLECTIONS {
-        if tx.query_one(&format!("SELECT 1 FROM {} LIMIT 1", table.name), params![], |_| Ok(()))?.is_some() {
+        let any = format!("SELECT 1 FROM {} LIMIT 1", entity::rows_of(table.name));
+        if tx.query_one(&any, params![], |_| Ok(()))?.is_some() {
             return Ok(false);
         }
     }
@@ -378,9 +380,7 @@ pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
     }
     // Those that refer to others come after them.
     for collection in COLLECTIONS.into_iter().rev() {
-        tx.send(&format!("DELETE FROM {}", collection.name), params![])?;
-        // What rows were before changes is no ground for an undo of what comes from files now.
-        tx.send("DELETE FROM changes WHERE entity = ?1", params![collection.name])?;
+        entity::clear(tx, collection.name)?;
     }
     // Whatever was agreed on with other stores was agreed on by what is gone now.
     peers::clear(tx)

@@ -1,5 +1,24 @@
 //! What each command does between the command line and the store. Most only pass their operation on.
 
+/// Declares subcommands that do nothing but pass their operations on.
+macro_rules! pass_on_each {
+    ($name:ident { $($variant:ident($op:ty)),* $(,)? }) => {
+        #[derive(Debug, clap::Subcommand)]
+        #[command(defer = true)]
+        pub(crate) enum $name {
+            $($variant($op),)*
+        }
+
+        impl $name {
+            pub(super) fn run(&self, options: &crate::cli::Options, output: crate::output::Output) -> pensa_core::Result<()> {
+                match self {
+                    $(Self::$variant(op) => super::pass_on(options, output, op),)*
+                }
+            }
+        }
+    };
+}
+
 mod agent;
 mod ask;
 mod batch;
@@ -240,7 +259,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
             pass_on(options, *output, &op)
         }
         Command::Comment(Comment::List(op)) => pass_on(options, *output, &op),
-        Command::Ref(command) => refs::run(options, *output, &command),
+        Command::Ref(command) => command.run(options, *output),
         Command::Agent(command) => agent::run(options, *output, command),
         Command::Session(command) => session::run(options, *output, command),
         Command::Run(command) => run::run(options, *output, command),
