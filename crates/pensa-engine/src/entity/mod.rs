@@ -163,25 +163,17 @@ fn log_attached<E: Entity>(
     events::log(cx, tx, issue, EventType::Updated, detail)
 }
 
-/// What of one kind is attached to an issue.
+/// What of one kind is attached to an issue, oldest first.
 pub(crate) fn attached<E: Kept>(tx: &Tx<'_>, issue: &IssueId) -> Result<Vec<E>> {
-    let mut all = Vec::new();
-    record::for_each(tx, &E::SCHEMA, E::SCHEMA.owner.zip(Some(issue)), |values| {
-        all.push(from_values(values)?);
-        Ok(())
-    })?;
-    Ok(all)
+    let read = |fields| serde_json::from_value(Value::Object(fields)).map_err(Error::internal);
+    record::attached(tx, &E::SCHEMA, issue)?.into_iter().map(read).collect()
 }
 
 /// All that is attached to an issue, by the names of their collections.
 pub(crate) fn attached_to(tx: &Tx<'_>, issue: &IssueId) -> Result<Map<String, Value>> {
     let mut all = Map::new();
     for EntityOps { schema, .. } in ATTACHED {
-        let mut list = Vec::new();
-        record::for_each(tx, schema, schema.owner.zip(Some(issue)), |values| {
-            list.push(Value::Object(record::data(schema, &values)?));
-            Ok(())
-        })?;
+        let list: Vec<Value> = record::attached(tx, schema, issue)?.into_iter().map(Value::Object).collect();
         if !list.is_empty() {
             all.insert(schema.table.to_owned(), list.into());
         }

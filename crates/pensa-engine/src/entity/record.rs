@@ -69,9 +69,16 @@ pub(super) fn write(
     collection.replace(tx, before.map(record).transpose()?.as_ref(), after.map(record).transpose()?.as_ref())
 }
 
-/// The whole of one, as JSON.
-pub(super) fn data(schema: &Schema, values: &Values) -> Result<Object> {
-    Ok(record(schema, values)?.data)
+/// What belongs to an issue, oldest first.
+pub(super) fn attached(tx: &Tx<'_>, schema: &Schema, issue: &IssueId) -> Result<Vec<Object>> {
+    let mut all = Vec::new();
+    for_each(tx, schema, schema.owner.zip(Some(issue)), |values| {
+        let Record { updated_at, id, data, .. } = record(schema, &values)?;
+        all.push((updated_at, id, data));
+        Ok(())
+    })?;
+    all.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
+    Ok(all.into_iter().map(|(_, _, data)| data).collect())
 }
 
 fn whole(id: &str, data: &str) -> Result<Object> {
