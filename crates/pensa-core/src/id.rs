@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn ids_come_from_the_random_end_of_the_uuid() {
-        let a = Uuid::parse_str("018f0000-0000-7000-8000-0000a1b2c3d4").expect("a uuid");
+        let a = uuid::Uuid::parse_str("018f0000-0000-7000-8000-0000a1b2c3d4").expect("a uuid");
         assert_eq!(IssueId::from_uuid(a).as_str(), "pn-a1b2c3d4");
     }
 

@@ -15,6 +15,7 @@ use crate::for_each_attached;
 use crate::issue::{Extra, Issue};
 use crate::json;
 use crate::learning::Learning;
+use crate::op::Access;
 use crate::release::Release;
 use crate::skill::Mapping;
 use crate::sync::Tombstone;
@@ -85,6 +86,8 @@ pub struct Collection {
     optional: bool,
     /// Whether people choose the names of its records, which are no ids then.
     pub(super) free_names: bool,
+    /// What it takes to delete one of its records.
+    pub removal: Access,
     read: fn(&[u8]) -> Result<Record>,
     form: fn(&Collection, &[u8]) -> Result<Form>,
     write: fn(Record) -> Result<Vec<u8>>,
@@ -111,6 +114,7 @@ pub static ISSUES: Collection = Collection {
 
 pub static DEPS: Collection = Collection {
     optional: false,
+    removal: Access::Write,
     ..Collection::of::<Dep>("deps", &[Column::text("issue_id"), Column::text("depends_on_id")])
 };
 
@@ -134,8 +138,12 @@ pub static LEARNINGS: Collection = Collection {
     ..Collection::of_entity::<Learning>()
 };
 
-pub static SKILLS: Collection =
-    Collection { version: Some("updated_at"), free_names: true, ..Collection::of_entity::<Mapping>() };
+pub static SKILLS: Collection = Collection {
+    version: Some("updated_at"),
+    free_names: true,
+    removal: Access::Write,
+    ..Collection::of_entity::<Mapping>()
+};
 
 /// What was deleted. The last of the files, so that whoever reads them in this order has seen the rest.
 pub static TOMBSTONES: Collection = Collection {
@@ -173,7 +181,7 @@ impl Collection {
 
     /// What is attached to issues.
     pub const fn of_attached<E: Entity + Noun>() -> Self {
-        Self { birth: Some("created_at"), ..Self::of_entity::<E>() }
+        Self { order: &["created_at"], birth: Some("created_at"), removal: Access::Write, ..Self::of_entity::<E>() }
     }
 
     /// A collection with defaults for all but its name and key.
@@ -190,6 +198,7 @@ impl Collection {
             quiet: false,
             optional: true,
             free_names: false,
+            removal: Access::Maintain,
             read: read::<N>,
             form: form::<N>,
             write: write::<N>,

@@ -293,22 +293,6 @@ pub(crate) fn in_order<E: Kept>(
     for_each(tx, &format!("{of_owner}ORDER BY {}", columns.join(", ")), &values, each)
 }
 
-/// The same of a table, whoever has it.
-pub(crate) fn rows_of(table: &str) -> String {
-    all().find(|ops| ops.schema.table == table).map_or_else(|| table.to_owned(), |ops| rows(&ops.schema))
-}
-
-/// Removes all rows of a table, and what they were before changes: nothing is undone of what comes in their place.
-pub(crate) fn clear(tx: &Tx<'_>, table: &str) -> Result<()> {
-    tx.send("DELETE FROM changes WHERE entity = ?1", params![table])?;
-    if !attached_collections().any(|collection| collection == table) {
-        return tx.send(&format!("DELETE FROM {table}"), params![]);
-    }
-    let of_it = "DELETE FROM record_keys WHERE index_id IN (SELECT id FROM record_indexes WHERE collection = ?1)";
-    tx.send(of_it, params![table])?;
-    tx.send("DELETE FROM records WHERE collection = ?1", params![table])
-}
-
 /// What a statement selects the keys of an entity from.
 pub(crate) fn rows(schema: &Schema) -> String {
     match schema.indexes {

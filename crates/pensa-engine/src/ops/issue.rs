@@ -193,7 +193,8 @@ pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, note: Map<Stri
         issues::save(cx, tx, &fixer, freed, EventType::Updated, Map::new())?;
     }
     let (deps, comments) = (deps::parents(tx, &issue.id)?, comments::of_issue(tx, &issue.id)?);
-    let whole = IssueDetail { issue, deps, comments, attached: Map::new() };
+    let attached = entity::attached_to(tx, &issue.id)?;
+    let whole = IssueDetail { issue, deps, comments, attached };
     issues::delete(tx, &whole.issue)?;
     let mut detail = note;
     detail.insert("issue".into(), event::change(&whole, json!(null)));

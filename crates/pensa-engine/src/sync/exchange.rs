@@ -10,7 +10,7 @@ use super::books::{Books, Came};
 use super::cursor::{Cursor, Place};
 use super::feed::{self, Found};
 use super::import::Report;
-use super::shared::{TABLES, Table};
+use super::shared::{self, TABLES, Table};
 use super::take::{self, Incoming, Taking};
 use crate::context::Context;
 use crate::db::Tx;
@@ -171,7 +171,7 @@ impl Desk<'_, '_> {
                 None => true,
                 Some(known) => take::both(known, theirs.clone())? != *known,
             };
-            let needs = if theirs.collection == DEPS.name { Access::Write } else { Access::Maintain };
+            let needs = shared::of(&theirs.collection).map_or(Access::Maintain, |table| table.collection().removal);
             let is_fine = !is_news || self.may(needs, "taking in a deletion")?;
             self.items[at].fate = if is_fine { Fate::Taken } else { Fate::Refused };
             if is_fine {

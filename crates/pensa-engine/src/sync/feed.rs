@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use pensa_core::event::{EventType, LogEntry};
 use pensa_core::id::IssueId;
-use pensa_core::sync::{COLLECTIONS, COMMENTS, DEPS, ISSUES, LEARNINGS, RELEASES, TOMBSTONES};
+use pensa_core::sync::{COLLECTIONS, DEPS, ISSUES, LEARNINGS, RELEASES, TOMBSTONES};
 use pensa_core::{Code, Error, Result, json};
 use serde_json::Value;
 
 use super::cursor::{Cursor, Place};
-use super::shared::{self, TABLES, Table};
+use super::shared::{self, TABLES};
 use crate::db::Tx;
 use crate::tables::learnings::{self, Wanted};
 use crate::tables::{events, releases, tombstones};
@@ -173,22 +173,27 @@ pub(super) fn touched(entry: &LogEntry) -> Touched {
     Touched::These(keys)
 }
 
-/// The comments and dependencies that an event of an issue is about.
+/// What belongs to an issue and is told of by an event of it.
 fn of_issue(entry: &LogEntry, id: &str, keys: &mut Vec<(&'static str, String)>) {
     let texts = |values: &Value| -> Vec<String> {
         let all = values.as_array().into_iter().flatten();
         all.filter_map(|one| one["id"].as_str().map(str::to_owned)).collect()
     };
-    for comment in sides(entry.detail.get("comment")) {
-        keys.extend(comment["id"].as_str().map(|id| (COMMENTS.name, id.to_owned())));
-    }
     for parent in sides(entry.detail.get("depends_on_id")) {
         keys.extend(parent.as_str().map(|parent| (DEPS.name, format!("{id} {parent}"))));
     }
-    for whole in sides(entry.detail.get("issue")) {
+    let whole = sides(entry.detail.get("issue"));
+    for whole in whole {
         keys.extend(texts(&whole[DEPS.name]).into_iter().map(|parent| (DEPS.name, format!("{id} {parent}"))));
-        for owned in TABLES.map(Table::collection).iter().filter(|of| ![ISSUES.name, DEPS.name].contains(&of.name)) {
-            keys.extend(texts(&whole[owned.name]).into_iter().map(|id| (owned.name, id)));
+    }
+    let owned = TABLES.into_iter().filter(|table| table.is_about_issues());
+    for table in owned.filter(|table| ![ISSUES.name, DEPS.name].contains(&table.collection().name)) {
+        let name = table.collection().name;
+        for one in sides(entry.detail.get(table.subject())) {
+            keys.extend(one["id"].as_str().map(|id| (name, id.to_owned())));
+        }
+        for of in whole.iter().flat_map(|whole| [&whole[name], &whole["attached"][name]]) {
+            keys.extend(texts(of).into_iter().map(|id| (name, id)));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pensa_core::event::EventType;
 use pensa_core::ops::store::Transfer;
-use pensa_core::sync::{COLLECTIONS, Collection, Conflict, ISSUES, Line, lines};
+use pensa_core::sync::{COLLECTIONS, Collection, Conflict, ISSUES, Line, TOMBSTONES, lines};
 use pensa_core::{Access, Result, text};
 use pensa_git as git;
 use serde_json::{Map, json};
@@ -15,11 +15,10 @@ use super::agreed::{self, Taken, Waiting};
 use super::base::Base;
 use super::files::{Content, Contents, bytes_of};
 use super::place::Place;
+use super::shared::{self, TABLES};
 use super::{conflict, export, files, load, repeated, take};
 use crate::context::Context;
-use crate::db::backup;
-use crate::db::{Tx, params};
-use crate::entity;
+use crate::db::{Tx, backup, params};
 use crate::error;
 use crate::store::StoreDir;
 use crate::tables::{events, peers, seen_files};
@@ -162,9 +161,8 @@ fn loaded(cx: &Context<'_>, tx: &Tx<'_>) -> Result<(Place, Contents, Waiting, Re
 /// How many records of each kind the store has.
 pub(super) fn stored(tx: &Tx<'_>) -> Result<[i64; COLLECTIONS.len()]> {
     let mut counts = [0; COLLECTIONS.len()];
-    for (count, collection) in counts.iter_mut().zip(COLLECTIONS) {
-        let sql = format!("SELECT COUNT(*) FROM {}", entity::rows_of(collection.name));
-        *count = tx.query_one(&sql, params![], |row| row.int(0))?.unwrap_or_default();
+    for (at, count) in counts.iter_mut().enumerate() {
+        *count = shared::count(tx, &TABLES.get(at).map_or_else(|| TOMBSTONES.name.to_owned(), |table| table.rows()))?;
     }
     Ok(counts)
 }
@@ -265,13 +263,12 @@ fn seen(
 
 /// Whether there is nothing to merge with.
 fn is_empty(tx: &Tx<'_>) -> Result<bool> {
-    for table in COLLECTIONS {
-        let any = format!("SELECT 1 FROM {} LIMIT 1", entity::rows_of(table.name));
-        if tx.query_one(&any, params![], |_| Ok(()))?.is_some() {
+    for table in TABLES {
+        if !table.keys(tx, "", 1)?.is_empty() {
             return Ok(false);
         }
     }
-    Ok(true)
+    Ok(shared::count(tx, TOMBSTONES.name)? == 0)
 }
 
 /// The lines that are not among the old ones, each of them read once to see whether it can be.
@@ -377,12 +374,14 @@ pub(super) fn log(cx: &Context<'_>, tx: &Tx<'_>, counts: [i64; COLLECTIONS.len()
 
 /// Removes everything that files can bring back.
 pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
-    for derived in ["title_keys", "learning_keys", "events WHERE issue_id IS NOT NULL"] {
+    for derived in ["title_keys", "learning_keys", "events WHERE issue_id IS NOT NULL", TOMBSTONES.name] {
         tx.send(&format!("DELETE FROM {derived}"), params![])?;
     }
     // Those that refer to others come after them.
-    for collection in COLLECTIONS.into_iter().rev() {
-        entity::clear(tx, collection.name)?;
+    for table in TABLES.into_iter().rev() {
+        table.clear(tx)?;
+        // What rows were before changes is no ground for an undo of what comes from files now.
+        tx.send("DELETE FROM changes WHERE entity = ?1", params![table.collection().name])?;
     }
     // Whatever was agreed on with other stores was agreed on by what is gone now.
     peers::clear(tx)

@@ -49,6 +49,11 @@ pub(super) trait Table: Sync {
         self.collection().name.to_owned()
     }
 
+    /// Removes all records, without a word in the log.
+    fn clear(&self, tx: &Tx<'_>) -> Result<()> {
+        tx.send(&format!("DELETE FROM {}", self.collection().name), params![])
+    }
+
     /// Every row as a line, in order.
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()>;
 
@@ -149,6 +154,11 @@ pub(super) fn add_line<T: Serialize>((bytes, count): &mut Part, record: &T) -> R
     *count += 1;
     meter().advance(1);
     Ok(())
+}
+
+pub(super) fn count(tx: &Tx<'_>, rows: &str) -> Result<i64> {
+    let count = tx.query_one(&format!("SELECT COUNT(*) FROM {rows}"), params![], |row| row.int(0))?;
+    Ok(count.unwrap_or_default())
 }
 
 /// Keys that are one column.
@@ -371,8 +381,29 @@ impl<E: Kept + Noun> Table for Entities<E> {
         entity::rows(&E::SCHEMA)
     }
 
+    fn clear(&self, tx: &Tx<'_>) -> Result<()> {
+        if E::SCHEMA.indexes.is_none() {
+            return tx.send(&format!("DELETE FROM {}", E::SCHEMA.table), params![]);
+        }
+        for key in self.keys(tx, "", usize::MAX)? {
+            entity::delete::<E>(tx, params![&key])?;
+        }
+        Ok(())
+    }
+
     fn render(&self, tx: &Tx<'_>, to: &mut Part) -> Result<()> {
-        entity::in_order::<E>(tx, None, &self.collection.order_columns(), |entity| add_line(to, entity))
+        let order = self.collection.order_columns();
+        if E::SCHEMA.indexes.is_none() {
+            return entity::in_order::<E>(tx, None, &order, |entity| add_line(to, entity));
+        }
+        // Those that are kept as records come by their ids.
+        let mut all = Vec::new();
+        entity::in_order::<E>(tx, None, &order, |entity| {
+            all.push(record(entity)?);
+            Ok(())
+        })?;
+        all.sort_by_cached_key(|record| self.collection.place(record));
+        all.into_iter().try_for_each(|record| add_line(to, &noun::<E>(record)?))
     }
 
     fn get(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Record>> {

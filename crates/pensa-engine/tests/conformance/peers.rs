@@ -3,7 +3,8 @@
 use pensa_core::issue::Issue;
 use pensa_core::ops::gc::Gc;
 use pensa_core::ops::sync::{Changes, Fate, Named, Peer, Peers, Pending, Progress, Sent, Take, Taken};
-use pensa_core::ops::{comment, conflict, issue, learning};
+use pensa_core::ops::undo::Undo;
+use pensa_core::ops::{comment, conflict, issue, learning, refs, skill};
 use pensa_core::{Access, Code};
 use pensa_engine::{Caller, entry};
 use serde_json::{Value, json};
@@ -93,6 +94,10 @@ fn say(world: &World, issue: &Issue) -> String {
     world.ok(&comment::Add { id: (&issue.id).into(), text: "a word".into() }).id.to_string()
 }
 
+fn refer(world: &World, issue: &Issue, target: &str) -> String {
+    world.json::<refs::Add>("alice", json!({"id": issue.id, "target": target})).expect("added").of.id.to_string()
+}
+
 fn delete(world: &World, issue: &Issue) {
     world.pass(1);
     world.ok(&issue::Delete { id: (&issue.id).into(), force: true });
@@ -119,6 +124,9 @@ conformance! {
         let fix = there.create(json!({"title": "a bug", "issue_type": "bug"}));
         there.create(json!({"title": "its fix", "fixes": fix.id}));
         here.json::<learning::Remember>("alice", json!({"text": "found out"})).expect("kept");
+        here.json::<skill::Set>("alice", json!({"name": "a b.md", "skills": ["x"]})).expect("set");
+        there.json::<skill::Set>("alice", json!({"name": "c.md", "skills": ["y"]})).expect("set");
+        refer(&here, &one, "linear:PRJ-1");
         say(&here, &one);
         meet(&here, &there);
         assert_eq!(titles(&here).len(), 4);
@@ -169,6 +177,34 @@ conformance! {
         assert!(!all(&here).iter().any(|line| line.starts_with(&format!("comments {{\"id\":\"{comment}\""))));
     }
 
+    fn names_of_skills_and_references_that_are_removed_and_brought_back_travel(here: World) {
+        let there = here.clone_of(0x1000);
+        let task = here.task("a task");
+        let known = refer(&here, &task, "linear:PRJ-1");
+        here.json::<skill::Set>("alice", json!({"name": "a b.md", "skills": ["x"]})).expect("set");
+        meet(&here, &there);
+        there.pass(1);
+        there.json::<skill::Remove>("alice", json!({"name": "a b.md"})).expect("removed");
+        there.json::<refs::Remove>("alice", json!({"id": known})).expect("removed");
+        meet(&here, &there);
+        let lines = |world: &World, of: &str| all(world).iter().filter(|line| line.starts_with(of)).count();
+        assert_eq!((lines(&here, "skills"), lines(&here, "refs")), (0, 0));
+        for _ in 0..2 {
+            there.pass(1);
+            there.json::<Undo>("alice", json!({})).expect("undone");
+        }
+        meet(&here, &there);
+        assert_eq!((lines(&here, "skills"), lines(&here, "refs")), (1, 1));
+        // What a deleted issue took along comes back with it, also where it was known before.
+        delete(&here, &task);
+        meet(&here, &there);
+        assert_eq!(lines(&there, "refs"), 0);
+        here.pass(1);
+        here.ok(&Undo::default());
+        meet(&here, &there);
+        assert_eq!((lines(&here, "refs"), lines(&there, "refs")), (1, 1));
+    }
+
     fn two_issues_with_one_id_both_stay(here: World) {
         let task = here.task("the older");
         here.pass(1);
@@ -176,7 +212,10 @@ conformance! {
         let twin = there.task("the younger");
         assert_eq!(task.id, twin.id);
         say(&there, &twin);
+        refer(&there, &twin, "linear:PRJ-1");
         meet(&here, &there);
+        let known = all(&here).into_iter().find(|line| line.starts_with("refs")).expect("a reference");
+        assert!(!known.contains(task.id.as_str()), "it followed its issue: {known}");
         let mut both = titles(&here);
         both.sort();
         assert_eq!(both, ["the older", "the younger"]);

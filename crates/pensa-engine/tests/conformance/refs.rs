@@ -1,5 +1,7 @@
 //! What is attached to issues: external references.
 
+use std::fs;
+
 use pensa_core::Code;
 use pensa_core::issue::Issue;
 use pensa_core::ops::refs::{Add, List, Ref, Remove};
@@ -72,6 +74,51 @@ conformance! {
         world.json::<Undo>("alice", json!({})).expect("undone");
         assert_eq!(targets(&world, &task), ["linear:PRJ-1", "linear:PRJ-2"]);
         is_healthy(&world);
+    }
+
+    fn references_travel_through_files_and_wait_for_their_issue(one: World) {
+        let (task, other) = (one.task("one"), one.task("two"));
+        let gone = add(&one, &task, "linear:PRJ-1");
+        one.pass(1);
+        add(&one, &task, "linear:PRJ-2");
+        add(&one, &other, "https://example.org");
+        let second = one.clone_of(0x1000);
+        let hand_over = |names: &[&str], from: &World, to: &World| {
+            from.ok(&store::Export::default());
+            for name in names {
+                if let Ok(bytes) = fs::read(from.store().root().join(name)) {
+                    fs::write(to.store().root().join(name), bytes).expect("written");
+                }
+            }
+            to.ok(&store::Import::default())
+        };
+        let all = ["issues.jsonl", "refs.jsonl", "tombstones.jsonl"];
+        second.task("its own");
+        let notes = hand_over(&all[1..], &one, &second).notes;
+        assert_eq!(notes.len(), 3, "they wait: {notes:?}");
+        assert!(second.ok(&store::Export::default()).others.is_empty());
+        assert_eq!(hand_over(&all, &one, &second).others["refs"], 3);
+        assert_eq!(targets(&second, &task), ["linear:PRJ-1", "linear:PRJ-2"]);
+        one.pass(1);
+        one.json::<Remove>("alice", json!({"id": gone.of.id})).expect("removed");
+        hand_over(&all, &one, &second);
+        assert_eq!(targets(&second, &task), ["linear:PRJ-2"]);
+        one.pass(1);
+        one.json::<Undo>("alice", json!({})).expect("undone");
+        one.json::<issue::Delete>("alice", json!({"id": other.id, "force": true})).expect("deleted");
+        hand_over(&all, &one, &second);
+        assert_eq!(targets(&second, &task), ["linear:PRJ-1", "linear:PRJ-2"]);
+        let lines = |world: &World| {
+            world.ok(&store::Export::default());
+            fs::read_to_string(world.store().root().join("refs.jsonl")).expect("a file")
+        };
+        assert_eq!(lines(&second), lines(&one));
+        assert_eq!(lines(&one).lines().count(), 2, "those of a deleted issue are gone");
+        let third = second.fresh_from_files();
+        assert_eq!(run::<List>(&third, "a", json!({"id": task.id})).len(), 2);
+        third.call("a", &store::Import { authoritative: true, ..store::Import::default() }).expect("imported");
+        assert_eq!(run::<List>(&third, "a", json!({"id": task.id})).len(), 2);
+        is_healthy(&second);
     }
 
     fn a_deleted_issue_takes_its_references_along_and_brings_them_back(world: World) {

@@ -169,7 +169,7 @@ fn remove(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, id: &IssueId) -> Result<Ma
         return Err(leaned_on(line, by, &format!("{} fixes it", fix.id)));
     }
     let (deps, comments) = (deps::parents(tx, id)?, comments::of_issue(tx, id)?);
-    let whole = IssueDetail { issue, deps, comments, attached: Map::new() };
+    let whole = IssueDetail { issue, deps, comments, attached: entity::attached_to(tx, id)? };
     let came_alone = !line.detail.contains_key("issue");
     if came_alone && !(whole.deps.is_empty() && whole.comments.is_empty()) {
         return Err(refused(line, "the issue has comments or dependencies by now"));
