@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Result, layers, repo};
+use crate::{Result, guide, layers, repo};
 
 /// Longest source file: past this, it does more than one job.
 const MAX_LINES: usize = 700;
@@ -34,6 +34,7 @@ pub(crate) fn run() -> Result {
     let mut problems: Vec<String> = rust.iter().flat_map(shape).chain(rust.iter().filter_map(stray_sql)).collect();
     problems.extend(architecture(&root, &rust)?);
     problems.extend(layers::problems(&rust, &read(&root, repo::files(&root.join("crates"), "toml")?)?));
+    problems.extend(guide::problems(&fs::read_to_string(root.join("CONTRIBUTING.md"))?, &rust));
     let docs = read(&root, documents(&root)?)?;
     problems.extend(docs.iter().flat_map(machine_paths));
     for krate in HTTP_ONLY {
