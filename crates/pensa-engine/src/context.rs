@@ -5,49 +5,23 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Origin, Requester};
 use pensa_core::ops::store::Report;
 use pensa_core::project::ProjectName;
 use pensa_core::{Access, Code, Error, Result, Timestamp, text};
-use pensa_redact::Allow;
+use pensa_redact::{Allow, Redactor};
 use uuid::Uuid;
 
 pub use pensa_core::caller::{Caller, SYSTEM};
 
-use crate::home::Home;
-use crate::redaction::Redactions;
-use crate::store::StoreDir;
-
-/// Tells the time.
-pub trait Clock: Debug + Send + Sync {
-    fn now(&self) -> Result<Timestamp>;
-
-    /// Whether it is the machine's, which may be wrong, and not one that the caller has set.
-    fn is_the_systems(&self) -> bool {
-        false
-    }
-}
+use crate::clock::Clock;
+use crate::store::{Home, StoreDir};
 
 /// Gives out the random bits of new ids.
 pub trait Ids: Debug + Send + Sync {
     fn next(&self) -> Uuid;
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct SystemClock;
-
-impl Clock for SystemClock {
-    fn now(&self) -> Result<Timestamp> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Error::internal)?;
-        Timestamp::from_millis(i64::try_from(since.as_millis()).map_err(Error::internal)?)
-    }
-
-    fn is_the_systems(&self) -> bool {
-        true
-    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +57,14 @@ pub fn too_little(access: Access, what: &str) -> Error {
 fn no_server() -> Error {
     Error::new(Code::Unsupported, "this is one store, not a server with projects and tokens")
         .hint("pn serve runs one; name its database or directory with --database or --data-dir")
+}
+
+/// How many secrets were taken out of an operation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Redactions {
+    pub(crate) total: usize,
+    /// The same for each item of its list of objects, if it has one.
+    pub(crate) items: Vec<usize>,
 }
 
 /// What a surface adds to the check-up of a store in a directory: given that directory and whether to put things right.
@@ -240,6 +222,20 @@ impl<'a> Context<'a> {
     /// but nobody here can take it back as a doing of theirs.
     pub(crate) fn as_carrier(&self) -> Self {
         Self { token: self.token.clone(), ..self.as_system() }
+    }
+
+    /// How many secrets were taken out of the operation.
+    pub(crate) fn redacted(&self) -> i64 {
+        i64::try_from(self.redactions.borrow().total).unwrap_or(i64::MAX)
+    }
+
+    /// How many of them were in one item of its list.
+    pub(crate) fn redacted_in(&self, item: usize) -> i64 {
+        i64::try_from(self.redactions.borrow().items.get(item).copied().unwrap_or_default()).unwrap_or(i64::MAX)
+    }
+
+    pub(crate) fn redactor(&self) -> Redactor {
+        Redactor::new(self.allow.clone())
     }
 
     pub(crate) fn name(&self, name: String, id: IssueId) {

@@ -9,15 +9,14 @@ use pensa_core::{Access, Code, Error, Result, Timestamp, json};
 use pensa_redact::Allow;
 use uuid::Uuid;
 
-use crate::context::{Caller, CheckUp, Clock, Context, Ids, Part, RandomIds, SYSTEM, SystemClock};
-use crate::db::{Db, Postgres, Tx, Uncommitted, replaced};
+use crate::clock::{Clock, SystemClock};
+use crate::context::{Caller, CheckUp, Context, Ids, Part, RandomIds, SYSTEM};
+use crate::db::{Db, Postgres, Tx, Uncommitted};
 use crate::execute::{Execute, ExecuteAlone};
 use crate::group::Job;
-use crate::home::Home;
-use crate::ops::lease;
-use crate::store::StoreDir;
+use crate::store::{Home, StoreDir, replaced};
 use crate::tables::answers::{self, Once};
-use crate::{pages, recover, redaction, sync, taskstore};
+use crate::{lease, pages, recover, redaction, replay, sync, taskstore};
 
 /// How often a transaction is tried that fails before its commit because the database went away or another
 /// transaction got in its way.
@@ -92,7 +91,7 @@ impl Engine {
         let seed = |tx: &Tx<'_>| {
             fresh.set(true);
             let cx = Context::new(&Caller::system(), &*clock, &*ids, &home, Part::Alone)?;
-            if sync::any(store.root()) {
+            if store.has_jsonl() {
                 notes.replace(sync::fill(&cx, tx)?);
             }
             taskstore::take_in(&cx, tx, &store)
@@ -421,13 +420,13 @@ impl Engine {
 
     fn write(&self, caller: &Caller, work: Work<'_>) -> Result<(), Lost> {
         let cx = self.context(caller)?;
-        let tx = self.db.begin_write()?;
+        let tx = replay::begin_write(&self.db)?;
         self.expire_leases(&cx, &tx)?;
         tx.begin_operation();
         work(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
         self.commit(tx)?;
         self.writes.set(self.writes.get() + 1);
-        self.db.keep_files_in_step();
+        taskstore::keep_files_in_step(&self.db);
         self.refresh_pages(&caller.actor);
         Ok(())
     }
@@ -503,7 +502,7 @@ impl Engine {
         more: &mut dyn FnMut(usize) -> Option<Job>,
     ) -> Result<Vec<Result<String>>, Lost> {
         let system = self.context(&Caller::system())?;
-        let tx = self.db.begin_write()?;
+        let tx = replay::begin_write(&self.db)?;
         self.expire_leases(&system, &tx)?;
         let mut answers = Vec::with_capacity(jobs.len());
         loop {
@@ -527,7 +526,7 @@ impl Engine {
         }
         self.commit(tx)?;
         self.writes.set(self.writes.get() + 1);
-        self.db.keep_files_in_step();
+        taskstore::keep_files_in_step(&self.db);
         self.refresh_pages(jobs.first().map_or(SYSTEM, |job| &job.caller.actor));
         Ok(answers)
     }

@@ -2,20 +2,17 @@
 //!
 //! The only crate that contains SQL. It knows nothing of HTTP, terminals or environment variables.
 
-mod backup;
 mod clock;
+mod clock_check;
 mod context;
 mod db;
-mod driver_notes;
-mod durable;
 mod engine;
 mod entity;
 mod error;
 mod execute;
 mod group;
-mod home;
 mod journal;
-mod last_event;
+mod lease;
 mod loop_dirs;
 mod meter;
 mod ops;
@@ -28,23 +25,20 @@ mod store;
 mod sync;
 mod tables;
 mod taskstore;
-mod ticket;
-mod tracked;
 mod upgrade;
 
-pub use context::{Caller, CheckUp, Clock, Context, Ids, RandomIds, SYSTEM, SystemClock, too_little};
+pub use clock::{Clock, SystemClock};
+pub use context::{Caller, CheckUp, Context, Ids, RandomIds, SYSTEM, too_little};
 pub use db::Tx;
 pub use db::migrations::SCHEMA_VERSION;
 pub use db::{PoolState, Postgres, Wakeups};
-pub use driver_notes::leave_driver_notes;
 pub use engine::{Ear, Engine, Mark};
 pub use execute::{Alone, Entry, Execute, catalog, entry};
 pub use group::GroupWriter;
-pub use home::Home;
 pub use meter::{Meter, meter};
 pub use ops::put_records;
 pub use projects::{Grant, Projects};
-pub use store::StoreDir;
+pub use store::{Home, StoreDir, leave_driver_notes};
 pub use sync::{Repaired, repair_marks};
 pub use tables::answers::Once;
 pub use tables::events::{after as log_after, last as log_end};

@@ -11,15 +11,14 @@ use pensa_core::comment::Comment;
 use pensa_core::{Code, Error, Result, Timestamp};
 use uuid::Uuid;
 
-use crate::backup;
-use crate::db::{Db, Tx, params, replaced};
+use crate::db::{Db, Tx, backup, params};
 use crate::entity;
 use crate::journal::{self, Journal, Line};
-use crate::last_event::{self, LastEvent};
-use crate::replay::Replay;
-use crate::store::StoreDir;
+use crate::replay::{self, Replay};
+use crate::store::last_event::{self, LastEvent};
+use crate::store::{StoreDir, replaced, ticket};
 use crate::tables::{deps, events, issues, records};
-use crate::{error, sync, taskstore, ticket};
+use crate::{error, taskstore};
 
 /// How often a store is looked at, and rebuilt, before its opener gives up.
 const TRIES: usize = 5;
@@ -88,12 +87,12 @@ fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>, is_fresh: bool) -> Res
         if journaled < last && !is_fresh {
             make_up_for_lag(&db, store);
         }
-        db.mend_files(store);
+        taskstore::mend_files(&db, store);
         if journaled <= last && noted.is_none_or(|noted| noted.number <= last) {
             return Ok(Look::Sound(db, Vec::new()));
         }
         // To begin is to catch up.
-        let lost = own_up_to_loss(db.begin_write()?, store)?;
+        let lost = own_up_to_loss(replay::begin_write(&db)?, store)?;
         let mut notices = Vec::new();
         if journaled > last && db.last_event()? > last {
             let count = journaled - last;
@@ -103,7 +102,7 @@ fn look(store: &StoreDir, now: Timestamp, seed: Seed<'_>, is_fresh: bool) -> Res
         Ok(Look::Sound(db, notices))
     })();
     match looked {
-        Err(e) if e.code == Code::Corrupt && (has_source(store) || sync::any(store.root())) => Ok(Look::Damaged(e)),
+        Err(e) if e.code == Code::Corrupt && (backup::has_source(store) || store.has_jsonl()) => Ok(Look::Damaged(e)),
         looked => looked,
     }
 }
@@ -191,15 +190,9 @@ pub(crate) fn suspect(store: &StoreDir) {
     let _ = StoreDir::open_private(&store.damage_mark());
 }
 
-/// Whether there is anything besides the JSONL files from which a store can be rebuilt.
-pub(crate) fn has_source(store: &StoreDir) -> bool {
-    let has_backups = || backup::list(store).is_ok_and(|backups| !backups.is_empty());
-    journal::any(store) || has_backups() || last_event::known(store).is_some_and(|noted| noted.number > 0)
-}
-
 /// Whether this is a clone that has its files and nothing else.
 fn is_fresh(store: &StoreDir) -> bool {
-    !store.database().exists() && sync::any(store.root()) && !has_source(store)
+    !store.database().exists() && store.has_jsonl() && !backup::has_source(store)
 }
 
 /// Makes the database of a fresh clone: beside its place, so that nobody sees half of it and nothing is written twice.
@@ -210,7 +203,7 @@ fn make(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<()> {
         return Ok(());
     }
     build(store, now, |db| {
-        let tx = db.begin_write()?;
+        let tx = replay::begin_write(db)?;
         seed(&tx)?;
         tx.commit().map_err(|uncommitted| uncommitted.error)
     })
@@ -329,7 +322,7 @@ pub(crate) fn fill(db: &mut Db, store: &StoreDir, now: Timestamp, seed: Seed<'_>
         Some(base) => base,
         None => base_without_file(db, store, seed)?,
     };
-    let tx = db.begin_write()?;
+    let tx = replay::begin_write(db)?;
     let missing = replay_after(&tx, store, base.after)?;
     tx.commit().map_err(|uncommitted| uncommitted.error)?;
     let journal = journal::any(store).then(|| "the journal".to_owned());
@@ -373,7 +366,7 @@ fn base_without_file(db: &mut Db, store: &StoreDir, seed: Seed<'_>) -> Result<Ba
     }
     let journaled = Journal::new(store).last(-1)?;
     let last = last_event::known(store).map_or(journaled, |noted| noted.number.max(journaled));
-    let tx = db.begin_write()?;
+    let tx = replay::begin_write(db)?;
     seed(&tx)?;
     // Events that are known keep their numbers; those of this import come after them.
     tx.execute("UPDATE events SET id = -id", params![])?;

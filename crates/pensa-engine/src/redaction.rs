@@ -6,33 +6,9 @@ use pensa_core::{Access, Error, Op, Result};
 use pensa_redact::Redactor;
 use serde_json::{Map, Value};
 
-use crate::context::Context;
+use crate::context::{Context, Redactions};
 use crate::db::Tx;
 use crate::execute::Execute;
-
-/// How many secrets were taken out of an operation.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Redactions {
-    total: usize,
-    /// The same for each item of its list of objects, if it has one.
-    items: Vec<usize>,
-}
-
-impl Context<'_> {
-    /// How many secrets were taken out of the operation.
-    pub(crate) fn redacted(&self) -> i64 {
-        i64::try_from(self.redactions.borrow().total).unwrap_or(i64::MAX)
-    }
-
-    /// How many of them were in one item of its list.
-    pub(crate) fn redacted_in(&self, item: usize) -> i64 {
-        i64::try_from(self.redactions.borrow().items.get(item).copied().unwrap_or_default()).unwrap_or(i64::MAX)
-    }
-
-    pub(crate) fn redactor(&self) -> Redactor {
-        Redactor::new(self.allow.clone())
-    }
-}
 
 /// The operation without secrets; none if there are none in it.
 pub(crate) fn of_op<O: Op>(cx: &Context<'_>, op: &O) -> Result<Option<O>> {

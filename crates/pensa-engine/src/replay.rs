@@ -9,36 +9,27 @@ use pensa_core::session::Entry;
 use pensa_core::sync::{Conflict, ConflictId};
 use pensa_core::{Code, Error, Result, Span, Timestamp};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::db::{Param, Tx, params};
+use crate::db::{Db, Param, Tx, params};
 use crate::entity::{self, Change};
 use crate::journal::{self, Line};
 use crate::store::StoreDir;
+use crate::tables::issues::IssueRow;
 use crate::tables::{
     agents, conflicts, deps, entries, issues, operations, peers, purge, records, seen_files, sessions,
 };
 
-/// A row of `issues` as the journal has it: also what nobody is shown.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct IssueRow<I> {
-    /// How long a renewal of the lease lasts, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    lease_ms: Option<i64>,
-    #[serde(flatten)]
-    issue: I,
-}
-
-impl<'a> IssueRow<&'a Issue> {
-    pub(crate) fn of(issue: &'a Issue) -> Self {
-        Self { lease_ms: issue.lease.map(Span::as_millis), issue }
-    }
+/// Begins as the store's only writer, on a database that has all that its journal has.
+pub(crate) fn begin_write(db: &Db) -> Result<Tx<'_>> {
+    let tx = db.begin_write()?;
+    catch_up(&tx)?;
+    Ok(tx)
 }
 
 /// Brings a database that is behind its journal (its log was lost, or an old file was put back) up to date, as a part
 /// of the transaction that noticed.
-pub(crate) fn catch_up(tx: &Tx<'_>) -> Result<()> {
+fn catch_up(tx: &Tx<'_>) -> Result<()> {
     let Some((before, store)) = tx.is_behind()? else { return Ok(()) };
     store.refuse_foreign_journal()?;
     let mut last = before;

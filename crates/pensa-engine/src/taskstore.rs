@@ -1,101 +1,57 @@
 //! The files of records: each collection as lines of JSON in `local/taskstore`, written after every commit.
 //!
-//! Whoever holds the writer's ticket appends to them before the journal, so that they are in step with the database
-//! whenever the journal is. If in doubt, they are written anew. What stands in a line is for `pensa_core` to say.
+//! If in doubt, they are written anew. What stands in a line is for `pensa_core` to say.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use pensa_core::Result;
 use pensa_core::event::{self, EventType};
 use pensa_core::record::line::{self, Line};
 use pensa_core::record::{self, Record};
-use pensa_core::{Result, json};
 use serde_json::Map;
 use uuid::Uuid;
 
 use crate::context::Context;
-use crate::db::Tx;
+use crate::db::{Db, Tx};
 use crate::error;
-use crate::store::StoreDir;
+use crate::store::record_files::{DIR, INDEXES, STALE, WORTH_A_LOOK, dir, is_missing, is_stale, open};
+use crate::store::{StoreDir, ticket};
 use crate::tables::events;
 use crate::tables::records::{self, Declared};
 
-const DIR: &str = "taskstore";
-/// Which fields have an index. No collection has such a name.
-pub(crate) const INDEXES: &str = "_indexes";
-/// Says that the files are not what the database has.
-const STALE: &str = "_stale";
 /// Longest line that is read: a document in which every character is escaped, and more.
 const MAX_LINE: u64 = 8 << 20;
-/// A file that has grown to this, and then to twice of it and so on, is worth a look whether most of it is old.
-const WORTH_A_LOOK: u64 = 16 << 20;
-
-fn dir(store: &StoreDir) -> PathBuf {
-    store.root().join("local").join(DIR)
-}
-
-fn open(path: &Path, create: bool) -> io::Result<File> {
-    let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-    OpenOptions::new().read(true).append(true).create(create).mode(0o600).custom_flags(nofollow).open(path)
-}
-
-/// Appends lines to the files that they are for; says whether one has grown so large that it is worth a look.
-pub(crate) fn append(store: &StoreDir, lines: &[(String, Vec<u8>)]) -> Result<bool> {
-    let mut by_file: BTreeMap<&str, Cow<'_, [u8]>> = BTreeMap::new();
-    for (name, piece) in lines {
-        match by_file.get_mut(name.as_str()) {
-            Some(pieces) => pieces.to_mut().extend_from_slice(piece),
-            None => drop(by_file.insert(name, Cow::Borrowed(piece))),
-        }
+/// Writes the files of records anew if the last transaction left them in doubt, or with more that is old than not.
+pub(crate) fn keep_files_in_step(db: &Db) {
+    let Some(store) = db.take_files_due() else { return };
+    let is_mostly_old = || db.begin_read().and_then(|tx| is_mostly_old(&tx, store)).unwrap_or(false);
+    if is_stale(store) || is_mostly_old() {
+        rewrite_files(db, store);
     }
-    let dir = store.local_dir(DIR)?;
-    let mut has_grown = false;
-    for (name, bytes) in by_file {
-        let path = dir.join(format!("{name}.jsonl"));
-        let appended = append_to(&path, &bytes).map_err(|e| error::io("write", &path, &e));
-        has_grown |= appended?;
+}
+
+/// The same at the first look at a store, also if there are no files at all.
+pub(crate) fn mend_files(db: &Db, store: &StoreDir) {
+    let has_records = || db.begin_read().and_then(|tx| records::any(&tx)).unwrap_or(false);
+    if is_stale(store) || (is_missing(store) && has_records()) {
+        rewrite_files(db, store);
     }
-    Ok(has_grown)
 }
 
-fn append_to(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    let mut file = open(path, true)?;
-    let before = file.metadata()?.len();
-    if before > 0 {
-        let mut last = [0];
-        file.seek(SeekFrom::Start(before - 1))?;
-        file.read_exact(&mut last)?;
-        // What somebody else tore off must not take our line with it.
-        if last != *b"\n" {
-            file.write_all(b"\n")?;
-        }
+/// Nothing depends on it; the next to look tries again.
+fn rewrite_files(db: &Db, store: &StoreDir) {
+    if let Some(_ticket) = ticket::try_take(store)
+        && let Ok(tx) = db.begin_read()
+    {
+        let _ = rewrite(&tx, store);
     }
-    file.write_all(bytes)?;
-    let steps = |bytes: u64| (bytes / WORTH_A_LOOK).checked_ilog2();
-    Ok(steps(before + bytes.len() as u64) > steps(before))
-}
-
-/// Notes that the files are not what the database has; says whether that is known now.
-pub(crate) fn mark_stale(store: &StoreDir) -> bool {
-    store.local_dir(DIR).is_ok_and(|dir| StoreDir::open_private(&dir.join(STALE)).is_ok())
-}
-
-/// Whether the files are known to be wrong.
-pub(crate) fn is_stale(store: &StoreDir) -> bool {
-    dir(store).join(STALE).exists()
-}
-
-/// Whether there are no files at all.
-pub(crate) fn is_missing(store: &StoreDir) -> bool {
-    !dir(store).exists()
 }
 
 /// Whether most of what the files hold is old.
-pub(crate) fn is_mostly_old(tx: &Tx<'_>, store: &StoreDir) -> Result<bool> {
+fn is_mostly_old(tx: &Tx<'_>, store: &StoreDir) -> Result<bool> {
     let bytes = bytes(store);
     Ok(bytes > WORTH_A_LOOK && bytes / 3 > records::bytes(tx)?)
 }
@@ -137,7 +93,7 @@ pub(crate) fn rewrite(tx: &Tx<'_>, store: &StoreDir) -> Result<usize> {
     if !indexes.is_empty() {
         replace(&dir, INDEXES, |to| {
             let mut lines = Vec::new();
-            indexes.iter().try_for_each(|index| index_line(index, &mut lines))?;
+            indexes.iter().try_for_each(|index| records::index_line(index, &mut lines))?;
             to(&lines)
         })?;
         written.push(INDEXES.to_owned());
@@ -152,12 +108,6 @@ pub(crate) fn rewrite(tx: &Tx<'_>, store: &StoreDir) -> Result<usize> {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(error::io("delete", &stale, &e)),
         _ => Ok(written.iter().filter(|name| *name != INDEXES).count()),
     }
-}
-
-pub(crate) fn index_line(index: &Declared, to: &mut Vec<u8>) -> Result<()> {
-    json::write_line(to, index)?;
-    to.push(b'\n');
-    Ok(())
 }
 
 /// Puts a file in place of one that may be there; nobody sees half of it.

@@ -2,6 +2,7 @@
 //!
 //! Operations write `?1, ?2`, use TEXT, BIGINT and BOOLEAN columns, and never ask which driver runs them.
 
+pub(crate) mod backup;
 pub(crate) mod migrations;
 #[cfg_attr(not(feature = "postgres"), path = "no_postgres.rs")]
 mod postgres;
@@ -20,13 +21,9 @@ use pensa_core::{Error, Result, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use self::snapshot::Difference;
-use crate::replay;
+use self::snapshot::{Compared, Difference};
 use crate::store::StoreDir;
-use crate::tables::records;
-use crate::{taskstore, ticket};
 pub use postgres::{Postgres, Wakeups};
-pub(crate) use sqlite::replaced;
 pub(crate) use value::{Param, Row, params};
 
 /// How the connections to a database are doing.
@@ -101,30 +98,11 @@ impl Db {
         }
     }
 
-    /// Writes the files of records anew if the last transaction left them in doubt, or with more that is old than not.
-    pub(crate) fn keep_files_in_step(&self) {
-        let Db::Sqlite(database) = self else { return };
-        let store = database.store();
-        let is_mostly_old = || self.begin_read().and_then(|tx| taskstore::is_mostly_old(&tx, store)).unwrap_or(false);
-        if database.take_files_due() && (taskstore::is_stale(store) || is_mostly_old()) {
-            self.rewrite_files(store);
-        }
-    }
-
-    /// The same at the first look at a store, also if there are no files at all.
-    pub(crate) fn mend_files(&self, store: &StoreDir) {
-        let has_records = || self.begin_read().and_then(|tx| records::any(&tx)).unwrap_or(false);
-        if taskstore::is_stale(store) || (taskstore::is_missing(store) && has_records()) {
-            self.rewrite_files(store);
-        }
-    }
-
-    /// Nothing depends on it; the next to look tries again.
-    fn rewrite_files(&self, store: &StoreDir) {
-        if let Some(_ticket) = ticket::try_take(store)
-            && let Ok(tx) = self.begin_read()
-        {
-            let _ = taskstore::rewrite(&tx, store);
+    /// The store whose files of records have to be looked at since this was last asked.
+    pub(crate) fn take_files_due(&self) -> Option<&StoreDir> {
+        match self {
+            Db::Sqlite(database) => database.take_files_due().then(|| database.store()),
+            Db::Postgres(_) => None,
         }
     }
 
@@ -175,15 +153,14 @@ impl Db {
         Ok(Tx::new(driver))
     }
 
-    /// Begins as the store's only writer, waiting for the others.
+    /// Begins as the store's only writer, waiting for the others. Whether the database is behind its journal is for the
+    /// caller to see.
     pub(crate) fn begin_write(&self) -> Result<Tx<'_>> {
         let driver = match self {
             Db::Sqlite(database) => Driver::Sqlite(database.begin_write()?),
             Db::Postgres(database) => Driver::Postgres(Box::new(database.begin_write()?)),
         };
-        let tx = Tx::new(driver);
-        replay::catch_up(&tx)?;
-        Ok(tx)
+        Ok(Tx::new(driver))
     }
 }
 
@@ -357,9 +334,9 @@ impl Tx<'_> {
     }
 
     /// Fills empty tables: whatever helps to find rows is made when all are there, which costs a fraction.
-    pub(crate) fn filling<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn filling<T>(&self, tables: &[&str], work: impl FnOnce() -> Result<T>) -> Result<T> {
         match &self.driver {
-            Driver::Sqlite(tx) => tx.filling(work),
+            Driver::Sqlite(tx) => tx.filling(tables, work),
             Driver::Postgres(_) => work(),
         }
     }
@@ -431,9 +408,9 @@ impl Tx<'_> {
     }
 
     /// Where this database differs from another of the same kind.
-    pub(crate) fn differences(&self, expected: &Tx<'_>) -> Result<Vec<Difference>> {
+    pub(crate) fn differences(&self, expected: &Tx<'_>, compared: &[Compared]) -> Result<Vec<Difference>> {
         match (&self.driver, &expected.driver) {
-            (Driver::Sqlite(tx), Driver::Sqlite(expected)) => snapshot::differences(tx, expected),
+            (Driver::Sqlite(tx), Driver::Sqlite(expected)) => snapshot::differences(tx, expected, compared),
             _ => Err(Error::internal("not a file")),
         }
     }

@@ -9,13 +9,12 @@ use pensa_core::{Code, Error, Result, json};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::backup;
 use super::value::Param;
-use crate::backup;
 use crate::journal::{self, Journal};
-use crate::last_event;
 use crate::store::StoreDir;
-use crate::taskstore;
-use crate::ticket::Ticket;
+use crate::store::ticket::Ticket;
+use crate::store::{last_event, record_files};
 
 /// Most bytes of lines that are kept in memory; the files are written anew rather than appended to with more.
 const MAX_LINES: usize = 64 << 20;
@@ -165,13 +164,13 @@ impl<'c> Recording<'c> {
             return true;
         }
         if !self.files_stale.get()
-            && let Ok(has_grown) = taskstore::append(self.store, &lines)
+            && let Ok(has_grown) = record_files::append(self.store, &lines)
         {
             self.files_due.set(has_grown || self.files_due.get());
             return true;
         }
         self.files_due.set(true);
-        taskstore::mark_stale(self.store)
+        record_files::mark_stale(self.store)
     }
 
     pub(super) fn items(&self) -> Result<Vec<(String, Value)>> {
@@ -239,7 +238,7 @@ impl<'c> Recording<'c> {
         if !self.lines.borrow().is_empty() {
             // They may not have room to be appended; that they are not up to date has to be known then.
             self.files_stale.set(true);
-            if !taskstore::mark_stale(self.store) {
+            if !record_files::mark_stale(self.store) {
                 return Err(Error::new(Code::DiskFull, "no space left on the disk for the files of records")
                     .hint("free some space and try again; nothing was changed"));
             }

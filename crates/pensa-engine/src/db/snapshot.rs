@@ -98,7 +98,7 @@ pub(crate) fn inspect(file: &Path, thorough: bool) -> Result<Contents> {
         )
         .hint("update pn"));
     }
-    one("SELECT COUNT(*) FROM _migrations, issues WHERE 0").map_err(no_pensa)?;
+    one("SELECT COUNT(*) FROM _migrations, events WHERE 0").map_err(no_pensa)?;
     let problems = problems(&connection, thorough).map_err(|e| failed(file, e))?;
     if let Some(first) = problems.first() {
         return Err(Error::new(Code::Corrupt, format!("{} is damaged: {first}", file.display())));
@@ -186,43 +186,16 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
     Ok(())
 }
 
-/// Tables that are compared, the SQL of a record's key, and that of the issue it belongs to.
-const COMPARED: [(&str, &str, &str); 28] = [
-    ("issues", "id", "id"),
-    ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
-    ("comments", "id", "issue_id"),
-    ("events", "CAST(id AS TEXT)", "issue_id"),
-    ("title_keys", "title_key || ' ' || issue_id", "issue_id"),
-    ("tombstones", "collection || ' ' || record_id", "NULL"),
-    ("conflicts", "id", "NULL"),
-    ("agents", "id", "NULL"),
-    ("sessions", "id", "NULL"),
-    ("session_history", "CAST(id AS TEXT)", "NULL"),
-    ("repos", "id", "NULL"),
-    ("workspaces", "id", "NULL"),
-    ("harnesses", "id", "NULL"),
-    ("runtimes", "id", "NULL"),
-    ("runs", "id", "NULL"),
-    ("fs_snapshots", "id", "NULL"),
-    ("kv", "scope || ' ' || k", "NULL"),
-    ("changes", "event || ' ' || number", "NULL"),
-    ("work", "issue_id", "NULL"),
-    ("releases", "id", "NULL"),
-    ("skills", "name", "NULL"),
-    ("learnings", "id", "NULL"),
-    ("learning_keys", "learning_key || ' ' || learning_id", "NULL"),
-    ("sync_peers", "peer", "NULL"),
-    ("sync_bases", "peer || ' ' || collection || ' ' || record_id", "NULL"),
-    ("records", "collection || ' ' || id", "NULL"),
-    ("record_indexes", "CAST(id AS TEXT)", "NULL"),
-    ("record_keys", "index_id || ' ' || record_id", "NULL"),
-];
+/// A table that is compared: its name, the SQL of a record's key, and that of the issue it belongs to.
+pub(crate) type Compared = (&'static str, &'static str, &'static str);
 
 /// A record that is not what it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) table: &'static str,
     pub(crate) key: String,
+    /// The SQL of its key.
+    key_sql: &'static str,
     pub(crate) issue_id: Option<String>,
     /// Columns with a value of their own; empty if the record is missing, or should be.
     columns: Vec<String>,
@@ -239,18 +212,27 @@ impl fmt::Display for Difference {
 }
 
 /// Compares two databases record by record.
-pub(super) fn differences(live: &Transaction<'_>, expected: &Transaction<'_>) -> Result<Vec<Difference>> {
+pub(super) fn differences(
+    live: &Transaction<'_>,
+    expected: &Transaction<'_>,
+    compared: &[Compared],
+) -> Result<Vec<Difference>> {
     let mut found = Vec::new();
-    for (table, key, issue) in COMPARED {
-        let mut should = hashes(expected.connection(), table, key, issue).map_err(|e| failed(live.path(), e))?;
-        let is = hashes(live.connection(), table, key, issue).map_err(|e| failed(live.path(), e))?;
+    for (table, key_sql, issue) in compared.iter().copied() {
+        let mut should = hashes(expected.connection(), table, key_sql, issue).map_err(|e| failed(live.path(), e))?;
+        let is = hashes(live.connection(), table, key_sql, issue).map_err(|e| failed(live.path(), e))?;
         for (key, (hash, issue_id)) in is {
             if should.remove(&key).is_none_or(|(expected, _)| expected != hash) {
-                found.push(Difference { table, key, issue_id, columns: Vec::new() });
+                found.push(Difference { table, key, key_sql, issue_id, columns: Vec::new() });
             }
         }
-        let missing =
-            should.into_iter().map(|(key, (_, issue_id))| Difference { table, key, issue_id, columns: Vec::new() });
+        let missing = should.into_iter().map(|(key, (_, issue_id))| Difference {
+            table,
+            key,
+            key_sql,
+            issue_id,
+            columns: Vec::new(),
+        });
         found.extend(missing);
     }
     for difference in found.iter_mut().take(MAX_EXPLAINED) {
@@ -292,15 +274,11 @@ fn lossy(bytes: Option<&[u8]>) -> Option<String> {
     bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
-fn key_of(table: &str) -> &'static str {
-    COMPARED.iter().find(|(name, _, _)| *name == table).map_or("rowid", |(_, key, _)| key)
-}
-
 /// The columns of a record and their values; nothing if it is not there.
 fn row_of(connection: &Connection, wanted: &Difference) -> rusqlite::Result<Vec<(String, rusqlite::types::Value)>> {
     let columns = names(connection, &format!("SELECT name FROM pragma_table_info('{}')", wanted.table))?;
     let list = columns.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
-    let sql = format!("SELECT {list} FROM \"{}\" NOT INDEXED WHERE {} = ?1", wanted.table, key_of(wanted.table));
+    let sql = format!("SELECT {list} FROM \"{}\" NOT INDEXED WHERE {} = ?1", wanted.table, wanted.key_sql);
     let mut select = connection.prepare(&sql)?;
     let mut rows = select.query([&wanted.key])?;
     let Some(row) = rows.next()? else { return Ok(Vec::new()) };
@@ -312,7 +290,7 @@ pub(super) fn mend(live: &Transaction<'_>, expected: &Transaction<'_>, differenc
     live.expect_many_rows()?;
     let tell = |e| failed(live.path(), e);
     for difference in differences {
-        let (table, key) = (difference.table, key_of(difference.table));
+        let (table, key) = (difference.table, difference.key_sql);
         let delete = format!("DELETE FROM \"{table}\" WHERE {key} = ?1");
         live.connection().execute(&delete, [&difference.key]).map_err(tell)?;
         let row = row_of(expected.connection(), difference).map_err(tell)?;

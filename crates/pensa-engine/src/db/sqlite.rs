@@ -16,11 +16,11 @@ use serde_json::Value;
 use super::migrations::{self, Migration};
 use super::recording::{Columns, Recording};
 use super::value::{Param, Row};
-use super::{NewEvent, Uncommitted, params};
+use super::{NewEvent, Uncommitted, backup, params};
+use crate::error;
 use crate::journal::Journal;
-use crate::store::{self, StoreDir};
-use crate::ticket::{self, Ticket};
-use crate::{backup, error, recover};
+use crate::store::ticket::{self, Ticket};
+use crate::store::{self, StoreDir, replaced};
 
 /// Older ones can corrupt a write-ahead log.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -217,7 +217,7 @@ impl Database {
             return Err(Error::new(Code::Corrupt, format!("{} is not a Pensa database", self.path.display()))
                 .hint("move it away; Pensa then makes its own"));
         }
-        if version == 0 && recover::has_source(store) {
+        if version == 0 && backup::has_source(store) {
             return Err(Error::new(Code::Corrupt, format!("{} is empty", self.path.display())));
         }
         if !self.is_wal()? {
@@ -366,11 +366,6 @@ fn last_event(connection: &Connection) -> rusqlite::Result<i64> {
 fn last_number(connection: &Connection) -> rusqlite::Result<i64> {
     let sql = "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = 'events'";
     connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
-}
-
-/// The error of one whose database is no longer the store's: another must be opened.
-pub(crate) fn replaced() -> Error {
-    Error::new(Code::Busy, "the database was replaced by another").hint("try again")
 }
 
 pub(crate) fn connect(path: &Path) -> Result<Connection> {
@@ -591,12 +586,14 @@ impl Transaction<'_> {
         self.connection.pragma_update(None, "cache_size", LARGE_CACHE_KIB).map_err(|e| self.failed(e))
     }
 
-    pub(crate) fn filling<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn filling<T>(&self, tables: &[&str], work: impl FnOnce() -> Result<T>) -> Result<T> {
         let mut indexes: Vec<(String, String)> = Vec::new();
-        let sql = "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL
-             AND tbl_name IN ('issues', 'deps', 'comments') ORDER BY rowid";
+        let sql =
+            "SELECT name, sql, tbl_name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid";
         self.prepare(sql)?.for_each(params![], &mut |row| {
-            indexes.push((row.text(0)?, row.text(1)?));
+            if tables.contains(&row.text(2)?.as_str()) {
+                indexes.push((row.text(0)?, row.text(1)?));
+            }
             Ok(())
         })?;
         for (name, _) in &indexes {

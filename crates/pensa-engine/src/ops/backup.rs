@@ -7,13 +7,11 @@ use pensa_core::ops::backup::{BackedUp, Backup, Backups, Restore, Restored};
 use pensa_core::{Code, Error, Result};
 use serde_json::{Map, Value, json};
 
-use crate::backup;
 use crate::context::Context;
-use crate::db::{Db, Tx, params, snapshot};
+use crate::db::{Db, Tx, backup, params, snapshot};
 use crate::execute::{AloneCalls, Execute, ExecuteAlone};
-use crate::home::Home;
 use crate::journal::Journal;
-use crate::store::StoreDir;
+use crate::store::{Home, StoreDir};
 use crate::sync;
 use crate::tables::{agreements, events, seen_files};
 

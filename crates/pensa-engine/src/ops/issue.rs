@@ -10,11 +10,12 @@ use pensa_core::sync::ISSUES;
 use pensa_core::{Code, Error, Result, Span, text};
 use serde_json::{Map, Value, json};
 
-use super::{dep, lease};
+use super::dep;
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::entity;
 use crate::execute::Execute;
+use crate::lease;
 use crate::tables::issues::Listing;
 use crate::tables::{comments, deps, events, issues, titles, tombstones};
 

@@ -10,7 +10,7 @@ use pensa_core::{Access, Code, Error, Result};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::clock;
+use crate::clock_check;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
@@ -55,7 +55,7 @@ impl Execute for Acquire {
             None => format!("{}{}", cx.uuid().simple(), cx.uuid().simple()),
         };
         let mut lock = kept(tx, name)?;
-        let event = match lock.acquire(&cx.actor, &hash(&token), ttl, clock::confirmed(cx, tx)?)? {
+        let event = match lock.acquire(&cx.actor, &hash(&token), ttl, clock_check::confirmed(cx, tx)?)? {
             Acquired::Anew => EventType::LockAcquired,
             Acquired::Renewed => EventType::LockRenewed,
         };

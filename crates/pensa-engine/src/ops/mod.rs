@@ -17,7 +17,6 @@ pub(crate) mod issue;
 mod job;
 mod kv;
 pub(crate) mod learning;
-pub(crate) mod lease;
 mod lock;
 mod loops;
 pub(crate) mod project;

@@ -10,10 +10,10 @@ use pensa_core::{Code, Error, Result, Span, id, text};
 use serde_json::{Map, Value, json};
 
 use super::issue::{advance, hold};
-use super::lease;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
+use crate::lease;
 use crate::tables::{issues, work};
 
 /// Paused work that an error names.

@@ -17,10 +17,12 @@ use super::files::{Content, Contents, bytes_of};
 use super::place::Place;
 use super::{conflict, export, files, load, repeated, take};
 use crate::context::Context;
+use crate::db::backup;
 use crate::db::{Tx, params};
 use crate::entity;
+use crate::error;
+use crate::store::StoreDir;
 use crate::tables::{events, peers, seen_files};
-use crate::{StoreDir, backup, error};
 
 /// Most remarks that are told one by one.
 const MAX_NOTES: usize = 20;
@@ -105,7 +107,7 @@ pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative
     let report = if authoritative {
         // It removes whatever the files do not have.
         cx.require(Access::Maintain, "import with authoritative")?;
-        backup::before(cx)?;
+        backup::before(cx.store)?;
         let mut report = Report::default();
         load::replace(cx, tx, place, &on_disk, &mut report)?;
         tx.send("DELETE FROM conflicts", params![])?;
@@ -219,7 +221,7 @@ fn take_in(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents, re
     if news.iter().all(Vec::is_empty) {
         return Ok(());
     }
-    backup::before(cx)?;
+    backup::before(cx.store)?;
     tx.expect_many_rows()?;
     let waits = known.as_ref().map_or(Ok(false), |(known, _)| known.waits())?;
     let base = Base::find(tx, place, moved, known, news.each_ref().map(|news| !news.is_empty()))?;

@@ -38,7 +38,7 @@ pub(super) fn replace(
     let mut loading = Loading { tx, place, dead: &dead, report, seen, again: Default::default() };
     let mut counts = [0; COLLECTIONS.len()];
     meter().begin(contents.iter().map(|content| bytes_of(content).len()).sum());
-    tx.filling(|| {
+    tx.filling(&["issues", "deps", "comments"], || {
         for ((table, bytes), (again, count)) in TABLES.into_iter().zip(contents).zip((0..).zip(&mut counts)) {
             *count = loading.table(table, again, bytes_of(bytes))?;
         }

@@ -6,13 +6,29 @@ use pensa_core::issue::{Issue, Sort, Status};
 use pensa_core::json::ListWriter;
 use pensa_core::ops::issue::Filter;
 use pensa_core::{Code, Error, Result, Span, Timestamp, similar, text};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
 use crate::entity;
-use crate::replay::IssueRow;
 use crate::tables::{deps, events, extra, learnings, peers, records, releases, titles};
+
+/// A row of `issues` as the journal has it: also what nobody is shown.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct IssueRow<I> {
+    /// How long a renewal of the lease lasts, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lease_ms: Option<i64>,
+    #[serde(flatten)]
+    pub(crate) issue: I,
+}
+
+impl<'a> IssueRow<&'a Issue> {
+    fn of(issue: &'a Issue) -> Self {
+        Self { lease_ms: issue.lease.map(Span::as_millis), issue }
+    }
+}
 
 const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
      i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason, \

@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod agreements;
 pub(crate) mod answers;
 pub(crate) mod comments;
+pub(crate) mod compared;
 pub(crate) mod conflicts;
 pub(crate) mod cycle;
 pub(crate) mod deps;

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use super::address::Address;
 use super::failure::{self, Failure, ROLE_HINT};
 use super::session::{Session, block_on};
-use crate::context::{Clock, SystemClock};
+use crate::clock::{Clock, SystemClock};
 use crate::db::migrations::{self, Migration, SCHEMA_VERSION};
 use crate::db::params;
 

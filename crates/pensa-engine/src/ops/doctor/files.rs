@@ -11,8 +11,9 @@ use pensa_core::ops::store::{Report, Severity};
 use super::{found, log_fix};
 use crate::context::Context;
 use crate::db::Tx;
+use crate::db::backup;
 use crate::store::StoreDir;
-use crate::{backup, error, journal};
+use crate::{error, journal};
 
 /// A draft this old belongs to nobody who is still at work.
 const LEFT_BEHIND: Duration = Duration::from_secs(60);

@@ -5,13 +5,15 @@ use pensa_core::id::IssueId;
 use pensa_core::ops::store::{Report, Severity};
 
 use super::{found, log_fix};
-use crate::context::{Caller, Context, Part, RandomIds, SystemClock};
+use crate::clock::SystemClock;
+use crate::context::{Caller, Context, Part, RandomIds};
 use crate::db::snapshot::Difference;
-use crate::db::{Db, Tx};
+use crate::db::{Db, Tx, backup};
 use crate::replay::Replay;
 use crate::store::StoreDir;
+use crate::tables::compared::COMPARED;
 use crate::tables::events;
-use crate::{backup, journal, recover, sync};
+use crate::{journal, recover, sync};
 
 /// Most differences that are told one by one.
 const MAX_TOLD: usize = 100;
@@ -54,7 +56,7 @@ pub(super) fn health(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: bool,
 
 /// Rebuilds the state in memory and compares it with the database, record by record.
 pub(super) fn deep(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: bool, report: &mut Report) -> Result<()> {
-    if !recover::has_source(store) {
+    if !backup::has_source(store) {
         let message = "there is no journal and no backup yet to compare the database with".to_owned();
         found(report, "deep", Severity::Info, message, None, false);
         return Ok(());
@@ -72,7 +74,7 @@ pub(super) fn deep(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: bool, r
         replay.apply(&kind, value)?;
     }
     replay.settle()?;
-    let differences = tx.differences(&expected)?;
+    let differences = tx.differences(&expected, &COMPARED)?;
     for difference in differences.iter().take(MAX_TOLD) {
         found(report, "damage", Severity::Error, difference.to_string(), issue(difference).as_ref(), true);
     }

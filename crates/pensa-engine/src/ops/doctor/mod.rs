@@ -14,10 +14,9 @@ use serde_json::{Map, Value};
 
 use super::backup::own_dir;
 use crate::context::Context;
-use crate::db::{Tx, params};
+use crate::db::{Tx, backup, params};
 use crate::execute::Execute;
-use crate::home::Home;
-use crate::recover;
+use crate::store::Home;
 use crate::sync::{self, Place};
 use crate::tables::{deps, events, issues, loops};
 
@@ -81,7 +80,7 @@ fn log_fix(cx: &Context<'_>, tx: &Tx<'_>, issue: Option<&IssueId>, what: &str, r
 
 /// A damaged page or index can't be mended from within: an error that says so has the whole database rebuilt.
 fn integrity(cx: &Context<'_>, tx: &Tx<'_>, doctor: &Doctor, report: &mut Report) -> Result<()> {
-    let fixable = own_dir(cx).is_ok_and(recover::has_source);
+    let fixable = own_dir(cx).is_ok_and(backup::has_source);
     for problem in tx.integrity_problems(doctor.deep)? {
         if doctor.fix && fixable {
             return Err(Error::new(Code::Corrupt, format!("the database is damaged: {problem}"))

@@ -8,10 +8,11 @@ use pensa_core::ops::gc::Taken;
 use pensa_core::{Result, Timestamp, id};
 
 use super::{Round, count};
+use crate::db::backup;
 use crate::ops::backup::own_dir;
 use crate::store::StoreDir;
 use crate::tables::records::Collection;
-use crate::{backup, error, journal};
+use crate::{error, journal};
 
 /// Most entries of a directory that are looked at.
 const MOST: usize = 100_000;

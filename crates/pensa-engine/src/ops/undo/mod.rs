@@ -13,10 +13,10 @@ use pensa_core::event::EventType;
 use pensa_core::ops::undo::{List, Redo, Redone, TakenBack, Undo, Undoable, Undone};
 use pensa_core::{Access, Code, Error, Result};
 
-use super::lease;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
+use crate::lease;
 use crate::tables::issues;
 use crate::tables::operations::{self, Line};
 use selection::Operation;

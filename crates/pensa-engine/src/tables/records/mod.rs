@@ -22,11 +22,11 @@ mod select;
 mod write;
 
 use pensa_core::record::{self, Record};
-use pensa_core::{Code, Error, Result, Timestamp};
+use pensa_core::{Code, Error, Result, Timestamp, json};
 use serde::{Deserialize, Serialize};
 
 use crate::db::{Param, Row, Tx, params};
-use crate::taskstore;
+use crate::store::record_files;
 
 pub(crate) use select::Query;
 pub(crate) use write::{Draft, Expect, Put, detail, forget, issue_renamed, restore};
@@ -88,7 +88,7 @@ impl Collection {
         let id = last.flatten().unwrap_or_default() + 1;
         let index = Declared { id, collection: self.name.clone(), field: field.to_owned() };
         put_index(tx, &index)?;
-        tx.write_through(taskstore::INDEXES, |to| taskstore::index_line(&index, to))?;
+        tx.write_through(record_files::INDEXES, |to| index_line(&index, to))?;
         self.indexes.push(index);
         Ok(())
     }
@@ -220,6 +220,13 @@ pub(crate) fn for_each_page(
         each(&page)?;
         after.clone_from(&last.id);
     }
+}
+
+/// Writes a line of the file of indexes.
+pub(crate) fn index_line(index: &Declared, to: &mut Vec<u8>) -> Result<()> {
+    json::write_line(to, index)?;
+    to.push(b'\n');
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use pensa_core::sync::Conflict;
 use pensa_core::{Error, Result, json};
 use uuid::Uuid;
 
+use super::write_once;
 use crate::error;
-use crate::store::write_once;
 
 /// Where git's directory has the notes for the store of a project, which is named by its path in the
 /// repository.

@@ -11,12 +11,11 @@ use pensa_core::{Code, Error, Result, Timestamp};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::context::{Clock, Context, SystemClock};
-use crate::db::snapshot::{self, Contents};
+use super::snapshot::{self, Contents};
+use crate::clock::{Clock, SystemClock};
 use crate::error;
-use crate::home::Home;
 use crate::journal::{self, Journal};
-use crate::store::StoreDir;
+use crate::store::{Home, StoreDir, last_event};
 
 const DIR: &str = "backups";
 /// How many backups are kept that were made without a file to put them in.
@@ -84,8 +83,8 @@ pub(crate) fn compact(time: Timestamp) -> String {
 
 /// Makes a backup before something that replaces much. The caller has begun to write, but changed nothing yet. A store
 /// in PostgreSQL has its own backups.
-pub(crate) fn before(cx: &Context<'_>) -> Result<()> {
-    match cx.store {
+pub(crate) fn before(store: &Home) -> Result<()> {
+    match store {
         Home::Dir(store) => automatic(store).map(drop),
         Home::Database { .. } => Ok(()),
     }
@@ -263,6 +262,12 @@ fn forget_old(store: &StoreDir) -> Result<()> {
 /// as many.
 pub(crate) fn journal_begins(store: &StoreDir) -> Result<Option<i64>> {
     Ok(list(store)?.get(1).map(|second| second.event))
+}
+
+/// Whether there is anything besides the JSONL files from which a store can be rebuilt.
+pub(crate) fn has_source(store: &StoreDir) -> bool {
+    let has_backups = || list(store).is_ok_and(|backups| !backups.is_empty());
+    journal::any(store) || has_backups() || last_event::known(store).is_some_and(|noted| noted.number > 0)
 }
 
 #[cfg(test)]

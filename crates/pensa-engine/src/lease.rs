@@ -6,7 +6,7 @@
 use pensa_core::issue::{self, Issue, Move, Origin, Requester, Status};
 use pensa_core::{Code, Error, Result, Timestamp};
 
-use crate::clock;
+use crate::clock_check;
 use crate::context::{Context, SYSTEM};
 use crate::db::{Tx, params};
 use crate::tables::{events, issues};
@@ -27,7 +27,7 @@ pub(crate) fn next_expiry(tx: &Tx<'_>) -> Result<Option<Timestamp>> {
 
 /// Why nothing runs out although it seems to be time: the time is implausible.
 pub(crate) fn doubt(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<String>> {
-    let confirmed = clock::confirmed(cx, tx)?;
+    let confirmed = clock_check::confirmed(cx, tx)?;
     Ok((confirmed < cx.now)
         .then(|| format!("the clock says {}, and the disk {confirmed}: no lease was ended; set the clock", cx.now)))
 }

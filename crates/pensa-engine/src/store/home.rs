@@ -3,7 +3,7 @@
 use pensa_core::{Code, Error, Result};
 use uuid::Uuid;
 
-use crate::store::StoreDir;
+use super::StoreDir;
 
 /// Where a store is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]

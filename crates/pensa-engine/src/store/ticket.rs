@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use pensa_core::{Code, Error, Result};
 
-use crate::db::replaced;
+use super::{StoreDir, replaced};
 use crate::error;
-use crate::store::StoreDir;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "writer.lock";

@@ -15,8 +15,8 @@ use pensa_git::Surrounding;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::store::{Keep, StoreDir, refuse_link};
-use crate::{error, last_event, ticket};
+use super::{Keep, StoreDir, last_event, refuse_link, ticket};
+use crate::error;
 
 /// What moves when the durable directory does, in the order in which it is moved: a journal without its backups can
 /// have a gap, backups without a journal are merely old.

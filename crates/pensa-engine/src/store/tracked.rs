@@ -11,7 +11,7 @@ use std::path::Path;
 use aho_corasick::AhoCorasick;
 use pensa_git::{Surrounding, open_committed};
 
-use crate::store::StoreDir;
+use super::StoreDir;
 
 /// What the names of the database and its log begin with.
 const DATABASE: &str = "db.sqlite";

@@ -6,8 +6,8 @@ use std::io::{Read, Write};
 
 use pensa_core::Result;
 
+use super::{FileId, StoreDir};
 use crate::error;
-use crate::store::{FileId, StoreDir};
 
 /// The name of the file.
 pub(crate) const FILE: &str = "last-event";

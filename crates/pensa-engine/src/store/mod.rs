@@ -2,6 +2,14 @@
 //!
 //! Which store a command means is left to the client.
 
+mod driver_notes;
+mod durable;
+mod home;
+pub(crate) mod last_event;
+pub(crate) mod record_files;
+pub(crate) mod ticket;
+mod tracked;
+
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::iter;
@@ -9,13 +17,16 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use pensa_core::sync::Conflict;
+use pensa_core::sync::{COLLECTIONS, Conflict};
 use pensa_core::{Code, Error, Result};
 use pensa_git::{DEFAULT_MAX_FILE, Surrounding, read_committed};
 use toml_edit::DocumentMut;
 use uuid::Uuid;
 
-use crate::{driver_notes, durable, error, sync, ticket, tracked};
+pub use driver_notes::leave_driver_notes;
+pub use home::Home;
+
+use crate::error;
 
 /// The directory of a store: `.pensa` of a project, or the user's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,10 +197,15 @@ impl StoreDir {
 
     /// Refuses a directory that only has the name of a store: nobody asked to make one there.
     pub(crate) fn refuse_empty(&self) -> Result<()> {
-        if self.config().exists() || sync::any(&self.root) {
+        if self.config().exists() || self.has_jsonl() {
             return Ok(());
         }
         Err(Error::new(Code::NoStore, format!("{} is not a store", self.root.display())).hint("pn init makes it one"))
+    }
+
+    /// Whether any of the files is there that git carries.
+    pub(crate) fn has_jsonl(&self) -> bool {
+        COLLECTIONS.iter().any(|collection| self.root.join(collection.file_name()).exists())
     }
 
     pub fn root(&self) -> &Path {
@@ -339,6 +355,11 @@ impl StoreDir {
         let text = fs::read_to_string(self.token()).map_err(|e| error::io("read", &self.token(), &e))?;
         Ok(text.trim().to_owned())
     }
+}
+
+/// The error of one whose database is no longer the store's: another must be opened.
+pub(crate) fn replaced() -> Error {
+    Error::new(Code::Busy, "the database was replaced by another").hint("try again")
 }
 
 /// A directory for this user alone, made if it is not there.
