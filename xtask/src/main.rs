@@ -3,6 +3,7 @@
 //! Only picks the task; each has a module of its own.
 
 mod bench;
+mod layers;
 mod lines;
 mod repo;
 mod soak;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Result, repo};
+use crate::{Result, layers, repo};
 
 /// Longest source file: past this, it does more than one job.
 const MAX_LINES: usize = 700;
@@ -21,10 +21,10 @@ const HTTP_ONLY: [&str; 2] = ["pensa-client", "pensa-taskstore"];
 const DATABASES: [&str; 4] = ["rusqlite", "libsqlite3-sys", "tokio-postgres", SQL_CRATE];
 
 /// A text file of the repository.
-struct Source {
+pub(crate) struct Source {
     /// Relative to the root, with `/` between its parts.
-    name: String,
-    text: String,
+    pub(crate) name: String,
+    pub(crate) text: String,
 }
 
 pub(crate) fn run() -> Result {
@@ -33,6 +33,7 @@ pub(crate) fn run() -> Result {
     rust.extend(read(&root, repo::files(&root.join("xtask"), "rs")?)?);
     let mut problems: Vec<String> = rust.iter().flat_map(shape).chain(rust.iter().filter_map(stray_sql)).collect();
     problems.extend(architecture(&root, &rust)?);
+    problems.extend(layers::problems(&rust, &read(&root, repo::files(&root.join("crates"), "toml")?)?));
     let docs = read(&root, documents(&root)?)?;
     problems.extend(docs.iter().flat_map(machine_paths));
     for krate in HTTP_ONLY {
