@@ -203,7 +203,7 @@ fn make(store: &StoreDir, now: Timestamp, seed: Seed<'_>) -> Result<()> {
         return Ok(());
     }
     build(store, now, |db| {
-        let tx = replay::begin_write(&db)?;
+        let tx = replay::begin_write(db)?;
         seed(&tx)?;
         tx.commit().map_err(|uncommitted| uncommitted.error)
     })
@@ -322,7 +322,7 @@ pub(crate) fn fill(db: &mut Db, store: &StoreDir, now: Timestamp, seed: Seed<'_>
         Some(base) => base,
         None => base_without_file(db, store, seed)?,
     };
-    let tx = replay::begin_write(&db)?;
+    let tx = replay::begin_write(db)?;
     let missing = replay_after(&tx, store, base.after)?;
     tx.commit().map_err(|uncommitted| uncommitted.error)?;
     let journal = journal::any(store).then(|| "the journal".to_owned());
@@ -366,7 +366,7 @@ fn base_without_file(db: &mut Db, store: &StoreDir, seed: Seed<'_>) -> Result<Ba
     }
     let journaled = Journal::new(store).last(-1)?;
     let last = last_event::known(store).map_or(journaled, |noted| noted.number.max(journaled));
-    let tx = replay::begin_write(&db)?;
+    let tx = replay::begin_write(db)?;
     seed(&tx)?;
     // Events that are known keep their numbers; those of this import come after them.
     tx.execute("UPDATE events SET id = -id", params![])?;
