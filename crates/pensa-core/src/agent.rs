@@ -11,6 +11,7 @@ use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::{AgentId, SessionId};
 use crate::session::object::{self, OBJECT_BYTES, Object};
+use crate::sync::Noun;
 use crate::text;
 use crate::text_form::checked_text;
 use crate::time::Timestamp;
@@ -112,6 +113,13 @@ entity!(Agent: "agent" in "agents", keys 1 {
     id, type, name, parent_id, descriptor: Object, active_session_id, permissions: Object, tokens: Json, stats: Object,
     lifecycle, created_at, updated_at,
 });
+
+impl Noun for Agent {
+    fn adopt(self) -> Result<Self> {
+        self.check()?;
+        Ok(self)
+    }
+}
 
 impl Agent {
     /// Refuses what could not be stored and read again.

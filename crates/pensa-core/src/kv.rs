@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::entity;
 use crate::error::{Code, Error, Result};
+use crate::sync::Noun;
 use crate::text;
 use crate::time::Timestamp;
 
@@ -24,6 +25,15 @@ pub struct Pair {
 }
 
 entity!(Pair: "kv" in "kv", keys 2 { scope, k = key, v = value, updated_at });
+
+impl Noun for Pair {
+    fn adopt(self) -> Result<Self> {
+        check_scope(&self.scope)?;
+        check_key(&self.key)?;
+        check_value(&self.value)?;
+        Ok(self)
+    }
+}
 
 /// Refuses what is no scope.
 pub fn check_scope(scope: &str) -> Result<()> {

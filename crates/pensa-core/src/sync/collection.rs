@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::agent::Agent;
 use crate::comment::Comment;
 use crate::dep::Dep;
 use crate::entity::{Column, Entity};
@@ -14,12 +16,14 @@ use crate::error::{Code, Error, Result};
 use crate::for_each_attached;
 use crate::issue::{Extra, Issue};
 use crate::json;
+use crate::kv::Pair;
 use crate::learning::Learning;
 use crate::op::Access;
 use crate::release::Release;
 use crate::skill::Mapping;
 use crate::sync::Tombstone;
 use crate::time::Timestamp;
+use crate::work::Piece;
 
 /// A record of any collection, with every field it has, known or not.
 pub type Record = Map<String, Value>;
@@ -35,7 +39,10 @@ pub trait Noun: Serialize + DeserializeOwned {
     fn adopt(self) -> Result<Self>;
 
     /// Fields that this version does not know.
-    fn extra(&self) -> &Extra;
+    fn extra(&self) -> &Extra {
+        static NONE: LazyLock<Extra> = LazyLock::new(Extra::new);
+        &NONE
+    }
 
     /// What tells it from others and how new it is, as its collection says of records. Nouns of which there are many
     /// tell it without being taken apart.
@@ -88,6 +95,10 @@ pub struct Collection {
     pub(super) free_names: bool,
     /// What it takes to delete one of its records.
     pub removal: Access,
+    /// Fields that each store has for itself.
+    pub local: &'static [&'static str],
+    /// If only some records travel, how their keys begin.
+    only: &'static [&'static str],
     read: fn(&[u8]) -> Result<Record>,
     form: fn(&Collection, &[u8]) -> Result<Form>,
     write: fn(Record) -> Result<Vec<u8>>,
@@ -173,7 +184,64 @@ pub static COLLECTIONS: [&Collection; 7 + ATTACHED.len()] = {
     all
 };
 
+/// What actors are doing, in steps.
+pub static WORK: Collection = Collection {
+    version: Some("updated_at"),
+    units: &[&["status", "actor", "started_at", "done_at"]],
+    ..Collection::of_entity::<Piece>()
+};
+
+/// Agents. What one may do and what it is in the midst of is each store's own affair.
+pub static AGENTS: Collection = Collection {
+    version: Some("updated_at"),
+    local: &["permissions", "tokens", "active_session_id"],
+    ..Collection::of_entity::<Agent>()
+};
+
+/// Values of the project and of the user; others are those of a machine.
+pub static KV: Collection = Collection {
+    version: Some("updated_at"),
+    free_names: true,
+    removal: Access::Write,
+    only: &["project", "user"],
+    ..Collection::of_entity::<Pair>()
+};
+
+/// The collections that servers carry and git does not.
+const BETWEEN_STORES: [&Collection; 3] = [&WORK, &AGENTS, &KV];
+
+/// Every collection that servers carry: those of git, and then these.
+pub static EXCHANGED: [&Collection; COLLECTIONS.len() + BETWEEN_STORES.len()] = {
+    let (mut all, mut at) = ([&TOMBSTONES; COLLECTIONS.len() + BETWEEN_STORES.len()], 0);
+    while at < all.len() {
+        all[at] = if at < COLLECTIONS.len() { COLLECTIONS[at] } else { BETWEEN_STORES[at - COLLECTIONS.len()] };
+        at += 1;
+    }
+    all
+};
+
 impl Collection {
+    /// The collection of this name, whoever carries it.
+    pub fn named(name: &str) -> Option<&'static Collection> {
+        EXCHANGED.into_iter().find(|collection| collection.name == name)
+    }
+
+    /// Whether git carries it.
+    pub fn is_in_git(&self) -> bool {
+        COLLECTIONS.iter().any(|collection| collection.name == self.name)
+    }
+
+    /// Whether the record with this key travels.
+    pub fn carries(&self, key: &str) -> bool {
+        self.only.is_empty() || key.split(' ').next().is_some_and(|first| self.only.contains(&first))
+    }
+
+    /// A record without what each store has for itself.
+    pub fn without_local(&self, mut record: Record) -> Record {
+        self.local.iter().for_each(|field| drop(record.shift_remove(*field)));
+        record
+    }
+
     /// The rows of an entity, with the name of its table and its key.
     const fn of_entity<E: Entity + Noun>() -> Self {
         Self::of::<E>(E::SCHEMA.table, E::SCHEMA.columns.split_at(E::SCHEMA.keys).0)
@@ -199,6 +267,8 @@ impl Collection {
             optional: true,
             free_names: false,
             removal: Access::Maintain,
+            local: &[],
+            only: &[],
             read: read::<N>,
             form: form::<N>,
             write: write::<N>,
@@ -217,7 +287,7 @@ impl Collection {
 
     /// The record in a line, as it would be stored.
     pub fn read(&self, line: &[u8]) -> Result<Record> {
-        (self.read)(line)
+        Ok(self.without_local((self.read)(line)?))
     }
 
     /// The same as far as it can be told without taking the record apart, which is most of the work.
@@ -227,7 +297,12 @@ impl Collection {
 
     /// A record as a line, without the line end.
     pub fn write(&self, record: Record) -> Result<Vec<u8>> {
-        (self.write)(record)
+        let line = (self.write)(record)?;
+        if self.local.is_empty() {
+            return Ok(line);
+        }
+        let record = serde_json::from_slice(&line).map_err(Error::internal)?;
+        json::to_line(&self.without_local(record)).map(String::into_bytes)
     }
 
     /// A record brought into the form in which it is stored.

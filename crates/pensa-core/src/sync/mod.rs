@@ -12,7 +12,8 @@ mod merge;
 mod tombstone;
 
 pub use collection::{
-    COLLECTIONS, COMMENTS, Collection, DEPS, ISSUES, LEARNINGS, Name, Noun, RELEASES, Record, SKILLS, TOMBSTONES,
+    AGENTS, COLLECTIONS, COMMENTS, Collection, DEPS, EXCHANGED, ISSUES, KV, LEARNINGS, Name, Noun, RELEASES, Record,
+    SKILLS, TOMBSTONES, WORK,
 };
 pub use conflict::{Conflict, ConflictId};
 pub use file::{Line, MergedFile, Sides, bad_line, first_marker, lines, merge_files, sides};

@@ -8,7 +8,7 @@ use crate::entity;
 use crate::error::{Error, Result};
 use crate::id;
 use crate::issue::Extra;
-use crate::sync::collection::{COLLECTIONS, Noun};
+use crate::sync::collection::{Collection, Noun};
 use crate::text;
 use crate::time::Timestamp;
 
@@ -38,6 +38,11 @@ entity!(Tombstone: "tombstone" in "tombstones", keys 2 {
 });
 
 impl Tombstone {
+    /// Whether git carries it: what git does not carry is not deleted by it either.
+    pub fn is_in_git(&self) -> bool {
+        Collection::named(&self.collection).is_none_or(Collection::is_in_git)
+    }
+
     /// Whether a record that was last changed then is dead.
     pub fn covers(&self, changed: Timestamp) -> bool {
         self.holds() && self.deleted_at >= changed
@@ -54,7 +59,7 @@ impl Noun for Tombstone {
         if self.collection.is_empty() || self.id.is_empty() {
             return Err(Error::invalid("a tombstone needs a collection and an id"));
         }
-        let collection = COLLECTIONS.into_iter().find(|collection| collection.name == self.collection);
+        let collection = Collection::named(&self.collection);
         if collection.is_none_or(|collection| collection.free_names) {
             text::title("id", &self.id)?;
             return Ok(self);

@@ -14,6 +14,7 @@ use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::IssueId;
 use crate::issue::{Issue, IssueType, Status};
+use crate::sync::Noun;
 use crate::text;
 use crate::time::Timestamp;
 
@@ -88,6 +89,18 @@ pub struct Piece {
 entity!(Piece: "work" in "work", keys 1 {
     issue_id, kind, status, branch, steps: List, actor, created_at, started_at, updated_at, done_at,
 });
+
+impl Noun for Piece {
+    fn adopt(self) -> Result<Self> {
+        if self.steps.len() > MAX_STEPS {
+            return Err(Error::new(Code::TooLarge, format!("{} has more than {MAX_STEPS} steps", self.issue_id)));
+        }
+        self.steps.iter().try_for_each(|step| text::line("step", &step.title).map(drop))?;
+        text::line("actor", &self.actor)?;
+        text::optional_line("branch", self.branch.as_ref())?;
+        Ok(self)
+    }
+}
 
 /// What work has to know of its issue.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -114,7 +114,6 @@ macro_rules! plain {
 }
 
 plain! { true:
-    pensa_core::kv::Pair,
     pensa_core::skill::Mapping,
     pensa_core::repo::Repo,
     pensa_core::repo::Workspace,
@@ -126,7 +125,6 @@ plain! { true:
 // There is more to these than a row: sessions, contents on a machine, a process, a store, a secret that was shown,
 // entries. The others are notes about other copies of the store.
 plain! { false:
-    pensa_core::agent::Agent,
     pensa_core::snapshot::Snapshot,
     pensa_core::run::Run,
     pensa_core::project::Project,

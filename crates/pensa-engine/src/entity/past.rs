@@ -1,7 +1,7 @@
 //! What rows were: the changes that an event reports, and how they are undone.
 
 use pensa_core::entity::Column;
-use pensa_core::sync::{COLLECTIONS, Collection};
+use pensa_core::sync::Collection;
 use pensa_core::{Code, Error, Result, Timestamp};
 use serde_json::{Map, Value};
 
@@ -117,7 +117,7 @@ impl PastChange {
             keys => self.key.splitn(keys, ' ').map(|part| part.to_owned().into()).collect(),
         };
         let current = current(tx, &ops.schema, &key)?;
-        let collection = COLLECTIONS.into_iter().find(|collection| collection.name == self.table);
+        let collection = Collection::named(&self.table).filter(|collection| collection.carries(&self.key));
         let mut reverted = match (self.kind, &current) {
             (ChangeKind::Created, Some(_)) => None,
             (ChangeKind::Updated, Some(current)) => {

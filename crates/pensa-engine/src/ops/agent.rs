@@ -4,15 +4,16 @@ use pensa_core::agent::{self, Agent, Lifecycle, Move};
 use pensa_core::event::{self, EventType};
 use pensa_core::ops::agent::{Create, Delete, Deleted, Kill, List, Show, Sleep, Update, Wake};
 use pensa_core::session::{OpenedBy, Session};
+use pensa_core::sync::AGENTS;
 use pensa_core::{Code, Error, Result, text};
 use serde_json::{Map, json};
 
 use super::session;
 use crate::context::Context;
 use crate::db::Tx;
-use crate::entity;
+use crate::entity::{self, Kept};
 use crate::execute::Execute;
-use crate::tables::{agents, entries, sessions};
+use crate::tables::{agents, entries, sessions, tombstones};
 
 impl Execute for Create {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Agent> {
@@ -47,10 +48,7 @@ impl Execute for Create {
             ended_at: None,
             archived_at: None,
         };
-        entity::insert(tx, &agent)?;
-        agents::log(cx, tx, &agent.id, EventType::Created, event::differences(None, &agent))?;
-        sessions::insert(tx, &first)?;
-        sessions::log(cx, tx, &first.id, EventType::Opened, event::differences(None, &first))?;
+        create(cx, tx, &agent, &first)?;
         Ok(agent)
     }
 }
@@ -119,6 +117,39 @@ impl Execute for Delete {
             return Err(Error::new(Code::Conflict, told)
                 .hint("pn agent kill ends it and keeps what it has said; --force deletes all of it for good"));
         }
+        tombstones::bury(cx, tx, &AGENTS, agent.id.as_str(), Some(agent.updated_at))?;
+        Agent::remove(cx, tx, &agent)?;
+        Ok(Deleted { status: "deleted".into(), id: agent.id, sessions, entries })
+    }
+}
+
+impl Kept for Agent {
+    const UNDOABLE: bool = false;
+
+    /// Stores one that came from another store or was changed there. It is in a session here too.
+    fn store(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Self>, new: &Self) -> Result<()> {
+        if let Some(old) = old {
+            entity::put(tx, new)?;
+            return agents::log(cx, tx, &new.id, EventType::Updated, event::differences(Some(old), new));
+        }
+        let first = Session {
+            id: sessions::new_id(cx, tx)?,
+            agent_id: new.id.clone(),
+            opened_by: OpenedBy::Start,
+            inference_session_id: None,
+            reset_message: None,
+            issue_id: None,
+            run_id: None,
+            created_at: cx.now,
+            ended_at: None,
+            archived_at: None,
+        };
+        create(cx, tx, &Agent { active_session_id: Some(first.id.clone()), ..new.clone() }, &first)
+    }
+
+    /// Removes an agent with its sessions. Nobody works for it any more.
+    fn remove(cx: &Context<'_>, tx: &Tx<'_>, agent: &Self) -> Result<()> {
+        let (sessions, entries) = (sessions::count(tx, &agent.id)?, entries::count(tx, &agent.id)?);
         for child in agents::children(tx, &agent.id)? {
             let mut freed = child.clone();
             freed.parent_id = None;
@@ -126,12 +157,19 @@ impl Execute for Delete {
         }
         agents::delete(tx, &agent.id)?;
         let mut detail = Map::new();
-        detail.insert("agent".into(), event::change(&agent, json!(null)));
+        detail.insert("agent".into(), event::change(agent, json!(null)));
         detail.insert("sessions".into(), sessions.into());
         detail.insert("entries".into(), entries.into());
-        agents::log(cx, tx, &agent.id, EventType::Deleted, detail)?;
-        Ok(Deleted { status: "deleted".into(), id: agent.id, sessions, entries })
+        agents::log(cx, tx, &agent.id, EventType::Deleted, detail)
     }
+}
+
+/// Stores an agent with its first session.
+fn create(cx: &Context<'_>, tx: &Tx<'_>, agent: &Agent, first: &Session) -> Result<()> {
+    entity::insert(tx, agent)?;
+    agents::log(cx, tx, &agent.id, EventType::Created, event::differences(None, agent))?;
+    sessions::insert(tx, first)?;
+    sessions::log(cx, tx, &first.id, EventType::Opened, event::differences(None, first))
 }
 
 fn held(sessions: i64, entries: i64) -> String {

@@ -3,14 +3,15 @@
 use pensa_core::event::{self, EventType};
 use pensa_core::kv::{self as rules, Pair};
 use pensa_core::ops::kv::{Delete, Deleted, Get, List, Set};
+use pensa_core::sync::KV;
 use pensa_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::db::{Tx, params};
-use crate::entity;
+use crate::entity::{self, Kept};
 use crate::execute::Execute;
-use crate::tables::{events, kv};
+use crate::tables::{events, kv, tombstones};
 
 fn unknown(scope: &str, key: &str) -> Error {
     Error::not_found("value", format!("{key} in {scope}")).hint("pn kv list shows those that are there")
@@ -49,6 +50,19 @@ pub(super) fn log(
     events::append(cx, tx, ("kv", &format!("{scope} {key}")), None, event_type, detail).map(drop)
 }
 
+impl Kept for Pair {
+    fn store(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Self>, new: &Self) -> Result<()> {
+        entity::put(tx, new)?;
+        let event_type = if old.is_some() { EventType::Updated } else { EventType::Created };
+        log(cx, tx, (&new.scope, &new.key), event_type, [old, Some(new)])
+    }
+
+    fn remove(cx: &Context<'_>, tx: &Tx<'_>, pair: &Self) -> Result<()> {
+        entity::delete::<Self>(tx, params![&pair.scope, &pair.key])?;
+        log(cx, tx, (&pair.scope, &pair.key), EventType::Deleted, [Some(pair), None])
+    }
+}
+
 impl Execute for Get {
     fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Pair> {
         look(tx, &self.scope, &self.key)?.ok_or_else(|| unknown(&self.scope, &self.key))
@@ -67,13 +81,13 @@ impl Execute for Set {
             return Err(Error::new(Code::Conflict, format!("{key} in {scope} has a value already"))
                 .hint("--if-value sets one that is there"));
         }
-        let pair = Pair { scope: scope.into(), key: key.into(), value: self.value.clone(), updated_at: cx.now };
+        let known = before.as_ref().map(|before| before.updated_at);
+        let updated_at = tombstones::version_after(cx, tx, &KV, &format!("{scope} {key}"), known)?;
+        let pair = Pair { scope: scope.into(), key: key.into(), value: self.value.clone(), updated_at };
         if let Some(same) = before.as_ref().filter(|before| before.value == pair.value) {
             return Ok(same.clone());
         }
-        entity::put(tx, &pair)?;
-        let event_type = if before.is_some() { EventType::Updated } else { EventType::Created };
-        log(cx, tx, (scope, key), event_type, [before.as_ref(), Some(&pair)])?;
+        Pair::store(cx, tx, before.as_ref(), &pair)?;
         Ok(pair)
     }
 }
@@ -93,8 +107,11 @@ impl Execute for Delete {
             compare(before.as_ref(), wanted, scope, key)?;
         }
         let before = before.ok_or_else(|| unknown(scope, key))?;
-        entity::delete::<Pair>(tx, params![scope, key])?;
-        log(cx, tx, (scope, key), EventType::Deleted, [Some(&before), None])?;
+        let name = format!("{scope} {key}");
+        if KV.carries(&name) {
+            tombstones::bury(cx, tx, &KV, &name, Some(before.updated_at))?;
+        }
+        Pair::remove(cx, tx, &before)?;
         Ok(Deleted { status: "deleted".into(), scope: scope.into(), key: key.into() })
     }
 }

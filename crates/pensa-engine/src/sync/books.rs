@@ -2,7 +2,7 @@
 
 use pensa_core::event::{self, EventType, LogEntry};
 use pensa_core::ops::sync::{Named, Peer, Peers, Pending, Progress, Queue, Sent, Waiting};
-use pensa_core::sync::{COLLECTIONS, ISSUES, TOMBSTONES};
+use pensa_core::sync::{EXCHANGED, ISSUES, TOMBSTONES};
 use pensa_core::{Code, Error, Result, text};
 use serde_json::{Map, json};
 
@@ -28,7 +28,7 @@ const START: &str = "start";
 
 /// The collections that this version knows. What a store with fewer has read has to be read again.
 fn known() -> String {
-    COLLECTIONS.map(|collection| collection.name).join(" ")
+    EXCHANGED.map(|collection| collection.name).join(" ")
 }
 
 /// What is known of another store.
@@ -199,7 +199,7 @@ fn dirty_cursor(text: &str) -> Option<(usize, &str)> {
 /// The records that are to be sent whatever the log says, in the order in which they refer to each other.
 fn dirty(tx: &Tx<'_>, peer: &str, (first, after): (usize, &str), limit: usize) -> Result<(Vec<Found>, Option<String>)> {
     let mut gathered = Gathered::new(tx);
-    for (at, collection) in COLLECTIONS.iter().enumerate().skip(first) {
+    for (at, collection) in EXCHANGED.iter().enumerate().skip(first) {
         let mut key = if at == first { after.to_owned() } else { String::new() };
         loop {
             let names = peers::dirty(tx, peer, collection.name, &key, limit)?;

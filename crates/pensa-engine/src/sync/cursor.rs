@@ -7,7 +7,7 @@ use std::fmt;
 
 use pensa_core::Result;
 use pensa_core::similar::hash64;
-use pensa_core::sync::COLLECTIONS;
+use pensa_core::sync::EXCHANGED;
 
 use crate::db::{Tx, params};
 use crate::tables::events;
@@ -74,7 +74,7 @@ impl Cursor {
             mark: u64::from_str_radix(parts.next()?, 16).ok()?,
         };
         let Some(collection) = parts.next() else { return Some(Cursor::Log(place)) };
-        let collection = COLLECTIONS.iter().position(|known| known.name == collection)?;
+        let collection = EXCHANGED.iter().position(|known| known.name == collection)?;
         Some(Cursor::All { place, collection, key: parts.next()?.to_owned() })
     }
 }
@@ -84,7 +84,7 @@ impl fmt::Display for Cursor {
         match self {
             Cursor::Log(place) => write!(f, "{}.{:016x}", place.event, place.mark),
             Cursor::All { place, collection, key } => {
-                let name = COLLECTIONS.get(*collection).map_or("", |collection| collection.name);
+                let name = EXCHANGED.get(*collection).map_or("", |collection| collection.name);
                 write!(f, "{}.{:016x}.{name}.{key}", place.event, place.mark)
             }
         }

@@ -1,7 +1,7 @@
 //! Takes in what another store has: the same merge as that of files, with a base for each record.
 
 use pensa_core::ops::sync::{Changed, Changes, Fate, MAX_ENTRIES, Outcome, Sent, Take, Taken};
-use pensa_core::sync::{COLLECTIONS, COMMENTS, Collection, DEPS, ISSUES, Record, TOMBSTONES, Tombstone};
+use pensa_core::sync::{AGENTS, COMMENTS, Collection, DEPS, ISSUES, Record, TOMBSTONES, Tombstone};
 use pensa_core::{Access, Code, Error, Result};
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::books::{Books, Came};
 use super::cursor::{Cursor, Place};
 use super::feed::{self, Found};
 use super::import::Report;
-use super::shared::{self, TABLES, Table};
+use super::shared::{self, Table};
 use super::take::{self, Incoming, Taking};
 use crate::context::Context;
 use crate::db::Tx;
@@ -89,7 +89,7 @@ pub(crate) fn take(cx: &Context<'_>, tx: &Tx<'_>, op: &Take) -> Result<Taken> {
 
 impl Item {
     fn read(tx: &Tx<'_>, entry: &Sent, books: Option<&Books>) -> Result<Self> {
-        let collection = COLLECTIONS.into_iter().find(|collection| collection.name == entry.collection);
+        let collection = Collection::named(&entry.collection);
         let Some(known) = collection else {
             return Ok(Self {
                 collection,
@@ -102,6 +102,9 @@ impl Item {
         let record = known.read(entry.line.as_bytes())?;
         if known.key(&record) != entry.id {
             return Err(Error::invalid(format!("its line is that of {}", known.key(&record))));
+        }
+        if !known.carries(&entry.id) {
+            return Err(Error::invalid("it is one of a machine, which does not travel"));
         }
         let base = match (&entry.base, books) {
             (Some(base), _) => Some(base.clone()),
@@ -133,7 +136,7 @@ fn merge(desk: &mut Desk<'_, '_>, no_files: &Base, report: &mut Report) -> Resul
     let (cx, tx) = (desk.cx, desk.tx);
     let buried = take::bury(cx, tx, desk.tombstones()?)?;
     let mut taking = Taking::exact(cx, tx, no_files, report);
-    for table in TABLES {
+    for table in shared::all() {
         let mut left: Vec<usize> =
             (0..desk.items.len()).filter(|at| desk.items[*at].is_in(table.collection())).collect();
         // The older of two with one id keeps it, and has to be there first.
@@ -222,6 +225,15 @@ impl Desk<'_, '_> {
                 return Ok(true);
             }
             record.remove("fixes");
+        }
+        let parent = record.get("parent_id").and_then(Value::as_str).filter(|_| table.collection().name == AGENTS.name);
+        if let Some(parent) = parent.map(str::to_owned)
+            && table.get(self.tx, &parent)?.is_none()
+        {
+            if tombstones::get(self.tx, AGENTS.name, &parent)?.is_none() {
+                return Ok(true);
+            }
+            record.shift_remove("parent_id");
         }
         match taking.missing(table, record)? {
             Some(missing) => Ok(tombstones::get(self.tx, ISSUES.name, &missing)?.is_none()),

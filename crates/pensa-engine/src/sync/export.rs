@@ -39,7 +39,7 @@ fn render_file(tx: &Tx<'_>, at: usize) -> Result<Part> {
     match TABLES.get(at) {
         Some(table) => table.render(tx, &mut part)?,
         None => entity::for_each::<Tombstone>(tx, "ORDER BY collection, record_id", params![], |tombstone| {
-            shared::add_line(&mut part, tombstone)
+            if tombstone.is_in_git() { shared::add_line(&mut part, tombstone) } else { Ok(()) }
         })?,
     }
     Ok(part)

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use pensa_core::event::{EventType, LogEntry};
 use pensa_core::id::IssueId;
-use pensa_core::sync::{COLLECTIONS, DEPS, ISSUES, LEARNINGS, RELEASES, TOMBSTONES};
+use pensa_core::sync::{DEPS, EXCHANGED, ISSUES, LEARNINGS, RELEASES, TOMBSTONES};
 use pensa_core::{Code, Error, Result, json};
 use serde_json::Value;
 
@@ -79,9 +79,9 @@ pub(super) fn page(tx: &Tx<'_>, after: Option<&str>, limit: usize) -> Result<Pag
 fn after_key(tx: &Tx<'_>, place: Place, collection: usize, key: String, limit: usize) -> Result<Page> {
     let mut gathered = Gathered::new(tx);
     let (mut collection, mut key) = (collection, key);
-    while let Some(now) = COLLECTIONS.get(collection) {
+    while let Some(now) = EXCHANGED.get(collection) {
         let left = limit.saturating_sub(gathered.found.len()).max(1);
-        let keys = match TABLES.get(collection) {
+        let keys = match shared::of(now.name) {
             Some(table) => table.keys(tx, &key, left)?,
             None => shared::pairs(tx, ["tombstones", "collection", "record_id"], &key, left)?,
         };
@@ -155,7 +155,7 @@ pub(super) fn touched(entry: &LogEntry) -> Touched {
     if kind == "tombstone" {
         return Touched::These(vec![(TOMBSTONES.name, id.to_owned())]);
     }
-    let Some(table) = TABLES.into_iter().find(|table| table.subject() == kind) else {
+    let Some(table) = shared::all().find(|table| table.subject() == kind) else {
         return Touched::These(Vec::new());
     };
     let collection = table.collection().name;

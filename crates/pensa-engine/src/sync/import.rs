@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pensa_core::event::EventType;
 use pensa_core::ops::store::Transfer;
-use pensa_core::sync::{COLLECTIONS, Collection, Conflict, ISSUES, Line, TOMBSTONES, lines};
+use pensa_core::sync::{COLLECTIONS, Collection, Conflict, ISSUES, Line, TOMBSTONES, Tombstone, lines};
 use pensa_core::{Access, Result, text};
 use pensa_git as git;
 use serde_json::{Map, json};
@@ -19,6 +19,7 @@ use super::shared::{self, TABLES};
 use super::{conflict, export, files, load, repeated, take};
 use crate::context::Context;
 use crate::db::{Tx, backup, params};
+use crate::entity;
 use crate::error;
 use crate::store::StoreDir;
 use crate::tables::{events, peers, seen_files};
@@ -374,8 +375,14 @@ pub(super) fn log(cx: &Context<'_>, tx: &Tx<'_>, counts: [i64; COLLECTIONS.len()
 
 /// Removes everything that files can bring back.
 pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
-    for derived in ["title_keys", "learning_keys", "events WHERE issue_id IS NOT NULL", TOMBSTONES.name] {
+    for derived in ["title_keys", "learning_keys", "events WHERE issue_id IS NOT NULL"] {
         tx.send(&format!("DELETE FROM {derived}"), params![])?;
+    }
+    for tombstone in entity::query::<Tombstone>(tx, "", params![])?.iter().filter(|tombstone| tombstone.is_in_git()) {
+        tx.send(
+            "DELETE FROM tombstones WHERE collection = ?1 AND record_id = ?2",
+            params![&tombstone.collection, &tombstone.id],
+        )?;
     }
     // Those that refer to others come after them.
     for table in TABLES.into_iter().rev() {

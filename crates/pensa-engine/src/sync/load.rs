@@ -62,6 +62,9 @@ fn tombstones(tx: &Tx<'_>, place: &Place, bytes: &[u8], report: &mut Report) -> 
     for line in lines(bytes) {
         let record = TOMBSTONES.read_line(&files::path_of(&place.dir, &TOMBSTONES), line)?;
         let mut tombstone: Tombstone = serde_json::from_value(Value::Object(record)).map_err(Error::internal)?;
+        if !tombstone.is_in_git() {
+            continue;
+        }
         let name = (tombstone.collection.clone(), tombstone.id.clone());
         if let Some(other) = dead.get(&name) {
             tombstone = take::both(other, tombstone)?;

@@ -3,15 +3,20 @@
 use std::collections::HashSet;
 use std::marker::PhantomData;
 
+use pensa_core::agent::Agent;
 use pensa_core::comment::Comment;
 use pensa_core::dep::Dep;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Issue, Status};
+use pensa_core::kv::Pair;
 use pensa_core::learning::Learning;
 use pensa_core::release::Release;
 use pensa_core::skill::Mapping;
-use pensa_core::sync::{COMMENTS, Collection, DEPS, ISSUES, LEARNINGS, Noun, RELEASES, Record, SKILLS};
+use pensa_core::sync::{
+    AGENTS, COMMENTS, Collection, DEPS, ISSUES, KV, LEARNINGS, Noun, RELEASES, Record, SKILLS, WORK,
+};
+use pensa_core::work::Piece;
 use pensa_core::{Error, Result, for_each_attached, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,7 +24,7 @@ use serde_json::{Map, Value};
 
 use super::count::Blockers;
 use crate::context::Context;
-use crate::db::{Tx, params};
+use crate::db::{Param, Tx, params};
 use crate::entity::{self, Kept};
 use crate::meter;
 use crate::ops;
@@ -144,8 +149,17 @@ pub(super) static TABLES: [&dyn Table; 6 + ATTACHED.len()] = {
     all
 };
 
+/// Those that servers carry and git does not.
+static BETWEEN_STORES: [&dyn Table; 3] =
+    [&Entities::<Piece>::of(&WORK), &Entities::<Agent>::of(&AGENTS), &Entities::<Pair>::of(&KV)];
+
+/// Every table that servers carry.
+pub(super) fn all() -> impl Iterator<Item = &'static dyn Table> {
+    TABLES.into_iter().chain(BETWEEN_STORES)
+}
+
 pub(super) fn of(collection: &str) -> Option<&'static dyn Table> {
-    TABLES.into_iter().find(|table| table.collection().name == collection)
+    all().find(|table| table.collection().name == collection)
 }
 
 pub(super) fn add_line<T: Serialize>((bytes, count): &mut Part, record: &T) -> Result<()> {
@@ -368,6 +382,14 @@ impl<E> Entities<E> {
     }
 }
 
+impl<E: Kept> Entities<E> {
+    /// The row with this key, of which only the last part may have blanks.
+    fn row(&self, tx: &Tx<'_>, key: &str) -> Result<Option<E>> {
+        let parts: Vec<Param<'_>> = key.splitn(E::SCHEMA.keys, ' ').map(Param::from).collect();
+        if parts.len() == E::SCHEMA.keys { entity::get(tx, &parts) } else { Ok(None) }
+    }
+}
+
 impl<E: Kept + Noun> Table for Entities<E> {
     fn collection(&self) -> &'static Collection {
         self.collection
@@ -407,15 +429,28 @@ impl<E: Kept + Noun> Table for Entities<E> {
     }
 
     fn get(&self, tx: &Tx<'_>, key: &str) -> Result<Option<Record>> {
-        entity::get::<E>(tx, params![key])?.map(|entity| record(&entity)).transpose()
+        if !self.collection.carries(key) {
+            return Ok(None);
+        }
+        let here = self.row(tx, key)?.map(|entity| record(&entity)).transpose()?;
+        Ok(here.map(|record| self.collection.without_local(record)))
     }
 
     fn put(&self, cx: &Context<'_>, tx: &Tx<'_>, old: Option<Record>, new: Record) -> Result<()> {
-        E::store(cx, tx, old.map(noun).transpose()?.as_ref(), &noun(new)?)
+        if self.collection.local.is_empty() {
+            return E::store(cx, tx, old.map(noun).transpose()?.as_ref(), &noun(new)?);
+        }
+        let (here, mut new) = (self.row(tx, &self.collection.key(&new))?, new);
+        if let Some(mut whole) = here.as_ref().map(record).transpose()? {
+            let own = self.collection.local.iter().filter_map(|field| whole.remove_entry(*field));
+            new.extend(own.collect::<Vec<_>>());
+        }
+        E::store(cx, tx, here.as_ref(), &noun(new)?)
     }
 
     fn remove(&self, cx: &Context<'_>, tx: &Tx<'_>, record: Record) -> Result<()> {
-        E::remove(cx, tx, &noun(record)?)
+        let here = self.row(tx, &self.collection.key(&record))?;
+        here.map_or(Ok(()), |here| E::remove(cx, tx, &here))
     }
 
     fn rests_on(&self, record: &Record) -> Vec<String> {

@@ -32,7 +32,9 @@ pub(super) fn all<'b>(
 ) -> Result<()> {
     let [.., of_tombstones] = news;
     let told = of_tombstones.iter().map(|line| TOMBSTONES.read(line.text).and_then(tombstone));
-    let buried = bury(cx, tx, told.collect::<Result<Vec<_>>>()?)?;
+    let mut told = told.collect::<Result<Vec<_>>>()?;
+    told.retain(Tombstone::is_in_git);
+    let buried = bury(cx, tx, told)?;
     meter().begin(news.iter().flatten().map(|line| line.text.len() + 1).sum());
     let mut taking =
         Taking { cx, tx, base, report, renamed: Renamed::default(), arrived: HashSet::new(), is_exact: false };

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
 use crate::entity;
-use crate::tables::events;
 use crate::tables::ids::{self, Kind};
+use crate::tables::{events, issues};
 
 const AGENTS: Kind =
     Kind { name: "agent", table: "agents", prefix: AgentId::PREFIX, hint: "pn agent list shows the ids" };
@@ -121,7 +121,7 @@ pub(crate) fn save(cx: &Context<'_>, tx: &Tx<'_>, old: &Agent, mut new: Agent, e
     if detail.is_empty() {
         return Ok(new);
     }
-    new.updated_at = cx.now;
+    new.updated_at = if cx.now < old.updated_at { issues::after(cx, old.updated_at) } else { cx.now };
     entity::put(tx, &new)?;
     log(cx, tx, &new.id, event, detail)?;
     Ok(new)

@@ -14,8 +14,8 @@ pub(crate) fn get(tx: &Tx<'_>, name: &str) -> Result<Option<Mapping>> {
 pub(crate) fn all(tx: &Tx<'_>) -> Result<Skills> {
     // To take out a name is a change too.
     let last_removal = "SELECT MAX(deleted_at) FROM tombstones WHERE collection = ?1";
-    let mut all = Skills::default();
-    all.updated_at = tx.query_one(last_removal, params![SKILLS.name], |row| row.parse_or_null(0))?.flatten();
+    let updated_at = tx.query_one(last_removal, params![SKILLS.name], |row| row.parse_or_null(0))?.flatten();
+    let mut all = Skills { updated_at, ..Skills::default() };
     for mapping in entity::query::<Mapping>(tx, "", params![])? {
         all.updated_at = all.updated_at.max(Some(mapping.updated_at));
         all.mappings.insert(mapping.name, mapping.skills);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
 use crate::entity::{self, from_row};
-use crate::tables::events;
+use crate::tables::{events, issues};
 
 /// Work as it was left, and its issue if that is there.
 type Found = (Piece, Option<Ground>);
@@ -101,7 +101,8 @@ pub(crate) fn save(
         detail.remove("steps");
     }
     detail.extend(note);
-    new.updated_at = cx.now.max(new.updated_at);
+    let last = old.map_or(new.updated_at, |old| old.updated_at);
+    new.updated_at = if cx.now < last { issues::after(cx, last) } else { cx.now };
     entity::put(tx, &new)?;
     events::append(cx, tx, ("work", new.issue_id.as_str()), None, event, detail)?;
     Ok(new)

@@ -4,7 +4,7 @@ use pensa_core::issue::Issue;
 use pensa_core::ops::gc::Gc;
 use pensa_core::ops::sync::{Changes, Fate, Named, Peer, Peers, Pending, Progress, Sent, Take, Taken};
 use pensa_core::ops::undo::Undo;
-use pensa_core::ops::{comment, conflict, issue, learning, refs, skill};
+use pensa_core::ops::{agent, comment, conflict, issue, kv, learning, refs, session, skill, store, work};
 use pensa_core::{Access, Code};
 use pensa_engine::{Caller, entry};
 use serde_json::{Value, json};
@@ -203,6 +203,78 @@ conformance! {
         here.ok(&Undo::default());
         meet(&here, &there);
         assert_eq!((lines(&here, "refs"), lines(&there, "refs")), (1, 1));
+    }
+
+    fn work_agents_and_values_go_on_where_somebody_else_left_off(here: World) {
+        let there = here.clone_of(0x1000);
+        let secret = json!({"type": "user", "name": "builder", "permissions": {"network": true}, "descriptor": {"a": 1}});
+        let boss = here.json::<agent::Create>("alice", secret).expect("an agent");
+        here.json::<agent::Create>("alice", json!({"type": "subagent", "name": "help", "parent": boss.id})).expect("an agent");
+        let begun = here.json::<work::Start>("alice", json!({"what": "both", "steps": ["one", "two"]})).expect("begun");
+        here.json::<work::FinishStep>("alice", json!({})).expect("ticked");
+        for scope in ["user", "project", "repo:x"] {
+            here.json::<kv::Set>("alice", json!({"scope": scope, "key": "a key ä", "value": scope})).expect("set");
+        }
+        meet(&here, &there);
+        let lines = all(&there).join("\n");
+        for own in ["network", boss.active_session_id.as_ref().expect("a session").as_str(), "repo:x", "tokens"] {
+            assert!(!lines.contains(own), "{own} does not travel: {lines}");
+        }
+        let arrived = there.json::<agent::Show>("a", json!({"id": "builder"})).expect("an agent");
+        assert_eq!((arrived.id.clone(), arrived.descriptor.get("a")), (boss.id.clone(), Some(&json!(1))));
+        assert!(arrived.permissions.is_empty() && arrived.active_session_id.is_some(), "{arrived:?}");
+        let entry = json!({"id": "builder", "entries": [{"type": "note", "data": {"text": "here I am"}}]});
+        there.json::<session::Append>("builder", entry).expect("it goes on in a session of its own");
+        // What was begun on one is ended on the other.
+        there.pass(1);
+        there.json::<work::FinishStep>("alice", json!({"issue": begun.issue_id})).expect("ticked");
+        there.json::<agent::Update>("alice", json!({"id": "builder", "name": "mason"})).expect("renamed");
+        there.json::<agent::Update>("alice", json!({"id": "mason", "permissions": {"disk": true}})).expect("its own");
+        let set = json!({"scope": "user", "key": "a key ä", "value": "newer"});
+        there.json::<kv::Set>("alice", set).expect("set");
+        there.json::<kv::Delete>("alice", json!({"scope": "project", "key": "a key ä"})).expect("deleted");
+        meet(&here, &there);
+        let steps = here.json::<work::Steps>("alice", json!({"actor": "alice"})).expect("steps");
+        assert!(json!(steps).as_array().expect("a list").iter().all(|step| step["status"] == "done"), "{steps:?}");
+        let back = here.json::<agent::Show>("a", json!({"id": "mason"})).expect("an agent");
+        assert_eq!((back.permissions.get("network"), back.active_session_id), (Some(&json!(true)), boss.active_session_id));
+        let values = here.json::<kv::List>("a", json!({})).expect("values");
+        let values: Vec<(&str, &str)> = values.iter().map(|pair| (&*pair.scope, &*pair.value)).collect();
+        assert_eq!(values, [("repo:x", "repo:x"), ("user", "newer")]);
+        // Deletions and their undo travel, and so does what is made again.
+        there.pass(1);
+        there.json::<Undo>("alice", json!({})).expect("undone");
+        here.json::<agent::Delete>("alice", json!({"id": "mason", "force": true})).expect("deleted");
+        meet(&here, &there);
+        assert_eq!(here.json::<kv::Get>("a", json!({"scope": "project", "key": "a key ä"})).expect("there").value, "project");
+        let left = there.json::<agent::List>("a", json!({})).expect("a list");
+        assert_eq!(left.iter().map(|agent| (agent.name.as_deref(), &agent.parent_id)).collect::<Vec<_>>(), [(Some("help"), &None)]);
+        let other = json!({"scope": "repo:x", "key": "k", "value": "v", "updated_at": "2026-01-01T00:00:00.000Z"});
+        let foreign = Sent { collection: "kv".into(), id: "repo:x k".into(), line: other.to_string(), base: None };
+        assert_eq!(there.call(&Take { entries: vec![foreign], peer: None }).expect_err("one of a machine").code, Code::InvalidInput);
+        for world in [&here, &there] {
+            let findings = world.ok(&store::Doctor { fix: false, deep: true }).findings;
+            assert!(findings.iter().all(|finding| finding.severity != store::Severity::Error), "{findings:?}");
+        }
+    }
+
+    fn an_agent_brings_values_and_may_delete_them_but_no_agent(here: World) {
+        let there = here.clone_of(0x1000);
+        let made = here.json::<agent::Create>("alice", json!({"type": "user"})).expect("an agent");
+        here.json::<kv::Set>("alice", json!({"scope": "user", "key": "k", "value": "v"})).expect("set");
+        meet(&here, &there);
+        here.pass(1);
+        here.json::<kv::Delete>("alice", json!({"scope": "user", "key": "k"})).expect("deleted");
+        here.json::<agent::Delete>("alice", json!({"id": made.id, "force": true})).expect("deleted");
+        let entries: Vec<Sent> = here.ok(&Changes::default()).entries.into_iter().filter(|sent| sent.collection == "tombstones").collect();
+        assert_eq!(entries.len(), 2);
+        let op = serde_json::to_value(Take { entries, peer: None }).expect("JSON");
+        let bot = Caller { token: Some("tok-1".into()), may: Access::Write, ..Caller::local("bot") };
+        let take = entry("sync.take").expect("an operation");
+        let told = there.engine.run(Access::Write, &bot, |cx, tx| (take.run)(cx, tx, &op)).expect("taken");
+        let taken: Taken = serde_json::from_str(&told).expect("JSON");
+        let fates: Vec<Fate> = taken.outcomes.iter().map(|outcome| outcome.fate).collect();
+        assert_eq!(fates, [Fate::Refused, Fate::Taken]);
     }
 
     fn two_issues_with_one_id_both_stay(here: World) {
