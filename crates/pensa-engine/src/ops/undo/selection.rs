@@ -46,8 +46,8 @@ pub(super) fn select(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<(Ve
         Undo { any: true, .. }
         | Undo { event: Some(_), by: Some(_), .. }
         | Undo { event: Some(_), since: Some(_), .. } => {
-            return Err(Error::invalid("an event says by itself which operation is meant")
-                .hint("give either an event, an actor and a time, or any"));
+            return Err(Error::invalid("an event says by itself which operation is meant, and so does any")
+                .hint("give an event, or any, or an actor and a time"));
         }
         Undo { event: Some(id), .. } => {
             let operation = named(tx, *id)?;
@@ -75,25 +75,30 @@ pub(super) fn named(tx: &Tx<'_>, event: i64) -> Result<Operation> {
     whole(tx, line.ok_or_else(|| Error::not_found("event", event).hint("pn undo --list shows the numbers"))?)
 }
 
-/// The operations of the caller, or of anybody, newest first.
+/// The operations of the caller, or of anybody, newest first; no more than can be taken back at once.
 pub(super) struct Walk<'t, 'c> {
     cx: &'t Context<'c>,
     tx: &'t Tx<'t>,
     any: bool,
     any_session: bool,
     before: i64,
+    /// How many operations are still looked at.
+    left: usize,
 }
 
 impl<'t, 'c> Walk<'t, 'c> {
     pub(super) fn new(cx: &'t Context<'c>, tx: &'t Tx<'t>, any: bool) -> Self {
-        Self { cx, tx, any, any_session: false, before: i64::MAX }
+        Self { cx, tx, any, any_session: false, before: i64::MAX, left: MAX_OPERATIONS }
     }
 
     /// The one before, if it is in effect. One of which nothing tells what belongs to it is given as the line it has.
     pub(super) fn next(&mut self) -> Result<Option<Operation>> {
         let session = (!self.any_session).then_some(self.cx.origin.claim_session());
         let own = Doer { actor: &self.cx.actor, token: self.cx.token.as_deref(), session };
-        while let Some(line) = operations::last_before(self.tx, self.before, (!self.any).then_some(own))? {
+        while self.left > 0
+            && let Some(line) = operations::last_before(self.tx, self.before, (!self.any).then_some(own))?
+        {
+            self.left -= 1;
             self.before = line.op.unwrap_or(line.id);
             let lines = match line.op {
                 Some(op) => operations::of(self.tx, op, limit())?,
@@ -122,14 +127,12 @@ fn last_undoable(
         if operation.is_undo() {
             continue;
         }
-        match describe(tx, &operation)? {
-            Some(irreversible) if irreversible.refused.is_some() => {
-                if passed_over.len() < MAX_PASSED_OVER {
-                    passed_over.push(irreversible);
-                }
-            }
-            Some(_) => return Ok(Some(operation)),
-            None => {}
+        let Some(told) = describe(tx, &operation)? else { continue };
+        if told.refused.is_none() {
+            return Ok(Some(operation));
+        }
+        if passed_over.len() < MAX_PASSED_OVER {
+            passed_over.push(told);
         }
     }
     Ok(None)
