@@ -47,6 +47,60 @@ fn each_role_may_what_it_may_without_a_store_of_its_own(team: &Team) {
     stranger.pn(["sync"]).env("PN_TOKEN", &admin.secret).ok();
 }
 
+/// What somebody begins on one machine another agent goes on with on the next.
+fn any_device_any_agent(team: &Team) {
+    team.project("web");
+    let (server, token) = (team.serve(), team.token("web", "maintainer"));
+    let (desk, laptop) = (store(&server, &token), store(&server, &token));
+    let sync = || [&desk, &laptop, &desk].into_iter().for_each(|store| drop(store.pn(["sync"]).ok()));
+    let secret = ["agent", "create", "-t", "user", "--name", "claude", "--permissions", "{\"network\":true}"];
+    let session = text(&desk.pn(secret).ok_json()["active_session_id"]).to_owned();
+    desk.pn(["work", "start", "add feature X", "--step", "one", "--step", "two"]).env("PN_ACTOR", "ana").ok();
+    desk.pn(["work", "step", "done"]).env("PN_ACTOR", "ana").ok();
+    desk.pn(["kv", "set", "theme", "dark", "--scope", "user"]).ok();
+    desk.pn(["kv", "set", "socket", "/tmp/x", "--scope", "runtime"]).ok();
+    desk.pn(["skill", "set", "backend.md", "sql"]).ok();
+    desk.pn(["remember", "builds need a cluster"]).ok();
+    sync();
+    let current = laptop.pn(["work", "list"]).ok_json();
+    assert_eq!((&current[0]["title"], &current[0]["current_step"]), (&json!("add feature X"), &json!(2)), "{current}");
+    let arrived = laptop.pn(["agent", "show", "claude"]).ok_json();
+    assert_eq!(arrived["permissions"], json!({}), "{arrived}");
+    assert_ne!(text(&arrived["active_session_id"]), session);
+    assert_eq!(laptop.pn(["kv", "list"]).ok_json().as_array().map(Vec::len), Some(1), "a machine's own values stay");
+    assert_eq!(laptop.pn(["skill", "list"]).ok_json()["mappings"], json!({"backend.md": ["sql"]}));
+    assert_eq!(laptop.pn(["recall", "cluster"]).ok_json().as_array().map(Vec::len), Some(1));
+    // Gone on with there, and back.
+    laptop.pn(["work", "step", "done"]).env("PN_ACTOR", "ana").ok();
+    laptop.pn(["work", "done"]).env("PN_ACTOR", "ana").ok();
+    laptop.pn(["kv", "set", "theme", "light", "--scope", "user"]).ok();
+    laptop.pn(["skill", "remove", "backend.md"]).ok();
+    laptop.pn(["agent", "sleep", "claude"]).ok();
+    [&laptop, &desk].into_iter().for_each(|store| drop(store.pn(["sync"]).ok()));
+    assert_eq!(desk.pn(["work", "list"]).ok_json()[0]["status"], "done");
+    assert_eq!(desk.pn(["kv", "get", "theme", "--scope", "user"]).ok_json()["value"], "light");
+    assert_eq!(desk.pn(["skill", "list"]).ok_json()["mappings"], json!({}));
+    let back = desk.pn(["agent", "show", "claude"]).ok_json();
+    assert_eq!((&back["lifecycle"], &back["permissions"]), (&json!("sleeping"), &json!({"network": true})), "{back}");
+    assert_eq!(text(&back["active_session_id"]), session);
+    let client = &mut server.client(&token);
+    let there = client.get("/sync/changes").ok().to_string();
+    assert!(!there.contains("network") && !there.contains("/tmp/x") && !there.contains(&session), "{there}");
+    desk.pn(["agent", "delete", "claude", "--force"]).ok();
+    [&desk, &laptop].into_iter().for_each(|store| drop(store.pn(["sync"]).ok()));
+    assert_eq!(laptop.pn(["agent", "list"]).ok_json(), json!([]));
+}
+
+#[test]
+fn any_device_any_agent_on_sqlite() {
+    any_device_any_agent(&Team::on_sqlite());
+}
+
+#[test]
+fn any_device_any_agent_on_postgres() {
+    any_device_any_agent(&Team::on_postgres());
+}
+
 #[test]
 fn each_role_may_what_it_may_without_a_store_of_its_own_on_sqlite() {
     each_role_may_what_it_may_without_a_store_of_its_own(&Team::on_sqlite());
