@@ -8,12 +8,18 @@ const LONGEST: usize = 60;
 /// Fields that say nothing a line does not have already.
 const HIDDEN: [&str; 3] = ["id", "created_at", "closed_at"];
 
+/// Fields of a record that say nothing about what it says.
+const OF_ALL: [&str; 5] = ["id", "issue_id", "actor", "created_at", "updated_at"];
+
 /// The changes of an event in a few words; what was unset is not worth one.
 pub fn describe(detail: &Map<String, Value>) -> String {
     let word = |value: &Value| match value {
         Value::Null => None,
         Value::String(text) => Some(shorten(text, LONGEST)),
-        Value::Object(fields) => fields.get("text").and_then(Value::as_str).map(|text| shorten(text, LONGEST)),
+        Value::Object(fields) => {
+            let told = fields.iter().filter(|(name, _)| !OF_ALL.contains(&name.as_str()));
+            told.filter_map(|(_, value)| value.as_str()).next().map(|text| shorten(text, LONGEST))
+        }
         other => Some(shorten(&other.to_string(), LONGEST)),
     };
     let undoes = detail.get("undoes").and_then(Value::as_array).into_iter().flatten();
@@ -51,6 +57,10 @@ mod tests {
             (json!({"priority": {"old": "p2", "new": "p0"}}), "priority p2 → p0".to_owned()),
             (json!({"assignee": {"old": "ana", "new": null}, "id": {"new": "x"}}), "assignee ana → none".to_owned()),
             (json!({"comment": {"old": null, "new": {"text": "said"}}}), "comment said".to_owned()),
+            (
+                json!({"ref": {"old": {"id": "rf-1", "actor": "ana", "target": "linear:1", "title": "t"}, "new": null}}),
+                "ref linear:1 → none".to_owned(),
+            ),
             (json!({"undoes": [3, 4]}), "undoes 3, undoes 4".to_owned()),
             (json!({"via": "pn-1", "n": 5, "title": {"new": long}}), format!("via pn-1, title {}…", &long[..60])),
             (json!({}), String::new()),

@@ -47,6 +47,7 @@ macro_rules! for_each_op {
             store { Status }
             dep { Add Remove List Tree Cycles }
             comment { Add List }
+            refs { Add List Remove }
             store { Export Import }
             conflict { List Resolve }
             store { Doctor }
@@ -80,7 +81,6 @@ macro_rules! for_each_op {
             briefing { Brief }
             sync { Changes Take Pending Peers }
             import { Records }
-            refs { Add List Remove }
         }
     };
     ($with:ident: $($module:ident { $($op:ident)* })*) => {

@@ -70,6 +70,9 @@ pub struct Redo {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
+    /// Whose operations, in the caller's session [default: the caller's]
+    #[arg(skip)]
+    pub actor: Option<String>,
     /// The operations of everybody, not only of this actor and session
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]

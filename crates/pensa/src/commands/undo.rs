@@ -8,6 +8,7 @@ use pensa_core::ops::undo::{List, Redone, TakenBack, Undo, Undoable, Undone};
 
 use super::pass_on;
 use crate::cli::Options;
+use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
 
@@ -30,7 +31,10 @@ pub(crate) struct UndoArgs {
 
 pub(super) fn run(options: &Options, output: Output, args: &UndoArgs) -> Result<()> {
     match args {
-        UndoArgs { op, list: true, limit } => pass_on(options, output, &List { any: op.any, limit: *limit }),
+        UndoArgs { op, list: true, limit } => {
+            let client = connect::client(options)?;
+            output.answer(&client.call(&List { actor: Some(client.actor()), any: op.any, limit: *limit })?)
+        }
         UndoArgs { op, .. } => pass_on(options, output, op),
     }
 }

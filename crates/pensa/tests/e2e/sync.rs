@@ -93,7 +93,7 @@ fn what_waits_is_told_as_a_queue_of_events(pn: &Sandbox) {
     // Offline, with the server gone.
     drop(daemon);
     pn.pn(["close", &one]).ok();
-    pn.pn(["kv", "set", "k", "v", "--scope", "project"]).ok();
+    pn.pn(["kv", "set", "k", "v", "--scope", "session"]).ok();
     let waiting = status();
     assert_eq!(elements(&waiting["events"]).len(), 1, "only what is exchanged: {waiting}");
     assert_eq!(waiting["events"][0]["type"], "issue.closed");

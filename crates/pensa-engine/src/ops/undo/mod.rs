@@ -41,7 +41,8 @@ impl Execute for Redo {
 
 impl Execute for List {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Undoable>> {
-        selection::list(cx, tx, self.any, self.limit.unwrap_or(20) as usize)
+        let actor = self.actor.as_deref().unwrap_or(&cx.actor);
+        selection::list(cx, tx, (!self.any).then_some(actor), self.limit.unwrap_or(20) as usize)
     }
 }
 

@@ -79,7 +79,8 @@ pub(super) fn named(tx: &Tx<'_>, event: i64) -> Result<Operation> {
 pub(super) struct Walk<'t, 'c> {
     cx: &'t Context<'c>,
     tx: &'t Tx<'t>,
-    any: bool,
+    /// Whose; none for anybody's.
+    actor: Option<&'t str>,
     any_session: bool,
     before: i64,
     /// How many operations are still looked at.
@@ -87,16 +88,16 @@ pub(super) struct Walk<'t, 'c> {
 }
 
 impl<'t, 'c> Walk<'t, 'c> {
-    pub(super) fn new(cx: &'t Context<'c>, tx: &'t Tx<'t>, any: bool) -> Self {
-        Self { cx, tx, any, any_session: false, before: i64::MAX, left: MAX_OPERATIONS }
+    pub(super) fn new(cx: &'t Context<'c>, tx: &'t Tx<'t>, actor: Option<&'t str>) -> Self {
+        Self { cx, tx, actor, any_session: false, before: i64::MAX, left: MAX_OPERATIONS }
     }
 
     /// The one before, if it is in effect. One of which nothing tells what belongs to it is given as the line it has.
     pub(super) fn next(&mut self) -> Result<Option<Operation>> {
         let session = (!self.any_session).then_some(self.cx.origin.claim_session());
-        let own = Doer { actor: &self.cx.actor, token: self.cx.token.as_deref(), session };
+        let own = self.actor.map(|actor| Doer { actor, token: self.cx.token.as_deref(), session });
         while self.left > 0
-            && let Some(line) = operations::last_before(self.tx, self.before, (!self.any).then_some(own))?
+            && let Some(line) = operations::last_before(self.tx, self.before, own)?
         {
             self.left -= 1;
             self.before = line.op.unwrap_or(line.id);
@@ -122,7 +123,7 @@ fn last_undoable(
     any: bool,
     passed_over: &mut Vec<Undoable>,
 ) -> Result<Option<Operation>> {
-    let mut walk = Walk::new(cx, tx, any);
+    let mut walk = Walk::new(cx, tx, (!any).then_some(&cx.actor));
     while let Some(operation) = walk.next()? {
         if operation.is_undo() {
             continue;
@@ -152,7 +153,7 @@ fn none_left(cx: &Context<'_>, tx: &Tx<'_>, any: bool, passed_over: &[Undoable])
     if any {
         return Ok(nothing("nobody has done anything here that is still in effect"));
     }
-    let mut walk = Walk { any_session: true, ..Walk::new(cx, tx, false) };
+    let mut walk = Walk { any_session: true, ..Walk::new(cx, tx, Some(&cx.actor)) };
     while let Some(operation) = walk.next()? {
         if let Some(line) = operation.lines.first().filter(|_| !operation.is_undo()) {
             let hint = format!("{} is of another session: pn undo --event {} takes it back", line.told(), line.id);
@@ -164,7 +165,7 @@ fn none_left(cx: &Context<'_>, tx: &Tx<'_>, any: bool, passed_over: &[Undoable])
 
 /// The last undo that is in effect.
 pub(super) fn last_undo(cx: &Context<'_>, tx: &Tx<'_>, any: bool) -> Result<Operation> {
-    let mut walk = Walk::new(cx, tx, any);
+    let mut walk = Walk::new(cx, tx, (!any).then_some(&cx.actor));
     while let Some(operation) = walk.next()? {
         if operation.is_undo() {
             return Ok(operation);
@@ -175,8 +176,8 @@ pub(super) fn last_undo(cx: &Context<'_>, tx: &Tx<'_>, any: bool) -> Result<Oper
 }
 
 /// What can be undone and what cannot, newest first.
-pub(super) fn list(cx: &Context<'_>, tx: &Tx<'_>, any: bool, limit: usize) -> Result<Vec<Undoable>> {
-    let (mut walk, mut list) = (Walk::new(cx, tx, any), Vec::new());
+pub(super) fn list(cx: &Context<'_>, tx: &Tx<'_>, actor: Option<&str>, limit: usize) -> Result<Vec<Undoable>> {
+    let (mut walk, mut list) = (Walk::new(cx, tx, actor), Vec::new());
     let mut brought_back = HashSet::new();
     while list.len() < limit
         && let Some(operation) = walk.next()?
