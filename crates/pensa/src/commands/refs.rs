@@ -8,8 +8,8 @@ pass_on_each!(Refs { Add(Add), List(List), Remove(Remove) });
 
 impl Render for Ref {
     fn render(&self, screen: &mut Screen) {
-        screen.id(&self.of.id).plain(" ").text(&self.target);
-        screen.plain(" ").text(self.title.as_deref().unwrap_or_default()).end();
+        let told = format!("{} {}", self.target, self.title.as_deref().unwrap_or_default());
+        screen.id(&self.of.id).plain(" ").text(told.trim_end()).end();
     }
 
     fn ids(&self) -> Vec<String> {
