@@ -13,7 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::entity::{Entity, Schema};
 use crate::error::{Code, Error, Result};
+use crate::for_each_attached;
 use crate::json;
 use crate::session::object::{self, Object};
 use crate::time::Timestamp;
@@ -141,14 +143,25 @@ const OWNED: [(&str, &str); 6] = [
     (crate::job::OUTPUTS, "pn job"),
 ];
 
+macro_rules! attached {
+    ($($module:ident $noun:ident $id:ident,)*) => {
+        /// The same of what is attached to issues.
+        const ATTACHED: &[Schema] = &[$(<crate::ops::$module::$noun as Entity>::SCHEMA,)*];
+    };
+}
+
+for_each_attached!(attached);
+
 /// The field whose index says that a collection's documents are redacted. `_pensa` is reserved, so no document has it.
 pub const REDACTED: &str = "_pensa.redact";
 
 /// Refuses to have a collection changed record by record that has rules of its own.
 pub fn refuse_owned(name: &str) -> Result<()> {
-    match OWNED.iter().find(|(owned, _)| *owned == name) {
+    let owned = OWNED.iter().find(|(owned, _)| *owned == name).map(|(_, command)| (*command).to_owned());
+    let attached = || ATTACHED.iter().find(|schema| schema.table == name).map(|schema| format!("pn {}", schema.name));
+    match owned.or_else(attached) {
         None => Ok(()),
-        Some((_, command)) => Err(Error::new(Code::Forbidden, format!("collection {name} has rules of its own"))
+        Some(command) => Err(Error::new(Code::Forbidden, format!("collection {name} has rules of its own"))
             .hint(format!("{command} changes it; pn record query {name} only looks"))),
     }
 }

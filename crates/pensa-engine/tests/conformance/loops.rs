@@ -324,7 +324,7 @@ conformance! {
     fn records_of_nouns_are_looked_at_and_not_changed(world: World) {
         let made = create(&world, json!({}));
         acquire(&world, "ana", json!({"name": "merge"})).expect("free");
-        for owned in ["loops", "signals", "signal_receipts", "locks"] {
+        for owned in ["loops", "signals", "signal_receipts", "locks", "refs"] {
             let put = json!({"collection": owned, "id": "x", "data": {}});
             assert_eq!(world.refused::<record::Put>("a", put.clone()), Code::Forbidden);
             assert_eq!(world.refused::<record::Apply>("a", json!({"changes": [{ "put": put }]})), Code::Forbidden);
