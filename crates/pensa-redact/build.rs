@@ -1,6 +1,4 @@
-//! Turns the rule files into a table in the program, so that no command spends its start on reading them.
-//!
-//! What the rules are is left to `rules/`; how they are applied, to `src/`.
+//! Compiles the rule files in `rules/` into static tables, so that no command reads them at startup.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -12,22 +10,22 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 use serde::Deserialize;
 
-/// What upstream wants behind a secret: it is written for source files, where a secret ends at a quote.
+/// What gitleaks expects after a secret. It is written for source files, where secrets end at a quote.
 const FILE_END: &str = r#"(?:[\x60'"\s;]|\\[nr]|$)"#;
-/// What may stand behind a secret in prose and in output as well.
+/// What may follow a secret in prose and output too.
 const TEXT_END: &str = r#"(?:[\x60'"\s;,)\]}>|&<*\\#\x00\x80-\xff]|[.:!?](?:[\s'"\x60)]|$)|$)"#;
-/// What upstream lets stand between a name and the sign behind it.
+/// What gitleaks allows between a name and the sign after it.
 const FILE_NAME_END: &str = r#"[\s'"]{0,3}(?:=|>|"#;
-/// The same, and the bracket of an index.
+/// The same, plus the closing bracket of an index.
 const TEXT_NAME_END: &str = r#"[\s'"\]]{0,4}(?:=|>|"#;
-/// How a rule begins that knows its secret only by the name before it. It takes in the rest of the name, which is of no
-/// use here and costs much to compile.
+/// The start of patterns that identify a secret only by its name. It matches the rest of the name, which is not needed
+/// here and slow to compile.
 const NAME_START: &str = r"[\w.-]{0,50}?";
-/// A match that can be longer than this is looked for in all that follows its keyword.
-const LONGEST: usize = 2048;
+/// If a match can be longer than this, the whole text after the keyword is searched.
+const MAX_REACH: usize = 2048;
 
-/// Longest word that is looked for before a pattern is compiled.
-const LONGEST_WORD: usize = 24;
+/// Limit on the word length that is checked before a pattern is compiled.
+const MAX_WORD: usize = 24;
 
 #[derive(Deserialize)]
 struct File {
@@ -57,22 +55,22 @@ struct Rule {
     secret_group: usize,
     #[serde(default)]
     allowlists: Vec<Allow>,
-    /// Whether this takes the place of the rules that have its id.
+    /// Whether this replaces the rules with the same id.
     #[serde(default)]
     instead: bool,
-    /// Whether a match opens a block that ends at its `END` line.
+    /// Whether a match is the header of a block that ends with an `END` line.
     #[serde(default)]
     block: bool,
-    /// How far from a keyword a match may reach, if the pattern does not say.
+    /// The length of the longest match, if it does not follow from the pattern.
     reach: Option<usize>,
-    /// A character without which there is no match, so that the pattern is not even compiled.
+    /// A character that every match contains. Without it, the pattern is not compiled.
     needs: Option<char>,
-    /// Whether only what stands before it says that this is a secret; upstream's patterns show it.
+    /// Whether only the name before it identifies the secret. By default, derived from the pattern's start.
     by_name: Option<bool>,
-    /// Whether the program looks at what follows the keyword, without a pattern.
+    /// Whether the module `named` decides instead of a pattern.
     #[serde(default)]
     named: bool,
-    /// Whether it is also tried at long words with a dot behind them.
+    /// Whether the rule also applies to long words followed by a dot.
     #[serde(default)]
     long_word: bool,
 }
@@ -98,10 +96,10 @@ fn table(rules: &[Rule], allowed: &Allow) -> Result<String, Box<dyn Error>> {
         for keyword in &rule.keywords {
             by_keyword.entry(keyword.to_lowercase()).or_default().push(at);
         }
-        writeln!(out, "    {},", rule.written().map_err(|e| format!("{}: {e}", rule.id))?)?;
+        writeln!(out, "    {},", rule.to_code().map_err(|e| format!("{}: {e}", rule.id))?)?;
     }
     writeln!(out, "];")?;
-    writeln!(out, "pub(crate) static ALLOWED: Allow = {};", allowed.written())?;
+    writeln!(out, "pub(crate) static HARMLESS: Exceptions = {};", allowed.to_code())?;
     writeln!(out, "static KEYWORDS: [&str; {}] = {:?};", by_keyword.len(), by_keyword.keys())?;
     out.push_str(&starts(by_keyword.keys())?);
     let users: Vec<_> = by_keyword.values().map(|users| format!("&{users:?}")).collect();
@@ -109,9 +107,10 @@ fn table(rules: &[Rule], allowed: &Allow) -> Result<String, Box<dyn Error>> {
     Ok(out)
 }
 
-/// Tables that find a keyword by its first bytes: a small number for each byte that is among the first three of one,
-/// whatever its case; for each two of these numbers one more than the first keyword that begins so; and for each two
-/// the third ones that may follow, as bits. After a keyword of two bytes anything may, also the end, which is 0.
+/// Generates tables that find a keyword by its first bytes, ignoring case. `CLASSES` maps each byte that is among the
+/// first three of a keyword to a small number. `STARTS` maps two such numbers to one more than the index of the first
+/// keyword that starts with them; `THIRDS` maps them to the possible third ones, as bits. After a keyword of two bytes
+/// anything may follow, also the end of the text, which is 0.
 fn starts<'k>(keywords: impl Iterator<Item = &'k String> + Clone) -> Result<String, Box<dyn Error>> {
     let mut classes = [0u8; 256];
     let mut known = 0;
@@ -144,8 +143,8 @@ fn starts<'k>(keywords: impl Iterator<Item = &'k String> + Clone) -> Result<Stri
 }
 
 impl Rule {
-    /// The rule as an expression of the program.
-    fn written(&self) -> Result<String, Box<dyn Error>> {
+    /// The rule as a Rust expression.
+    fn to_code(&self) -> Result<String, Box<dyn Error>> {
         if self.keywords.is_empty()
             || self.keywords.iter().any(|keyword| keyword.len() < 2)
             || self.id.contains(|c: char| !c.is_ascii_alphanumeric() && c != '-')
@@ -157,9 +156,9 @@ impl Rule {
         let pattern =
             self.regex.replace(NAME_START, "").replace(FILE_END, TEXT_END).replace(FILE_NAME_END, TEXT_NAME_END);
         let parsed = ParserBuilder::new().unicode(false).utf8(false).build().parse(&pattern)?;
-        let reach = self.reach.or(parsed.properties().maximum_len().filter(|longest| *longest <= LONGEST));
+        let reach = self.reach.or(parsed.properties().maximum_len().filter(|longest| *longest <= MAX_REACH));
         let needs = self.needs.map(u8::try_from).transpose()?;
-        let word = word(&parsed);
+        let word = min_word(&parsed);
         let mut allow = Allow::default();
         for more in &self.allowlists {
             allow.regexes.extend_from_slice(&more.regexes);
@@ -167,20 +166,20 @@ impl Rule {
         }
         Ok(format!(
             "Rule {{ kind: {:?}, pattern: {pattern:?}, entropy: {:?}, group: {}, reach: {reach:?}, by_name: {by_name}, \
-             block: {}, needs: {needs:?}, named: {}, long_word: {}, word: {word}, allow: {}, regex: OnceLock::new() }}",
+             block: {}, needs: {needs:?}, named: {}, long_word: {}, word: {word}, exceptions: {}, regex: OnceLock::new() }}",
             self.id,
             self.entropy,
             self.secret_group,
             self.block,
             self.named,
             self.long_word,
-            allow.written()
+            allow.to_code()
         ))
     }
 }
 
-/// The length of the word without which there is no match: of the secret, if that is the only group and has no blanks.
-fn word(pattern: &Hir) -> usize {
+/// The length of a word that every match contains: that of the secret, if it is the only group and has no blanks.
+fn min_word(pattern: &Hir) -> usize {
     let (mut groups, mut left) = (Vec::new(), vec![pattern]);
     while let Some(part) = left.pop() {
         match part.kind() {
@@ -191,12 +190,12 @@ fn word(pattern: &Hir) -> usize {
         }
     }
     match groups.as_slice() {
-        [secret] if is_word(secret) => secret.properties().minimum_len().unwrap_or_default().min(LONGEST_WORD),
+        [secret] if is_word(secret) => secret.properties().minimum_len().unwrap_or_default().min(MAX_WORD),
         _ => 0,
     }
 }
 
-/// Whether a pattern matches nothing but letters, digits and signs that are part of words of secrets.
+/// Whether a pattern only matches characters that can be part of a secret's word.
 fn is_word(pattern: &Hir) -> bool {
     let is_in_word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.~+/=%".contains(&byte);
     match pattern.kind() {
@@ -211,7 +210,7 @@ fn is_word(pattern: &Hir) -> bool {
 }
 
 impl Allow {
-    fn written(&self) -> String {
-        format!("Allow {{ patterns: &{:?}, words: &{:?}, regex: OnceLock::new() }}", self.regexes, self.stopwords)
+    fn to_code(&self) -> String {
+        format!("Exceptions {{ patterns: &{:?}, words: &{:?}, regex: OnceLock::new() }}", self.regexes, self.stopwords)
     }
 }

@@ -1,15 +1,16 @@
-//! The guide "Adding a noun" in CONTRIBUTING.md: its diff is what the noun really is, and small.
+//! `cargo xtask tidy`, guide: checks that the diff in "Adding a noun" in CONTRIBUTING.md matches the code, and its
+//! size.
 
-use crate::tidy::Source;
+use crate::tidy::SourceFile;
 
-/// Most lines of source that a noun attached to issues may cost, and most files.
+/// Limits on the source lines and files that an entity attached to issues may need.
 const MAX_LINES: usize = 120;
 const MAX_FILES: usize = 6;
-/// What the noun of the guide is known by.
+/// Text that identifies code of the guide's entity.
 const MARKS: [&str; 2] = ["refs::", "RefId"];
 
-/// Where the guide and the code differ, and what is too much.
-pub(crate) fn problems(guide: &str, rust: &[Source]) -> Vec<String> {
+/// Differences between the guide and the code, and exceeded limits.
+pub(crate) fn problems(guide: &str, rust: &[SourceFile]) -> Vec<String> {
     let files = added(guide);
     if files.is_empty() {
         return vec!["CONTRIBUTING.md: the diff of a noun is gone".into()];
@@ -28,7 +29,7 @@ pub(crate) fn problems(guide: &str, rust: &[Source]) -> Vec<String> {
         let missing = lines.iter().find(|line| !rest.any(|other| other == **line));
         problems.extend(missing.map(|line| format!("CONTRIBUTING.md: {name} has no {line:?} there")));
     }
-    let is_source = |source: &&Source| source.name.starts_with("crates/") && source.name.contains("/src/");
+    let is_source = |source: &&SourceFile| source.name.starts_with("crates/") && source.name.contains("/src/");
     for source in rust.iter().filter(is_source) {
         let shown = files.iter().find(|(name, _)| source.name == *name).map_or(&[][..], |(_, lines)| lines);
         for (at, line) in source.text.lines().enumerate() {
@@ -40,7 +41,7 @@ pub(crate) fn problems(guide: &str, rust: &[Source]) -> Vec<String> {
     problems
 }
 
-/// The lines that the diff of the guide adds, by file.
+/// The lines added by the diff of the guide, by file.
 fn added(guide: &str) -> Vec<(&str, Vec<&str>)> {
     let diff = guide.split("````diff\n").nth(1).and_then(|rest| rest.split("````").next()).unwrap_or_default();
     let mut files: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -59,24 +60,24 @@ mod tests {
     use super::*;
 
     fn found(diff: &str, files: &[(&str, &str)]) -> Vec<String> {
-        let rust: Vec<Source> =
-            files.iter().map(|(name, text)| Source { name: (*name).into(), text: (*text).into() }).collect();
+        let rust: Vec<SourceFile> =
+            files.iter().map(|(name, text)| SourceFile { name: (*name).into(), text: (*text).into() }).collect();
         problems(&format!("# Guide\n\n````diff\n{diff}````\n"), &rust)
     }
 
     #[test]
-    fn a_diff_that_is_not_the_code_is_found() {
+    fn a_diff_that_differs_from_the_code_is_a_problem() {
         let core = ("crates/pensa-core/src/a.rs", "use x;\nfn b() {}\n");
         assert_eq!(found("+++ b/crates/pensa-core/src/a.rs\n+use x;\n+fn b() {}\n", &[core]), Vec::<String>::new());
         assert_eq!(found("+++ b/crates/pensa-core/src/a.rs\n+fn b() {}\n+use x;\n", &[core]).len(), 1, "in its order");
         assert_eq!(found("", &[core]).len(), 1);
         let more = ("crates/pensa/src/b.rs", "let id = refs::Add {};\n");
-        let told = found("+++ b/crates/pensa-core/src/a.rs\n+use x;\n", &[core, more]);
-        assert_eq!(told, ["crates/pensa/src/b.rs:1: CONTRIBUTING.md does not show this"]);
+        let output = found("+++ b/crates/pensa-core/src/a.rs\n+use x;\n", &[core, more]);
+        assert_eq!(output, ["crates/pensa/src/b.rs:1: CONTRIBUTING.md does not show this"]);
     }
 
     #[test]
-    fn a_noun_that_costs_too_much_is_found() {
+    fn an_entity_that_needs_too_much_is_a_problem() {
         let long = "x\n".repeat(MAX_LINES + 1);
         let diff = format!("+++ b/crates/pensa-core/src/a.rs\n{}", "+x\n".repeat(MAX_LINES + 1));
         assert_eq!(found(&diff, &[("crates/pensa-core/src/a.rs", &long)]).len(), 1);

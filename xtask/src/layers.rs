@@ -1,12 +1,11 @@
-//! `cargo xtask tidy`, layering: which crates and which modules of the engine may use which.
-//!
-//! Tests may use anything. What a module does is left to reviewers; here only what it imports counts.
+//! `cargo xtask tidy`, layers: checks which crates and which modules of the engine use each other. Tests may use
+//! anything.
 
 use std::collections::BTreeSet;
 
-use crate::tidy::Source;
+use crate::tidy::SourceFile;
 
-/// The crates of the workspace, each with those that it may depend on.
+/// The crates of the workspace, each with the crates that it may depend on.
 const CRATES: &[(&str, &[&str])] = &[
     ("pensa-core", &[]),
     ("pensa-redact", &[]),
@@ -35,11 +34,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("pensa-testkit", &[]),
 ];
 
-/// The modules of the engine from the lowest to the highest. A module may use those of lower layers and of its own.
-/// Sync, operations and the engine are one layer: an operation names the engine that runs it alone, the engine fills a
-/// fresh store by sync, and sync brings back deleted issues as undo does.
+/// The layers of the engine, from the lowest. A module may use those of lower layers and of its own. Sync, operations
+/// and the engine are one layer: some operations run only on an engine, the engine fills a new store through sync, and
+/// sync restores deleted issues as undo does.
 const ENGINE: &[&[&str]] = &[
-    &["error", "meter"],
+    &["error", "progress"],
     &["clock", "store"],
     &["journal"],
     &["db"],
@@ -51,13 +50,13 @@ const ENGINE: &[&[&str]] = &[
     &["projects", "upgrade"],
 ];
 
-/// Every import that the layers do not allow, by file and line.
-pub(crate) fn problems(rust: &[Source], manifests: &[Source]) -> Vec<String> {
+/// All imports that the layers do not allow.
+pub(crate) fn problems(rust: &[SourceFile], manifests: &[SourceFile]) -> Vec<String> {
     manifests.iter().flat_map(of_manifest).chain(rust.iter().flat_map(of_engine)).collect()
 }
 
-/// Crates that a manifest names and should not; what only tests need is not looked at.
-fn of_manifest(manifest: &Source) -> Vec<String> {
+/// Forbidden dependencies in a manifest, except dev-dependencies.
+fn of_manifest(manifest: &SourceFile) -> Vec<String> {
     let Some(krate) = manifest.name.strip_prefix("crates/").and_then(|name| name.strip_suffix("/Cargo.toml")) else {
         return Vec::new();
     };
@@ -78,8 +77,8 @@ fn of_manifest(manifest: &Source) -> Vec<String> {
     problems
 }
 
-/// What a file of the engine uses of modules above its own.
-fn of_engine(source: &Source) -> Vec<String> {
+/// Uses of modules in higher layers by a file of the engine.
+fn of_engine(source: &SourceFile) -> Vec<String> {
     let Some(path) = source.name.strip_prefix("crates/pensa-engine/src/") else { return Vec::new() };
     let own = path.split('/').next().unwrap_or_default().trim_end_matches(".rs");
     if own == "lib" {
@@ -91,7 +90,7 @@ fn of_engine(source: &Source) -> Vec<String> {
     let text = without_tests(&source.text);
     let mut problems = Vec::new();
     for (at, used) in uses(text) {
-        // Names that are no modules are exported at the root, where everything is.
+        // A name that is not a module is exported at the root, which is above all layers.
         let is_above = self::layer(used).map_or(used != own, |other| other > layer);
         if is_above {
             let line = text[..at].matches('\n').count() + 1;
@@ -105,12 +104,12 @@ fn layer(module: &str) -> Option<usize> {
     ENGINE.iter().position(|layer| layer.contains(&module))
 }
 
-/// The part of a file before its tests, which stand at the end.
-fn without_tests(text: &str) -> &str {
+/// The part of a file before its tests.
+pub(crate) fn without_tests(text: &str) -> &str {
     text.find("#[cfg(test)]\nmod ").map_or(text, |end| &text[..end])
 }
 
-/// The names that follow `crate::`, alone or in braces, and where; comments do not count.
+/// The names after `crate::`, alone or in braces, with their positions. Ignores comments.
 fn uses(text: &str) -> BTreeSet<(usize, &str)> {
     let mut found = BTreeSet::new();
     for (at, key) in text.match_indices("crate::") {
@@ -127,7 +126,7 @@ fn uses(text: &str) -> BTreeSet<(usize, &str)> {
     found
 }
 
-/// The first names of a list as it stands behind an opening brace; lists inside it are passed over.
+/// The names directly in a list that starts after an opening brace, without those of nested lists.
 fn in_braces(list: &str) -> impl Iterator<Item = (usize, &str)> {
     let (mut depth, mut is_next) = (0_i32, true);
     let names = list.char_indices().map_while(move |(at, c)| {
@@ -151,8 +150,8 @@ fn word(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn source(name: &str, text: &str) -> Source {
-        Source { name: name.into(), text: text.into() }
+    fn source(name: &str, text: &str) -> SourceFile {
+        SourceFile { name: name.into(), text: text.into() }
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! `cargo xtask lines`: source lines of each crate, counted as `wc -l` does, without tests.
+//! `cargo xtask lines`: counts the source lines of each crate, without tests.
 //!
-//! Left out are items under `#[cfg(test)]`, files that only such an item declares, and the crate made for tests.
+//! Tests are items under `#[cfg(test)]`, the files of such modules, and the crate for tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,10 +10,8 @@ use std::path::{Path, PathBuf};
 use proc_macro2::token_stream::IntoIter;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
+use crate::tidy::TEST_CRATE;
 use crate::{Result, repo};
-
-/// Never shipped.
-const TEST_CRATE: &str = "pensa-testkit";
 
 pub(crate) fn run() -> Result {
     let mut counts = BTreeMap::new();
@@ -34,7 +32,7 @@ fn print(name: &str, (source, tests): (usize, usize)) {
     println!("{name:<16} {source:>7}  (and {tests} of tests)");
 }
 
-/// Source lines below a directory, and lines of tests there.
+/// The source lines and the lines of tests below a directory.
 fn count(dir: &Path) -> Result<(usize, usize)> {
     let files = repo::files(dir, "rs")?;
     let mut lines = Vec::new();
@@ -42,8 +40,7 @@ fn count(dir: &Path) -> Result<(usize, usize)> {
     for path in &files {
         let text = fs::read_to_string(path)?;
         let tests = Tests::of(&text).map_err(|e| format!("{}: {e}", path.display()))?;
-        let below = directory_of_modules(path);
-        only_tests.extend(tests.modules.iter().map(|name| below.join(name)));
+        only_tests.extend(tests.files(path));
         lines.push((text.lines().count(), tests.lines.len()));
     }
     let is_test = |path: &Path| only_tests.iter().any(|of| path.starts_with(of) || path == of.with_extension("rs"));
@@ -54,6 +51,11 @@ fn count(dir: &Path) -> Result<(usize, usize)> {
     Ok(counts.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1)))
 }
 
+/// The files and directories, without ending, of the modules that a file declares for tests only.
+pub(crate) fn test_modules(file: &Path, text: &str) -> Result<Vec<PathBuf>> {
+    Ok(Tests::of(text)?.files(file))
+}
+
 /// Where the compiler looks for the modules that a file declares.
 fn directory_of_modules(file: &Path) -> PathBuf {
     match file.file_stem().and_then(|stem| stem.to_str()) {
@@ -62,20 +64,25 @@ fn directory_of_modules(file: &Path) -> PathBuf {
     }
 }
 
-/// What of a file is compiled for tests only.
+/// The parts of a file that are compiled for tests only.
 #[derive(Default)]
-struct Tests {
-    lines: BTreeSet<usize>,
-    /// Modules in files of their own.
+pub(crate) struct Tests {
+    pub(crate) lines: BTreeSet<usize>,
+    /// Modules in separate files.
     modules: Vec<String>,
 }
 
 impl Tests {
-    fn of(text: &str) -> Result<Self> {
+    pub(crate) fn of(text: &str) -> Result<Self> {
         let tokens: TokenStream = text.parse().map_err(|e| format!("not Rust: {e}"))?;
         let mut tests = Self::default();
         tests.visit(tokens);
         Ok(tests)
+    }
+
+    fn files(&self, file: &Path) -> Vec<PathBuf> {
+        let dir = directory_of_modules(file);
+        self.modules.iter().map(|name| dir.join(name)).collect()
     }
 
     fn visit(&mut self, tokens: TokenStream) {
@@ -89,7 +96,7 @@ impl Tests {
         }
     }
 
-    /// Takes attributes, the first `#` of which is on the line `first`, and what they belong to if that is a test.
+    /// Reads attributes that start on the line `first`, and their item if it is a test.
     fn visit_attributes(&mut self, first: usize, tokens: &mut Peekable<IntoIter>) {
         let (mut is_test, mut of_file) = (false, false);
         loop {
@@ -127,7 +134,7 @@ fn is_block(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace)
 }
 
-/// `mod name;`, whatever stands before it.
+/// The name in `mod name;`, after any visibility.
 fn module_in_file(item: &[TokenTree]) -> Option<String> {
     match item {
         [.., TokenTree::Ident(word), TokenTree::Ident(name), end] if word == "mod" && is_punct(end, ';') => {
@@ -137,7 +144,7 @@ fn module_in_file(item: &[TokenTree]) -> Option<String> {
     }
 }
 
-/// Whether this is the inside of `#[cfg(test)]` or of `#[cfg(all(test, …))]`.
+/// Whether an attribute is `cfg(test)` or `cfg(all(test, …))`.
 fn is_cfg_test(attribute: TokenStream) -> bool {
     let tokens: Vec<TokenTree> = attribute.into_iter().collect();
     match tokens.as_slice() {

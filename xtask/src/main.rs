@@ -1,16 +1,16 @@
-//! Tasks of this repository: `cargo xtask` lists them.
-//!
-//! Only picks the task; each has a module of its own.
+//! Runs the tasks of this repository; `cargo xtask` lists them. Each task has its own module.
 
 mod bench;
 mod guide;
 mod layers;
 mod lines;
+mod names;
 mod repo;
 mod soak;
 mod test;
 mod tidy;
 mod tools;
+mod writes;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -23,17 +23,20 @@ Tasks of this repository.
 Usage: cargo xtask <TASK>
 
   test   everything that decides whether work lands; installs missing tools first
-  tidy   only the checks of the repository's own shape
+  tidy   only the checks of the repository's structure
+           --names       rewrite the list of type names that may be shared, in xtask/src/names.rs
   lines  source lines of each crate, without tests
   bench  measure the work of agents, and compare with sqlite3, bare programs and SQLiteSession of openai-agents
            --quick       fewer and shorter runs
            --only GROUP  only one group: team (on PostgreSQL), embedded (on SQLite), local (processes and the
                          daemon), transfer (import and export), agents (their entries), records, stream (events to
-                         many who follow), learnings or redaction
+                         many followers), learnings, redaction or instructions
+                         (counted by callgrind)
            --pn FILE     measure this binary instead of building one
            --write       put the results into docs/benchmarks.md
-  soak   random histories of three clones, for hours
-           --histories COUNT  how many [default: 10000]";
+  soak   random histories, for hours
+           --histories COUNT  of three git clones [default: 10000]
+           --meetings COUNT   of three stores and a server [default: 0]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         }
         ["test"] => test::run(),
         ["tidy"] => tidy::run(),
+        ["tidy", "--names"] => tidy::rewrite_names(),
         ["lines"] => lines::run(),
         ["bench", flags @ ..] => bench::run(flags),
         ["soak", flags @ ..] => soak::run(flags),

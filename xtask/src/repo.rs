@@ -1,4 +1,4 @@
-//! The repository: where it is, which files it has, and cargo run inside it.
+//! Finds files of the repository, and runs cargo in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,16 @@ use std::process::{Command, Stdio};
 
 use crate::Result;
 
-/// The directory of the workspace.
+/// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()
 }
 
-/// Cargo at the root of the workspace, with nothing to read.
+/// A cargo command at the root of the workspace, without input.
 ///
-/// Cargo tells a program that it runs about its package. A cargo below that must not hear of it: some build scripts
-/// look at those names, and everything above them would be built again for each way of starting cargo.
+/// Removes the variables that cargo sets about our own package: some build scripts depend on them, and everything above
+/// would be rebuilt for each way of starting cargo.
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
@@ -29,7 +29,7 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     command
 }
 
-/// Every file below `dir` with this ending, in order; nothing if there is no such directory.
+/// All files below `dir` with this extension, sorted; empty if the directory does not exist.
 pub(crate) fn files(dir: &Path, ending: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut left = vec![dir.to_owned()];

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that decides whether work lands, stopping at the first failure.
+//! `cargo xtask test`: runs all checks that a change must pass, and stops at the first failure.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -8,7 +8,7 @@ use pensa_testkit::postgres::{Cluster, SHARED_CLUSTER};
 use crate::repo::cargo;
 use crate::{Result, tidy, tools};
 
-/// The crates that programs without a store of their own use, without the engine.
+/// The client crates, built without the engine.
 const HTTP_ONLY: &[&str] = &["--package", "pensa-client", "--package", "pensa-taskstore", "--no-default-features"];
 
 pub(crate) fn run() -> Result {
@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result {
     Ok(())
 }
 
-/// Every test, on one PostgreSQL for all of them: with nextest each is a process, and would start its own.
+/// Runs all tests with one PostgreSQL cluster. With nextest, each test is a process and would start its own.
 fn tests() -> Result {
     let postgres = Cluster::start();
     let all: &[&str] = if has("nextest") { &["nextest", "run"] } else { &["test"] };

@@ -1,21 +1,20 @@
-//! The programs that the tests drive, and how to get them on Debian.
+//! Installs the programs that tests need, on Debian.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use pensa_testkit::{mcp, postgres, prek};
+use pensa_testkit::{mcp, networkx, postgres, prek};
 
 use crate::Result;
 
-/// PostgreSQL's server, which Debian keeps off every PATH.
+/// PostgreSQL's server, which Debian keeps off the PATH.
 const SERVER: &str = "postgres";
 const POSTGRESQL: &str = "postgresql";
-/// Read by Debian's PostgreSQL when it is installed. Without it the package makes and starts a cluster of the machine's
-/// own, which nobody asked for.
+/// Configuration that stops Debian's PostgreSQL package from creating and starting a system cluster.
 const NO_CLUSTER: &str = "/etc/postgresql-common/createcluster.d/pensa-tests.conf";
 
-/// A program and the Debian package it comes in.
+/// Programs with their Debian packages.
 const NEEDED: [(&str, &str); 13] = [
     ("git", "git"),
     ("pip3", "python3-pip"),
@@ -32,8 +31,8 @@ const NEEDED: [(&str, &str); 13] = [
     (SERVER, POSTGRESQL),
 ];
 
-/// Whether a program can be started by its name. Some lie where only root's PATH looks.
-fn is_there(program: &str) -> bool {
+/// Whether a program is installed, also in directories that only root has on the PATH.
+fn is_installed(program: &str) -> bool {
     if program == SERVER {
         return postgres::installed().is_some();
     }
@@ -42,15 +41,17 @@ fn is_there(program: &str) -> bool {
     std::env::split_paths(&path).chain(sbin.map(Path::to_owned)).any(|dir| dir.join(program).is_file())
 }
 
-/// Installs what is missing, packages first if that is possible, and otherwise says what to do.
+/// Installs missing programs, or returns an error that says how.
 pub(crate) fn install_missing() -> Result {
-    install_packages()?;
+    install_packages(&NEEDED)?;
     prek::install().map_err(|e| format!("cannot fetch prek: {e}"))?;
+    networkx::install().map_err(|e| format!("cannot fetch networkx: {e}"))?;
     mcp::install().map(drop).map_err(|e| format!("cannot fetch the SDK of MCP: {e}").into())
 }
 
-fn install_packages() -> Result {
-    let missing: Vec<(&str, &str)> = NEEDED.into_iter().filter(|(program, _)| !is_there(program)).collect();
+/// Installs the packages of missing programs.
+pub(crate) fn install_packages(needed: &[(&'static str, &'static str)]) -> Result {
+    let missing: Vec<(&str, &str)> = needed.iter().copied().filter(|(program, _)| !is_installed(program)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -58,7 +59,7 @@ fn install_packages() -> Result {
     packages.dedup();
     let programs: Vec<&str> = missing.iter().map(|(program, _)| *program).collect();
     let advice = format!("install {} (Debian: apt-get install {})", programs.join(", "), packages.join(" "));
-    if !is_there("apt-get") || !is_root() {
+    if !is_installed("apt-get") || !is_root() {
         return Err(format!("the tests need programs that are not here: {advice}").into());
     }
     println!("installing {}", packages.join(", "));
@@ -67,13 +68,13 @@ fn install_packages() -> Result {
     if done { Ok(()) } else { Err(format!("apt-get failed: {advice}").into()) }
 }
 
-/// A fresh machine has no package lists; an old one has stale ones, so fetch them only when they are needed.
+/// Installs packages. Fetches the package lists only if that fails, because they can be missing or outdated.
 fn install(packages: &[&str]) -> bool {
     let install = [&["install", "--yes", "--no-install-recommends"], packages].concat();
     apt(&install) || (apt(&["update"]) && apt(&install))
 }
 
-/// Does the work while [`NO_CLUSTER`] is there.
+/// Runs `work` while the file [`NO_CLUSTER`] exists.
 fn without_cluster(work: impl FnOnce() -> bool) -> Result<bool> {
     let file = Path::new(NO_CLUSTER);
     fs::create_dir_all(file.parent().unwrap_or(file)).map_err(|e| format!("{NO_CLUSTER}: {e}"))?;

@@ -1,10 +1,9 @@
-//! Follows the log of a store: what is new, in order and each event once, also across restarts of a daemon.
+//! Follows the log of a store: returns each new event once and in order, also across restarts of a daemon.
 //!
-//! On files it looks whether anybody has committed, which costs next to nothing; from a server it reads the stream of
-//! events. What is done with the events is left to the caller.
+//! A local store is polled for commits, which is cheap; from a server it reads the event stream.
 
 #[cfg(feature = "embedded")]
-mod files;
+mod store;
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
@@ -19,54 +18,55 @@ use ureq::BodyReader;
 
 use crate::http::Remote;
 
-/// How long a server may be away before that is an error.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// The pauses before a server is tried again.
-const PAUSES: ExponentialBuilder = ExponentialBuilder::new()
+/// How long a server may be unreachable before the follower fails.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// Delays between connection attempts.
+const RECONNECT_DELAYS: ExponentialBuilder = ExponentialBuilder::new()
     .with_min_delay(Duration::from_millis(100))
     .with_max_delay(Duration::from_secs(2))
     .without_max_times();
-/// Longest line of a stream.
+/// Maximum length of one line of the stream.
 const MAX_LINE: u64 = 64 << 20;
 
-/// Somebody who follows.
-pub struct Follow {
-    wanted: List,
+/// A reader of new events.
+pub struct LogFollower {
+    query: List,
     after: i64,
-    source: Source,
+    source: FollowSource,
 }
 
-enum Source {
+enum FollowSource {
     #[cfg(feature = "embedded")]
-    Files(Box<files::Files>),
-    Server(Box<Server>),
+    Store(Box<store::StoreFollower>),
+    Server(Box<ServerFollower>),
 }
 
-impl fmt::Debug for Follow {
+impl fmt::Debug for LogFollower {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Follow(after {})", self.after)
+        write!(f, "LogFollower(after {})", self.after)
     }
 }
 
-impl Follow {
+impl LogFollower {
     #[cfg(feature = "embedded")]
-    pub(crate) fn files(engine: pensa_engine::Engine, wanted: &List, after: i64) -> Self {
-        Self { wanted: endless(wanted), after, source: Source::Files(Box::new(files::Files::of(engine))) }
+    pub(crate) fn store(engine: pensa_engine::Engine, query: &List, after: i64) -> Self {
+        Self { query: unlimited(query), after, source: FollowSource::Store(Box::new(store::StoreFollower::of(engine))) }
     }
 
-    pub(crate) fn server(remote: Remote, wanted: &List, after: i64) -> Self {
-        let server = Server { remote, open: None, pauses: PAUSES.build(), heard: Instant::now() };
-        Self { wanted: endless(wanted), after, source: Source::Server(Box::new(server)) }
+    pub(crate) fn server(remote: Remote, query: &List, after: i64) -> Self {
+        let server =
+            ServerFollower { remote, open: None, delays: RECONNECT_DELAYS.build(), last_message: Instant::now() };
+        Self { query: unlimited(query), after, source: FollowSource::Server(Box::new(server)) }
     }
 
-    /// Waits for the next events that are wanted.
+    /// Waits for the next matching events.
     pub fn wait(&mut self) -> Result<Vec<LogEntry>> {
         loop {
-            self.wanted.after = Some(self.after);
+            self.query.after = Some(self.after);
             let (events, last) = match &mut self.source {
                 #[cfg(feature = "embedded")]
-                Source::Files(files) => files.look(&self.wanted, self.after)?,
-                Source::Server(server) => server.read(&self.wanted, self.after)?,
+                FollowSource::Store(store) => store.poll(&self.query, self.after)?,
+                FollowSource::Server(server) => server.read(&self.query, self.after)?,
             };
             self.after = last;
             if !events.is_empty() {
@@ -76,52 +76,52 @@ impl Follow {
     }
 }
 
-/// What is wanted has no end.
-fn endless(wanted: &List) -> List {
-    List { limit: None, ..wanted.clone() }
+/// Removes the limit of the query.
+fn unlimited(query: &List) -> List {
+    List { limit: None, ..query.clone() }
 }
 
-/// A daemon or a server.
-struct Server {
+/// Follows the event stream of a daemon or server.
+struct ServerFollower {
     remote: Remote,
     open: Option<BufReader<BodyReader<'static>>>,
-    pauses: ExponentialBackoff,
-    /// When it was last heard of.
-    heard: Instant,
+    delays: ExponentialBackoff,
+    /// When the last message arrived.
+    last_message: Instant,
 }
 
-/// What a stream says at a time.
+/// One server-sent event, or a comment.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct StreamMessage {
     id: Option<i64>,
     name: String,
     data: String,
 }
 
-impl Server {
-    /// The next event, or how far the log was passed over. A connection that breaks is opened again.
-    fn read(&mut self, wanted: &List, after: i64) -> Result<(Vec<LogEntry>, i64)> {
+impl ServerFollower {
+    /// Reads the next event, or a new position after filtered events. Reconnects if the connection breaks.
+    fn read(&mut self, query: &List, after: i64) -> Result<(Vec<LogEntry>, i64)> {
         let Some(stream) = &mut self.open else {
-            self.connect(wanted)?;
+            self.connect(query)?;
             return Ok((Vec::new(), after));
         };
-        let Some(told) = tell(stream) else {
+        let Some(message) = read_message(stream) else {
             self.open = None;
-            self.pauses.by_ref().take(1).for_each(thread::sleep);
+            self.delays.by_ref().take(1).for_each(thread::sleep);
             return Ok((Vec::new(), after));
         };
-        self.heard = Instant::now();
-        self.pauses = PAUSES.build();
-        if told.name == "dropped" {
+        self.last_message = Instant::now();
+        self.delays = RECONNECT_DELAYS.build();
+        if message.name == "dropped" {
             self.open = None;
-            let why: Error = serde_json::from_str(&told.data).map_err(|_| self.remote.not_pensa())?;
-            return if may_pass(&why) { Ok((Vec::new(), after)) } else { Err(why) };
+            let error: Error = serde_json::from_str(&message.data).map_err(|_| self.remote.unexpected_stream())?;
+            return if is_temporary(&error) { Ok((Vec::new(), after)) } else { Err(error) };
         }
-        if told.data.is_empty() {
-            return Ok((Vec::new(), told.id.unwrap_or(after).max(after)));
+        if message.data.is_empty() {
+            return Ok((Vec::new(), message.id.unwrap_or(after).max(after)));
         }
-        let event: LogEntry = serde_json::from_str(&told.data).map_err(|_| self.remote.not_pensa())?;
-        // A server that begins too early, because it did not understand, must not repeat anything.
+        let event: LogEntry = serde_json::from_str(&message.data).map_err(|_| self.remote.unexpected_stream())?;
+        // A server that ignored `after` must not cause repeated events.
         if event.id <= after {
             return Ok((Vec::new(), after));
         }
@@ -129,29 +129,29 @@ impl Server {
         Ok((vec![event], last))
     }
 
-    fn connect(&mut self, wanted: &List) -> Result<()> {
-        match self.remote.stream(wanted) {
+    fn connect(&mut self, query: &List) -> Result<()> {
+        match self.remote.stream(query) {
             Ok(body) => {
                 self.open = Some(BufReader::new(body));
                 Ok(())
             }
-            Err(why) if may_pass(&why) && self.heard.elapsed() < PATIENCE => {
-                self.pauses.by_ref().take(1).for_each(thread::sleep);
+            Err(error) if is_temporary(&error) && self.last_message.elapsed() < RECONNECT_TIMEOUT => {
+                self.delays.by_ref().take(1).for_each(thread::sleep);
                 Ok(())
             }
-            Err(why) => Err(why),
+            Err(error) => Err(error),
         }
     }
 }
 
-/// Whether it may be otherwise in a while.
-fn may_pass(why: &Error) -> bool {
-    matches!(why.code, Code::Unreachable | Code::Busy | Code::Timeout | Code::DiskFull | Code::Internal)
+/// Whether the error may go away by itself.
+fn is_temporary(error: &Error) -> bool {
+    matches!(error.code, Code::Unreachable | Code::Busy | Code::Timeout | Code::DiskFull | Code::Internal)
 }
 
-/// The next that a stream says; nothing if it ends or breaks. What it did not say whole was not said.
-fn tell(stream: &mut impl BufRead) -> Option<Told> {
-    let mut told = Told::default();
+/// Reads the next message; `None` if the stream ends or breaks, also in the middle of a message.
+fn read_message(stream: &mut impl BufRead) -> Option<StreamMessage> {
+    let mut message = StreamMessage::default();
     loop {
         let mut line = Vec::new();
         stream.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).ok()?;
@@ -159,13 +159,13 @@ fn tell(stream: &mut impl BufRead) -> Option<Told> {
         let line = line.strip_suffix('\n')?;
         let line = line.strip_suffix('\r').unwrap_or(line);
         match line.split_once(':') {
-            _ if line.is_empty() && told == Told::default() => {}
-            _ if line.is_empty() => return Some(told),
-            Some(("id", id)) => told.id = id.trim().parse().ok(),
-            Some(("event", name)) => told.name = name.trim().to_owned(),
-            Some(("data", data)) => told.data.push_str(data.trim_start()),
-            // A comment is a sign of life.
-            Some(("", _)) if told == Told::default() => return Some(told),
+            _ if line.is_empty() && message == StreamMessage::default() => {}
+            _ if line.is_empty() => return Some(message),
+            Some(("id", id)) => message.id = id.trim().parse().ok(),
+            Some(("event", name)) => message.name = name.trim().to_owned(),
+            Some(("data", data)) => message.data.push_str(data.trim_start()),
+            // A comment is a keepalive.
+            Some(("", _)) if message == StreamMessage::default() => return Some(message),
             _ => {}
         }
     }
@@ -175,27 +175,27 @@ fn tell(stream: &mut impl BufRead) -> Option<Told> {
 mod tests {
     use super::*;
 
-    fn all(mut text: &[u8]) -> Vec<Told> {
-        std::iter::from_fn(|| tell(&mut text)).collect()
+    fn all(mut text: &[u8]) -> Vec<StreamMessage> {
+        std::iter::from_fn(|| read_message(&mut text)).collect()
     }
 
-    fn told(id: i64, name: &str, data: &str) -> Told {
-        Told { id: Some(id), name: name.into(), data: data.into() }
+    fn message(id: i64, name: &str, data: &str) -> StreamMessage {
+        StreamMessage { id: Some(id), name: name.into(), data: data.into() }
     }
 
     #[test]
-    fn a_stream_is_understood_as_far_as_it_is_whole() {
+    fn complete_events_of_a_stream_are_parsed() {
         let text =
             b"id: 1\ndata: {}\n\nid: 7\n\nretry: 5\r\n\r\nevent: dropped\r\nid: 8\r\ndata:{}\r\n\r\nid: 9\ndata: {";
-        assert_eq!(all(text), [told(1, "", "{}"), told(7, "", ""), told(8, "dropped", "{}")]);
+        assert_eq!(all(text), [message(1, "", "{}"), message(7, "", ""), message(8, "dropped", "{}")]);
     }
 
     #[test]
-    fn comments_are_signs_of_life_and_rubbish_ends_a_stream() {
-        assert_eq!(all(b": hello\n\n: still here\n\n"), [Told::default(), Told::default()]);
+    fn comments_are_keepalives_and_invalid_input_ends_a_stream() {
+        assert_eq!(all(b": hello\n\n: still here\n\n"), [StreamMessage::default(), StreamMessage::default()]);
         for rubbish in [&b"\xff\xfe\n\n"[..], b"data", b"", b"id: 1"] {
             assert_eq!(all(rubbish), [], "{rubbish:?}");
         }
-        assert_eq!(all(b"id: x\ndata: 1\n\n"), [Told { id: None, name: String::new(), data: "1".into() }]);
+        assert_eq!(all(b"id: x\ndata: 1\n\n"), [StreamMessage { id: None, name: String::new(), data: "1".into() }]);
     }
 }

@@ -1,4 +1,4 @@
-//! Operations over HTTP: the reverse of what the server does with its catalog.
+//! Calls operations over HTTP.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::PathBuf;
@@ -16,24 +16,24 @@ use ureq::http::{HeaderMap, Request, header};
 use ureq::{Agent, BodyReader};
 use uuid::Uuid;
 
-use crate::retry::{Answer, Outcome, again};
+use crate::retry::{AttemptResult, ServerResponse, next_delay};
 use crate::tls;
 use crate::token::Token;
 
-/// Longest wait for a host's address, and then for a connection.
+/// Time limit for name resolution, and again for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest wait for a whole answer; an export or import may take a while.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
-/// Longest a call may take with all its tries.
+/// Time limit for a whole response; an export or import may take a while.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
+/// Time limit for a call with all its attempts.
 const CALL_TIMEOUT: Duration = Duration::from_secs(180);
-/// Longest line of a stream of events that is kept.
+/// Lines of the event stream are read in parts of at most this length.
 const MAX_LINE: u64 = 1 << 16;
-/// Longest silence of a stream; a server says more often that it is still there.
-const SILENCE: Duration = Duration::from_secs(45);
-/// What may stand for itself nowhere in a URL (RFC 3986, 2.3).
+/// Time limit for silence of an event stream; a server sends keepalives more often.
+const STREAM_READ_TIMEOUT: Duration = Duration::from_secs(45);
+/// Everything except the unreserved characters of RFC 3986, section 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// Largest answer that is read.
-const MAX_ANSWER: u64 = 1 << 30;
+/// Maximum size of a response.
+const MAX_RESPONSE: u64 = 1 << 30;
 
 /// A server that speaks Pensa's REST API.
 #[derive(Debug, Clone)]
@@ -44,19 +44,19 @@ pub struct Remote {
     agent: Agent,
 }
 
-/// Which server to talk to, and as whom.
+/// Options of a connection to a server.
 #[derive(Debug, Clone, Default)]
 pub struct RemoteOptions {
     pub url: String,
     pub token: Option<Token>,
-    /// The store the caller believes to talk to, if it knows: another one refuses to answer.
+    /// The expected store id; a server with another store refuses the request.
     pub store_id: Option<String>,
-    /// A PEM file of the authorities to trust instead of the usual ones; read for `https` only.
+    /// A PEM file with the certificate authorities to trust instead of the usual ones; used for `https` only.
     pub ca_file: Option<PathBuf>,
 }
 
-/// A request that can be sent again.
-struct Sendable {
+/// A request that can be sent repeatedly.
+struct PreparedRequest {
     head: Request<()>,
     body: Option<String>,
 }
@@ -69,7 +69,7 @@ impl Remote {
             .timeout_resolve(Some(CONNECT_TIMEOUT))
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .http_status_as_error(false)
-            // A redirect could carry the token somewhere else.
+            // Following a redirect could send the token to another server.
             .max_redirects(0)
             .proxy(None);
         if url.starts_with("https:") {
@@ -82,54 +82,56 @@ impl Remote {
         &self.url
     }
 
-    /// Runs one operation. What may be lost on the way is sent again, a few times; a change has a key by which the
-    /// server knows that it is the same one: the caller's, who may try again later, or one of its own.
+    /// Runs one operation. Attempts that may have been lost are repeated a few times. Every change has an idempotency
+    /// key, the caller's or a new one, so that the server applies it only once.
     pub fn call<O: Op>(&self, caller: &Caller, op: &O, key: Option<String>) -> Result<O::Output> {
         let fields = serde_json::to_value(op).map_err(Error::internal)?;
-        let (answer, in_doubt) = self.exchange((O::NAME, O::ROUTE, O::ACCESS), fields, caller, key)?;
-        serde_json::from_str(&answer.text).map_err(|_| doubted(in_doubt, self.no_pensa_answer(answer.status)))
+        let (response, may_have_applied) =
+            self.send_with_retries((O::NAME, O::ROUTE, O::ACCESS), fields, caller, key)?;
+        serde_json::from_str(&response.text)
+            .map_err(|_| unknown_outcome(may_have_applied, self.unexpected_response(response.status)))
     }
 
-    /// The same without types, so that it is compiled once and not for every operation: the answer, and whether an
-    /// earlier try may have made the change.
-    fn exchange(
+    /// Sends a request until an attempt is final. Not generic, so that it is compiled only once. Also returns whether
+    /// an earlier attempt may have made the change.
+    fn send_with_retries(
         &self,
         (name, route, access): (&str, Route, Access),
         fields: Value,
         caller: &Caller,
         key: Option<String>,
-    ) -> Result<(Answer, bool)> {
+    ) -> Result<(ServerResponse, bool)> {
         let Value::Object(fields) = fields else {
             return Err(Error::internal(format!("{name} is not an object")));
         };
         let request = self.request(route, access, fields, caller, key)?;
         let deadline = Instant::now() + CALL_TIMEOUT;
-        let (mut attempt, mut in_doubt) = (1, false);
+        let (mut attempt, mut may_have_applied) = (1, false);
         loop {
-            let tried = self.send(&request, deadline);
-            let outcome = Outcome::of(&tried);
-            in_doubt |= access != Access::Read && outcome.leaves_doubt(&tried);
-            let wait = again(attempt, outcome).filter(|wait| Instant::now() + *wait < deadline);
+            let result = self.send(&request, deadline);
+            let attempt_result = AttemptResult::of(&result);
+            may_have_applied |= access != Access::Read && attempt_result.may_have_applied(&result);
+            let wait = next_delay(attempt, attempt_result).filter(|wait| Instant::now() + *wait < deadline);
             let Some(wait) = wait else {
-                let answer = self.understand(tried).map_err(|error| doubted(in_doubt, error))?;
-                return Ok((answer, in_doubt));
+                let response = self.check_success(result).map_err(|error| unknown_outcome(may_have_applied, error))?;
+                return Ok((response, may_have_applied));
             };
             thread::sleep(wait);
             attempt += 1;
         }
     }
 
-    /// Follows what happens in the store: `each` is told whenever there is something, also at the beginning, and says
-    /// whether to go on. Ends with the connection, or when that is silent for too long.
-    pub fn follow(&self, mut each: impl FnMut() -> bool) -> Result<()> {
+    /// Calls `on_change` at the start and after every event, until it returns false, the connection ends or the stream
+    /// is silent for too long.
+    pub fn follow(&self, mut on_change: impl FnMut() -> bool) -> Result<()> {
         let mut lines = BufReader::new(self.stream(&event::List::default())?);
         let mut line = Vec::new();
-        let mut goes_on = each();
-        while goes_on {
+        let mut continues = on_change();
+        while continues {
             line.clear();
             match lines.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => break,
-                Ok(_) if line.starts_with(b"id:") => goes_on = each(),
+                Ok(_) if line.starts_with(b"id:") => continues = on_change(),
                 Ok(_) => {}
             }
         }
@@ -143,7 +145,7 @@ impl Remote {
         fields: Map<String, Value>,
         caller: &Caller,
         key: Option<String>,
-    ) -> Result<Sendable> {
+    ) -> Result<PreparedRequest> {
         let (path, rest) = fill_path(route, fields)?;
         let (query, body) = if route.method.fields_in_query() {
             (query_string(&rest), None)
@@ -166,10 +168,10 @@ impl Remote {
         if body.is_some() {
             head = head.header(header::CONTENT_TYPE, "application/json");
         }
-        Ok(Sendable { head: head.body(()).map_err(unsendable)?, body })
+        Ok(PreparedRequest { head: head.body(()).map_err(invalid_request)?, body })
     }
 
-    /// A request with what every request says.
+    /// Builds a request with the common headers.
     fn head(&self, method: &str, target: &str, actor: &str) -> Builder {
         let mut head = Request::builder()
             .method(method)
@@ -185,61 +187,62 @@ impl Remote {
         head
     }
 
-    /// Opens the stream of events, and gives what it says.
-    pub(crate) fn stream(&self, wanted: &event::List) -> Result<BodyReader<'static>> {
-        let Value::Object(fields) = serde_json::to_value(wanted).map_err(Error::internal)? else {
-            return Err(Error::internal("what is wanted is not an object"));
+    /// Opens the event stream.
+    pub(crate) fn stream(&self, query: &event::List) -> Result<BodyReader<'static>> {
+        let Value::Object(fields) = serde_json::to_value(query).map_err(Error::internal)? else {
+            return Err(Error::internal("the query is not a JSON object"));
         };
         let head = self.head("GET", &format!("/events{}", query_string(&fields)), "reader").body(());
-        let head = self.agent.configure_request(head.map_err(unsendable)?);
-        let head = head.timeout_recv_response(Some(ANSWER_TIMEOUT)).timeout_per_read(Some(SILENCE)).build();
-        let mut answer = self.agent.run(head).map_err(|e| self.unreachable(&e))?;
-        if answer.status().as_u16() == 200 {
-            return Ok(answer.into_body().into_reader());
+        let head = self.agent.configure_request(head.map_err(invalid_request)?);
+        let head =
+            head.timeout_recv_response(Some(RESPONSE_TIMEOUT)).timeout_per_read(Some(STREAM_READ_TIMEOUT)).build();
+        let mut response = self.agent.run(head).map_err(|e| self.unreachable(&e))?;
+        if response.status().as_u16() == 200 {
+            return Ok(response.into_body().into_reader());
         }
-        let text = answer.body_mut().with_config().limit(MAX_ANSWER).read_to_string().unwrap_or_default();
-        Err(serde_json::from_str::<Error>(&text).unwrap_or_else(|_| self.not_pensa()))
+        let text = response.body_mut().with_config().limit(MAX_RESPONSE).read_to_string().unwrap_or_default();
+        Err(serde_json::from_str::<Error>(&text).unwrap_or_else(|_| self.unexpected_stream()))
     }
 
-    /// What is said of a server that says what no Pensa says.
-    pub(crate) fn not_pensa(&self) -> Error {
+    /// The error for a stream that does not come from Pensa.
+    pub(crate) fn unexpected_stream(&self) -> Error {
         Error::new(Code::Unsupported, format!("{} does not stream events like Pensa", self.url))
             .hint("check the address, and that the server is no older than pn")
     }
 
-    /// One try: the request out, the whole answer in.
-    fn send(&self, request: &Sendable, deadline: Instant) -> Result<Answer, ureq::Error> {
-        let left = deadline.saturating_duration_since(Instant::now()).min(ANSWER_TIMEOUT);
+    /// Makes one attempt: sends the request and reads the whole response.
+    fn send(&self, request: &PreparedRequest, deadline: Instant) -> Result<ServerResponse, ureq::Error> {
+        let left = deadline.saturating_duration_since(Instant::now()).min(RESPONSE_TIMEOUT);
         let head = self.agent.configure_request(request.head.clone()).timeout_global(Some(left)).build();
-        let mut answer = match &request.body {
+        let mut response = match &request.body {
             Some(body) => self.agent.run(head.map(|()| body.as_str())),
             None => self.agent.run(head),
         }?;
-        let text = answer.body_mut().with_config().limit(MAX_ANSWER).read_to_string()?;
-        Ok(Answer { status: answer.status().as_u16(), retry_after: retry_after(answer.headers()), text })
+        let text = response.body_mut().with_config().limit(MAX_RESPONSE).read_to_string()?;
+        Ok(ServerResponse { status: response.status().as_u16(), retry_after: retry_after(response.headers()), text })
     }
 
-    /// The answer of a server that did what it was asked for.
-    fn understand(&self, tried: Result<Answer, ureq::Error>) -> Result<Answer> {
-        let answer = tried.map_err(|e| self.unreachable(&e))?;
-        if (200..300).contains(&answer.status) {
-            return Ok(answer);
+    /// Returns a successful response, or the error that it contains.
+    fn check_success(&self, result: Result<ServerResponse, ureq::Error>) -> Result<ServerResponse> {
+        let response = result.map_err(|e| self.unreachable(&e))?;
+        if (200..300).contains(&response.status) {
+            return Ok(response);
         }
-        Err(serde_json::from_str(&answer.text).unwrap_or_else(|_| self.no_pensa_answer(answer.status)))
+        Err(serde_json::from_str(&response.text).unwrap_or_else(|_| self.unexpected_response(response.status)))
     }
 
-    fn no_pensa_answer(&self, status: u16) -> Error {
+    fn unexpected_response(&self, status: u16) -> Error {
         Error::new(Code::Unreachable, format!("{} does not answer like Pensa (HTTP {status})", self.url))
             .hint("check the address")
     }
 
-    fn unreachable(&self, why: &ureq::Error) -> Error {
-        if let Some(rustls::Error::InvalidCertificate(why)) = tls::objection(why) {
-            let message = format!("cannot trust {}: {}", self.url, tls::distrust(why));
+    fn unreachable(&self, error: &ureq::Error) -> Error {
+        if let Some(rustls::Error::InvalidCertificate(error)) = tls::rustls_error(error) {
+            let message = format!("cannot trust {}: {}", self.url, tls::certificate_problem(error));
             return Error::new(Code::Unreachable, message)
                 .hint("a private authority is named by SSL_CERT_FILE, or by pn remote add --ca-cert");
         }
-        let why = match why {
+        let error = match error {
             ureq::Error::Io(e) if e.kind() == ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
             ureq::Error::Io(e) => e.to_string(),
             ureq::Error::Timeout(_) => "it did not answer in time".to_owned(),
@@ -250,14 +253,14 @@ impl Remote {
         } else {
             "start it with pn daemon; --remote-server '' works on the store itself"
         };
-        Error::new(Code::Unreachable, format!("cannot reach {}: {why}", self.url)).hint(hint)
+        Error::new(Code::Unreachable, format!("cannot reach {}: {error}", self.url)).hint(hint)
     }
 }
 
-/// What is said of a change that some try may have made. A refusal for another reason than want of reach comes from a
-/// server that knows that it was not made.
-fn doubted(in_doubt: bool, error: Error) -> Error {
-    if !in_doubt
+/// Replaces an error by "not known whether the change was made" if an attempt may have made it. Errors other than
+/// unreachable, busy and timeout come from a server that knows that it did not make the change.
+fn unknown_outcome(may_have_applied: bool, error: Error) -> Error {
+    if !may_have_applied
         || !matches!(error.code, Code::Unreachable | Code::Busy | Code::Timeout)
         || error.message.contains("not known")
     {
@@ -267,12 +270,12 @@ fn doubted(in_doubt: bool, error: Error) -> Error {
         .hint("look before trying again")
 }
 
-/// An address as it is used, if it is one that a server can have.
+/// Checks and normalises a server address.
 pub(crate) fn server_address(url: &str) -> Result<String> {
     let url = url.trim().trim_end_matches('/');
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     if url.contains('@') {
-        // Not repeated: what stands before the @ may be a secret.
+        // Not quoted in the error: the text before the @ may be a secret.
         return Err(Error::invalid("the address of a server must not hold a name or password")
             .hint("hand the token over in PN_TOKEN, or keep it with pn remote add"));
     }
@@ -284,18 +287,18 @@ pub(crate) fn server_address(url: &str) -> Result<String> {
     Ok(url.to_owned())
 }
 
-/// How long the server asks to wait, in seconds; the other form, a date, is not worth a calendar.
+/// The `Retry-After` header in seconds; the date form is ignored.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds))
 }
 
-/// What HTTP has no room for, such as a query of a hundred kilobytes.
-fn unsendable(why: ureq::http::Error) -> Error {
-    Error::new(Code::TooLarge, format!("the request cannot be sent: {why}"))
+/// The error for a request that HTTP cannot express, such as a query of a hundred kilobytes.
+fn invalid_request(error: ureq::http::Error) -> Error {
+    Error::new(Code::TooLarge, format!("the request cannot be sent: {error}"))
 }
 
-/// Puts the fields a path names into it; gives back the others.
+/// Fills the fields of the path. Returns the path and the remaining fields.
 fn fill_path(route: Route, mut fields: Map<String, Value>) -> Result<(String, Map<String, Value>)> {
     let mut path = route.path.to_owned();
     for name in route.path_fields() {
@@ -307,8 +310,8 @@ fn fill_path(route: Route, mut fields: Map<String, Value>) -> Result<(String, Ma
     Ok((path, fields))
 }
 
-/// A value as a segment of a path. A plain word could be one of the API's own (`/issues/ready`): its first letter is
-/// written as a code, which only a value can be.
+/// Encodes a path segment. A value that is a plain word could be mistaken for a route of the API (`/issues/ready`), so
+/// its first letter is percent-encoded.
 fn segment(text: &str) -> String {
     match text.bytes().next() {
         Some(first) if text.bytes().all(|byte| byte.is_ascii_lowercase()) => format!("%{first:02X}{}", &text[1..]),
@@ -367,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_server_address_is_refused() {
+    fn invalid_server_address_is_refused() {
         for bad in ["", "localhost:7533", "ftp://x", "http://", "http://a@b", "http://a?b"] {
             assert!(at(bad).is_err(), "{bad:?}");
         }
@@ -382,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn who_can_help_with_a_server_depends_on_whose_it_is() {
+    fn hint_for_an_unreachable_server_depends_on_its_kind() {
         let hint = |url| at(url).expect("fine").unreachable(&ureq::Error::ConnectionFailed).hint.expect("a hint");
         assert!(hint("http://localhost:7533").contains("pn daemon"));
         assert!(hint("https://host").contains("whoever runs it"));

@@ -1,14 +1,30 @@
-//! One handle on a store, two transports: the engine in this process, or a daemon over HTTP.
+//! Runs Pensa's operations on a store, with the engine in this process or over HTTP.
 //!
-//! The engine comes with the feature `embedded`; without it there is HTTP only. Also brings two stores together, and knows where stores are kept, and the servers to which the user has given names. How answers are shown is left to the surfaces.
+//! ```
+//! # #[cfg(feature = "embedded")] {
+//! use pensa_client::Client;
+//! use pensa_core::ops::issue;
+//! use pensa_engine::{Engine, StoreDir};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let project = dir.path();
+//! let (store, _) = StoreDir::create(&project.join(".pensa"))?;
+//! let client = Client::embedded(Engine::open(store)?, Box::new(|| "ana".to_owned()));
+//! assert!(client.call(&issue::Ready::default())?.is_empty());
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Without the feature `embedded` there is only [`Client::http`]. Start reading with [`Client`]; [`config`] reads
+//! settings, [`locate`] finds stores, [`Remotes`] keeps named servers, and [`StoreSync`] syncs two stores.
 
 pub mod config;
-mod exchange;
 mod follow;
 mod http;
 pub mod locate;
 mod remotes;
 mod retry;
+mod sync;
 mod tls;
 mod token;
 mod toml_file;
@@ -23,28 +39,28 @@ use pensa_core::issue::Origin;
 use pensa_core::ops::event;
 use pensa_core::ops::record::{Applied, Apply, Change, Put};
 use pensa_core::{Access, Result};
-/// What a client can run: with the feature `embedded` what the engine can, else every operation.
+/// What a client can run: with the feature `embedded` what the engine can, otherwise every operation.
 #[cfg(feature = "embedded")]
 pub use pensa_engine::Execute as Call;
 #[cfg(feature = "embedded")]
-use pensa_engine::{Engine, Mark};
+use pensa_engine::{Engine, VersionStamp};
 
-pub use exchange::{Exchange, Exchanged, Note};
-pub use follow::Follow;
+pub use follow::LogFollower;
 pub use http::{Remote, RemoteOptions};
 pub use remotes::{RemoteEntry, RemoteName, Remotes};
+pub use sync::{RecordSyncTime, StoreSync, SyncSummary};
 pub use tls::check_authorities;
 pub use token::Token;
 
-/// Who acts; asked only when something is about to change, because finding out may take a process of its own.
+/// Returns the actor of a change. Called only for changes, because finding the name may start a process.
 pub type ActorSource = Box<dyn Fn() -> String>;
 
-/// A handle on a store.
+/// A handle on a store, with the caller that uses it.
 pub struct Client {
     transport: Transport,
     actor: ActorSource,
     origin: Origin,
-    /// The caller's key, and how many changes were made with it.
+    /// The caller's idempotency key, and how many changes were made with it.
     key: Option<(String, Cell<usize>)>,
     no_redact: bool,
 }
@@ -59,35 +75,35 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.transport {
             #[cfg(feature = "embedded")]
-            Transport::Embedded(engine) => write!(f, "Client({})", engine.home().place()),
+            Transport::Embedded(engine) => write!(f, "Client({})", engine.location().display_name()),
             Transport::Http(remote) => write!(f, "Client({})", remote.url()),
         }
     }
 }
 
 impl Client {
-    /// On a store of this machine.
+    /// Uses a store on this machine.
     #[cfg(feature = "embedded")]
     pub fn embedded(engine: Engine, actor: ActorSource) -> Self {
-        Self::over(Transport::Embedded(Box::new(engine)), actor)
+        Self::with_transport(Transport::Embedded(Box::new(engine)), actor)
     }
 
-    /// On whatever store a daemon serves.
+    /// Uses the store of a daemon or server.
     pub fn http(remote: Remote, actor: ActorSource) -> Self {
-        Self::over(Transport::Http(remote), actor)
+        Self::with_transport(Transport::Http(remote), actor)
     }
 
-    fn over(transport: Transport, actor: ActorSource) -> Self {
+    fn with_transport(transport: Transport, actor: ActorSource) -> Self {
         Self { transport, actor, origin: Origin::default(), key: None, no_redact: false }
     }
 
-    /// The same handle for a caller with a session, a run or a host of its own.
+    /// Sets the session, run and host of the caller.
     #[must_use]
     pub fn with_origin(self, origin: Origin) -> Self {
         Self { origin, ..self }
     }
 
-    /// The session, run and host that changes come from.
+    /// The session, run and host of the caller.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -96,7 +112,7 @@ impl Client {
         Caller { origin: self.origin.clone(), no_redact: self.no_redact, ..Caller::local(actor) }
     }
 
-    /// The same handle for a caller who may have to try again: changes with the same key, in the same order, are done
+    /// Sets the idempotency key of a caller that may repeat a command: the same changes in the same order are made
     /// once.
     #[must_use]
     pub fn with_idempotency_key(mut self, key: Option<String>) -> Self {
@@ -104,7 +120,7 @@ impl Client {
         self
     }
 
-    /// Whether what looks like a secret is kept.
+    /// Turns the redaction of secrets off, or on again.
     #[must_use]
     pub fn without_redaction(mut self, no_redact: bool) -> Self {
         self.no_redact = no_redact;
@@ -131,15 +147,15 @@ impl Client {
         }
     }
 
-    /// The caller's key for the next change: a command may make several.
+    /// The idempotency key of the next change. A command can make several changes, so later ones get a suffix.
     fn next_key(&self) -> Option<String> {
-        let (key, made) = self.key.as_ref()?;
-        let number = made.replace(made.get() + 1) + 1;
+        let (key, changes) = self.key.as_ref()?;
+        let number = changes.replace(changes.get() + 1) + 1;
         Some(if number == 1 { key.clone() } else { format!("{key}#{number}") })
     }
 
-    /// Puts up to `count` records of one collection, in one transaction. Each is made when its turn has come, by its
-    /// number; where there is none, that was all. It may be asked for again if the database goes away.
+    /// Puts up to `count` records into a collection in one transaction. `make` returns the record with an index, `None`
+    /// ends the list early; it is called again if the transaction is retried.
     pub fn put_records(
         &self,
         collection: &str,
@@ -157,16 +173,16 @@ impl Client {
         self.call(&Apply { changes })
     }
 
-    /// Follows the log after a line. What it gives is on a connection of its own and can go to another thread.
-    pub fn follow(&self, wanted: &event::List, after: i64) -> Result<Follow> {
+    /// Follows the log after an event number. The follower has its own connection and can move to another thread.
+    pub fn follow(&self, query: &event::List, after: i64) -> Result<LogFollower> {
         match &self.transport {
             #[cfg(feature = "embedded")]
-            Transport::Embedded(engine) => Ok(Follow::files(engine.another()?, wanted, after)),
-            Transport::Http(remote) => Ok(Follow::server(remote.clone(), wanted, after)),
+            Transport::Embedded(engine) => Ok(LogFollower::store(engine.new_handle()?, query, after)),
+            Transport::Http(remote) => Ok(LogFollower::server(remote.clone(), query, after)),
         }
     }
 
-    /// Whether the store's database was deleted or replaced behind this handle's back: then another one must be opened.
+    /// Whether the database was deleted or replaced while this handle was open; then open a new one.
     pub fn is_orphaned(&self) -> bool {
         match &self.transport {
             #[cfg(feature = "embedded")]
@@ -175,17 +191,16 @@ impl Client {
         }
     }
 
-    /// What a store of this machine looks like: while that stays the same, nobody has changed anything. None of one that is
-    /// somewhere else.
+    /// The version stamp of a local store: it stays the same while nothing is committed. `None` for a server.
     #[cfg(feature = "embedded")]
-    pub fn mark(&self) -> Result<Option<Mark>> {
+    pub fn version_stamp(&self) -> Result<Option<VersionStamp>> {
         match &self.transport {
-            Transport::Embedded(engine) => engine.mark().map(Some),
+            Transport::Embedded(engine) => engine.version_stamp().map(Some),
             Transport::Http(_) => Ok(None),
         }
     }
 
-    /// The name under which changes are made.
+    /// The actor of changes.
     pub fn actor(&self) -> String {
         (self.actor)()
     }

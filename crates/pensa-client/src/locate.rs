@@ -1,6 +1,4 @@
-//! Which store a command means.
-//!
-//! Reads directories but no environment: the caller hands in what it was told.
+//! Finds the store that a command uses. Reads directories, but no environment: the caller passes that in.
 
 use std::fs;
 use std::io::Read;
@@ -9,30 +7,30 @@ use std::path::{Path, PathBuf};
 use pensa_core::{Code, Error, Result, STORE_DIR};
 use pensa_git::{common_git_dir, open_committed, without_dots};
 
-/// How much of a file of settings is looked at.
+/// How much of a settings file is read.
 const MAX_CONFIG: u64 = 1 << 20;
 
-/// Which stores can hold a noun.
+/// Which stores a command can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// Issues, work, learnings: a project's, or an error.
+pub enum StoreScope {
+    /// A project's store is required: issues, work, learnings.
     Project,
-    /// Agents, sessions, runs, repos, kv: a project's, else the user's own.
+    /// A project's store, otherwise the user's own: agents, sessions, runs, repos, kv.
     ProjectElseUser,
 }
 
-/// What a search for a store starts from.
+/// Where the search for a store starts.
 #[derive(Debug, Clone)]
-pub struct Start {
-    /// `--store` or `PN_STORE`: a project's directory or the store's own.
+pub struct SearchStart {
+    /// From `--store` or `PN_STORE`: the directory of a project or of a store.
     pub explicit: Option<PathBuf>,
     pub cwd: PathBuf,
     /// The user's own store.
     pub user: Option<PathBuf>,
 }
 
-/// The directory of the store that a command on `scope` means; it may not exist yet if it is the user's.
-pub fn store_root(start: &Start, scope: Scope) -> Result<PathBuf> {
+/// The directory of the store for a command. A user's store may not exist yet.
+pub fn store_root(start: &SearchStart, scope: StoreScope) -> Result<PathBuf> {
     if let Some(dir) = &start.explicit {
         return explicit(&start.cwd.join(dir));
     }
@@ -43,7 +41,7 @@ pub fn store_root(start: &Start, scope: Scope) -> Result<PathBuf> {
         }
     }
     match (&start.user, scope) {
-        (Some(user), Scope::ProjectElseUser) => Ok(user.clone()),
+        (Some(user), StoreScope::ProjectElseUser) => Ok(user.clone()),
         _ => Err(Error::new(Code::NoStore, format!("no store in {} or above it", start.cwd.display()))
             .hint("pn init makes one for this project; PN_DAEMON uses a server's")),
     }
@@ -71,7 +69,7 @@ fn names_a_store(config: &Path) -> bool {
     read.is_ok() && text.lines().any(|line| line.trim_start().starts_with("store_id"))
 }
 
-/// The store of the project in `dir`: that of the main worktree, if it has one.
+/// The store of the project in `dir`; if the main worktree has a store, that one.
 fn shared_by_worktrees(dir: &Path) -> PathBuf {
     main_worktree(dir)
         .map(|main| main.join(STORE_DIR))
@@ -79,8 +77,8 @@ fn shared_by_worktrees(dir: &Path) -> PathBuf {
         .unwrap_or_else(|| dir.join(STORE_DIR))
 }
 
-/// Where the store of the project in `dir` is or belongs: its own if it has one, else at the root of the repo around
-/// it (of the main worktree), else in `dir` itself.
+/// The directory of an existing or new store for `dir`: its own if it exists, otherwise at the root of the (main)
+/// worktree around it, otherwise in `dir` itself.
 pub fn new_store_root(dir: &Path) -> PathBuf {
     let dir = without_dots(dir);
     let own = shared_by_worktrees(&dir);
@@ -91,7 +89,7 @@ pub fn new_store_root(dir: &Path) -> PathBuf {
     main_worktree(root).unwrap_or_else(|| root.to_owned()).join(STORE_DIR)
 }
 
-/// The root of the linked worktree around `dir`, if its store is that of the main one.
+/// The root of the linked worktree around `dir`, if it shares the store of the main worktree.
 pub fn linked_worktree(dir: &Path) -> Option<PathBuf> {
     let dir = without_dots(dir);
     let root = dir.ancestors().find(|dir| dir.join(".git").exists())?;
@@ -99,10 +97,10 @@ pub fn linked_worktree(dir: &Path) -> Option<PathBuf> {
     fs::symlink_metadata(shared).is_ok().then(|| root.to_owned())
 }
 
-/// The main worktree of the repo whose linked worktree `dir` is.
+/// The main worktree, if `dir` is the root of a linked one.
 fn main_worktree(dir: &Path) -> Option<PathBuf> {
     let common = common_git_dir(dir)?;
-    // A bare repo has no work tree of its own.
+    // A bare repository has no work tree.
     (common.file_name()? == ".git").then(|| common.parent().map(Path::to_owned))?
 }
 
@@ -110,8 +108,8 @@ fn main_worktree(dir: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn start(cwd: &Path) -> Start {
-        Start { explicit: None, cwd: cwd.to_owned(), user: Some("/home/u/.local/state/pensa".into()) }
+    fn start(cwd: &Path) -> SearchStart {
+        SearchStart { explicit: None, cwd: cwd.to_owned(), user: Some("/home/u/.local/state/pensa".into()) }
     }
 
     fn project(dir: &Path) -> PathBuf {
@@ -119,7 +117,7 @@ mod tests {
         dir.join(".pensa")
     }
 
-    /// What git lays out for a linked worktree.
+    /// Creates the files of a linked worktree.
     fn linked_worktree(main: &Path, linked: &Path) {
         let git_dir = main.join(".git/worktrees/w");
         fs::create_dir_all(&git_dir).expect("made");
@@ -134,18 +132,18 @@ mod tests {
         let store = project(dir.path());
         let deep = dir.path().join("a/b/c");
         fs::create_dir_all(&deep).expect("made");
-        assert_eq!(store_root(&start(&deep), Scope::Project).expect("found"), store);
+        assert_eq!(store_root(&start(&deep), StoreScope::Project).expect("found"), store);
         let nearer = project(&dir.path().join("a"));
-        assert_eq!(store_root(&start(&deep), Scope::Project).expect("found"), nearer);
+        assert_eq!(store_root(&start(&deep), StoreScope::Project).expect("found"), nearer);
     }
 
     #[test]
-    fn without_a_project_some_nouns_live_with_the_user_and_others_nowhere() {
+    fn without_a_project_only_user_level_commands_find_a_store() {
         let dir = tempfile::tempdir().expect("a directory");
-        let error = store_root(&start(dir.path()), Scope::Project).expect_err("nothing there");
+        let error = store_root(&start(dir.path()), StoreScope::Project).expect_err("nothing there");
         assert_eq!(error.code, Code::NoStore);
         assert!(error.hint.is_some_and(|hint| hint.contains("pn init")));
-        let user = store_root(&start(dir.path()), Scope::ProjectElseUser).expect("the user's");
+        let user = store_root(&start(dir.path()), StoreScope::ProjectElseUser).expect("the user's");
         assert_eq!(user, Path::new("/home/u/.local/state/pensa"));
     }
 
@@ -154,11 +152,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let store = project(&dir.path().join("p"));
         for given in ["p", "p/", "p/.pensa", "./p/x/.."] {
-            let at = Start { explicit: Some(given.into()), ..start(dir.path()) };
-            assert_eq!(store_root(&at, Scope::Project).expect(given), store, "{given}");
+            let at = SearchStart { explicit: Some(given.into()), ..start(dir.path()) };
+            assert_eq!(store_root(&at, StoreScope::Project).expect(given), store, "{given}");
         }
-        let at = Start { explicit: Some("elsewhere".into()), ..start(dir.path()) };
-        assert_eq!(store_root(&at, Scope::ProjectElseUser).expect_err("nothing").code, Code::NoStore);
+        let at = SearchStart { explicit: Some("elsewhere".into()), ..start(dir.path()) };
+        assert_eq!(store_root(&at, StoreScope::ProjectElseUser).expect_err("nothing").code, Code::NoStore);
     }
 
     #[test]
@@ -168,18 +166,18 @@ mod tests {
         linked_worktree(&main, &linked);
         assert_eq!(new_store_root(&linked), main.join(".pensa"));
         let own = project(&linked);
-        assert_eq!(store_root(&start(&linked), Scope::Project).expect("its own"), own);
+        assert_eq!(store_root(&start(&linked), StoreScope::Project).expect("its own"), own);
         let shared = project(&main);
         fs::remove_dir(&own).expect("removed");
-        assert_eq!(store_root(&start(&linked), Scope::Project).expect("shared"), shared);
+        assert_eq!(store_root(&start(&linked), StoreScope::Project).expect("shared"), shared);
         project(&linked);
-        assert_eq!(store_root(&start(&linked), Scope::Project).expect("shared"), shared);
-        let at = Start { explicit: Some(linked.clone()), ..start(dir.path()) };
-        assert_eq!(store_root(&at, Scope::Project).expect("shared"), shared);
+        assert_eq!(store_root(&start(&linked), StoreScope::Project).expect("shared"), shared);
+        let at = SearchStart { explicit: Some(linked.clone()), ..start(dir.path()) };
+        assert_eq!(store_root(&at, StoreScope::Project).expect("shared"), shared);
     }
 
     #[test]
-    fn a_store_inside_a_repository_is_found_before_a_new_one_is_thought_of() {
+    fn existing_store_inside_a_repository_is_used_before_a_new_one() {
         let dir = tempfile::tempdir().expect("a directory");
         let inner = dir.path().join("inner");
         fs::create_dir_all(dir.path().join(".git")).expect("made");

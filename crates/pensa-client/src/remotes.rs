@@ -1,6 +1,4 @@
-//! The servers a user has given names: a file of the user's own that holds their addresses and tokens.
-//!
-//! Where the file lies is left to [`locate`](crate::locate), talking to a server to [`Remote`](crate::Remote).
+//! Stores the addresses and tokens of named servers in a file of the user.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,26 +9,26 @@ use toml_edit::{Document, Item, Table, TableLike, value};
 
 use crate::http;
 use crate::token::Token;
-use crate::toml_file::{Nature, TomlFile};
+use crate::toml_file::{FilePolicy, TomlFile};
 
-/// What a user calls a server.
+/// The user's name for a server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RemoteName(String);
 
 impl RemoteName {
-    const LONGEST: usize = 64;
+    const MAX_LENGTH: usize = 64;
 }
 
 impl FromStr for RemoteName {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let fits = (1..=Self::LONGEST).contains(&text.len());
+        let fits = (1..=Self::MAX_LENGTH).contains(&text.len());
         if fits && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
             return Ok(Self(text.to_owned()));
         }
         Err(Error::invalid(format!("not the name of a remote: {text:?}"))
-            .hint(format!("letters, digits, - and _, at most {}", Self::LONGEST)))
+            .hint(format!("letters, digits, - and _, at most {}", Self::MAX_LENGTH)))
     }
 }
 
@@ -40,12 +38,12 @@ impl fmt::Display for RemoteName {
     }
 }
 
-/// What is kept about a server.
+/// The settings of a named server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteEntry {
     pub url: String,
     pub token: Option<Token>,
-    /// A PEM file of the authorities to trust for this server, instead of the usual ones.
+    /// A PEM file with the certificate authorities to trust instead of the usual ones.
     pub ca_cert: Option<PathBuf>,
 }
 
@@ -56,12 +54,12 @@ pub struct Remotes {
 }
 
 impl Remotes {
-    /// In the directory of the user's settings, which may not exist yet.
+    /// The file in the user's settings directory, which may not exist yet.
     pub fn in_dir(dir: &Path) -> Self {
-        Self { file: TomlFile::new(dir.join("remotes.toml"), Nature::Secret) }
+        Self { file: TomlFile::new(dir.join("remotes.toml"), FilePolicy::Secret) }
     }
 
-    /// All of them, by name.
+    /// All servers, sorted by name.
     pub fn list(&self) -> Result<Vec<(RemoteName, RemoteEntry)>> {
         let doc = self.read()?;
         let Some(table) = doc.get(TABLE).and_then(Item::as_table_like) else {
@@ -69,7 +67,7 @@ impl Remotes {
         };
         let mut all = Vec::new();
         for (name, item) in table.iter() {
-            let name: RemoteName = name.parse().map_err(|e: Error| e.within(self.place()))?;
+            let name: RemoteName = name.parse().map_err(|e: Error| e.within(self.display_path()))?;
             let entry = self.entry(&name, item)?;
             all.push((name, entry));
         }
@@ -83,17 +81,17 @@ impl Remotes {
         self.entry(name, item)
     }
 
-    /// Whether a server could be added, for those who want to know before they ask for its token.
+    /// Whether a server could be added; callers check this before they prompt for a token.
     pub fn check(&self, name: &RemoteName, entry: &RemoteEntry) -> Result<()> {
         http::server_address(&entry.url)?;
         match self.get(name) {
-            Ok(_) => Err(taken(name)),
+            Ok(_) => Err(name_conflict(name)),
             Err(e) if e.code == Code::NotFound => Ok(()),
             Err(e) => Err(e),
         }
     }
 
-    /// Keeps a server under a name that is not taken.
+    /// Saves a server; a conflict if the name is taken.
     pub fn add(&self, name: &RemoteName, entry: &RemoteEntry) -> Result<()> {
         let mut item = Table::new();
         item["url"] = value(http::server_address(&entry.url)?);
@@ -106,16 +104,16 @@ impl Remotes {
         }
         self.change(|table| {
             if table.contains_key(&name.0) {
-                return Err(taken(name));
+                return Err(name_conflict(name));
             }
             table.insert(&name.0, Item::Table(item));
             Ok(())
         })
     }
 
-    /// Forgets a server and its token.
+    /// Removes a server and its token.
     pub fn remove(&self, name: &RemoteName) -> Result<()> {
-        // Asked first, so that nothing is made where there is nothing to remove.
+        // Check first, so that no file is created.
         self.get(name)?;
         self.change(|table| table.remove(&name.0).map(drop).ok_or_else(|| unknown(name)))
     }
@@ -123,15 +121,15 @@ impl Remotes {
     fn entry(&self, name: &RemoteName, item: &Item) -> Result<RemoteEntry> {
         let text = |field: &str| item.get(field).and_then(Item::as_str);
         let url = text("url").ok_or_else(|| {
-            Error::invalid(format!("{}: the remote {name} has no url", self.place()))
+            Error::invalid(format!("{}: the remote {name} has no url", self.display_path()))
                 .hint(format!("pn remote remove {name}, and add it again"))
         });
         let token = text("token").map(str::parse).transpose();
-        let token = token.map_err(|e: Error| e.within(format_args!("{}: {name}", self.place())))?;
+        let token = token.map_err(|e: Error| e.within(format_args!("{}: {name}", self.display_path())))?;
         Ok(RemoteEntry { url: url?.to_owned(), token, ca_cert: text("ca_cert").map(PathBuf::from) })
     }
 
-    /// What the file says; it must be the user's alone, because of the tokens in it.
+    /// Reads the file, which must be readable by the user only.
     fn read(&self) -> Result<Document<String>> {
         self.file.read()?.map_or_else(|| self.file.parse(String::new()), Ok)
     }
@@ -141,11 +139,11 @@ impl Remotes {
             let mut fresh = Table::new();
             fresh.set_implicit(true);
             let table = doc.entry(TABLE).or_insert(Item::Table(fresh)).as_table_like_mut();
-            change(table.ok_or_else(|| Error::invalid(format!("{}: remote is no table", self.place())))?)
+            change(table.ok_or_else(|| Error::invalid(format!("{}: remote is no table", self.display_path())))?)
         })
     }
 
-    fn place(&self) -> impl fmt::Display {
+    fn display_path(&self) -> impl fmt::Display {
         self.file.path().display()
     }
 }
@@ -157,7 +155,7 @@ fn unknown(name: &RemoteName) -> Error {
     Error::not_found("remote", name).hint("pn remote list")
 }
 
-fn taken(name: &RemoteName) -> Error {
+fn name_conflict(name: &RemoteName) -> Error {
     Error::new(Code::Conflict, format!("there is a remote {name} already"))
         .hint(format!("pn remote remove {name} first"))
 }
@@ -193,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_is_there_until_it_is_removed() {
+    fn added_remotes_are_listed_until_removed() {
         let home = tempfile::tempdir().expect("a directory");
         let remotes = Remotes::in_dir(&home.path().join("config/pensa"));
         assert_eq!(remotes.list().expect("none"), []);
@@ -250,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_told_by_its_line_and_without_its_secrets() {
+    fn error_for_a_broken_file_names_the_line_and_hides_secrets() {
         let home = tempfile::tempdir().expect("a directory");
         let remotes = Remotes::in_dir(home.path());
         for broken in [
@@ -269,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_at_once_lose_nothing() {
+    fn concurrent_changes_are_all_kept() {
         let home = tempfile::tempdir().expect("a directory");
         let dir = home.path().join("pensa");
         thread::scope(|scope| {

@@ -1,6 +1,4 @@
-//! Whom an `https` server's certificate has to come from, and what to say if it does not.
-//!
-//! The handshake itself is left to ureq and rustls.
+//! Configures which certificate authorities are trusted, and explains certificate errors.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +8,7 @@ use pensa_core::{Error, Result};
 use rustls::CertificateError;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
-/// Trusts the authorities in `ca_file` and no others; without one, those that browsers trust.
+/// Trusts only the authorities in `ca_file`; without it, the usual ones (WebPKI).
 pub(crate) fn config(ca_file: Option<&Path>) -> Result<TlsConfig> {
     let roots = match ca_file {
         Some(file) => authorities(file)?,
@@ -19,7 +17,7 @@ pub(crate) fn config(ca_file: Option<&Path>) -> Result<TlsConfig> {
     Ok(TlsConfig::builder().root_certs(roots).build())
 }
 
-/// Whether `file` has certificates of authorities that could be trusted.
+/// Checks that `file` contains certificates.
 pub fn check_authorities(file: &Path) -> Result<()> {
     authorities(file).map(drop)
 }
@@ -41,8 +39,8 @@ fn authorities(file: &Path) -> Result<RootCerts> {
     Ok(RootCerts::Specific(Arc::new(certificates)))
 }
 
-/// What rustls objected to, if it did.
-pub(crate) fn objection(error: &ureq::Error) -> Option<&rustls::Error> {
+/// The rustls error behind an HTTP error, if any.
+pub(crate) fn rustls_error(error: &ureq::Error) -> Option<&rustls::Error> {
     match error {
         ureq::Error::Rustls(why) => Some(why),
         ureq::Error::Io(e) => e.get_ref()?.downcast_ref(),
@@ -50,8 +48,8 @@ pub(crate) fn objection(error: &ureq::Error) -> Option<&rustls::Error> {
     }
 }
 
-/// Why a certificate is not trusted, in words.
-pub(crate) fn distrust(why: &CertificateError) -> String {
+/// Explains why a certificate is not trusted.
+pub(crate) fn certificate_problem(why: &CertificateError) -> String {
     match why {
         CertificateError::UnknownIssuer => "its certificate is from an authority that is not trusted here".to_owned(),
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has expired".to_owned(),

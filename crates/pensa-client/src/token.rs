@@ -1,19 +1,19 @@
-//! The secret that a server asks for. Where it comes from and where it is kept is left to others.
+//! Defines the bearer token of a server.
 
 use std::fmt;
 use std::str::FromStr;
 
 use pensa_core::{Error, Result};
 
-/// Longest secret that is taken for one; a header has to hold it.
-const LONGEST: usize = 4096;
+/// Maximum length; a token must fit into a header.
+const MAX_LENGTH: usize = 4096;
 
 /// A bearer token. It has no `Display`, and `Debug` hides it: the only way out is [`reveal`](Self::reveal).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
-    /// The secret itself, for a header or the file that keeps it.
+    /// The secret itself, for a header or the file of remotes.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -22,13 +22,13 @@ impl Token {
 impl FromStr for Token {
     type Err = Error;
 
-    /// Blanks around a token come from files and shells and are not part of it.
+    /// Trims whitespace, which files and shells add.
     fn from_str(text: &str) -> Result<Self> {
         let text = text.trim();
         let wrong = match text.len() {
             0 => "the token is empty",
-            1..=LONGEST if text.bytes().all(|byte| byte.is_ascii_graphic()) => return Ok(Self(text.to_owned())),
-            1..=LONGEST => "the token has characters that no token has",
+            1..=MAX_LENGTH if text.bytes().all(|byte| byte.is_ascii_graphic()) => return Ok(Self(text.to_owned())),
+            1..=MAX_LENGTH => "the token has characters that no token has",
             _ => "the token is too long for one",
         };
         Err(Error::invalid(wrong).hint("paste it as you were given it, on one line"))
@@ -46,11 +46,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_one_word_and_never_shown() {
+    fn token_is_one_word_and_hidden_in_debug_output() {
         let token: Token = " s3cret\r\n".parse().expect("a token");
         assert_eq!(token.reveal(), "s3cret");
         assert_eq!(format!("{token:?}"), "Token(…)");
-        for bad in ["", " \n", "two words", "two\nlines", "é", "a\u{3}", &"x".repeat(LONGEST + 1)] {
+        for bad in ["", " \n", "two words", "two\nlines", "é", "a\u{3}", &"x".repeat(MAX_LENGTH + 1)] {
             let error = bad.parse::<Token>().expect_err("no token");
             assert!(!error.message.contains("two"), "{error}");
         }

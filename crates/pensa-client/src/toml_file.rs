@@ -1,6 +1,4 @@
-//! A TOML file that several processes read and change: read whole, replaced whole.
-//!
-//! What stands in it is left to whoever keeps it.
+//! Reads and atomically replaces TOML files that several processes share.
 
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, Read, Write};
@@ -13,50 +11,50 @@ use pensa_core::{Code, Error, Result};
 use pensa_git::open_committed;
 use toml_edit::{Document, DocumentMut, TomlError};
 
-/// How often, and how long each time, a change waits for another one to end.
-const TURNS: u32 = 100;
-const TURN: Duration = Duration::from_millis(20);
-/// More than anybody writes by hand.
+/// How often a change tries to lock the directory, and the delay between attempts.
+const LOCK_ATTEMPTS: u32 = 100;
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(20);
+/// Size limit; no settings file written by hand is larger.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Whose file it is.
+/// Permissions, and whether symbolic links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Nature {
-    /// Nobody else may read it, and no link may lead it elsewhere
+pub(crate) enum FilePolicy {
+    /// Readable by its owner only; symbolic links are refused
     Secret,
-    /// Part of a store: no link may lead out of it
+    /// Part of a store: symbolic links are refused, so that none leads out of it
     Store,
-    /// The user's own, who may keep the real file somewhere else
+    /// The user's own file: a symbolic link, for example to a dotfiles repository, is followed
     User,
-    /// For every user of this machine
+    /// For all users of this machine; symbolic links are followed
     System,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct TomlFile {
     path: PathBuf,
-    nature: Nature,
+    policy: FilePolicy,
 }
 
 impl TomlFile {
-    pub(crate) fn new(path: PathBuf, nature: Nature) -> Self {
-        Self { path, nature }
+    pub(crate) fn new(path: PathBuf, policy: FilePolicy) -> Self {
+        Self { path, policy }
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What stands in it, with the place of everything, if it is there.
+    /// Parses the file, keeping the positions of values; `None` if it does not exist.
     pub(crate) fn read(&self) -> Result<Option<Document<String>>> {
         self.text()?.map(|text| self.parse(text)).transpose()
     }
 
     pub(crate) fn parse(&self, text: String) -> Result<Document<String>> {
-        Document::parse(text.clone()).map_err(|e| self.not_toml(&text, &e))
+        Document::parse(text.clone()).map_err(|e| self.syntax_error(&text, &e))
     }
 
-    /// Reads, changes and replaces the file; changes of other processes wait, so that none is lost.
+    /// Reads, changes and replaces the file, while other processes wait, so that no change is lost.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut DocumentMut) -> Result<T>) -> Result<T> {
         self.change_text(|text| {
             let mut doc = self.parse(text.to_owned())?.into_mut();
@@ -65,14 +63,14 @@ impl TomlFile {
         })
     }
 
-    /// The same for a change of the text itself.
+    /// Like [`change`](Self::change), on the text itself.
     pub(crate) fn change_text<T>(&self, change: impl FnOnce(&str) -> Result<(String, T)>) -> Result<T> {
-        // A link of the user's own is followed: it is the real file that is replaced.
+        // Replace the file that a link points to, not the link.
         let real = if self.follows_links() { self.path.canonicalize().ok() } else { None };
         let real = real.as_deref().unwrap_or(&self.path);
         let dir = real.parent().unwrap_or(Path::new("/"));
-        self.make_dir(dir)?;
-        let _turn = self.wait_for_turn(dir)?;
+        self.create_dir(dir)?;
+        let _lock = self.lock_dir(dir)?;
         let old = self.text()?;
         let (new, answer) = change(old.as_deref().unwrap_or_default())?;
         if old.as_ref() != Some(&new) {
@@ -82,12 +80,12 @@ impl TomlFile {
     }
 
     fn follows_links(&self) -> bool {
-        matches!(self.nature, Nature::User | Nature::System)
+        matches!(self.policy, FilePolicy::User | FilePolicy::System)
     }
 
     fn text(&self) -> Result<Option<String>> {
         let Some((file, meta)) = self.open()? else { return Ok(None) };
-        if self.nature == Nature::Secret && meta.mode() & 0o077 != 0 {
+        if self.policy == FilePolicy::Secret && meta.mode() & 0o077 != 0 {
             return Err(Error::new(Code::Forbidden, format!("others can read {}", self.path.display()))
                 .hint(format!("chmod 600 '{}'; its tokens may be known to others by now", self.path.display())));
         }
@@ -120,10 +118,10 @@ impl TomlFile {
         File::open(&self.path).map(|file| Some((file, meta))).map_err(|e| self.failed("read", &e))
     }
 
-    fn not_toml(&self, text: &str, e: &TomlError) -> Error {
+    fn syntax_error(&self, text: &str, e: &TomlError) -> Error {
         let line = e.span().map_or(1, |span| line_of(text, span.start));
-        // The parser's own words can quote what stands there, and that may be a token.
-        let why = if self.nature == Nature::Secret {
+        // The parser's message may quote a token.
+        let why = if self.policy == FilePolicy::Secret {
             String::new()
         } else {
             format!(": {}", e.message().lines().collect::<Vec<_>>().join(", "))
@@ -132,50 +130,50 @@ impl TomlFile {
         Error::invalid(message).hint("mend the file by hand")
     }
 
-    fn make_dir(&self, dir: &Path) -> Result<()> {
-        let mode = if self.nature == Nature::System { 0o755 } else { 0o700 };
-        let made = (|| {
-            if self.nature == Nature::Secret {
+    fn create_dir(&self, dir: &Path) -> Result<()> {
+        let mode = if self.policy == FilePolicy::System { 0o755 } else { 0o700 };
+        let created = (|| {
+            if self.policy == FilePolicy::Secret {
                 refuse_link(dir)?;
             }
             DirBuilder::new().recursive(true).mode(mode).create(dir).map_err(|e| self.failed("make", &e))?;
-            if self.nature == Nature::Secret {
+            if self.policy == FilePolicy::Secret {
                 let private = fs::Permissions::from_mode(mode);
                 fs::set_permissions(dir, private).map_err(|e| self.failed("protect", &e))?;
             }
             Ok(())
         })();
-        made.map_err(|e: Error| e.within(dir.display()))
+        created.map_err(|e: Error| e.within(dir.display()))
     }
 
-    /// A lock on the directory: the file itself is replaced.
-    fn wait_for_turn(&self, dir: &Path) -> Result<File> {
+    /// Locks the directory, because the file itself is replaced.
+    fn lock_dir(&self, dir: &Path) -> Result<File> {
         let dir = File::open(dir).map_err(|e| self.failed("open", &e))?;
-        for _ in 0..TURNS {
+        for _ in 0..LOCK_ATTEMPTS {
             match dir.try_lock() {
                 Ok(()) => return Ok(dir),
-                Err(fs::TryLockError::WouldBlock) => thread::sleep(TURN),
+                Err(fs::TryLockError::WouldBlock) => thread::sleep(LOCK_RETRY_DELAY),
                 Err(fs::TryLockError::Error(e)) => return Err(self.failed("lock", &e)),
             }
         }
         Err(Error::new(Code::Busy, format!("{} is being changed", self.path.display())).hint("try again"))
     }
 
-    /// Whoever reads meanwhile sees the old file or the new one, and a crash leaves one of the two.
+    /// Replaces the file atomically: readers, and a crash, see either the old or the new content.
     fn replace(&self, real: &Path, dir: &Path, text: &str) -> io::Result<()> {
-        let mode = match (self.nature, fs::metadata(real)) {
-            (Nature::Secret, _) => 0o600,
+        let mode = match (self.policy, fs::metadata(real)) {
+            (FilePolicy::Secret, _) => 0o600,
             (_, Ok(meta)) => meta.mode() & 0o777,
-            (Nature::System, Err(_)) => 0o644,
+            (FilePolicy::System, Err(_)) => 0o644,
             (_, Err(_)) => 0o600,
         };
-        // By this name `pn doctor` knows one that a crash has left.
+        // `pn doctor` recognises leftover files by this name.
         let name = format!("{}.tmp-", real.file_name().unwrap_or_default().to_string_lossy());
-        let mut draft = tempfile::Builder::new().prefix(&name).tempfile_in(dir)?;
-        draft.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
-        draft.write_all(text.as_bytes())?;
-        draft.as_file().sync_all()?;
-        draft.persist(real)?;
+        let mut temporary = tempfile::Builder::new().prefix(&name).tempfile_in(dir)?;
+        temporary.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+        temporary.write_all(text.as_bytes())?;
+        temporary.as_file().sync_all()?;
+        temporary.persist(real)?;
         File::open(dir)?.sync_all()
     }
 
@@ -189,12 +187,12 @@ impl TomlFile {
     }
 }
 
-/// The line that a place in a text is on, counted from 1.
+/// The line number of a byte offset, from 1.
 pub(crate) fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// A link could lead into a repository, or out of it.
+/// Refuses a symbolic link, which could lead into a repository or out of it.
 fn refuse_link(path: &Path) -> Result<()> {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_symlink() => {

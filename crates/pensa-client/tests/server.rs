@@ -1,4 +1,4 @@
-//! A call against a server that fails in every way a network knows: what is sent again, and what is not.
+//! Tests calls against a server that fails in many ways: what is retried, and what is not.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,36 +18,36 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 const DELETED: &str = r#"{"status":"deleted","id":"pn-1"}"#;
 const BUSY: &str = r#"{"error":"too many writes are waiting","code":"busy"}"#;
-const PATIENCE: Duration = Duration::from_secs(30);
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What the server does once it has read a request.
+/// What the server does after reading a request.
 #[derive(Clone, Copy)]
-enum Deed {
+enum ServerAction {
     Drop,
     Answer(u16, &'static str),
     AnswerWith(u16, &'static str, &'static str),
-    /// A head that promises more than follows.
+    /// Promises a longer body than it sends.
     AnswerHalf,
 }
 
-/// Does one deed for each connection, then stops listening; gives back the requests it got.
-struct Server {
+/// Handles one connection per action, then stops listening; returns the requests.
+struct FailingServer {
     url: String,
     requests: JoinHandle<Vec<String>>,
 }
 
-impl Server {
-    fn doing(deeds: &'static [Deed]) -> Self {
+impl FailingServer {
+    fn start(actions: &'static [ServerAction]) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let requests = thread::spawn(move || {
-            deeds
+            actions
                 .iter()
-                .map(|deed| {
+                .map(|action| {
                     let (mut stream, _) = listener.accept().expect("a caller");
-                    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+                    stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
                     let request = read_request(&mut stream);
-                    perform(*deed, &mut stream);
+                    perform(*action, &mut stream);
                     request
                 })
                 .collect()
@@ -64,7 +64,7 @@ impl Server {
     }
 }
 
-/// Head and body of a request.
+/// Reads head and body of a request.
 fn read_request(stream: &mut impl Read) -> String {
     let mut reader = BufReader::new(stream);
     let mut request = String::new();
@@ -82,12 +82,12 @@ fn header(request: &str, name: &str) -> Option<String> {
     pairs.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
 }
 
-fn perform(deed: Deed, stream: &mut impl Write) {
-    let (status, more, body) = match deed {
-        Deed::Drop => return,
-        Deed::Answer(status, body) => (status, "", body),
-        Deed::AnswerWith(status, more, body) => (status, more, body),
-        Deed::AnswerHalf => {
+fn perform(action: ServerAction, stream: &mut impl Write) {
+    let (status, more, body) = match action {
+        ServerAction::Drop => return,
+        ServerAction::Answer(status, body) => (status, "", body),
+        ServerAction::AnswerWith(status, more, body) => (status, more, body),
+        ServerAction::AnswerHalf => {
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{").expect("sent");
             return;
         }
@@ -105,8 +105,8 @@ fn count(remote: &Remote) -> Result<Counted> {
     remote.call(&Caller::local("ana"), &Count::default(), None)
 }
 
-/// The key that all requests have in common.
-fn the_key(requests: &[String]) -> String {
+/// The idempotency key, which must be the same in all requests.
+fn common_key(requests: &[String]) -> String {
     let keys: Vec<String> = requests.iter().filter_map(|request| header(request, "idempotency-key")).collect();
     assert_eq!(keys.len(), requests.len(), "every request has one: {requests:?}");
     assert!(keys.iter().all(|key| *key == keys[0] && key.len() == 36), "{keys:?}");
@@ -114,20 +114,23 @@ fn the_key(requests: &[String]) -> String {
 }
 
 #[test]
-fn a_change_whose_answer_is_lost_is_sent_again_with_the_same_key() {
-    for lost in [&[Deed::Drop, Deed::Answer(200, DELETED)], &[Deed::AnswerHalf, Deed::Answer(200, DELETED)]] {
-        let server = Server::doing(lost);
+fn change_with_a_lost_response_is_retried_with_the_same_key() {
+    for lost in [
+        &[ServerAction::Drop, ServerAction::Answer(200, DELETED)],
+        &[ServerAction::AnswerHalf, ServerAction::Answer(200, DELETED)],
+    ] {
+        let server = FailingServer::start(lost);
         assert_eq!(delete(&server.remote()).expect("the second answer").status, "deleted");
         let requests = server.requests();
-        the_key(&requests);
+        common_key(&requests);
         assert_eq!(requests[0], requests[1], "it is the same request");
     }
 }
 
 #[test]
-fn what_is_sent_again_has_its_body_too() {
+fn retried_request_includes_its_body() {
     const ADDED: &str = r#"{"status":"added","issue_id":"pn-1","depends_on_id":"pn-2"}"#;
-    let server = Server::doing(&[Deed::Drop, Deed::Answer(200, ADDED)]);
+    let server = FailingServer::start(&[ServerAction::Drop, ServerAction::Answer(200, ADDED)]);
     let op = dep::Add { issue_id: "pn-1".parse().expect("an id"), depends_on_id: "pn-2".parse().expect("an id") };
     server.remote().call(&Caller::local("ana"), &op, None).expect("the second answer");
     let requests = server.requests();
@@ -137,49 +140,53 @@ fn what_is_sent_again_has_its_body_too() {
 
 #[test]
 fn each_call_has_a_key_of_its_own() {
-    let server = Server::doing(&[Deed::Answer(200, DELETED), Deed::Answer(200, DELETED)]);
+    let server = FailingServer::start(&[ServerAction::Answer(200, DELETED), ServerAction::Answer(200, DELETED)]);
     let remote = server.remote();
     delete(&remote).expect("deleted");
     delete(&remote).expect("deleted");
     let requests = server.requests();
-    assert_ne!(the_key(&requests[..1]), the_key(&requests[1..]));
+    assert_ne!(common_key(&requests[..1]), common_key(&requests[1..]));
 }
 
 #[test]
-fn a_server_that_asks_to_come_back_is_asked_again() {
+fn temporary_refusal_is_retried() {
     const UNREACHABLE: &str = r#"{"error":"the database is away","code":"unreachable"}"#;
-    let passing: [&[Deed]; 4] = [
-        &[Deed::Answer(503, UNREACHABLE), Deed::Answer(200, DELETED)],
-        &[Deed::Answer(503, BUSY), Deed::Answer(200, DELETED)],
-        &[Deed::Answer(429, "slow down"), Deed::Answer(200, DELETED)],
-        &[Deed::AnswerWith(429, "Retry-After: 1\r\n", ""), Deed::Drop, Deed::Answer(200, DELETED)],
+    let temporary: [&[ServerAction]; 4] = [
+        &[ServerAction::Answer(503, UNREACHABLE), ServerAction::Answer(200, DELETED)],
+        &[ServerAction::Answer(503, BUSY), ServerAction::Answer(200, DELETED)],
+        &[ServerAction::Answer(429, "slow down"), ServerAction::Answer(200, DELETED)],
+        &[
+            ServerAction::AnswerWith(429, "Retry-After: 1\r\n", ""),
+            ServerAction::Drop,
+            ServerAction::Answer(200, DELETED),
+        ],
     ];
-    for deeds in passing {
-        let server = Server::doing(deeds);
+    for actions in temporary {
+        let server = FailingServer::start(actions);
         delete(&server.remote()).expect("the last answer");
-        the_key(&server.requests());
+        common_key(&server.requests());
     }
 }
 
 #[test]
-fn a_read_is_sent_again_without_a_key() {
-    let server = Server::doing(&[Deed::Drop, Deed::Answer(200, r#"{"count":3}"#)]);
+fn read_is_retried_without_a_key() {
+    let server = FailingServer::start(&[ServerAction::Drop, ServerAction::Answer(200, r#"{"count":3}"#)]);
     assert!(matches!(count(&server.remote()), Ok(Counted::Plain { count: 3 })));
     let requests = server.requests();
     assert!(requests.iter().all(|request| header(request, "idempotency-key").is_none()), "{requests:?}");
 }
 
 #[test]
-fn an_answer_that_would_be_the_same_again_is_final() {
-    let last: [(&[Deed], Code); 4] = [
-        (&[Deed::Answer(400, r#"{"error":"bad","code":"invalid_input"}"#)], Code::InvalidInput),
-        (&[Deed::Answer(401, r#"{"error":"who?","code":"unauthorized"}"#)], Code::Unauthorized),
-        (&[Deed::Answer(409, r#"{"error":"taken","code":"conflict"}"#)], Code::Conflict),
-        (&[Deed::Answer(500, r#"{"error":"oh","code":"internal"}"#)], Code::Internal),
+fn permanent_errors_are_not_retried() {
+    let last: [(&[ServerAction], Code); 4] = [
+        (&[ServerAction::Answer(400, r#"{"error":"bad","code":"invalid_input"}"#)], Code::InvalidInput),
+        (&[ServerAction::Answer(401, r#"{"error":"who?","code":"unauthorized"}"#)], Code::Unauthorized),
+        (&[ServerAction::Answer(409, r#"{"error":"taken","code":"conflict"}"#)], Code::Conflict),
+        (&[ServerAction::Answer(500, r#"{"error":"oh","code":"internal"}"#)], Code::Internal),
     ];
-    for (deeds, code) in last {
-        let server = Server::doing(deeds);
-        // A second try would find nobody listening, and say so.
+    for (actions, code) in last {
+        let server = FailingServer::start(actions);
+        // A second attempt would be refused: nothing listens any more.
         let error = delete(&server.remote()).expect_err("refused");
         assert_eq!(error.code, code, "{error}");
         assert!(!error.message.contains("nothing listens"), "{error}");
@@ -188,43 +195,50 @@ fn an_answer_that_would_be_the_same_again_is_final() {
 }
 
 #[test]
-fn a_proxy_that_lost_its_server_is_asked_again_with_the_same_key() {
-    let server =
-        Server::doing(&[Deed::Answer(502, "<html>bad gateway"), Deed::Answer(503, "<html>"), Deed::Answer(504, "")]);
+fn gateway_errors_are_retried_with_the_same_key() {
+    let server = FailingServer::start(&[
+        ServerAction::Answer(502, "<html>bad gateway"),
+        ServerAction::Answer(503, "<html>"),
+        ServerAction::Answer(504, ""),
+    ]);
     let error = delete(&server.remote()).expect_err("nobody knows");
     assert_eq!(error.code, Code::Unreachable, "{error}");
     assert!(error.message.contains("not known whether the change was made"), "{error}");
-    the_key(&server.requests());
+    common_key(&server.requests());
 }
 
 #[test]
-fn a_change_that_may_have_been_made_is_told_as_such_whatever_came_later() {
+fn unknown_outcome_is_reported_even_after_later_refusals() {
     const UNKNOWN: &str = r#"{"error":"it is not known whether the change was stored","code":"unreachable"}"#;
-    const DEEDS: [Deed; 4] =
-        [Deed::Answer(503, UNKNOWN), Deed::Answer(503, BUSY), Deed::Answer(503, BUSY), Deed::Answer(503, BUSY)];
-    let server = Server::doing(&DEEDS);
+    const ACTIONS: [ServerAction; 4] = [
+        ServerAction::Answer(503, UNKNOWN),
+        ServerAction::Answer(503, BUSY),
+        ServerAction::Answer(503, BUSY),
+        ServerAction::Answer(503, BUSY),
+    ];
+    let server = FailingServer::start(&ACTIONS);
     let error = delete(&server.remote()).expect_err("nobody knows");
     assert_eq!(error.code, Code::Unreachable, "{error}");
     assert!(error.hint.is_some_and(|hint| hint.contains("look before")));
-    the_key(&server.requests());
+    common_key(&server.requests());
 }
 
 #[test]
-fn after_four_tries_the_last_answer_stands() {
-    let server = Server::doing(&[Deed::Answer(503, BUSY); 4]);
+fn fourth_attempt_is_the_last() {
+    let server = FailingServer::start(&[ServerAction::Answer(503, BUSY); 4]);
     assert_eq!(delete(&server.remote()).expect_err("busy").code, Code::Busy);
-    the_key(&server.requests());
+    common_key(&server.requests());
 }
 
 #[test]
-fn a_server_that_goes_away_in_the_middle_is_told_as_gone() {
-    let server = Server::doing(&[Deed::Drop]);
+fn server_that_stops_between_attempts_is_unreachable() {
+    let server = FailingServer::start(&[ServerAction::Drop]);
     let error = delete(&server.remote()).expect_err("nobody there any more");
     assert!(error.message.contains("nothing listens"), "{error}");
 }
 
-/// A server on `localhost` with a certificate, for one caller.
-fn secure(certificate: &str) -> (String, JoinHandle<std::io::Result<()>>) {
+/// Starts an HTTPS server on `localhost` for one connection.
+fn https_server(certificate: &str) -> (String, JoinHandle<std::io::Result<()>>) {
     let chain = vec![CertificateDer::from_pem_file(certificates(certificate)).expect("a certificate")];
     let key = PrivateKeyDer::from_pem_file(certificates("server.key")).expect("a key");
     let config = ServerConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
@@ -239,12 +253,12 @@ fn secure(certificate: &str) -> (String, JoinHandle<std::io::Result<()>>) {
 
 fn serve_securely(listener: &TcpListener, config: ServerConfig) -> std::io::Result<()> {
     let (mut stream, _): (TcpStream, _) = listener.accept()?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TEST_TIMEOUT))?;
     let mut connection = ServerConnection::new(Arc::new(config)).expect("a connection");
     connection.complete_io(&mut stream)?;
     let mut stream = StreamOwned::new(connection, stream);
     read_request(&mut stream);
-    perform(Deed::Answer(200, r#"{"count":3}"#), &mut stream);
+    perform(ServerAction::Answer(200, r#"{"count":3}"#), &mut stream);
     stream.conn.send_close_notify();
     stream.flush()
 }
@@ -261,7 +275,7 @@ fn count_trusting(url: &str, ca_file: Option<&str>) -> Result<Counted, Error> {
 #[test]
 fn a_private_or_self_signed_certificate_is_trusted_if_its_authority_is_named() {
     for (certificate, authority) in [("server.pem", "ca.pem"), ("self-signed.pem", "self-signed.pem")] {
-        let (url, serving) = secure(certificate);
+        let (url, serving) = https_server(certificate);
         assert!(matches!(count_trusting(&url, Some(authority)), Ok(Counted::Plain { count: 3 })), "{certificate}");
         serving.join().expect("a server that ends").expect("a whole answer");
     }
@@ -274,7 +288,7 @@ fn a_certificate_of_an_unknown_authority_or_name_is_refused_at_once() {
         (Some("self-signed.pem"), "localhost", "authority that is not trusted"),
         (Some("ca.pem"), "127.0.0.1", "another name"),
     ] {
-        let (url, serving) = secure("server.pem");
+        let (url, serving) = https_server("server.pem");
         let error = count_trusting(&url.replace("localhost", name), authority).expect_err("not trusted");
         assert_eq!(error.code, Code::Unreachable);
         assert!(error.message.starts_with("cannot trust https://") && error.message.contains(why), "{error}");

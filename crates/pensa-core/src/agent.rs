@@ -1,6 +1,6 @@
-//! The agent: a persistent identity that outlives its sessions, and the one function through which its life changes.
+//! The agent: a persistent identity that outlives its sessions.
 //!
-//! That it has a session at all, and which, is left to the engine.
+//! [`apply`] is the only function that changes its lifecycle. The engine manages its sessions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,9 @@ use crate::closed_enum::closed_enum;
 use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::{AgentId, SessionId};
+use crate::issue::Extra;
 use crate::session::object::{self, OBJECT_BYTES, Object};
-use crate::sync::Noun;
+use crate::sync::SyncEntity;
 use crate::text;
 use crate::text_form::checked_text;
 use crate::time::Timestamp;
@@ -34,7 +35,7 @@ closed_enum! {
     }
 }
 
-/// The name of an agent's type, which may be one that this version does not know: an imported agent keeps its own.
+/// The type of an agent, possibly unknown to this version: an imported agent keeps its type.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, with = "String")]
@@ -43,7 +44,7 @@ pub struct TypeName(String);
 impl TypeName {
     const MAX: usize = 64;
 
-    /// The type, if this version knows it.
+    /// The type, or `None` if this version does not know it.
     pub fn known(&self) -> Option<AgentType> {
         AgentType::ALL.into_iter().find(|known| known.as_str() == self.0)
     }
@@ -73,7 +74,7 @@ impl TryFrom<String> for TypeName {
 }
 
 closed_enum! {
-    /// Where an agent stands in its life.
+    /// The lifecycle state of an agent.
     Lifecycle "invalid lifecycle: {:?}" {
         Active "active",
         Sleeping "sleeping",
@@ -107,22 +108,40 @@ pub struct Agent {
     pub lifecycle: Lifecycle,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// When it was deleted, in milliseconds. Internal to the store
+    #[serde(skip)]
+    pub deleted_ms: Option<i64>,
+    /// Fields unknown to this version, kept so that a newer version does not lose them
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
-entity!(Agent: "agent" in "agents", keys 1 {
+entity!(Agent: "agent" in "agents", keys 1, shown "deleted_ms IS NULL" {
     id, type, name, parent_id, descriptor: Object, active_session_id, permissions: Object, tokens: Json, stats: Object,
-    lifecycle, created_at, updated_at,
-});
+    lifecycle, created_at, updated_at, deleted_ms: Hidden, extra: Extra,
+}
+    fn hidden(&self, _: &str) -> Option<i64> {
+        self.deleted_ms
+    }
 
-impl Noun for Agent {
-    fn adopt(self) -> Result<Self> {
+    fn set_hidden(&mut self, _: &str, value: i64) {
+        self.deleted_ms = Some(value);
+    }
+);
+
+impl SyncEntity for Agent {
+    fn normalise(self) -> Result<Self> {
         self.check()?;
         Ok(self)
+    }
+
+    fn extra(&self) -> &Extra {
+        &self.extra
     }
 }
 
 impl Agent {
-    /// Refuses what could not be stored and read again.
+    /// Refuses invalid or oversized fields.
     pub fn check(&self) -> Result<()> {
         if let Some(name) = &self.name {
             text::line("name", name)?;
@@ -136,7 +155,7 @@ impl Agent {
         self.tokens.as_ref().map_or(Ok(()), |tokens| object::check("tokens", tokens, OBJECT_BYTES))
     }
 
-    /// Refuses to do something with an agent that is dead; `what` reads as in `append to`.
+    /// Returns an error if the agent is dead. `what` completes the message, such as `append to`.
     pub fn must_live(&self, what: &str) -> Result<()> {
         if self.lifecycle != Lifecycle::Dead {
             return Ok(());
@@ -146,28 +165,28 @@ impl Agent {
     }
 }
 
-/// A step in an agent's life.
+/// A lifecycle change of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Move {
+pub enum AgentTransition {
     Sleep,
     Wake,
     Kill,
 }
 
-/// Applies `step` to `agent` and tells whether anything changed, or says why it can't be.
+/// Applies a lifecycle change and returns whether anything changed, or an error if it is not allowed.
 ///
-/// A step to where the agent is already changes nothing and succeeds, so that it can be tried again.
-pub fn apply(agent: &mut Agent, step: Move) -> Result<bool> {
+/// Repeating a change succeeds without effect, so that callers can retry.
+pub fn apply(agent: &mut Agent, step: AgentTransition) -> Result<bool> {
     let to = match step {
-        Move::Sleep => {
+        AgentTransition::Sleep => {
             agent.must_live("put to sleep")?;
             Lifecycle::Sleeping
         }
-        Move::Wake => {
+        AgentTransition::Wake => {
             agent.must_live("wake")?;
             Lifecycle::Active
         }
-        Move::Kill => Lifecycle::Dead,
+        AgentTransition::Kill => Lifecycle::Dead,
     };
     Ok(std::mem::replace(&mut agent.lifecycle, to) != to)
 }
@@ -186,20 +205,20 @@ mod tests {
         serde_json::from_value(whole).expect("an agent")
     }
 
-    /// Every lifecycle against every step: the resulting lifecycle and whether it changed; or that it is refused.
+    /// Every lifecycle with every change: the resulting lifecycle and whether it changed, or `None` if refused.
     #[test]
-    fn the_whole_table_of_steps() {
+    fn every_lifecycle_with_every_change() {
         use Lifecycle::{Active, Dead, Sleeping};
         let table = [
-            (Active, Move::Sleep, Some((Sleeping, true))),
-            (Active, Move::Wake, Some((Active, false))),
-            (Active, Move::Kill, Some((Dead, true))),
-            (Sleeping, Move::Sleep, Some((Sleeping, false))),
-            (Sleeping, Move::Wake, Some((Active, true))),
-            (Sleeping, Move::Kill, Some((Dead, true))),
-            (Dead, Move::Sleep, None),
-            (Dead, Move::Wake, None),
-            (Dead, Move::Kill, Some((Dead, false))),
+            (Active, AgentTransition::Sleep, Some((Sleeping, true))),
+            (Active, AgentTransition::Wake, Some((Active, false))),
+            (Active, AgentTransition::Kill, Some((Dead, true))),
+            (Sleeping, AgentTransition::Sleep, Some((Sleeping, false))),
+            (Sleeping, AgentTransition::Wake, Some((Active, true))),
+            (Sleeping, AgentTransition::Kill, Some((Dead, true))),
+            (Dead, AgentTransition::Sleep, None),
+            (Dead, AgentTransition::Wake, None),
+            (Dead, AgentTransition::Kill, Some((Dead, false))),
         ];
         for (lifecycle, step, expected) in table {
             let mut subject = agent(json!({"lifecycle": lifecycle}));
@@ -214,17 +233,17 @@ mod tests {
     }
 
     #[test]
-    fn only_the_dead_are_refused_what_the_living_may() {
+    fn only_dead_agents_are_refused() {
         for lifecycle in Lifecycle::ALL {
-            let told = agent(json!({"lifecycle": lifecycle})).must_live("append to");
-            assert_eq!(told.is_err(), lifecycle == Lifecycle::Dead);
+            let result = agent(json!({"lifecycle": lifecycle})).must_live("append to");
+            assert_eq!(result.is_err(), lifecycle == Lifecycle::Dead);
         }
         let error = agent(json!({"lifecycle": "dead"})).must_live("append to").expect_err("dead");
         assert_eq!(error.message, "cannot append to ag-1: it is dead");
     }
 
     #[test]
-    fn every_word_has_one_spelling() {
+    fn enum_words_are_the_same_in_json_and_on_the_command_line() {
         for lifecycle in Lifecycle::ALL {
             assert_eq!(json!(lifecycle), lifecycle.as_str());
             assert_eq!(lifecycle.as_str().parse::<Lifecycle>().expect("known"), lifecycle);
@@ -240,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_is_not_known_is_kept_if_it_is_a_plain_word() {
+    fn unknown_type_is_kept_if_it_is_a_plain_word() {
         for good in ["swarm", "memory-agent", "memory_search", "a", "x2", &"a".repeat(64)] {
             let name: TypeName = good.parse().expect(good);
             assert_eq!((name.as_str(), name.known()), (good, None));
@@ -253,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_comes_back_as_it_was_and_leaves_out_what_it_has_not() {
+    fn agent_json_round_trips_without_absent_fields() {
         let least = agent(json!({}));
         let written = serde_json::to_value(&least).expect("serialises");
         let keys: Vec<&String> = written.as_object().expect("an object").keys().collect();
@@ -269,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_an_object_is_one() {
+    fn object_fields_refuse_other_values() {
         for field in ["descriptor", "permissions", "stats", "tokens"] {
             let mut given = serde_json::to_value(agent(json!({}))).expect("serialises");
             for bad in [json!([]), json!("x"), json!(1)] {
@@ -281,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_too_deep_or_no_name_is_refused() {
+    fn oversized_nested_and_invalid_fields_are_refused() {
         assert!(agent(json!({"name": "builder", "tokens": {"a": 1}})).check().is_ok());
         for field in ["descriptor", "permissions", "stats", "tokens"] {
             let error = agent(json!({field: {"a": "x".repeat(OBJECT_BYTES)}})).check().expect_err(field);

@@ -1,30 +1,30 @@
-//! Who asks for an operation, and what that caller may do.
+//! The caller of an operation, and what that caller may do.
 
 use crate::issue::Origin;
 use crate::op::Access;
 use crate::project::ProjectName;
 
-/// The actor of what happens by itself: leases that run out, a fresh clone that imports.
+/// The actor of automatic changes, such as expired leases or the import in a fresh clone.
 pub const SYSTEM: &str = "pensa";
 
 /// On whose behalf an operation runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub actor: String,
-    /// The id of the token that a server was shown.
+    /// The id of the token in the request to a server.
     pub token: Option<String>,
-    /// The most that this caller may do.
+    /// The highest access that this caller has.
     pub may: Access,
-    /// The session, run and host that it says it comes from.
+    /// The session, run and host that the caller claims to come from.
     pub origin: Origin,
-    /// The project to which a token confines what its holder may do with the server itself.
+    /// The project to which the caller's token limits operations on the server itself.
     pub project: Option<ProjectName>,
-    /// Whether this caller asks for its texts to be kept with the secrets in them.
+    /// Whether the caller asked to store texts without redacting secrets.
     pub no_redact: bool,
 }
 
 impl Caller {
-    /// Somebody who has the store itself in hand, and so may do anything with it.
+    /// A caller with direct access to the store's files, who may do anything.
     pub fn local(actor: &str) -> Self {
         Self {
             actor: actor.to_owned(),
@@ -36,7 +36,7 @@ impl Caller {
         }
     }
 
-    /// What happens by itself.
+    /// The caller of automatic changes.
     pub fn system() -> Self {
         Self::local(SYSTEM)
     }

@@ -1,7 +1,7 @@
-//! Enums of which every variant has one word: in JSON, in SQL and on the command line.
+//! A macro for enums whose variants have the same word in JSON, in SQL and on the command line.
 
-/// Declares such an enum in its sort order, after the error for a text that is none of its words. The hint lists the words
-/// unless one is given.
+/// Declares such an enum, with its variants in sort order and the error for unknown words. The default hint lists the
+/// words.
 macro_rules! closed_enum {
     (
         $(#[$attr:meta])* $name:ident $error:literal $(hint $hint:literal)?

@@ -7,7 +7,7 @@ use crate::entity;
 use crate::error::Result;
 use crate::id::{CommentId, IssueId};
 use crate::issue::Extra;
-use crate::sync::{Name, Noun};
+use crate::sync::{RecordIdentity, SyncEntity};
 use crate::text;
 use crate::time::Timestamp;
 
@@ -19,15 +19,15 @@ pub struct Comment {
     pub actor: String,
     pub text: String,
     pub created_at: Timestamp,
-    /// Fields that this version does not know, kept for those who do
+    /// Fields unknown to this version, kept so that a newer version does not lose them
     #[serde(flatten)]
     pub extra: Extra,
 }
 
 entity!(Comment: "comment" in "comments", keys 1, owner issue_id { id, issue_id, actor, text, created_at, extra: Extra });
 
-impl Noun for Comment {
-    fn adopt(self) -> Result<Self> {
+impl SyncEntity for Comment {
+    fn normalise(self) -> Result<Self> {
         text::fits_block("comment", &self.text)?;
         Ok(self)
     }
@@ -36,7 +36,7 @@ impl Noun for Comment {
         &self.extra
     }
 
-    fn version(&self) -> Option<(Name, Option<Timestamp>)> {
-        Some((Name { key: self.id.to_string(), birth: Some(self.created_at) }, None))
+    fn version(&self) -> Option<(RecordIdentity, Option<Timestamp>)> {
+        Some((RecordIdentity { key: self.id.to_string(), birth: Some(self.created_at) }, None))
     }
 }

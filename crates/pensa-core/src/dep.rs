@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::entity;
 use crate::error::{Error, Result};
 use crate::id::IssueId;
 use crate::issue::{Extra, IssueType, Priority, Status};
-use crate::sync::{Name, Noun};
+use crate::sync::{RecordIdentity, SyncEntity};
 use crate::time::Timestamp;
 
 /// `issue_id` can't start before `depends_on_id` is closed.
@@ -14,10 +15,12 @@ use crate::time::Timestamp;
 pub struct Dep {
     pub issue_id: IssueId,
     pub depends_on_id: IssueId,
-    /// Fields that this version does not know, kept for those who do
+    /// Fields unknown to this version, kept so that a newer version does not lose them
     #[serde(flatten)]
     pub extra: Extra,
 }
+
+entity!(Dep: "dep" in "deps", keys 2, owner issue_id { issue_id, depends_on_id, extra: Extra });
 
 impl Dep {
     pub fn new(issue_id: IssueId, depends_on_id: IssueId) -> Self {
@@ -30,8 +33,8 @@ impl Dep {
     }
 }
 
-impl Noun for Dep {
-    fn adopt(self) -> Result<Self> {
+impl SyncEntity for Dep {
+    fn normalise(self) -> Result<Self> {
         if self.issue_id == self.depends_on_id {
             return Err(Error::invalid("an issue cannot wait for itself"));
         }
@@ -42,8 +45,8 @@ impl Noun for Dep {
         &self.extra
     }
 
-    fn version(&self) -> Option<(Name, Option<Timestamp>)> {
-        Some((Name { key: self.key(), birth: None }, None))
+    fn version(&self) -> Option<(RecordIdentity, Option<Timestamp>)> {
+        Some((RecordIdentity { key: self.key(), birth: None }, None))
     }
 }
 

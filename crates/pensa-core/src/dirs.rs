@@ -1,11 +1,11 @@
-//! Where each platform keeps a user's files.
+//! Locates the user's files on each platform.
 //!
-//! Reads no environment: the caller looks up the variables.
+//! Nothing here reads the environment: the caller passes a function that looks up variables.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The systems whose conventions for a user's state differ.
+/// The platforms with different conventions for user directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Platform {
     Linux,
@@ -27,7 +27,7 @@ impl Platform {
 pub fn user_store_root(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let dir = |name| var(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
     match platform {
-        // Relative paths are to be ignored, says the XDG specification.
+        // The XDG specification says to ignore relative paths.
         Platform::Linux => dir("XDG_STATE_HOME")
             .filter(|path| path.is_absolute())
             .or_else(|| Some(dir("HOME")?.join(".local/state")))
@@ -37,7 +37,7 @@ pub fn user_store_root(platform: Platform, var: impl Fn(&str) -> Option<OsString
     }
 }
 
-/// The directory of the user's settings, for what must not lie in a repository; `var` looks up an environment variable.
+/// The directory of the user's settings, which must not be in a repository; `var` looks up an environment variable.
 pub fn user_config_dir(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let dir = |name| var(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
     match platform {
@@ -50,7 +50,7 @@ pub fn user_config_dir(platform: Platform, var: impl Fn(&str) -> Option<OsString
     }
 }
 
-/// The file of settings for every user of this machine; `var` looks up an environment variable.
+/// The settings file for all users of this machine; `var` looks up an environment variable.
 pub fn system_config(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let named = |name| var(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
     named("PN_SYSTEM_CONFIG").or_else(|| match platform {
@@ -59,7 +59,7 @@ pub fn system_config(platform: Platform, var: impl Fn(&str) -> Option<OsString>)
     })
 }
 
-/// The directory in which a server without a database keeps its projects, unless it is told another.
+/// The default directory for the projects of a server without a database.
 pub fn server_root(platform: Platform, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let store = user_store_root(platform, var)?;
     let mut name = store.file_name()?.to_owned();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn each_platform_keeps_the_users_settings_where_it_expects_them() {
+    fn user_settings_are_in_the_platform_directory() {
         let table: [(Platform, Vars, Option<&str>); 9] = [
             (Platform::Linux, &[("HOME", "/h")], Some("/h/.config/pensa")),
             (Platform::Linux, &[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c")], Some("/c/pensa")),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn each_platform_keeps_the_settings_of_all_users_where_it_expects_them() {
+    fn system_settings_are_in_the_platform_directory() {
         let table: [(Platform, Vars, Option<&str>); 5] = [
             (Platform::Linux, &[("HOME", "/h")], Some("/etc/pensa/config.toml")),
             (Platform::MacOs, &[], Some("/etc/pensa/config.toml")),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn each_platform_keeps_the_users_store_where_it_expects_it() {
+    fn user_store_is_in_the_platform_directory() {
         let root = |platform, pairs| user_store_root(platform, vars(pairs));
         assert_eq!(root(Platform::Linux, &[("HOME", "/h")]), Some("/h/.local/state/pensa".into()));
         assert_eq!(root(Platform::Linux, &[("HOME", "/h"), ("XDG_STATE_HOME", "/s")]), Some("/s/pensa".into()));

@@ -1,6 +1,6 @@
-//! The one error type of the product: a code for machines, a message and a hint for people.
+//! The error type of all crates: a code for programs, a message and a hint for people.
 //!
-//! How an error is shown (JSON on stderr, an HTTP answer) is left to the surfaces.
+//! Each interface formats it in its own way, such as JSON on stderr or an HTTP response.
 
 use std::path::Path;
 use std::{fmt, io};
@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 macro_rules! codes {
     ($($variant:ident $text:literal $status:literal,)*) => {
-        /// The machine-readable reason of an error. This table is the only place that knows its HTTP status.
+        /// The machine-readable reason of an error, with its HTTP status.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum Code {
             $(#[serde(rename = $text)] $variant,)*
@@ -64,7 +64,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// What went wrong, and what to do about it. Serialises as the error shape of every surface.
+/// What went wrong, and what to do about it. Its JSON is the same on every interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -86,7 +86,7 @@ impl Error {
         self
     }
 
-    /// The same error, told from further out: `context: message`.
+    /// Adds context in front of the message: `context: message`.
     #[must_use]
     pub fn within(mut self, context: impl fmt::Display) -> Self {
         self.message = format!("{context}: {}", self.message);
@@ -106,7 +106,7 @@ impl Error {
     }
 }
 
-/// The error of something that could not be done with a file: "cannot read /a/b: no such file or directory".
+/// The error of a failed file operation: "cannot read /a/b: no such file or directory".
 pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
     let code = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Code::DiskFull,
@@ -121,7 +121,7 @@ pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// The operating system's words without Rust's "(os error 28)".
+/// The operating system's message without Rust's "(os error 28)".
 fn describe(error: &io::Error) -> String {
     let text = error.to_string().to_lowercase();
     text.split(" (os error").next().unwrap_or_default().to_owned()

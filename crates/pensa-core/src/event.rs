@@ -1,7 +1,7 @@
-//! The event: one line of the store's log, the source of history, streams, undo and audit.
+//! The event: one entry of the store's log, from which history, streams, undo and audit are read.
 
+mod describe;
 pub mod filter;
-mod words;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::id::IssueId;
 use crate::issue::Issue;
 use crate::time::Timestamp;
 
-pub use words::{describe, shorten};
+pub use describe::{describe, shorten};
 
 closed_enum! {
     /// What happened.
@@ -34,30 +34,30 @@ closed_enum! {
         Revoked "revoked",
         Imported "imported",
         Undone "undone",
-        /// What an undo took is back.
+        /// An undone change was applied again.
         Redone "redone",
         Fixed "fixed",
         ConflictFound "conflict_found",
         ConflictResolved "conflict_resolved",
-        /// An agent sleeps.
+        /// An agent was put to sleep.
         Slept "slept",
-        /// An agent no longer sleeps.
+        /// An agent was woken.
         Woken "woken",
-        /// An agent is dead.
+        /// An agent was ended for good.
         Killed "killed",
-        /// An agent's next session took the place of the one before.
+        /// The next session of an agent began.
         Opened "opened",
-        /// A session got entries.
+        /// Entries were appended to a session.
         Appended "appended",
-        /// A run's command runs.
+        /// The command of a run was started.
         Started "started",
-        /// A run came to its end.
+        /// A run ended.
         Finished "finished",
-        /// Something happened in a run that its agent or harness wants to keep.
+        /// An event that an agent or harness added to its run.
         RunEvent "run.event",
-        /// The store and another came closer.
+        /// Changes were exchanged with another store.
         Synced "synced",
-        /// What was old and no longer needed was removed.
+        /// `pn gc` removed old data.
         Collected "collected",
         TaskCreated "task.created",
         TaskStarted "task.started",
@@ -114,19 +114,19 @@ pub struct LogEntry {
     pub created_at: Timestamp,
 }
 
-/// One changed field of a detail.
+/// The old and new value of a changed field.
 pub fn change(old: impl Serialize, new: impl Serialize) -> Value {
     json!({"old": old, "new": new})
 }
 
-/// Every field in which two states of an issue differ, except `updated_at`.
+/// The fields that differ between two states of an issue, except `updated_at`.
 pub fn changes(old: Option<&Issue>, new: &Issue) -> Map<String, Value> {
     differences(old, new)
 }
 
-/// Every field in which two states of a thing differ, except `updated_at`.
+/// The fields that differ between two states of an entity, except `updated_at`.
 pub fn differences<T: Serialize>(old: Option<&T>, new: &T) -> Map<String, Value> {
-    let fields = |thing: &T| match serde_json::to_value(thing) {
+    let fields = |state: &T| match serde_json::to_value(state) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),
     };

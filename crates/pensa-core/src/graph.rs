@@ -1,4 +1,4 @@
-//! Questions about the dependency graph that need no database: reachability and cycles.
+//! Graph algorithms on dependencies: reachability and cycles.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
@@ -7,14 +7,13 @@ use crate::dep::Dep;
 use crate::error::Result;
 use crate::id::IssueId;
 
-/// Hands every neighbour of a node to a visitor.
+/// Calls a visitor with every neighbour of a node.
 pub type Neighbours<'a> = dyn FnMut(&str, &mut dyn FnMut(&str)) -> Result<()> + 'a;
 
-/// Whether making `child` depend on `parent` would close a cycle; nothing if `budget` steps do not suffice to tell.
+/// Whether making `child` depend on `parent` would close a cycle; `None` if `budget` steps are not enough to decide.
 ///
-/// Walks from both ends at once, a node at a time on each side, and stops as soon as one side is exhausted: the
-/// cost is bounded by the smaller of what `parent` depends on and what depends on `child`, so adding to the end
-/// of a long chain is as cheap as to a short one.
+/// The search runs from both ends in turn and stops when one side is exhausted. Its cost is bounded by the smaller of the
+/// two sides, so adding to the end of a long chain is as cheap as to a short one.
 pub fn would_cycle(
     child: &IssueId,
     parent: &IssueId,
@@ -25,25 +24,25 @@ pub fn would_cycle(
     if child == parent {
         return Ok(Some(true));
     }
-    let mut above = Side::from(parent);
-    let mut below = Side::from(child);
+    let mut above = Frontier::from(parent);
+    let mut below = Frontier::from(child);
     for _ in 0..budget.div_ceil(2) {
         let up = above.step(&below.seen, depends_on)?;
-        let down = if matches!(up, Step::Onward) { below.step(&above.seen, dependents)? } else { up };
+        let down = if matches!(up, StepResult::Continue) { below.step(&above.seen, dependents)? } else { up };
         match down {
-            Step::Met => return Ok(Some(true)),
-            Step::Exhausted => return Ok(Some(false)),
-            Step::Onward => {}
+            StepResult::Met => return Ok(Some(true)),
+            StepResult::Exhausted => return Ok(Some(false)),
+            StepResult::Continue => {}
         }
     }
     Ok(None)
 }
 
-/// The whole graph in memory, for a walk that is too long to ask a database at every step.
+/// The whole graph in memory, for searches that would need too many database queries.
 #[derive(Debug, Default)]
 pub struct Graph {
     nodes: HashMap<Box<str>, usize>,
-    /// Pairs of a node and one that it depends on.
+    /// Pairs of a node and a node that it depends on.
     edges: Vec<(usize, usize)>,
 }
 
@@ -64,7 +63,7 @@ impl Graph {
         }
     }
 
-    /// Whether `issue` depends on `other`, directly or by way of others.
+    /// Whether `issue` depends on `other`, directly or transitively.
     pub fn depends(mut self, issue: &IssueId, other: &IssueId) -> bool {
         let (Some(&start), Some(&goal)) = (self.nodes.get(issue.as_str()), self.nodes.get(other.as_str())) else {
             return false;
@@ -87,27 +86,29 @@ impl Graph {
     }
 }
 
-/// What has been reached from one end. Ids are shared between the two fields, because walks can be long.
-struct Side {
+/// The nodes reached from one end. Both fields share the ids to save memory.
+struct Frontier {
     seen: HashSet<Rc<str>>,
     queue: VecDeque<Rc<str>>,
 }
 
-enum Step {
+enum StepResult {
+    /// A node of the other side was reached.
     Met,
+    /// No nodes are left.
     Exhausted,
-    Onward,
+    Continue,
 }
 
-impl Side {
+impl Frontier {
     fn from(start: &IssueId) -> Self {
         let start: Rc<str> = start.as_str().into();
         Self { seen: HashSet::from([start.clone()]), queue: VecDeque::from([start]) }
     }
 
-    fn step(&mut self, other: &HashSet<Rc<str>>, neighbours: &mut Neighbours<'_>) -> Result<Step> {
+    fn step(&mut self, other: &HashSet<Rc<str>>, neighbours: &mut Neighbours<'_>) -> Result<StepResult> {
         let Some(node) = self.queue.pop_front() else {
-            return Ok(Step::Exhausted);
+            return Ok(StepResult::Exhausted);
         };
         let mut met = false;
         neighbours(&node, &mut |neighbour| {
@@ -118,11 +119,11 @@ impl Side {
                 self.queue.push_back(neighbour);
             }
         })?;
-        Ok(if met { Step::Met } else { Step::Onward })
+        Ok(if met { StepResult::Met } else { StepResult::Continue })
     }
 }
 
-/// One cycle for each knot of issues that depend on each other, each starting at its smallest id, in id order.
+/// One cycle for each strongly connected component of issues, starting at its smallest id, in the order of ids.
 pub fn cycles(deps: &[Dep]) -> Vec<Vec<IssueId>> {
     let mut edges: HashMap<&IssueId, Vec<&IssueId>> = HashMap::new();
     for dep in deps {
@@ -131,21 +132,23 @@ pub fn cycles(deps: &[Dep]) -> Vec<Vec<IssueId>> {
     for targets in edges.values_mut() {
         targets.sort();
     }
-    let mut found: Vec<Vec<IssueId>> =
-        knots(&edges).into_iter().map(|knot| shortest_cycle(&edges, &knot).into_iter().cloned().collect()).collect();
-    found.sort();
-    found
+    let mut cycles: Vec<Vec<IssueId>> = components(&edges)
+        .into_iter()
+        .map(|component| shortest_cycle(&edges, &component).into_iter().cloned().collect())
+        .collect();
+    cycles.sort();
+    cycles
 }
 
-/// Strongly connected components that contain a cycle (Tarjan, without recursion: chains may be long).
-fn knots<'a>(edges: &HashMap<&'a IssueId, Vec<&'a IssueId>>) -> Vec<HashSet<&'a IssueId>> {
+/// Strongly connected components that contain a cycle, by Tarjan's algorithm. Not recursive, because chains may be long.
+fn components<'a>(edges: &HashMap<&'a IssueId, Vec<&'a IssueId>>) -> Vec<HashSet<&'a IssueId>> {
     let mut roots: Vec<&IssueId> = edges.keys().copied().collect();
     roots.sort();
     let mut index: HashMap<&IssueId, usize> = HashMap::new();
     let mut low: HashMap<&IssueId, usize> = HashMap::new();
     let mut on_stack: HashSet<&IssueId> = HashSet::new();
     let mut stack = Vec::new();
-    let mut knots = Vec::new();
+    let mut components = Vec::new();
     let targets = |node: &IssueId| edges.get(node).map(Vec::as_slice).unwrap_or_default();
 
     for root in roots {
@@ -173,12 +176,12 @@ fn knots<'a>(edges: &HashMap<&'a IssueId, Vec<&'a IssueId>>) -> Vec<HashSet<&'a 
             }
             if low[node] == index[node] {
                 let start = stack.iter().rposition(|n| *n == node).unwrap_or(0);
-                let knot: HashSet<&IssueId> = stack.drain(start..).collect();
-                knot.iter().for_each(|n| {
+                let component: HashSet<&IssueId> = stack.drain(start..).collect();
+                component.iter().for_each(|n| {
                     on_stack.remove(n);
                 });
-                if knot.len() > 1 || targets(node).contains(&node) {
-                    knots.push(knot);
+                if component.len() > 1 || targets(node).contains(&node) {
+                    components.push(component);
                 }
             }
             if let Some((above, _)) = path.last() {
@@ -187,12 +190,15 @@ fn knots<'a>(edges: &HashMap<&'a IssueId, Vec<&'a IssueId>>) -> Vec<HashSet<&'a 
             }
         }
     }
-    knots
+    components
 }
 
-/// The shortest way from the knot's smallest id back to itself.
-fn shortest_cycle<'a>(edges: &HashMap<&'a IssueId, Vec<&'a IssueId>>, knot: &HashSet<&'a IssueId>) -> Vec<&'a IssueId> {
-    let Some(&start) = knot.iter().min() else {
+/// The shortest path from the component's smallest id back to itself.
+fn shortest_cycle<'a>(
+    edges: &HashMap<&'a IssueId, Vec<&'a IssueId>>,
+    component: &HashSet<&'a IssueId>,
+) -> Vec<&'a IssueId> {
+    let Some(&start) = component.iter().min() else {
         return Vec::new();
     };
     let mut came_from: HashMap<&IssueId, &IssueId> = HashMap::new();
@@ -209,7 +215,7 @@ fn shortest_cycle<'a>(edges: &HashMap<&'a IssueId, Vec<&'a IssueId>>, knot: &Has
                 cycle.reverse();
                 return cycle;
             }
-            if knot.contains(target) && !came_from.contains_key(target) {
+            if component.contains(target) && !came_from.contains_key(target) {
                 came_from.insert(target, node);
                 queue.push_back(target);
             }
@@ -250,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn cycles_are_named_from_their_smallest_id() {
+    fn cycles_start_at_their_smallest_id() {
         assert_eq!(cycles(&deps(&[(1, 2), (2, 3)])), Vec::<Vec<IssueId>>::new());
         assert_eq!(cycles(&deps(&[(2, 1), (1, 2)])), vec![vec![id(1), id(2)]]);
         assert_eq!(
@@ -261,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_a_hundred_thousand_neither_overflows_nor_cycles() {
+    fn long_chain_does_not_overflow_the_stack() {
         let chain: Vec<Dep> = (0..100_000u32)
             .map(|n| {
                 let [child, parent] = [n, n + 1].map(|n| format!("pn-{n:06}").parse().expect("an id"));
@@ -272,9 +278,9 @@ mod tests {
     }
 
     proptest! {
-        /// Adding only what `would_cycle` lets through never makes a cycle; what it refuses would have.
+        /// Edges that `would_cycle` allows never create a cycle, and edges that it refuses always would.
         #[test]
-        fn the_guard_and_the_scan_agree(pairs in proptest::collection::vec((0u32..12, 0u32..12), 0..60)) {
+        fn would_cycle_agrees_with_cycles(pairs in proptest::collection::vec((0u32..12, 0u32..12), 0..60)) {
             let mut edges: Vec<Dep> = Vec::new();
             for (child, parent) in pairs {
                 let refused = closes_cycle(&edges, child, parent);

@@ -1,6 +1,6 @@
-//! The ways JSON is written for people's eyes and files: a line, or a document of many; both harmless on a terminal.
+//! Writes JSON as one line or as an indented document, safe to print on a terminal.
 //!
-//! Plain serde_json leaves C1 controls and bidi characters raw; here they are `\u` escapes of the same value.
+//! serde_json writes C1 control and bidirectional characters unescaped. Here they become `\u` escapes.
 
 use std::io;
 
@@ -11,15 +11,15 @@ use crate::error::{Error, Result};
 use crate::text::is_unsafe_to_print;
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Harmless;
+struct SafeFormatter;
 
-impl Formatter for Harmless {
+impl Formatter for SafeFormatter {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, to: &mut W, fragment: &str) -> io::Result<()> {
-        write_harmless(to, fragment)
+        write_escaped(to, fragment)
     }
 }
 
-fn write_harmless<W: ?Sized + io::Write>(to: &mut W, fragment: &str) -> io::Result<()> {
+fn write_escaped<W: ?Sized + io::Write>(to: &mut W, fragment: &str) -> io::Result<()> {
     if fragment.is_ascii() && !fragment.contains('\x7f') {
         return to.write_all(fragment.as_bytes());
     }
@@ -35,10 +35,10 @@ fn write_harmless<W: ?Sized + io::Write>(to: &mut W, fragment: &str) -> io::Resu
     to.write_all(&fragment.as_bytes()[plain..])
 }
 
-/// The same over many lines, two blanks deeper at each level.
-struct Spread(PrettyFormatter<'static>);
+/// The same with one value per line and two spaces of indentation.
+struct IndentedFormatter(PrettyFormatter<'static>);
 
-macro_rules! spread {
+macro_rules! delegate {
     ($($name:ident($($arg:ident: $type:ty),*))*) => {$(
         fn $name<W: ?Sized + io::Write>(&mut self, to: &mut W $(, $arg: $type)*) -> io::Result<()> {
             self.0.$name(to $(, $arg)*)
@@ -46,33 +46,33 @@ macro_rules! spread {
     )*};
 }
 
-impl Formatter for Spread {
+impl Formatter for IndentedFormatter {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, to: &mut W, fragment: &str) -> io::Result<()> {
-        write_harmless(to, fragment)
+        write_escaped(to, fragment)
     }
 
-    spread! {
+    delegate! {
         begin_array() end_array() begin_array_value(first: bool) end_array_value()
         begin_object() end_object() begin_object_key(first: bool) begin_object_value() end_object_value()
     }
 }
 
-/// `value` as a document of its own: two blanks for each level, fields in the order of their declaration, LF at the end
-/// of every line, the last one too. Every file of JSON that is not one of lines is written so.
+/// Formats `value` as a document: indented by two spaces, fields in order of declaration, LF after every line. All JSON
+/// files other than JSONL use this format.
 pub fn to_document<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     let mut bytes = Vec::with_capacity(256);
-    let spread = Spread(PrettyFormatter::with_indent(b"  "));
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, spread)).map_err(Error::internal)?;
+    let formatter = IndentedFormatter(PrettyFormatter::with_indent(b"  "));
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, formatter)).map_err(Error::internal)?;
     bytes.push(b'\n');
     String::from_utf8(bytes).map_err(Error::internal)
 }
 
 /// Appends `value` to `to` as one line of JSON, without the line end.
 pub fn write_line<T: Serialize + ?Sized>(to: &mut Vec<u8>, value: &T) -> Result<()> {
-    value.serialize(&mut serde_json::Serializer::with_formatter(to, Harmless)).map_err(Error::internal)
+    value.serialize(&mut serde_json::Serializer::with_formatter(to, SafeFormatter)).map_err(Error::internal)
 }
 
-/// Writes a list as JSON, an item at a time, so that no list needs to be in memory as a whole.
+/// Writes a JSON list one item at a time, so that it need not be in memory as a whole.
 #[derive(Debug)]
 pub struct ListWriter<'a> {
     to: &'a mut Vec<u8>,
@@ -89,7 +89,7 @@ impl<'a> ListWriter<'a> {
         self.item_by(|to| write_line(to, item))
     }
 
-    /// Adds the item that `write` appends.
+    /// Adds an item that `write` appends to the buffer.
     pub fn item_by(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         if !std::mem::take(&mut self.empty) {
             self.to.push(b',');
@@ -102,7 +102,7 @@ impl<'a> ListWriter<'a> {
     }
 }
 
-/// Whether JSON stands here as it is written here: on one line, and harmless on a terminal.
+/// Whether a JSON text is on one line and safe on a terminal, as [`to_line`] writes it.
 pub fn is_line(text: &str) -> bool {
     let plain = |byte: u8| (b' '..=b'~').contains(&byte);
     text.bytes().all(plain) || !text.contains(is_unsafe_to_print)
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_here_is_a_line_and_what_has_to_be_escaped_is_none() {
+    fn is_line_accepts_own_output_and_refuses_unescaped_text() {
         for text in ["plain", "é 語 😀", "\u{9b}31m", "\u{202E}", "\u{7f}", "\n\t\0"] {
             assert!(is_line(&to_line(text).expect("serialises")), "{text:?}");
         }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_has_the_form_that_is_promised() {
+    fn document_has_the_documented_format() {
         let value = serde_json::json!({"z": [], "a": {}, "n": null, "list": [1, {"k": "\u{202E}\r\n"}]});
         let text = to_document(&value).expect("a document");
         let lines = ["{", "  \"z\": [],", "  \"a\": {},", "  \"n\": null,", "  \"list\": [", "    1,", "    {"];
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn unsafe_characters_are_escaped_and_come_back_unchanged() {
+    fn unsafe_characters_are_escaped_and_round_trip() {
         let hostile = "é\u{9b}31m \u{202E} \u{7f} \u{E0041} \u{1b}[0m \" \\ \n ok";
         let line = to_line(hostile).expect("serialises");
         assert!(!line.chars().any(is_unsafe_to_print), "{line}");

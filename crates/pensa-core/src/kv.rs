@@ -1,41 +1,50 @@
-//! Small values under names, each in a scope: how long they may be.
+//! The key-value pair: a small value under a key in a scope.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::entity;
 use crate::error::{Code, Error, Result};
-use crate::sync::Noun;
+use crate::issue::Extra;
+use crate::sync::SyncEntity;
 use crate::text;
 use crate::time::Timestamp;
 
-/// Largest value, in bytes.
+/// Maximum size of a value, in bytes.
 pub const VALUE_BYTES: usize = 1 << 20;
-/// Longest scope.
+/// Maximum length of a scope.
 const SCOPE_BYTES: usize = 200;
 
-/// A value and where it is kept.
+/// A value with its scope and key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Pair {
+#[schemars(rename = "Pair")]
+pub struct KvPair {
     /// `user`, `project`, `repo`, `runtime`, or another
     pub scope: String,
     pub key: String,
     pub value: String,
     pub updated_at: Timestamp,
+    /// Fields unknown to this version, kept so that a newer version does not lose them
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
-entity!(Pair: "kv" in "kv", keys 2 { scope, k = key, v = value, updated_at });
+entity!(KvPair: "kv" in "kv", keys 2 { scope, k = key, v = value, updated_at, extra: Extra });
 
-impl Noun for Pair {
-    fn adopt(self) -> Result<Self> {
+impl SyncEntity for KvPair {
+    fn normalise(self) -> Result<Self> {
         check_scope(&self.scope)?;
         check_key(&self.key)?;
         check_value(&self.value)?;
         Ok(self)
     }
+
+    fn extra(&self) -> &Extra {
+        &self.extra
+    }
 }
 
-/// Refuses what is no scope.
+/// Refuses an invalid scope.
 pub fn check_scope(scope: &str) -> Result<()> {
     let starts_well = scope.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.:/".contains(&byte);
@@ -47,7 +56,7 @@ pub fn check_scope(scope: &str) -> Result<()> {
         .hint("user, project, repo, runtime, or another word of a-z, 0-9 and -_.:/"))
 }
 
-/// Refuses what is no key: it must be one line.
+/// Refuses an invalid key: it must be one line without surrounding blanks.
 pub fn check_key(key: &str) -> Result<()> {
     if key != text::line("key", key)? {
         return Err(Error::invalid("a key neither begins nor ends with blanks"));
@@ -82,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_one_line_and_values_are_bounded_text() {
+    fn keys_and_values_are_checked() {
         assert!(check_key("last build/ä").is_ok());
         for bad in ["", " ", " a", "a ", "a\nb", "\u{1b}", &"a".repeat(10_000)] {
             assert!(check_key(bad).is_err(), "{bad:?}");

@@ -1,6 +1,6 @@
-//! The lock: a name that one holds at a time, for as long as they renew it, with a number that only grows.
+//! The lock: a name with at most one holder, a lease and a fencing number that only grows.
 //!
-//! It is advisory: who does not ask is not stopped. Whoever guards something by it refuses smaller numbers than the last.
+//! Locks are advisory. A resource protected by a lock should refuse requests with a smaller fencing number than the last.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,20 +10,20 @@ use crate::error::{Code, Error, Result};
 use crate::text;
 use crate::time::{Span, Timestamp};
 
-/// The collection that locks are kept in.
+/// The record collection of locks.
 pub const COLLECTION: &str = "locks";
-/// For how long a lock is held unless it is renewed, if nobody says.
+/// Default lease of a lock.
 pub const DEFAULT_TTL: Span = Span::from_millis(60_000);
-/// The longest that a lock is held without being renewed.
+/// Maximum lease of a lock.
 pub const MAX_TTL: Span = Span::from_millis(24 * 3_600_000);
-/// Longest name, in bytes.
+/// Maximum length of a name, in bytes.
 const NAME_BYTES: usize = 100;
-/// Longest token, in bytes.
+/// Maximum length of a token, in bytes.
 const TOKEN_BYTES: usize = 200;
 
-/// A lock as it is kept. It stays when nobody holds it, so that its number is never given out twice.
+/// A lock as it is stored. The record stays after a release, so that a fencing number is never reused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct LockRecord {
     pub name: String,
     /// Grows by one with each acquisition
     pub fencing: i64,
@@ -31,17 +31,17 @@ pub struct Kept {
     pub hold: Option<Hold>,
 }
 
-/// Who has a lock, and until when.
+/// The holder of a lock, and when the lease ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     pub holder: String,
-    /// A hash of what the holder was given
+    /// Hash of the holder's token
     pub token_hash: String,
     pub acquired_at: Timestamp,
     pub expires_at: Timestamp,
 }
 
-/// A lock as it stands.
+/// The state of a lock, as shown to clients.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lock {
@@ -52,34 +52,34 @@ pub struct Lock {
     pub holder: Option<String>,
     pub acquired_at: Option<Timestamp>,
     pub expires_at: Option<Timestamp>,
-    /// What shows that it is yours, told to whoever acquires it
+    /// The secret that renews and releases the lock; only in the answer to acquire
     pub token: Option<String>,
 }
 
-/// What became of asking for a lock.
+/// The result of acquiring a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acquired {
-    Anew,
+    New,
     Renewed,
 }
 
-impl Kept {
-    /// A lock that nobody ever had.
+impl LockRecord {
+    /// A lock that was never held.
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), fencing: 0, hold: None }
     }
 
-    /// Who has it now: one whose time is over has it no longer.
+    /// The current holder; `None` if the lease has ended.
     pub fn held(&self, now: Timestamp) -> Option<&Hold> {
         self.hold.as_ref().filter(|hold| hold.expires_at > now)
     }
 
-    /// Gives it to `holder`, or renews it for whoever shows what the holder was given.
+    /// Acquires the lock for `holder`, or renews it if the token is the holder's. Returns an error if somebody else holds it.
     pub fn acquire(&mut self, holder: &str, token_hash: &str, ttl: Span, now: Timestamp) -> Result<Acquired> {
         let expires_at = now.plus(ttl);
         if let Some(hold) = self.held(now) {
             if hold.token_hash != token_hash {
-                return Err(self.taken(hold, holder));
+                return Err(self.held_by_other(hold, holder));
             }
             let expires_at = expires_at.max(hold.expires_at);
             self.hold = Some(Hold { expires_at, ..hold.clone() });
@@ -88,20 +88,21 @@ impl Kept {
         self.fencing += 1;
         let (holder, token_hash) = (holder.to_owned(), token_hash.to_owned());
         self.hold = Some(Hold { holder, token_hash, acquired_at: now, expires_at });
-        Ok(Acquired::Anew)
+        Ok(Acquired::New)
     }
 
-    fn taken(&self, hold: &Hold, asking: &str) -> Error {
+    fn held_by_other(&self, hold: &Hold, requester: &str) -> Error {
         let Hold { holder, expires_at, .. } = hold;
         let error = Error::new(Code::AlreadyClaimed, format!("{holder} holds lock {} until {expires_at}", self.name));
-        if holder == asking {
+        if holder == requester {
             error.hint("whoever acquired it renews it with --token; --wait 30s waits until it is free")
         } else {
             error.hint("--wait 30s waits until it is free")
         }
     }
 
-    /// Gives it back; says whether anybody had it. A token must be the holder's; without one the actor must be.
+    /// Releases the lock and returns whether it was held. The token must be the holder's; without a token, the actor must
+    /// be the holder.
     pub fn release(&mut self, actor: &str, token_hash: Option<&str>, force: bool, now: Timestamp) -> Result<bool> {
         let Some(hold) = self.held(now) else { return Ok(false) };
         let is_own = token_hash.map_or(hold.holder == actor, |hash| hash == hold.token_hash);
@@ -116,8 +117,8 @@ impl Kept {
         Ok(true)
     }
 
-    /// As others see it.
-    pub fn seen(&self, now: Timestamp) -> Lock {
+    /// The state as shown to clients, without the token.
+    pub fn state(&self, now: Timestamp) -> Lock {
         let hold = self.held(now);
         Lock {
             name: self.name.clone(),
@@ -140,15 +141,15 @@ pub fn name(given: &str) -> Result<&str> {
     Ok(name)
 }
 
-/// Checks what shows that a lock is somebody's.
+/// Checks a lock token.
 pub fn token(given: &str) -> Result<&str> {
     if (1..=TOKEN_BYTES).contains(&given.len()) && given.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(given);
     }
-    Err(Error::invalid("not a token of a lock").hint("give the one that pn lock acquire has told"))
+    Err(Error::invalid("not a token of a lock").hint("use the one returned by pn lock acquire"))
 }
 
-/// Checks for how long a lock is to be held.
+/// Checks the lease, or returns the default.
 pub fn ttl(given: Option<Span>) -> Result<Span> {
     let ttl = given.unwrap_or(DEFAULT_TTL);
     if ttl > MAX_TTL {
@@ -168,30 +169,30 @@ mod tests {
     const TTL: Span = Span::from_millis(10_000);
 
     #[test]
-    fn the_number_grows_with_each_acquisition_and_with_nothing_else() {
-        let mut lock = Kept::new("merge");
-        assert_eq!(lock.acquire("ana", "1", TTL, at(0)).expect("free"), Acquired::Anew);
+    fn fencing_number_grows_only_with_acquisition() {
+        let mut lock = LockRecord::new("merge");
+        assert_eq!(lock.acquire("ana", "1", TTL, at(0)).expect("free"), Acquired::New);
         assert_eq!(lock.acquire("ana", "1", TTL, at(5)).expect("own"), Acquired::Renewed);
-        assert_eq!((lock.fencing, lock.seen(at(14)).held, lock.seen(at(15)).held), (1, true, false));
-        assert_eq!(lock.acquire("ben", "2", TTL, at(15)).expect("expired"), Acquired::Anew);
+        assert_eq!((lock.fencing, lock.state(at(14)).held, lock.state(at(15)).held), (1, true, false));
+        assert_eq!(lock.acquire("ben", "2", TTL, at(15)).expect("expired"), Acquired::New);
         assert_eq!(lock.fencing, 2);
         assert!(lock.release("ben", None, false, at(16)).expect("own"));
-        assert_eq!((lock.fencing, lock.seen(at(16)).holder), (2, None));
+        assert_eq!((lock.fencing, lock.state(at(16)).holder), (2, None));
         lock.acquire("ana", "3", TTL, at(16)).expect("free");
         assert_eq!(lock.fencing, 3);
     }
 
     #[test]
-    fn a_shorter_renewal_does_not_cut_what_was_promised() {
-        let mut lock = Kept::new("merge");
+    fn shorter_renewal_does_not_shorten_the_lease() {
+        let mut lock = LockRecord::new("merge");
         lock.acquire("ana", "1", TTL, at(0)).expect("free");
         lock.acquire("ana", "1", Span::from_millis(1000), at(1)).expect("own");
-        assert!(lock.seen(at(9)).held);
+        assert!(lock.state(at(9)).held);
     }
 
     #[test]
     fn only_the_holder_renews_and_releases() {
-        let mut lock = Kept::new("merge");
+        let mut lock = LockRecord::new("merge");
         lock.acquire("ana", "1", TTL, at(0)).expect("free");
         // Agents often share a name; the name alone does not renew.
         for (actor, hash) in [("ben", "2"), ("ana", "2")] {
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tokens_and_times_are_bounded() {
+    fn names_tokens_and_leases_are_checked() {
         for bad in ["", " ", "a\nb", "\u{1b}", &"x".repeat(101)] {
             assert!(name(bad).is_err(), "{bad:?}");
         }

@@ -1,4 +1,4 @@
-//! What an operation is: a request with a typed answer, its name, its place in the REST API, and who may run it.
+//! Defines what an operation is: a request with a typed answer, a name, a REST route and an access class.
 
 use std::fmt;
 
@@ -6,27 +6,27 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// An operation, declared once and served by every surface.
+/// An operation, declared once and served by every interface.
 ///
-/// The doc comment of the implementing struct is its help on the command line and its text in the OpenAPI
-/// document; its fields are the flags, the query parameters and the JSON body.
+/// The doc comment of the implementing struct is its help on the command line and its description in the OpenAPI
+/// document. Its fields are the flags, the query parameters and the JSON body.
 pub trait Op: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     type Output: Serialize + DeserializeOwned + JsonSchema;
-    /// The name by which a batch or a log calls it: `issue.close`.
+    /// The name used in batches and logs, such as `issue.close`.
     const NAME: &'static str;
     const ROUTE: Route;
     const ACCESS: Access;
     const SCOPE: Scope = Scope::Store;
-    /// Whether its answer holds a secret that is kept nowhere, not even to answer a retry.
-    const TELLS_SECRET: bool = false;
-    /// Fields that redaction leaves as they are, because they are compared byte for byte; `*` stands for all of them.
+    /// Whether the answer contains a secret. Such an answer is never stored, not even to answer a retry.
+    const RETURNS_SECRET: bool = false;
+    /// Fields that redaction must not change because they are compared byte for byte; `*` means all of them.
     const VERBATIM: &'static [&'static str] = &[];
-    /// The largest request, in bytes, that a server takes in for it.
+    /// The largest request body that a server accepts, in bytes.
     const MAX_BODY: usize = 16 << 20;
 }
 
 /// Implements [`Op`]: `op!(Close => Issue, "issue.close", post("/issues/{id}/close"), Write)`. Constants that differ from
-/// their defaults follow in braces.
+/// the defaults follow in braces.
 macro_rules! op {
     (
         $op:ty => $output:ty, $name:literal, $method:ident($path:literal) $(.$creates:ident())?, $access:ident
@@ -43,7 +43,7 @@ macro_rules! op {
 }
 pub(crate) use op;
 
-/// What an operation is about.
+/// What an operation works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// One store.
@@ -70,7 +70,7 @@ impl Method {
         }
     }
 
-    /// Whether fields that are not in the path travel in the query rather than in a JSON body.
+    /// Whether fields outside the path are sent in the query string instead of a JSON body.
     pub fn fields_in_query(self) -> bool {
         matches!(self, Method::Get | Method::Delete)
     }
@@ -82,7 +82,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// Where an operation lives in the REST API. `{field}` segments of the path are fields of the operation.
+/// The route of an operation in the REST API. `{field}` segments of the path are fields of the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
     pub method: Method,
@@ -107,29 +107,29 @@ impl Route {
         Self { method: Method::Delete, path, success: 200 }
     }
 
-    /// This route, answering 201 because it makes something.
+    /// This route, answering 201 Created.
     #[must_use]
     pub const fn creates(self) -> Self {
         Self { success: 201, ..self }
     }
 
-    /// The fields that stand in the path, in order.
+    /// The names of the fields in the path, in order.
     pub fn path_fields(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
 }
 
-/// What an operation does to a store, and so who may run it and on which connection.
+/// How much an operation may change. It decides who may run it and on which connection; ordered from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
-    /// Looks only.
+    /// Reads only.
     Read,
-    /// Changes state that its author could change back.
+    /// Changes state in a way that its author can reverse.
     Write,
     /// Removes or replaces state.
     Maintain,
-    /// Manages the tokens of a project and reads its audit.
+    /// Manages the tokens of a project and reads its audit log.
     Admin,
-    /// Manages a server: its projects, and the tokens and audit of all of them.
+    /// Manages a server: its projects, and the tokens and audit log of all of them.
     Operate,
 }

@@ -1,4 +1,4 @@
-//! What a server for many keeps beside its stores: projects, and the tokens that let people and agents use them.
+//! The projects of a team server, and the tokens with which people and agents use them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::op::Access;
 use crate::text_form::checked_text;
 use crate::time::Timestamp;
 
-/// The name of a project on a server: part of its address, so it is short and plain.
+/// The name of a project on a server. It is part of URLs, so it is short and plain.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, with = "String")]
@@ -69,7 +69,7 @@ closed_enum! {
 }
 
 impl Role {
-    /// The most that this role may do.
+    /// The highest access of this role.
     pub fn may(self) -> Access {
         match self {
             Role::Viewer => Access::Read,
@@ -96,13 +96,13 @@ pub struct Token {
 }
 
 impl Token {
-    /// Whether it still opens anything.
+    /// Whether the token is neither revoked nor expired.
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
 }
 
-/// A token that was just made: the only time that its secret is told.
+/// A new token. Only this answer contains its secret.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NewToken {
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_may_what_the_one_before_may_and_more() {
+    fn each_role_may_do_more_than_the_previous_one() {
         for pair in Role::ALL.windows(2) {
             assert!(pair[0].may() < pair[1].may(), "{pair:?}");
         }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_projects_are_plain() {
+    fn project_names_are_checked() {
         for good in ["web", "a", "0", "web-2.api_x", &"a".repeat(64)] {
             assert_eq!(good.parse::<ProjectName>().expect(good).as_str(), good);
         }

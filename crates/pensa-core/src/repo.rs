@@ -1,6 +1,6 @@
-//! Repositories: what one is, and what makes two addresses of a remote the same.
+//! The repository in which runs take place, and the normal form of remote URLs.
 //!
-//! Finding the repository around a directory is left to whoever may look at files.
+//! `pensa-host` finds the repository of a directory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::text;
 use crate::time::Timestamp;
 
 closed_enum! {
-    /// What keeps the versions of a repository.
+    /// The version control system of a repository.
     Vcs "unknown version control: {:?}" {
         Git "git",
         Hg "hg",
@@ -25,9 +25,9 @@ closed_enum! {
     }
 }
 
-/// The variables by which git tells its hooks about the repository at hand, and others how to read paths. They would lead
-/// us astray wherever we mean another repository.
-pub const GIT_SURROUNDINGS: [&str; 14] = [
+/// Environment variables that git sets in hooks or that change how it reads paths. They must be removed before running
+/// git in another repository.
+pub const GIT_ENVIRONMENT: [&str; 14] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_IMPLICIT_WORK_TREE",
@@ -44,11 +44,12 @@ pub const GIT_SURROUNDINGS: [&str; 14] = [
     "GIT_ICASE_PATHSPECS",
 ];
 
-/// A repository as somebody sees it: a directory of their machine, or where it comes from.
+/// Where a repository is: its directory on a machine, its remote, or both.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Seen {
+#[schemars(rename = "Seen")]
+pub struct RepoLocation {
     pub vcs: Vcs,
     /// The machine that has the directory
     pub host: Option<String>,
@@ -57,8 +58,8 @@ pub struct Seen {
     pub default_branch: Option<String>,
 }
 
-impl Seen {
-    /// The same in one spelling; refuses one that could not be found again.
+impl RepoLocation {
+    /// Returns the location in normal form; refuses one with neither root nor remote.
     pub fn checked(&self) -> Result<Self> {
         let line = |what: &str, given: &Option<String>| text::optional_line(what, given.as_ref());
         let root_path = line("root_path", &self.root_path)?;
@@ -104,10 +105,10 @@ pub struct Workspace {
 
 entity!(Workspace: "workspace" in "workspaces", keys 1 { id, name, external_id, created_at });
 
-/// The one spelling of a remote's address, without secrets.
+/// The normal form of a remote's URL, without credentials.
 ///
-/// A repository has the same address whatever way leads there, so what hosts serve over several protocols becomes
-/// https; what is a path stays one.
+/// The protocols that hosts serve side by side (ssh, git, http) become https, so that one repository has one URL. Paths
+/// stay paths.
 pub fn normal_url(url: &str) -> String {
     let url = url.trim();
     let (scheme, rest) = match url.split_once("://") {
@@ -127,7 +128,7 @@ pub fn normal_url(url: &str) -> String {
     }
 }
 
-/// `user@host:path`, which is no drive and no path of this machine.
+/// Splits `user@host:path`; `None` for local paths and drive letters.
 fn scp_like(url: &str) -> Option<(&str, &str)> {
     let (host, path) = url.split_once(':')?;
     let is_host = host.len() > 1 && !host.contains(['/', '\\', ' ']) && !path.is_empty();
@@ -135,7 +136,7 @@ fn scp_like(url: &str) -> Option<(&str, &str)> {
 }
 
 fn https(host: &str, path: &str) -> String {
-    // Whoever logs in is not part of the address, and may come with a password.
+    // The user is not part of the address, and may include a password.
     let host = host.rsplit('@').next().unwrap_or(host).to_ascii_lowercase();
     let host =
         [":443", ":80", ":22", ":9418"].iter().find_map(|port| host.strip_suffix(port)).unwrap_or(&host).to_owned();
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remote_has_one_spelling() {
+    fn remote_urls_have_one_normal_form() {
         let same = [
             "git@github.com:Org/Repo.git",
             "https://github.com/Org/Repo",
@@ -189,8 +190,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_can_be_found_again_or_is_refused() {
-        let seen = |root: Option<&str>, url: Option<&str>| Seen {
+    fn location_needs_a_root_or_a_remote() {
+        let seen = |root: Option<&str>, url: Option<&str>| RepoLocation {
             vcs: Vcs::Git,
             host: Some("here".into()),
             root_path: root.map(str::to_owned),
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn every_vcs_has_one_spelling() {
+    fn vcs_words_are_the_same_in_json_and_on_the_command_line() {
         for vcs in Vcs::ALL {
             assert_eq!(serde_json::json!(vcs), vcs.as_str());
             assert_eq!(vcs.as_str().parse::<Vcs>().expect("known"), vcs);

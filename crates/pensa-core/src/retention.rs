@@ -1,6 +1,6 @@
-//! What may be removed because it is old and nobody needs it.
+//! Selects old data that `pn gc` may remove.
 //!
-//! Finding and removing it is left to the engine, and for the contents of snapshots to the machine that has them.
+//! The engine removes it; the content of a snapshot is removed by the machine that has it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -8,12 +8,12 @@ use crate::id::{RunId, SnapshotId};
 use crate::snapshot::{Snapshot, SnapshotKind};
 use crate::time::{Span, Timestamp};
 
-/// How old something must be, if nobody says another time.
+/// Default minimum age.
 pub const DEFAULT_AGE: Span = Span::from_millis(7 * 86_400_000);
 
-/// Which of these can go, children before their parents: those below which nothing stays.
+/// Returns the nodes of a tree that can be removed, children before parents: those without a descendant that stays.
 ///
-/// `below` has, for each that may go by itself, all that are just below it. Those that are below themselves stay.
+/// `below` maps each candidate to all its children. Nodes in a cycle stay.
 pub fn collectable(below: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let mut going = Vec::new();
     let mut gone: HashSet<&str> = HashSet::new();
@@ -32,8 +32,8 @@ pub fn collectable(below: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     }
 }
 
-/// The snapshots that can go: those that were taken before a restore or for a run that is over, before `until`. What a
-/// person took stays until a person deletes it, and so does the last of each tree.
+/// Returns the snapshots from before `until` that can be removed: those taken automatically before a restore or for a
+/// finished run. Manual snapshots and the latest snapshot of each tree stay.
 pub fn old_snapshots(all: &[Snapshot], is_over: impl Fn(&RunId) -> bool, until: Timestamp) -> Vec<SnapshotId> {
     let mut newest: BTreeMap<(&str, &str), (Timestamp, &SnapshotId)> = BTreeMap::new();
     for snapshot in all {
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn children_go_before_their_parents_and_what_has_one_that_stays_stays() {
+    fn parents_of_kept_nodes_are_kept() {
         let tree = below(&[("a", &["b", "c"]), ("b", &["d"]), ("c", &[]), ("d", &[])]);
         assert_eq!(collectable(&tree), ["c", "d", "b", "a"]);
         let kept = below(&[("a", &["b"]), ("b", &["young"]), ("c", &[])]);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn only_old_snapshots_that_nobody_asked_for_go_and_never_the_last_of_a_tree() {
+    fn only_old_automatic_snapshots_are_removed_but_not_the_latest() {
         let taken = |id: &str, kind: &str, day: u8, more: serde_json::Value| -> Snapshot {
             let mut whole = json!({"id": id, "kind": kind, "provider": "git", "repo_id": "repo-1", "host": "box",
                 "root": "/r", "actor": "a", "metadata": {}, "created_at": format!("2026-01-{day:02}T00:00:00.000Z")});

@@ -1,6 +1,6 @@
-//! The signal: a word to loops, agents or runs, which each of them acknowledges for itself.
+//! The signal: a message to loops, agents or runs that each recipient acknowledges.
 //!
-//! Who a selector means at the moment is left to the engine.
+//! The engine resolves a selector to its current recipients.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,11 +18,11 @@ use crate::session::object::{self, Object};
 use crate::text_form::serde_as_text;
 use crate::time::Timestamp;
 
-/// The collection that signals are kept in.
+/// The record collection of signals.
 pub const COLLECTION: &str = "signals";
-/// The collection of who was sent which, and whether they acknowledged it.
+/// The record collection of receipts: one per signal and recipient.
 pub const RECEIPTS: &str = "signal_receipts";
-/// Largest payload, in bytes of JSON text.
+/// Maximum size of a payload, in bytes of JSON.
 pub const PAYLOAD_BYTES: usize = 256 << 10;
 
 closed_enum! {
@@ -87,25 +87,25 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// The id of the record that it is kept as.
+    /// The id of the receipt's record.
     pub fn record_id(signal: &SignalId, recipient: &str) -> String {
         format!("{signal}/{recipient}")
     }
 }
 
-/// To whom a signal goes.
+/// The target of a signal.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, with = "String")]
 pub enum Target {
-    /// A loop, an agent or a run, by its id.
+    /// A loop, an agent or a run, by id.
     One(String),
-    /// Every loop below one.
+    /// All descendants of a loop.
     Descendants(LoopRef),
-    /// Every loop just below one.
+    /// All children of a loop.
     Children(LoopRef),
-    /// Every loop of a type.
+    /// All loops of a type.
     Type(LoopType),
-    /// Every loop that stands there.
+    /// All loops with a status.
     Status(LoopStatus),
 }
 
@@ -148,22 +148,22 @@ impl fmt::Display for Target {
     }
 }
 
-/// A signal that another tool wrote down, and whether its target has acknowledged it.
-pub fn taken(record: &Object, now: Timestamp) -> Result<Signal> {
+/// Converts a record of another tool to a signal. Missing fields get defaults; invalid ones are refused.
+pub fn import_record(record: &Object, now: Timestamp) -> Result<Signal> {
     let mut whole = Object::new();
-    let made_up = [("actor", Value::from("unknown")), ("created_at", Value::from(now.to_string()))];
-    whole.extend(made_up.map(|(name, value)| (name.to_owned(), value)));
+    let defaults = [("actor", Value::from("unknown")), ("created_at", Value::from(now.to_string()))];
+    whole.extend(defaults.map(|(name, value)| (name.to_owned(), value)));
     whole
         .extend(record.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())));
     whole.insert("recipient_count".into(), Value::from(0));
     whole.insert("acknowledged_count".into(), Value::from(0));
     let shown = record.get("id").and_then(Value::as_str).unwrap_or("a signal").to_owned();
-    let told = |e: &dyn fmt::Display| Error::invalid(format!("{shown} is no signal: {e}"));
-    let taken: Signal = serde_json::from_value(Value::Object(whole)).map_err(|e| told(&e))?;
-    crate::text::fits_block("reason", &taken.reason).map_err(|e| told(&e.message))?;
-    let payload = taken.payload.iter().map(|payload| ("payload".to_owned(), payload.clone()));
-    object::check("the payload of a signal", &payload.collect(), PAYLOAD_BYTES).map_err(|e| told(&e.message))?;
-    Ok(taken)
+    let refused = |e: &dyn fmt::Display| Error::invalid(format!("{shown} is no signal: {e}"));
+    let imported: Signal = serde_json::from_value(Value::Object(whole)).map_err(|e| refused(&e))?;
+    crate::text::fits_block("reason", &imported.reason).map_err(|e| refused(&e.message))?;
+    let payload = imported.payload.iter().map(|payload| ("payload".to_owned(), payload.clone()));
+    object::check("the payload of a signal", &payload.collect(), PAYLOAD_BYTES).map_err(|e| refused(&e.message))?;
+    Ok(imported)
 }
 
 #[cfg(test)]
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_are_written_as_they_are_read() {
+    fn targets_round_trip_as_text() {
         for text in
             ["lp-1", "ag-1", "bd:42.1", "descendants:lp-1", "children:lp-1", "type:code", "status:awaiting_approval"]
         {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nobody_is_refused() {
+    fn invalid_targets_are_refused() {
         let long = "x".repeat(300);
         for bad in
             ["", " ", "a b", "descendants:", "children: ", "type:", "type:loop", "status:done", "a\nb", "\u{1b}", &long]
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_has_one_spelling() {
+    fn enum_words_round_trip() {
         for kind in SignalType::ALL {
             assert_eq!(kind.as_str().parse::<SignalType>().expect("known"), kind);
         }

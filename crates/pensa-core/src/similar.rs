@@ -1,11 +1,11 @@
-//! Which titles are nearly the same, and keys by which an index finds them without comparing every pair.
+//! Finds similar titles through index keys, without comparing every pair.
 //!
-//! A title's keys are the hash of its words and the hashes of its words less one. Two titles that differ in one
-//! word (changed, added or left out), in order or in inflection share a key; [`alike`] then has the last word.
+//! The keys of a title are the hash of its words and the hashes of its words with one left out. Titles that differ in one
+//! word, in word order or in inflection share a key; [`alike`] then decides.
 
 use crate::text::fold;
 
-/// Words of longer titles beyond this many (in hash order, so the same ones every time) do not count.
+/// Maximum number of words that count. They are chosen in hash order, so that the choice is always the same.
 const MAX_WORDS: usize = 12;
 
 const FILLERS: [&str; 22] = [
@@ -13,13 +13,13 @@ const FILLERS: [&str; 22] = [
     "the", "to", "when", "with",
 ];
 
-/// The words that count, in their order.
+/// The significant words of a title, in order.
 fn sequence(title: &str) -> Vec<String> {
-    counting(&fold(title)).map(str::to_owned).collect()
+    significant(&fold(title)).map(str::to_owned).collect()
 }
 
-/// The words of a folded text that count, as they count.
-fn counting(folded: &str) -> impl Iterator<Item = &str> {
+/// The significant words of a folded text, stemmed.
+fn significant(folded: &str) -> impl Iterator<Item = &str> {
     folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty() && !is_filler(word)).map(stem)
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn is_filler(word: &str) -> bool {
     FILLERS.contains(&word)
 }
 
-/// Cuts the commonest English endings, so that crash, crashes and crashing are one word.
+/// Removes the most common English endings, so that crash, crashes and crashing are the same word.
 pub(crate) fn stem(word: &str) -> &str {
     let cut = ["ing", "ed", "es", "s"]
         .into_iter()
@@ -36,40 +36,40 @@ pub(crate) fn stem(word: &str) -> &str {
     cut.strip_suffix('e').filter(|rest| rest.len() > 2).unwrap_or(cut)
 }
 
-/// The hash of nothing.
+/// The FNV-1a hash of no bytes.
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// FNV-1a: small, and the same on every machine and in every version.
+/// FNV-1a: the same on every machine and in every version.
 pub fn hash64(bytes: &[u8]) -> u64 {
     hash64_on(EMPTY, bytes)
 }
 
-/// The same of bytes that follow others, of which the hash is known.
-pub fn hash64_on(before: u64, bytes: &[u8]) -> u64 {
+/// Continues a hash with more bytes.
+fn hash64_on(before: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(before, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The keys under which a title is indexed. They are kept, so they stay the same in every version.
+/// The keys under which a title is indexed. They are stored, so they must not change between versions.
 pub fn keys(title: &str) -> Vec<i64> {
-    let mut hashes: Vec<u64> = counting(&fold(title)).map(|word| hash64(word.as_bytes())).collect();
+    let mut hashes: Vec<u64> = significant(&fold(title)).map(|word| hash64(word.as_bytes())).collect();
     hashes.sort_unstable();
     hashes.dedup();
     hashes.truncate(MAX_WORDS);
     if hashes.is_empty() {
         return Vec::new();
     }
-    // The upper half comes from the two smallest words, which most of a title's keys have in common: they lie side by
-    // side in the index, and adding a title changes a few of its pages instead of one for each key.
+    // The upper half depends only on the two smallest words, which most keys of a title share. So the keys are adjacent
+    // in the index, and adding a title changes few pages.
     let key = |skip: Option<usize>| {
         let kept = hashes.iter().enumerate().filter(|(at, _)| Some(*at) != skip);
-        let (mut place, mut whole) = (EMPTY, EMPTY);
+        let (mut prefix, mut whole) = (EMPTY, EMPTY);
         for (at, (_, hash)) in kept.enumerate() {
             whole = hash64_on(whole, &hash.to_le_bytes());
             if at < 2 {
-                place = whole;
+                prefix = whole;
             }
         }
-        (place & !0xffff_ffff | whole & 0xffff_ffff).cast_signed()
+        (prefix & !0xffff_ffff | whole & 0xffff_ffff).cast_signed()
     };
     let mut keys = vec![key(None)];
     if hashes.len() > 2 {
@@ -78,18 +78,18 @@ pub fn keys(title: &str) -> Vec<i64> {
     keys
 }
 
-/// Whether two titles say nearly the same: most of their words, or most of their letters, agree.
+/// Whether two titles are similar: they share most of their words or most of their letter trigrams.
 pub fn alike(a: &str, b: &str) -> bool {
     let (a, b) = (fold(a), fold(b));
-    let words = |text| set(counting(text));
+    let words = |text| set(significant(text));
     overlap(&words(&a), &words(&b)) >= 0.6 || overlap(&trigrams(&a), &trigrams(&b)) >= 0.6
 }
 
-/// Words that turn what is said into its opposite.
+/// Words that negate a statement.
 const NEGATIONS: [&str; 10] = ["not", "no", "never", "cannot", "dont", "don", "without", "nor", "avoid", "except"];
 
-/// Whether one of two texts says what the other does, and maybe a little more. Unlike titles that are [`alike`], such
-/// texts may be stored as one: so the order of their words must be the same, and no word, number or negation another.
+/// Whether one text repeats the other, possibly with a few more words. Such texts are merged into one, so this is stricter
+/// than [`alike`]: the words must be in the same order, and no word, number or negation may differ.
 pub fn restates(a: &str, b: &str) -> bool {
     let negations = |text: &str| {
         let text = fold(text);
@@ -97,7 +97,7 @@ pub fn restates(a: &str, b: &str) -> bool {
     };
     let (a, b, same) = (sequence(a), sequence(b), negations(a) == negations(b));
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
-    // A quarter more at most.
+    // At most a quarter more words.
     if !same || short.is_empty() || long.len() * 3 > short.len() * 4 {
         return false;
     }
@@ -107,21 +107,21 @@ pub fn restates(a: &str, b: &str) -> bool {
     added.all(is_plain) && rest.peek().is_none()
 }
 
-/// The same word, but for one letter left out, added or exchanged in one of the longer ones.
+/// Whether two words are equal, or long and differ in one letter.
 fn is_same_word(a: &str, b: &str) -> bool {
     let is_long = |word: &str| word.chars().count() > 5 && !word.chars().any(char::is_numeric);
     a == b || (is_long(a) && is_long(b) && strsim::levenshtein(a, b) <= 1)
 }
 
-/// Things in order, each once.
-fn set<T: Ord>(things: impl Iterator<Item = T>) -> Vec<T> {
-    let mut set: Vec<T> = things.collect();
+/// Collects items in order, without duplicates.
+fn set<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut set: Vec<T> = items.collect();
     set.sort_unstable();
     set.dedup();
     set
 }
 
-/// Which part of two sets they share.
+/// The Jaccard index of two sorted sets.
 fn overlap<T: Ord>(a: &[T], b: &[T]) -> f64 {
     let mut rest = b.iter().peekable();
     let is_shared = |one: &&T| {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_sets_share_is_counted_once() {
+    fn overlap_is_the_jaccard_index() {
         let share = |a: &str, b: &str| overlap(&set(a.chars()), &set(b.chars()));
         for (a, b, wanted) in [
             ("", "", 0.0),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_bug_told_again_is_found() {
+    fn rephrased_title_is_found() {
         let told = "login crash on empty password";
         for again in [
             "Login crashes on empty password",
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_the_same_restates_it_and_what_may_say_another_thing_does_not() {
+    fn restatements_are_found_and_different_statements_are_not() {
         let told = "Extended class rather than wrapper for consistency";
         for again in [
             told,
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn another_matter_is_not() {
+    fn different_title_is_not_found() {
         let told = "login crash on empty password";
         for other in ["logout crash on full disk", "add login page", "empty password policy", "", "!!!", "crash"] {
             assert!(!found(told, other), "{other}");

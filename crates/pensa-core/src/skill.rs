@@ -1,6 +1,6 @@
-//! Skills: which of them an agent's file calls for, and the two forms in which other tools write that down.
+//! Skills: the skills that each agent file uses, and the import of two formats of other tools.
 //!
-//! What a skill is and does is left to whoever has it.
+//! Pensa stores only the names of skills.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::issue::Extra;
-use crate::sync::Noun;
+use crate::sync::SyncEntity;
 use crate::text;
 use crate::time::Timestamp;
 
-/// Most skills under one name.
+/// Maximum number of skills per name.
 pub const MAX_SKILLS: usize = 200;
-/// Most names.
+/// Maximum number of names.
 pub const MAX_NAMES: usize = 1000;
 
-/// Names and the skills that each calls for.
+/// Names of agent files and their skills.
 pub type Mappings = BTreeMap<String, Vec<String>>;
 
 /// Every name and its skills.
@@ -37,15 +37,15 @@ pub struct Mapping {
     pub name: String,
     pub skills: Vec<String>,
     pub updated_at: Timestamp,
-    /// Fields that this version does not know, kept for those who do
+    /// Fields unknown to this version, kept so that a newer version does not lose them
     #[serde(flatten)]
     pub extra: Extra,
 }
 
 entity!(Mapping: "skills" in "skills", keys 1 { name, skills: List, updated_at, extra: Extra });
 
-impl Noun for Mapping {
-    fn adopt(self) -> Result<Self> {
+impl SyncEntity for Mapping {
+    fn normalise(self) -> Result<Self> {
         let name = checked_name(&self.name)?;
         if name != self.name {
             return Err(Error::invalid("a name neither begins nor ends with blanks"));
@@ -58,12 +58,12 @@ impl Noun for Mapping {
     }
 }
 
-/// A name as it is kept.
+/// Checks a name and returns it in its stored form.
 pub fn checked_name(name: &str) -> Result<String> {
     text::line("name", name).map(str::to_owned)
 }
 
-/// Skills as they are kept: each once, in the order in which they were given.
+/// Checks skills and returns them without duplicates, in their order.
 pub fn checked_skills(name: &str, skills: &[String]) -> Result<Vec<String>> {
     let mut kept: Vec<String> = Vec::new();
     for skill in skills {
@@ -81,7 +81,7 @@ pub fn checked_skills(name: &str, skills: &[String]) -> Result<Vec<String>> {
     Ok(kept)
 }
 
-/// What another tool's file may have; each of the two forms has some of it.
+/// The file of another tool. Each of the two formats uses some of the fields.
 #[derive(Debug, Deserialize)]
 struct Document {
     mappings: Option<Mappings>,
@@ -91,7 +91,7 @@ struct Document {
     agent_skill_map: Option<BTreeMap<String, OneOrMany>>,
 }
 
-/// One skill may stand without a list.
+/// A single skill may be written without a list.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum OneOrMany {
@@ -115,7 +115,7 @@ struct Linked {
     linked_agents: Vec<String>,
 }
 
-/// Reads either form: `mappings`, or `skills` with the agents they are linked to and `agentSkillMap`.
+/// Parses either format: `mappings`, or `skills` with `linkedAgents` and `agentSkillMap`.
 pub fn parse(document: &str) -> Result<Mappings> {
     let wrong = |why: &dyn std::fmt::Display| {
         Error::invalid(format!("not a list of skills: {why}"))
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_skills_is_refused() {
+    fn invalid_documents_are_refused() {
         let many = json!({"mappings": {"a": (0..=MAX_SKILLS).map(|n| n.to_string()).collect::<Vec<_>>()}}).to_string();
         let names: Mappings = (0..=MAX_NAMES).map(|n| (n.to_string(), vec!["s".into()])).collect();
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));

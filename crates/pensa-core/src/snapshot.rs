@@ -1,6 +1,6 @@
-//! The snapshot of a directory tree: what is recorded of one, and how its content can be kept.
+//! The record of a directory snapshot, and the providers that can store its content.
 //!
-//! Taking, proving and restoring one is left to `pensa-snapshot`, on the machine that has the tree.
+//! `pensa-snapshot` takes, verifies and restores snapshots on the machine that has the directory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,11 +78,11 @@ entity!(Snapshot: "snapshot" in "fs_snapshots", keys 1 {
     restored_at,
 });
 
-/// Largest metadata, in bytes of JSON: a hundred remarks on the longest of paths.
+/// Maximum size of the metadata, in bytes of JSON: enough for a hundred notes with the longest paths.
 const METADATA_BYTES: usize = 4 << 20;
 
 impl Snapshot {
-    /// Refuses what could not be kept, or not be found again.
+    /// Refuses an invalid id, root or metadata.
     pub fn check(&self) -> Result<()> {
         let hex = self.id.as_str().strip_prefix(SnapshotId::PREFIX).unwrap_or_default();
         if hex.len() != 8 || !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
@@ -99,7 +99,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Refuses a parent that is no snapshot of the same tree, kept in the same way.
+    /// Refuses a parent from another tree or provider.
     pub fn check_parent(&self, parent: &Snapshot) -> Result<()> {
         let what = if parent.host != self.host || parent.root != self.root {
             format!("of {} on {}", parent.root, parent.host)
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_found_again_is_refused() {
+    fn invalid_snapshots_are_refused() {
         assert_eq!(snapshot(json!({})).check(), Ok(()));
         for id in ["snap-", "snap-1A2B3C4D", "snap-1a2b3c4d5", "run-1a2b3c4d", "..", "snap-1a2b3c.."] {
             assert_eq!(snapshot(json!({"id": id})).check().expect_err(id).code, Code::InvalidInput);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_is_of_the_same_tree_and_provider() {
+    fn parent_must_have_the_same_tree_and_provider() {
         let child = snapshot(json!({}));
         assert_eq!(child.check_parent(&snapshot(json!({"kind": "safety"}))), Ok(()));
         for other in [json!({"host": "other"}), json!({"root": "/s"}), json!({"provider": "copy"})] {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_has_one_spelling() {
+    fn kind_words_round_trip() {
         for kind in SnapshotKind::ALL {
             assert_eq!(json!(kind), kind.as_str());
             assert_eq!(kind.as_str().parse(), Ok(kind));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_has_one_spelling_everywhere() {
+    fn provider_words_are_the_same_in_json_and_on_the_command_line() {
         for provider in Provider::ALL {
             assert_eq!(serde_json::to_value(provider).expect("serialises"), provider.as_str());
             assert_eq!(provider.as_str().parse(), Ok(provider));

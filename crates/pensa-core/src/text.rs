@@ -1,35 +1,35 @@
-//! What text may be stored, how it is compared, and what of it may reach a terminal.
+//! Validates, compares and prints text.
 
 use crate::error::{Code, Error, Result};
 
-/// Longest actor, assignee or spec, in characters.
+/// Maximum length of an actor, assignee or spec, in characters.
 pub const LINE_CHARS: usize = 500;
-/// Longest title that can be typed, in characters. A title that is imported may be longer.
+/// Maximum length of a new title, in characters. An imported title may be longer.
 pub const TITLE_CHARS: usize = 1000;
-/// Longest description, comment or reason, in bytes.
+/// Maximum length of a description, comment or reason, in bytes.
 pub const TEXT_BYTES: usize = 1 << 20;
 
-/// Checks a one-line text (actor, spec) and gives it back without surrounding blanks.
+/// Checks a one-line text (actor, spec) and returns it without surrounding blanks.
 pub fn line<'a>(what: &str, text: &'a str) -> Result<&'a str> {
     let text = one_line(what, text)?;
     fits_line(what, text)?;
     Ok(text)
 }
 
-/// The same for a title that somebody types.
+/// Like [`line()`], for a new title.
 pub fn title<'a>(what: &str, text: &'a str) -> Result<&'a str> {
     let text = one_line(what, text)?;
     fits(what, text, TITLE_CHARS)?;
     Ok(text)
 }
 
-/// The same for a title that exists elsewhere: it is kept however long it is, within what any text may have.
+/// Like [`line()`], for an imported title, which may be as long as any text.
 pub fn existing_title<'a>(what: &str, text: &'a str) -> Result<&'a str> {
     fits_block(what, text)?;
     one_line(what, text)
 }
 
-/// The warning about a title that is longer than one that could be typed.
+/// The warning about an imported title that is longer than a new one could be.
 pub fn long_title(title: &str) -> Option<String> {
     let length = if title.len() > TITLE_CHARS { title.chars().count() } else { 0 };
     (length > TITLE_CHARS)
@@ -45,7 +45,7 @@ fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str> {
     Ok(text)
 }
 
-/// Checks that a text is no longer than one line may be.
+/// Checks the length of a one-line text.
 pub fn fits_line(what: &str, text: &str) -> Result<()> {
     fits(what, text, LINE_CHARS)
 }
@@ -59,7 +59,7 @@ fn fits(what: &str, text: &str, limit: usize) -> Result<()> {
         .hint("put the details into the description"))
 }
 
-/// Checks that a text is no longer than many lines may be.
+/// Checks the length of a multi-line text.
 pub fn fits_block(what: &str, text: &str) -> Result<()> {
     if text.len() <= TEXT_BYTES {
         return Ok(());
@@ -67,7 +67,7 @@ pub fn fits_block(what: &str, text: &str) -> Result<()> {
     Err(Error::new(Code::TooLarge, format!("{what} has {} bytes; the limit is {TEXT_BYTES}", text.len())))
 }
 
-/// Checks a text of many lines (description, comment) and gives it back with LF line ends.
+/// Checks a multi-line text (description, comment) and returns it with LF line ends.
 pub fn block(what: &str, text: &str) -> Result<String> {
     fits_block(what, text)?;
     let text = text.replace("\r\n", "\n");
@@ -75,7 +75,7 @@ pub fn block(what: &str, text: &str) -> Result<String> {
     Ok(text)
 }
 
-/// A one-line text that may be left out; empty means absent.
+/// Checks an optional one-line text; an empty one counts as absent.
 pub fn optional_line(what: &str, given: Option<&String>) -> Result<Option<String>> {
     match given.map(|given| given.trim()) {
         None | Some("") => Ok(None),
@@ -83,7 +83,7 @@ pub fn optional_line(what: &str, given: Option<&String>) -> Result<Option<String
     }
 }
 
-/// A text of many lines that may be left out; empty means absent.
+/// Checks an optional multi-line text; an empty one counts as absent.
 pub fn optional_block(what: &str, given: Option<&String>) -> Result<Option<String>> {
     match given {
         Some(given) if !given.is_empty() => block(what, given).map(Some),
@@ -101,7 +101,7 @@ fn refuse_controls(what: &str, text: &str, allowed: &[char]) -> Result<()> {
     }
 }
 
-/// Whether a character could move, colour or erase a terminal, or reorder or hide what stands beside it.
+/// Whether a character could control a terminal, or reorder or hide the text around it.
 pub fn is_unsafe_to_print(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -109,20 +109,20 @@ pub fn is_unsafe_to_print(c: char) -> bool {
             | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// One line for a terminal: line ends become blanks, what is unsafe to print goes.
+/// Makes a text safe for one line on a terminal: line ends become spaces, unsafe characters are removed.
 pub fn printable_line(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c }).filter(|c| !is_unsafe_to_print(*c)).collect()
 }
 
-/// Many lines for a terminal: what is unsafe to print goes, line ends and tabs stay.
+/// Makes a text safe for a terminal: unsafe characters are removed, line ends and tabs stay.
 pub fn printable_block(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe_to_print(*c)).collect()
 }
 
-/// The form in which texts are compared regardless of case, for all of Unicode.
+/// Folds the case of a text for comparison, for all of Unicode.
 ///
-/// Lower, upper, lower, character by character, equals full case folding (ß and ẞ become ss, all sigmas one)
-/// and needs no table of its own. It also takes the dotless ı for i, which a search wants.
+/// Lowercase, uppercase, lowercase, character by character, equals full case folding (ß and ẞ become ss, all sigmas are
+/// equal) without a table. It also maps the dotless ı to i, which suits a search.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -130,12 +130,12 @@ pub fn fold(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
-/// One line of text that markdown shows as it is.
+/// Escapes a text as one line of Markdown that shows it literally.
 pub fn markdown(data: &str) -> String {
     let line = printable_line(data);
     let line = line.trim();
     let mut shown = String::with_capacity(line.len());
-    // At the beginning, after digits too, these make lists, headings and lines.
+    // At the start of a line, also after digits, these would start lists, headings or rules.
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     for (at, c) in line.char_indices() {
         let begins = at == digits && matches!(c, '.' | ')') && digits > 0 || at == 0 && matches!(c, '-' | '+' | '=');

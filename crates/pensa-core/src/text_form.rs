@@ -1,4 +1,4 @@
-//! Macros for types that JSON holds as a string.
+//! Macros for types that are strings in JSON.
 
 /// Implements serde by `Display` and `FromStr`.
 macro_rules! serde_as_text {

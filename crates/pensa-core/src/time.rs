@@ -1,6 +1,6 @@
-//! Points in time and lengths of time, in the one form the product writes.
+//! Timestamps and durations, with their text and JSON forms.
 //!
-//! Reading the clock is left to the engine's context.
+//! Nothing here reads the clock: the engine passes the time in.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,14 +16,14 @@ use crate::text_form::serde_as_text;
 /// The first moment of the year 0.
 const FIRST_MILLIS: i64 = -62_167_219_200_000;
 
-/// UTC with milliseconds; written as `2026-02-27T14:30:00.000Z`, so that text order is time order.
+/// A UTC time with milliseconds, written as `2026-02-27T14:30:00.000Z`, so that text order is time order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
 impl Timestamp {
-    /// Fails outside the years 0 to 9999, whose text form would not sort.
+    /// Returns an error outside the years 0 to 9999, because other years would not sort as text.
     pub fn from_millis(millis: i64) -> Result<Self> {
-        // It knows no moment after the year 9999.
+        // Jiff itself refuses times after the year 9999.
         let ts = jiff::Timestamp::from_millisecond(millis).ok().filter(|_| millis >= FIRST_MILLIS);
         ts.map(Self).ok_or_else(|| Error::invalid(format!("time out of range: {millis}")))
     }
@@ -32,19 +32,19 @@ impl Timestamp {
         self.0.as_millisecond()
     }
 
-    /// How long after `earlier` this is, if it is after it.
+    /// The time from `earlier` until this; `None` if this is not later.
     pub fn since(self, earlier: Self) -> Option<Span> {
         let millis = self.as_millis() - earlier.as_millis();
         (millis > 0).then_some(Span { millis })
     }
 
-    /// This moment and then `span`; the far end of time if that is out of range.
+    /// This time plus `span`; unchanged if the result is out of range.
     #[must_use]
     pub fn plus(self, span: Span) -> Self {
         Self::from_millis(self.as_millis().saturating_add(span.as_millis())).unwrap_or(self)
     }
 
-    /// This moment less `span`.
+    /// This time minus `span`.
     #[must_use]
     pub fn minus(self, span: Span) -> Self {
         self.plus(Span::from_millis(span.as_millis().saturating_neg()))
@@ -110,7 +110,7 @@ impl JsonSchema for Timestamp {
     }
 }
 
-/// A length of time, written as a whole number and one unit: `30s`, `15m`, `12h`, `90d`.
+/// A duration, written as a whole number and one unit: `30s`, `15m`, `12h`, `90d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     millis: i64,
@@ -119,7 +119,7 @@ pub struct Span {
 const UNITS: [(char, i64); 4] = [('d', 86_400_000), ('h', 3_600_000), ('m', 60_000), ('s', 1_000)];
 
 impl Span {
-    /// Long enough for any deadline, short enough to add to any date of this era.
+    /// Long enough for any deadline, and short enough to add to any current date.
     const MAX_MILLIS: i64 = 36_500 * 86_400_000;
 
     pub const fn from_millis(millis: i64) -> Self {
@@ -171,7 +171,7 @@ impl JsonSchema for Span {
     }
 }
 
-/// A moment in the past, named by how long ago it was or by itself.
+/// A time in the past, given as a duration ago or as a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Since {
     Ago(Span),

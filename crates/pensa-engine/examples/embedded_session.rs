@@ -45,7 +45,8 @@ fn measure(entries: &str, store: &Path, gets: usize) -> Result<(), Box<dyn Error
     let session: EntriesRef = agent.id.as_str().parse()?;
     let (start, mut got): (_, Vec<Entry>) = (Instant::now(), Vec::new());
     for _ in 0..gets {
-        got = engine.call("bench", &History { id: session.clone(), all: false, after: None, limit: None })?;
+        got =
+            engine.call("bench", &History { id: session.clone(), all: false, after: None, skip: None, limit: None })?;
     }
     let read = start.elapsed();
     if !got.iter().map(|entry| &entry.data).eq(entries.iter().map(|entry| &entry.data)) {

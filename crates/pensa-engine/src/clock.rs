@@ -1,16 +1,16 @@
-//! Where the time comes from.
+//! The source of the current time, which tests replace.
 
 use std::fmt::Debug;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pensa_core::{Error, Result, Timestamp};
 
-/// Tells the time.
+/// A source of the current time.
 pub trait Clock: Debug + Send + Sync {
     fn now(&self) -> Result<Timestamp>;
 
-    /// Whether it is the machine's, which may be wrong, and not one that the caller has set.
-    fn is_the_systems(&self) -> bool {
+    /// Whether this is the machine's clock, which may be wrong, and not a time set by the caller.
+    fn is_system_clock(&self) -> bool {
         false
     }
 }
@@ -24,7 +24,7 @@ impl Clock for SystemClock {
         Timestamp::from_millis(i64::try_from(since.as_millis()).map_err(Error::internal)?)
     }
 
-    fn is_the_systems(&self) -> bool {
+    fn is_system_clock(&self) -> bool {
         true
     }
 }

@@ -1,4 +1,4 @@
-//! Confirms the time before anything runs out by it: a process with a wrong clock must not free what others hold.
+//! Checks the clock before a lease or lock expires: a process with a wrong clock must not release what others hold.
 
 use std::fs::File;
 
@@ -7,15 +7,15 @@ use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 
 use crate::context::Context;
 use crate::db::{Tx, params};
-use crate::store::{Home, StoreDir};
+use crate::store::{StoreDir, StoreLocation};
 
-/// Clocks of one machine differ by less.
+/// The clocks of one machine differ by less than this.
 const TOLERATED: Span = Span::from_millis(60_000);
 
-/// The time by which leases and locks run out: the caller's, unless that is far beyond the file system's; without one,
-/// beyond the last event's. A server's database has one clock for all, the server's.
+/// The time used for the expiry of leases and locks. It is the caller's time, unless that is far ahead of the file
+/// system's time or, if that is unknown, of the last event. A server's database has a single clock, the server's.
 pub(crate) fn confirmed(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Timestamp> {
-    let Home::Dir(store) = cx.store else { return Ok(cx.now) };
+    let StoreLocation::Dir(store) = cx.store else { return Ok(cx.now) };
     if !cx.is_by_system_clock {
         return Ok(cx.now);
     }
@@ -28,8 +28,8 @@ pub(crate) fn confirmed(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Timestamp> {
     Ok(other.filter(|other| cx.now > other.plus(TOLERATED)).unwrap_or(cx.now))
 }
 
-/// The time that the file system gives to a file that is changed now. Asked of the kernel directly: what makes a process
-/// believe in another time also changes what its C library says about files.
+/// The time that the file system gives to a file that changes now. It uses system calls directly: a library such as
+/// libfaketime, which gives a process another time, also changes file times in the C library.
 fn file_system_now(store: &StoreDir) -> Option<Timestamp> {
     let file: File = StoreDir::open_private(&store.writer_lock()).ok()?;
     let at = |nanos| Timespec { tv_sec: 0, tv_nsec: nanos };

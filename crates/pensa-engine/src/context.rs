@@ -1,4 +1,5 @@
-//! Who runs an operation, when, and where new ids come from: everything an operation may not fetch for itself.
+//! The context of an operation: who runs it, when, and where new ids come from. Operations take these from here only,
+//! never from the environment.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,15 +12,16 @@ use pensa_core::issue::{Origin, Requester};
 use pensa_core::ops::store::Report;
 use pensa_core::project::ProjectName;
 use pensa_core::{Access, Code, Error, Result, Timestamp, text};
-use pensa_redact::{Allow, Redactor};
+use pensa_redact::{Allowlist, Redactor};
 use uuid::Uuid;
 
 pub use pensa_core::caller::{Caller, SYSTEM};
 
 use crate::clock::Clock;
-use crate::store::{Home, StoreDir};
+use crate::db::Operation;
+use crate::store::{StoreDir, StoreLocation};
 
-/// Gives out the random bits of new ids.
+/// A source of random ids, which tests replace.
 pub trait Ids: Debug + Send + Sync {
     fn next(&self) -> Uuid;
 }
@@ -33,19 +35,19 @@ impl Ids for RandomIds {
     }
 }
 
-/// What a store is part of.
+/// The role of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// Nothing: a store of its own.
-    Alone,
-    /// A server: it holds one of its projects.
+pub enum StoreRole {
+    /// A store of its own, not part of a server.
+    Standalone,
+    /// A project of a server.
     Project,
-    /// A server: it holds the list of its projects and tokens.
+    /// A server's control store, which lists its projects and tokens.
     Control,
 }
 
-/// The error of a caller whose token lets it do less than `access`.
-pub fn too_little(access: Access, what: &str) -> Error {
+/// The error for a caller whose token grants less than `access`.
+pub fn insufficient_rights(access: Access, what: &str) -> Error {
     Error::new(Code::Forbidden, format!("{what} needs more rights than this token has")).hint(match access {
         Access::Operate => {
             "an operator's token manages the server: pn token create --operator, on its database or directory"
@@ -59,44 +61,50 @@ fn no_server() -> Error {
         .hint("pn serve runs one; name its database or directory with --database or --data-dir")
 }
 
-/// How many secrets were taken out of an operation.
+/// How many secrets were redacted in an operation.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Redactions {
     pub(crate) total: usize,
-    /// The same for each item of its list of objects, if it has one.
+    /// The same for each item of the operation's list of objects, if it has one.
     pub(crate) items: Vec<usize>,
 }
 
-/// What a surface adds to the check-up of a store in a directory: given that directory and whether to put things right.
+/// Checks that a program adds to `doctor`. It gets the store's directory and whether to repair.
 pub type CheckUp = fn(&Path, bool, &mut Report);
 
-/// The circumstances of one operation.
+/// The context of one operation.
 #[derive(Debug)]
 pub struct Context<'a> {
     pub actor: String,
     pub now: Timestamp,
-    /// Whether `now` has to be confirmed before anything runs out by it.
+    /// Whether `now` comes from the system clock and must be checked before anything expires.
     pub(crate) is_by_system_clock: bool,
-    pub store: &'a Home,
+    pub store: &'a StoreLocation,
     pub(crate) token: Option<String>,
     pub(crate) origin: Origin,
     may: Access,
     confined_to: Option<ProjectName>,
-    part: Part,
+    role: StoreRole,
     ids: &'a dyn Ids,
     pub(crate) no_redact: bool,
-    /// What looks like a secret here and is none.
-    pub(crate) allow: Option<Arc<Allow>>,
-    /// What else doctor looks at.
+    /// Texts that look like secrets but are allowed.
+    pub(crate) allow: Option<Arc<Allowlist>>,
+    /// Further checks of `doctor`.
     pub(crate) check_up: Option<CheckUp>,
-    /// What was taken out of the operation.
+    /// The secrets redacted so far.
     pub(crate) redactions: RefCell<Redactions>,
-    /// What earlier lines of a batch called the issues they made.
+    /// Names that earlier lines of a batch gave to the issues they created.
     names: RefCell<HashMap<String, IssueId>>,
 }
 
 impl<'a> Context<'a> {
-    pub fn new(caller: &Caller, clock: &dyn Clock, ids: &'a dyn Ids, store: &'a Home, part: Part) -> Result<Self> {
+    pub fn new(
+        caller: &Caller,
+        clock: &dyn Clock,
+        ids: &'a dyn Ids,
+        store: &'a StoreLocation,
+        role: StoreRole,
+    ) -> Result<Self> {
         let clean = |text: &str| match caller.no_redact {
             true => text.to_owned(),
             false => pensa_redact::text(text).0.into_owned(),
@@ -111,13 +119,13 @@ impl<'a> Context<'a> {
         Ok(Self {
             actor,
             now: clock.now()?,
-            is_by_system_clock: clock.is_the_systems(),
+            is_by_system_clock: clock.is_system_clock(),
             store,
             token,
             origin,
             may,
             confined_to,
-            part,
+            role,
             ids,
             no_redact: caller.no_redact,
             allow: None,
@@ -127,77 +135,86 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// The caller as somebody who asks for a change of an issue's state.
+    /// The caller as the requester of an issue's state change.
     pub(crate) fn requester(&self, force: bool) -> Requester<'_> {
         Requester { actor: &self.actor, origin: &self.origin, force }
+    }
+
+    /// The actor, session and time for the journal.
+    pub(crate) fn operation(&self) -> Operation<'_> {
+        Operation { actor: &self.actor, session: self.origin.claim_session(), at: self.now }
     }
 
     pub fn uuid(&self) -> Uuid {
         self.ids.next()
     }
 
-    /// Refuses a caller who may not do as much as `access`.
+    /// Refuses a caller who has fewer rights than `access`.
     pub(crate) fn require(&self, access: Access, what: &str) -> Result<()> {
         if access <= self.may {
             return Ok(());
         }
-        Err(too_little(access, what))
+        Err(insufficient_rights(access, what))
     }
 
-    /// Whether this caller may manage a project of the server. To other callers it looks as if it did not exist.
+    /// Whether the caller may manage a project of the server. For other callers, the project must look as if it did not
+    /// exist.
     pub(crate) fn manages(&self, project: Option<&ProjectName>) -> bool {
         self.confined_to.is_none() || self.confined_to.as_ref() == project
     }
 
-    /// Refuses what only a server's control store can do.
+    /// Refuses operations that need a server's control store.
     pub(crate) fn require_control(&self) -> Result<()> {
-        if self.part == Part::Control { Ok(()) } else { Err(no_server()) }
+        if self.role == StoreRole::Control { Ok(()) } else { Err(no_server()) }
     }
 
-    /// Refuses what only the stores of a server can do.
+    /// Refuses operations that need a store of a server.
     pub(crate) fn require_server(&self) -> Result<()> {
-        if self.part == Part::Alone { Err(no_server()) } else { Ok(()) }
+        if self.role == StoreRole::Standalone { Err(no_server()) } else { Ok(()) }
     }
 
-    /// Refuses workspaces where there are none.
+    /// Refuses workspaces outside a server.
     pub(crate) fn require_workspaces(&self) -> Result<()> {
-        if self.part == Part::Project {
+        if self.role == StoreRole::Project {
             return Ok(());
         }
-        Err(Error::new(Code::Unsupported, "workspaces are a matter of servers, and this is a store of its own")
+        Err(Error::new(Code::Unsupported, "workspaces exist only on a server, and this is a standalone store")
             .hint("leave out --workspace, or name a server with --remote-server"))
     }
 
-    /// The directory of a store of its own, for files that lie beside it. Servers keep none for those who have tokens.
+    /// The directory of a standalone store, for files beside the database. `None` on servers, which keep no files for
+    /// token holders.
     pub(crate) fn own_files(&self) -> Option<&StoreDir> {
-        if self.part == Part::Alone { self.store.dir().ok() } else { None }
+        if self.role == StoreRole::Standalone { self.store.dir().ok() } else { None }
     }
 
-    /// The place of the store as its users may know it. Where a server keeps things is not for all who have a token.
-    pub(crate) fn place(&self) -> String {
-        match self.part {
-            Part::Alone => self.store.place(),
-            Part::Project | Part::Control => format!("project {}", self.store.name()),
+    /// The store's location as the caller may see it. A server's paths are not for everybody who has a token.
+    pub(crate) fn visible_location(&self) -> String {
+        match self.role {
+            StoreRole::Standalone => self.store.display_name(),
+            StoreRole::Project | StoreRole::Control => format!("project {}", self.store.project_name()),
         }
     }
 
-    /// A file of the store as its users may know it.
-    pub(crate) fn place_of(&self, file: &Path) -> String {
-        match self.part {
-            Part::Alone => file.display().to_string(),
-            Part::Project | Part::Control => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    /// A file of the store as the caller may see it.
+    pub(crate) fn visible_path(&self, file: &Path) -> String {
+        match self.role {
+            StoreRole::Standalone => file.display().to_string(),
+            StoreRole::Project | StoreRole::Control => {
+                file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+            }
         }
     }
 
-    /// What the store belongs to, as its users may know it.
-    pub(crate) fn project(&self) -> String {
-        match self.part {
-            Part::Alone => self.store.project(),
-            Part::Project | Part::Control => self.store.name(),
+    /// The store's project as the caller may see it.
+    pub(crate) fn visible_project(&self) -> String {
+        match self.role {
+            StoreRole::Standalone => self.store.project(),
+            StoreRole::Project | StoreRole::Control => self.store.project_name(),
         }
     }
 
-    /// The same circumstances, but as what happens by itself.
+    /// The same context for automatic changes, such as expiring leases.
     pub(crate) fn as_system(&self) -> Self {
         Self {
             actor: SYSTEM.to_owned(),
@@ -208,7 +225,7 @@ impl<'a> Context<'a> {
             origin: Origin::default(),
             may: self.may,
             confined_to: self.confined_to.clone(),
-            part: self.part,
+            role: self.role,
             ids: self.ids,
             no_redact: self.no_redact,
             allow: self.allow.clone(),
@@ -218,18 +235,18 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same circumstances for what somebody else did elsewhere and this caller only brings: the log names the token,
-    /// but nobody here can take it back as a doing of theirs.
-    pub(crate) fn as_carrier(&self) -> Self {
+    /// The same context for changes that somebody else made in another store and this caller only brings. The log names
+    /// the caller's token, but the system as the actor, so the caller cannot undo the changes as their own.
+    pub(crate) fn as_proxy(&self) -> Self {
         Self { token: self.token.clone(), ..self.as_system() }
     }
 
-    /// How many secrets were taken out of the operation.
+    /// The number of secrets redacted in the operation.
     pub(crate) fn redacted(&self) -> i64 {
         i64::try_from(self.redactions.borrow().total).unwrap_or(i64::MAX)
     }
 
-    /// How many of them were in one item of its list.
+    /// The number of secrets redacted in one item of the operation's list.
     pub(crate) fn redacted_in(&self, item: usize) -> i64 {
         i64::try_from(self.redactions.borrow().items.get(item).copied().unwrap_or_default()).unwrap_or(i64::MAX)
     }

@@ -1,4 +1,4 @@
-//! One open store: opens it, and runs operations in read or write transactions.
+//! An open store, and how operations run on it in read or write transactions.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
@@ -6,60 +6,60 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use pensa_core::{Access, Code, Error, Result, Timestamp, json};
-use pensa_redact::Allow;
+use pensa_redact::Allowlist;
 use uuid::Uuid;
 
 use crate::clock::{Clock, SystemClock};
-use crate::context::{Caller, CheckUp, Context, Ids, Part, RandomIds, SYSTEM};
-use crate::db::{Db, Postgres, Tx, Uncommitted};
+use crate::context::{Caller, CheckUp, Context, Ids, RandomIds, SYSTEM, StoreRole};
+use crate::db::{CommitError, Db, Postgres, Tx};
 use crate::execute::{Execute, ExecuteAlone};
-use crate::group::Job;
-use crate::store::{Home, StoreDir, replaced};
-use crate::tables::answers::{self, Once};
+use crate::group::WriteRequest;
+use crate::store::{StoreDir, StoreLocation, replaced};
+use crate::tables::answers::{self, IdempotentRequest};
 use crate::{lease, pages, recover, redaction, replay, sync, taskstore};
 
-/// How often a transaction is tried that fails before its commit because the database went away or another
-/// transaction got in its way.
+/// How often a transaction is attempted that fails before its commit because the connection was lost or another
+/// transaction interfered.
 const TRIES: usize = 3;
 
-/// An open store. On SQLite it holds one connection, on PostgreSQL none between transactions.
+/// An open store. On SQLite it holds one connection; on PostgreSQL it takes a pooled connection for each transaction.
 pub struct Engine {
-    home: Home,
-    source: Source,
+    location: StoreLocation,
+    source: StoreSource,
     db: Db,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
-    part: Part,
-    /// How many transactions this handle has committed.
+    role: StoreRole,
+    /// Number of transactions committed through this handle.
     writes: Cell<u64>,
     notices: RefCell<Vec<String>>,
-    ear: Option<Ear>,
-    /// Whether it was told that the clock is wrong.
+    notice_sink: Option<NoticeSink>,
+    /// Whether the warning about a wrong clock was given.
     has_warned: Cell<bool>,
-    /// What looks like a secret here and is none.
-    allow: Option<Arc<Allow>>,
+    /// Texts that look like secrets but are allowed.
+    allow: Option<Arc<Allowlist>>,
     check_up: Option<CheckUp>,
 }
 
-/// Who is told what happens by itself.
-pub type Ear = Arc<dyn Fn(&str) + Send + Sync>;
+/// Receives notices about automatic actions, such as recovery.
+pub type NoticeSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Engine({})", self.home.place())
+        write!(f, "Engine({})", self.location.display_name())
     }
 }
 
-/// What another handle on the same store is made from.
+/// What a new handle on the same store is opened from.
 #[derive(Debug, Clone)]
-enum Source {
+enum StoreSource {
     Dir(StoreDir),
     Database(Postgres, Uuid),
 }
 
-/// What a store looked like to one handle: while its mark stays the same, nobody has changed anything.
+/// A version stamp of a store, as seen by one handle. While it stays equal, nothing has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
+pub struct VersionStamp {
     seen: i64,
     writes: u64,
 }
@@ -67,18 +67,18 @@ pub struct Mark {
 impl Drop for Engine {
     fn drop(&mut self) {
         if self.writes.get() > 0 {
-            self.db.tidy_up();
+            self.db.checkpoint_if_large();
         }
     }
 }
 
 impl Engine {
-    /// Opens a store, bringing its database up to date, or making it from the JSONL files beside it.
+    /// Opens a store. Migrates its database, recovers it if needed, and creates a missing one from the JSONL files.
     pub fn open(store: StoreDir) -> Result<Self> {
         Self::open_with(store, Arc::new(SystemClock), Arc::new(RandomIds))
     }
 
-    /// Opens a store with a clock and a source of ids of the caller's own.
+    /// Opens a store with the given clock and source of ids.
     pub fn open_with(store: StoreDir, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Result<Self> {
         store.refuse_tracked_database()?;
         if !store.database().exists() {
@@ -87,68 +87,68 @@ impl Engine {
         }
         let store = store.located()?;
         let (fresh, notes) = (Cell::new(false), RefCell::new(Vec::new()));
-        let home = Home::Dir(store.clone());
+        let location = StoreLocation::Dir(store.clone());
         let seed = |tx: &Tx<'_>| {
             fresh.set(true);
-            let cx = Context::new(&Caller::system(), &*clock, &*ids, &home, Part::Alone)?;
+            let cx = Context::new(&Caller::system(), &*clock, &*ids, &location, StoreRole::Standalone)?;
             if store.has_jsonl() {
-                notes.replace(sync::fill(&cx, tx)?);
+                notes.replace(sync::import_fresh(&cx, tx)?);
             }
-            taskstore::take_in(&cx, tx, &store)
+            taskstore::load_files(&cx, tx, &store)
         };
         let (db, mut notices) = recover::open(&store, clock.now()?, &seed)?;
         notices.extend(notes.take());
         let writes = Cell::new(u64::from(fresh.get()));
-        let (source, notices) = (Source::Dir(store), RefCell::new(notices));
+        let (source, notices) = (StoreSource::Dir(store), RefCell::new(notices));
         Ok(Self {
-            home,
+            location,
             source,
             db,
             clock,
             ids,
-            part: Part::Alone,
+            role: StoreRole::Standalone,
             writes,
             notices,
-            ear: None,
+            notice_sink: None,
             has_warned: Cell::new(false),
             allow: None,
             check_up: None,
         })
     }
 
-    /// Tells `ear` what happens by itself and is worth knowing: what was recovered, and how.
+    /// Sends notices about automatic actions, such as recovery, to `sink` instead of collecting them.
     #[must_use]
-    pub fn telling(mut self, ear: Ear) -> Self {
-        self.notices.take().iter().for_each(|notice| ear(notice));
-        self.ear = Some(ear);
+    pub fn with_notices(mut self, sink: NoticeSink) -> Self {
+        self.notices.take().iter().for_each(|notice| sink(notice));
+        self.notice_sink = Some(sink);
         self
     }
 
-    /// Keeps what `allow` covers, although it looks like a secret.
+    /// Stores the texts that `allow` covers although they look like secrets.
     #[must_use]
-    pub fn allowing(mut self, allow: Option<Arc<Allow>>) -> Self {
+    pub fn with_allowed_secrets(mut self, allow: Option<Arc<Allowlist>>) -> Self {
         self.allow = allow;
         self
     }
 
-    /// Has doctor look at what the engine knows nothing of, such as git hooks.
+    /// Adds checks to `doctor` of things unknown to the engine, such as git hooks.
     #[must_use]
     pub fn with_check_up(mut self, check_up: CheckUp) -> Self {
         self.check_up = Some(check_up);
         self
     }
 
-    /// What has happened by itself since this was last asked, if nobody was told.
+    /// Returns and clears the notices collected since the last call. Empty if a sink receives them.
     pub fn notices(&self) -> Vec<String> {
         self.notices.take()
     }
 
-    /// The store with this id in a database of many.
+    /// Opens the store with this id in a shared database.
     pub fn in_database(database: &Postgres, project: &str, id: Uuid) -> Self {
         Self::in_database_with(database, project, id, Arc::new(SystemClock), Arc::new(RandomIds))
     }
 
-    /// The same with a clock and a source of ids of the caller's own.
+    /// As [`in_database`](Self::in_database), with the given clock and source of ids.
     pub fn in_database_with(
         database: &Postgres,
         project: &str,
@@ -156,19 +156,19 @@ impl Engine {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
     ) -> Self {
-        let home = Home::Database { project: project.to_owned(), id, files: None };
-        let (db, source) = (Db::Postgres(database.store(id)), Source::Database(database.clone(), id));
+        let location = StoreLocation::Database { project: project.to_owned(), id, files: None };
+        let (db, source) = (Db::Postgres(database.store(id)), StoreSource::Database(database.clone(), id));
         let (writes, notices) = (Cell::new(0), RefCell::default());
         Self {
-            home,
+            location,
             source,
             db,
             clock,
             ids,
-            part: Part::Project,
+            role: StoreRole::Project,
             writes,
             notices,
-            ear: None,
+            notice_sink: None,
             has_warned: Cell::new(false),
             allow: None,
             check_up: None,
@@ -176,51 +176,52 @@ impl Engine {
     }
 
     #[must_use]
-    fn with_home(mut self, home: Home) -> Self {
-        self.home = home;
+    fn with_location(mut self, location: StoreLocation) -> Self {
+        self.location = location;
         self
     }
 
-    /// The same store, with a directory for its exports.
+    /// Sets the directory for the store's exports.
     #[must_use]
     pub fn with_files(mut self, dir: StoreDir) -> Self {
-        if let Home::Database { files, .. } = &mut self.home {
+        if let StoreLocation::Database { files, .. } = &mut self.location {
             *files = Some(dir);
         }
         self
     }
 
-    /// The same store as a part of a server.
+    /// Sets the store's role.
     #[must_use]
-    pub(crate) fn being(mut self, part: Part) -> Self {
-        self.part = part;
+    pub(crate) fn with_role(mut self, role: StoreRole) -> Self {
+        self.role = role;
         self
     }
 
-    pub fn home(&self) -> &Home {
-        &self.home
+    pub fn location(&self) -> &StoreLocation {
+        &self.location
     }
 
-    /// The store's mark as of now. On SQLite much cheaper than any question to the store.
-    pub fn mark(&self) -> Result<Mark> {
-        let seen = self.minding(self.db.changes_seen())?;
-        Ok(Mark { seen, writes: self.writes.get() })
+    /// The store's current version stamp. Error on PostgreSQL. Much cheaper than any query.
+    pub fn version_stamp(&self) -> Result<VersionStamp> {
+        let seen = self.noting_damage(self.db.data_version())?;
+        Ok(VersionStamp { seen, writes: self.writes.get() })
     }
 
-    /// How long answers stay right if nobody changes anything: until the next lease runs out.
-    pub fn right_until(&self) -> Result<Option<Timestamp>> {
-        self.minding(self.db.begin_read().and_then(|tx| lease::next_expiry(&tx)))
+    /// How long answers stay valid if nothing is written: until the next lease expires.
+    pub fn valid_until(&self) -> Result<Option<Timestamp>> {
+        self.noting_damage(self.db.begin_read().and_then(|tx| lease::next_expiry(&tx)))
     }
 
-    /// Notes damage that shows, so that the next look at the store is a close one.
-    fn minding<T>(&self, outcome: Result<T>) -> Result<T> {
+    /// If `outcome` reports damage, marks the store for a thorough check at the next open.
+    fn noting_damage<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome {
-            self.needs_another(error);
+            self.requires_new_handle(error);
         }
         outcome
     }
 
-    /// Whether the database was deleted or replaced behind this handle's back: then another one must be opened.
+    /// Whether the database file was deleted or replaced while this handle was open. Then open a [new
+    /// handle](Self::new_handle).
     pub fn is_orphaned(&self) -> bool {
         self.db.is_orphaned()
     }
@@ -229,29 +230,29 @@ impl Engine {
         self.clock.now()
     }
 
-    /// Another handle on the same store, for another thread.
-    pub fn another(&self) -> Result<Self> {
+    /// Opens another handle on the same store, for another thread.
+    pub fn new_handle(&self) -> Result<Self> {
         let (clock, ids) = (self.clock.clone(), self.ids.clone());
         match &self.source {
-            Source::Dir(store) => {
-                let another = Self::open_with(store.clone(), clock, ids)?.being(self.part);
-                let mut another = another.allowing(self.allow.clone());
+            StoreSource::Dir(store) => {
+                let another = Self::open_with(store.clone(), clock, ids)?.with_role(self.role);
+                let mut another = another.with_allowed_secrets(self.allow.clone());
                 another.check_up = self.check_up;
-                Ok(if let Some(ear) = &self.ear { another.telling(ear.clone()) } else { another })
+                Ok(if let Some(sink) = &self.notice_sink { another.with_notices(sink.clone()) } else { another })
             }
-            Source::Database(database, id) => {
-                let another = Self::in_database_with(database, &self.home.project(), *id, clock, ids);
-                Ok(another.being(self.part).with_home(self.home.clone()))
+            StoreSource::Database(database, id) => {
+                let another = Self::in_database_with(database, &self.location.project(), *id, clock, ids);
+                Ok(another.with_role(self.role).with_location(self.location.clone()))
             }
         }
     }
 
-    /// Runs one operation as `actor`, who has the store itself in hand, in a transaction of its own.
+    /// Runs one operation in a transaction of its own, as a local `actor` with all rights.
     pub fn call<O: Execute>(&self, actor: &str, op: &O) -> Result<O::Output> {
         self.call_as(&Caller::local(actor), op)
     }
 
-    /// Runs one operation on behalf of `caller`, in a transaction of its own.
+    /// Runs one operation in a transaction of its own, on behalf of `caller`.
     pub fn call_as<O: Execute>(&self, caller: &Caller, op: &O) -> Result<O::Output> {
         if let Some(alone) = O::ALONE {
             return (alone.call)(self, caller, op);
@@ -259,15 +260,15 @@ impl Engine {
         self.run(O::ACCESS, caller, |cx, tx| redaction::execute(cx, tx, op))
     }
 
-    /// Runs an operation unless the same was done before with this key; then gives the answer of that time.
+    /// Runs an operation once per idempotency key: the same request with the same key returns the first answer.
     pub fn call_once<O: Execute>(&self, caller: &Caller, key: &str, op: &O) -> Result<O::Output> {
         let input = serde_json::to_value(op).map_err(Error::internal)?.to_string();
         let parts = [O::NAME, &caller.actor, &input].map(str::as_bytes);
-        let once = Once::new(None, key, &parts, O::TELLS_SECRET)?;
+        let once = IdempotentRequest::new(None, key, &parts, O::RETURNS_SECRET)?;
         let answer = match O::ALONE {
             Some(alone) => (alone.call_once)(self, caller, op, Some(&once)),
             None => self.run(O::ACCESS, caller, |cx, tx| {
-                answers::once(cx, tx, Some(&once), &mut || json::to_line(&redaction::execute(cx, tx, op)?))
+                answers::execute_once(cx, tx, Some(&once), &mut || json::to_line(&redaction::execute(cx, tx, op)?))
             }),
         };
         serde_json::from_str(&answer?).map_err(Error::internal)
@@ -284,15 +285,15 @@ impl Engine {
         &self,
         caller: &Caller,
         op: &O,
-        once: Option<&Once>,
+        once: Option<&IdempotentRequest>,
     ) -> Result<String> {
         self.run_alone(caller, op, |cx, tx, before| {
-            answers::once(cx, tx, once, &mut || json::to_line(&O::answer(before, op.execute(cx, tx)?)))
+            answers::execute_once(cx, tx, once, &mut || json::to_line(&O::answer(before, op.execute(cx, tx)?)))
         })
     }
 
-    /// Runs an operation that has transactions of its own: what must be committed before it, then `work`, then what
-    /// follows.
+    /// Runs an operation that needs exclusive transactions: first what must be committed before it, then `work`, then
+    /// what follows its commit.
     fn run_alone<O: ExecuteAlone, T>(
         &self,
         caller: &Caller,
@@ -314,7 +315,7 @@ impl Engine {
         Ok(done)
     }
 
-    /// Runs `work` in a transaction of the kind that `access` asks for. It may run again if the database goes away
+    /// Runs `work` in a read or write transaction, as `access` requires. `work` may run again if the connection is lost
     /// before the commit.
     pub fn run<T>(
         &self,
@@ -322,7 +323,7 @@ impl Engine {
         caller: &Caller,
         work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T>,
     ) -> Result<T> {
-        // The transaction around it is compiled once, not for every operation.
+        // Only this part is generic, so the transaction code is compiled once.
         let output = Cell::new(None);
         self.run_untyped(access, caller, &|cx, tx| {
             output.set(Some(work(cx, tx)?));
@@ -331,14 +332,14 @@ impl Engine {
         output.take().ok_or_else(|| Error::internal("the work was not done"))
     }
 
-    fn run_untyped(&self, access: Access, caller: &Caller, work: Work<'_>) -> Result<()> {
+    fn run_untyped(&self, access: Access, caller: &Caller, work: TransactionBody<'_>) -> Result<()> {
         let outcome = self.run_here(access, caller, work);
         match &outcome {
-            Err(error) if self.needs_another(error) => {
-                // To open it is to look closely, and to rebuild it if need be.
-                let another = self.another()?;
+            Err(error) if self.requires_new_handle(error) => {
+                // Opening checks the database thoroughly and rebuilds it if needed.
+                let another = self.new_handle()?;
                 let outcome = another.run_here(access, caller, work);
-                // Those that `another` could tell nobody.
+                // Notices that went to no sink.
                 self.notices.borrow_mut().extend(another.notices());
                 outcome
             }
@@ -346,16 +347,16 @@ impl Engine {
         }
     }
 
-    /// Whether an operation failed because of the file that this handle has open, so that another may do better.
-    pub(crate) fn needs_another(&self, error: &Error) -> bool {
-        let Source::Dir(store) = &self.source else { return false };
+    /// Whether an operation failed because of this handle's database file, so that a new handle may succeed.
+    pub(crate) fn requires_new_handle(&self, error: &Error) -> bool {
+        let StoreSource::Dir(store) = &self.source else { return false };
         if error.code == Code::Corrupt {
-            recover::suspect(store);
+            recover::mark_damaged(store);
         }
         error.code == Code::Corrupt || *error == replaced()
     }
 
-    fn run_here(&self, access: Access, caller: &Caller, work: Work<'_>) -> Result<()> {
+    fn run_here(&self, access: Access, caller: &Caller, work: TransactionBody<'_>) -> Result<()> {
         let mut tries = 1..;
         loop {
             let last = tries.next().is_none_or(|tried| tried >= TRIES);
@@ -365,89 +366,89 @@ impl Engine {
             };
             match attempt {
                 Ok(()) => return Ok(()),
-                Err(lost) if last || !lost.again => return Err(lost.error),
+                Err(failed) if last || !failed.is_retryable => return Err(failed.error),
                 Err(_) => {}
             }
         }
     }
 
     fn context(&self, caller: &Caller) -> Result<Context<'_>> {
-        let mut cx = Context::new(caller, &*self.clock, &*self.ids, &self.home, self.part)?;
+        let mut cx = Context::new(caller, &*self.clock, &*self.ids, &self.location, self.role)?;
         cx.allow.clone_from(&self.allow);
         cx.check_up = self.check_up;
         Ok(cx)
     }
 
-    fn read(&self, caller: &Caller, work: Work<'_>) -> Result<(), Lost> {
+    fn read(&self, caller: &Caller, work: TransactionBody<'_>) -> Result<(), FailedAttempt> {
         let cx = self.context(caller)?;
         let tx = self.db.begin_read()?;
-        let is_due = lease::any_due(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
+        let is_due = lease::any_due(&cx, &tx).map_err(|e| FailedAttempt::with(&tx, e))?;
         if !is_due {
-            return work(&cx, &tx).map_err(|e| Lost::with(&tx, e));
+            return work(&cx, &tx).map_err(|e| FailedAttempt::with(&tx, e));
         }
-        if let Some(doubt) = lease::doubt(&cx, &tx)? {
-            self.warn(&doubt);
-            return work(&cx, &tx).map_err(|e| Lost::with(&tx, e));
+        if let Some(warning) = lease::clock_warning(&cx, &tx)? {
+            self.warn(&warning);
+            return work(&cx, &tx).map_err(|e| FailedAttempt::with(&tx, e));
         }
         drop(tx);
         self.expire()?;
         let tx = self.db.begin_read()?;
-        work(&cx, &tx).map_err(|e| Lost::with(&tx, e))
+        work(&cx, &tx).map_err(|e| FailedAttempt::with(&tx, e))
     }
 
-    fn expire_leases(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<(), Lost> {
-        if let Some(doubt) = lease::expire(cx, tx).map_err(|e| Lost::with(tx, e))? {
-            self.warn(&doubt);
+    fn expire_leases(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<(), FailedAttempt> {
+        if let Some(warning) = lease::expire(cx, tx).map_err(|e| FailedAttempt::with(tx, e))? {
+            self.warn(&warning);
         }
         Ok(())
     }
 
-    /// Tells, once, that the clock cannot be right.
-    fn warn(&self, doubt: &str) {
+    /// Warns, once, that the clock cannot be right.
+    fn warn(&self, warning: &str) {
         if self.has_warned.replace(true) {
             return;
         }
-        match &self.ear {
-            Some(ear) => ear(doubt),
-            None => self.notices.borrow_mut().push(doubt.to_owned()),
+        match &self.notice_sink {
+            Some(sink) => sink(warning),
+            None => self.notices.borrow_mut().push(warning.to_owned()),
         }
     }
 
-    /// Gives back every claim whose lease has run out.
-    fn expire(&self) -> Result<(), Lost> {
+    /// Releases every claim whose lease has expired.
+    fn expire(&self) -> Result<(), FailedAttempt> {
         self.write(&Caller::system(), &|_, _| Ok(()))
     }
 
-    fn write(&self, caller: &Caller, work: Work<'_>) -> Result<(), Lost> {
+    fn write(&self, caller: &Caller, work: TransactionBody<'_>) -> Result<(), FailedAttempt> {
         let cx = self.context(caller)?;
         let tx = replay::begin_write(&self.db)?;
         self.expire_leases(&cx, &tx)?;
         tx.begin_operation();
-        work(&cx, &tx).map_err(|e| Lost::with(&tx, e))?;
+        work(&cx, &tx).and_then(|()| tx.end_operation(&cx.operation())).map_err(|e| FailedAttempt::with(&tx, e))?;
         self.commit(tx)?;
         self.writes.set(self.writes.get() + 1);
-        taskstore::keep_files_in_step(&self.db);
+        taskstore::rewrite_if_needed(&self.db);
         self.refresh_pages(&caller.actor);
         Ok(())
     }
 
-    /// Writes `now.md` and `next.md` again if somebody has asked for them. They are a help, so that nothing fails on them.
+    /// Updates `now.md` and `next.md` if the user has requested them. Their failure is only a notice.
     fn refresh_pages(&self, actor: &str) {
-        let Some(store) = self.home.own_dir().filter(|store| pages::is_wanted(store)) else { return };
+        let Some(store) = self.location.own_dir().filter(|store| pages::are_enabled(store)) else { return };
         let read = |reader: &str| pages::Pages::read(&self.context(&Caller::system())?, &self.db.begin_read()?, reader);
         if let Err(e) = pages::refresh(store, actor, read) {
             let notice = format!("the pages in local/context are old: {}", e.message);
-            match &self.ear {
-                Some(ear) => ear(&notice),
+            match &self.notice_sink {
+                Some(sink) => sink(&notice),
                 None => self.notices.borrow_mut().push(notice),
             }
         }
     }
 
-    /// Commits. A disk that fails while it does may have stored the change or not: then another look decides.
-    fn commit(&self, tx: Tx<'_>) -> Result<(), Lost> {
+    /// Commits. After an I/O error, the change may or may not be stored, so the database is checked.
+    fn commit(&self, tx: Tx<'_>) -> Result<(), FailedAttempt> {
         let Err(uncommitted) = tx.commit() else { return Ok(()) };
-        let Some(event) = &uncommitted.doubt else { return Err(uncommitted.into()) };
+        let Some(event) = &uncommitted.uncertain_event else { return Err(uncommitted.into()) };
         if self.db.is_stored(event) == Ok(true) {
             return Ok(());
         }
@@ -460,13 +461,12 @@ impl Engine {
         Err(Error::new(Code::UnknownOutcome, message).hint(hint).into())
     }
 
-    /// Has transactions from now on, and the locks they need, waited for until then at most, where others may hold them
-    /// for long.
+    /// Sets a deadline for beginning transactions and for waiting on locks. Only PostgreSQL uses it.
     pub fn wait_until(&self, until: Option<Instant>) {
         self.db.wait_until(until);
     }
 
-    /// Whether the store is a file of this machine: then other processes may change it without a notification.
+    /// Whether the store is a local file. Then other processes may change it without a notification.
     pub fn is_local(&self) -> bool {
         matches!(self.db, Db::Sqlite(_))
     }
@@ -475,32 +475,32 @@ impl Engine {
         self.db.expect_many_writes()
     }
 
-    /// Makes a backup if the journal has grown long.
-    pub(crate) fn keep_journal_short(&self) {
-        self.db.keep_journal_short();
+    /// Creates a backup if the journal has become long.
+    pub(crate) fn backup_if_journal_is_long(&self) {
+        self.db.backup_if_journal_is_long();
     }
 
-    /// Runs every job in one write transaction, each in a savepoint: one that fails leaves no trace and does not disturb
-    /// the others. Takes in what `more` has while it runs; a retry starts with the same jobs.
+    /// Runs all requests in one write transaction, each in a savepoint, so that a failed one changes nothing. `more`
+    /// supplies further requests while the transaction runs; a retry starts with all of them.
     pub(crate) fn write_group(
         &self,
-        jobs: &mut Vec<Job>,
-        mut more: impl FnMut(usize) -> Option<Job>,
+        jobs: &mut Vec<WriteRequest>,
+        mut more: impl FnMut(usize) -> Option<WriteRequest>,
     ) -> Result<Vec<Result<String>>> {
         let mut tries = 1..TRIES;
         loop {
             match self.try_group(jobs, &mut more) {
-                Err(lost) if lost.again && tries.next().is_some() => {}
-                outcome => return outcome.map_err(|lost| lost.error),
+                Err(failed) if failed.is_retryable && tries.next().is_some() => {}
+                outcome => return outcome.map_err(|failed| failed.error),
             }
         }
     }
 
     fn try_group(
         &self,
-        jobs: &mut Vec<Job>,
-        more: &mut dyn FnMut(usize) -> Option<Job>,
-    ) -> Result<Vec<Result<String>>, Lost> {
+        jobs: &mut Vec<WriteRequest>,
+        more: &mut dyn FnMut(usize) -> Option<WriteRequest>,
+    ) -> Result<Vec<Result<String>>, FailedAttempt> {
         let system = self.context(&Caller::system())?;
         let tx = replay::begin_write(&self.db)?;
         self.expire_leases(&system, &tx)?;
@@ -511,50 +511,53 @@ impl Engine {
             }
             let Some(job) = jobs.get(answers.len()) else { break };
             tx.begin_operation();
-            let run = || self.context(&job.caller).and_then(|cx| tx.savepoint(|| job.run(&cx, &tx)));
-            // Unwinding has undone what it did.
+            let run = || {
+                let cx = self.context(&job.caller)?;
+                tx.savepoint(|| job.run(&cx, &tx).and_then(|answer| tx.end_operation(&cx.operation()).map(|()| answer)))
+            };
+            // The savepoint was rolled back while unwinding.
             let answer = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
                 tx.begin_operation();
                 Err(Error::internal("the operation failed unexpectedly"))
             });
-            if !tx.is_alive() || tx.is_worth_another_try() || tx.is_locked_out() {
-                let lost = || Error::new(Code::Unreachable, "the database went away during the transaction");
-                let error = answer.err().unwrap_or_else(lost);
-                return Err(Lost::with(&tx, error));
+            if !tx.is_alive() || tx.is_retryable() || tx.is_locked_out() {
+                let failed = || Error::new(Code::Unreachable, "the database went away during the transaction");
+                let error = answer.err().unwrap_or_else(failed);
+                return Err(FailedAttempt::with(&tx, error));
             }
             answers.push(answer);
         }
         self.commit(tx)?;
         self.writes.set(self.writes.get() + 1);
-        taskstore::keep_files_in_step(&self.db);
+        taskstore::rewrite_if_needed(&self.db);
         self.refresh_pages(jobs.first().map_or(SYSTEM, |job| &job.caller.actor));
         Ok(answers)
     }
 }
 
-/// Work in a transaction, without the type of what it gives.
-type Work<'w> = &'w dyn Fn(&Context<'_>, &Tx<'_>) -> Result<()>;
+/// What runs in a transaction, without its result type.
+type TransactionBody<'w> = &'w dyn Fn(&Context<'_>, &Tx<'_>) -> Result<()>;
 
-/// An attempt that failed, and whether another may succeed.
-struct Lost {
+/// A failed transaction, and whether it may be retried.
+struct FailedAttempt {
     error: Error,
-    again: bool,
+    is_retryable: bool,
 }
 
-impl Lost {
+impl FailedAttempt {
     fn with(tx: &Tx<'_>, error: Error) -> Self {
-        Self { error, again: tx.is_worth_another_try() }
+        Self { error, is_retryable: tx.is_retryable() }
     }
 }
 
-impl From<Uncommitted> for Lost {
-    fn from(Uncommitted { error, again, .. }: Uncommitted) -> Self {
-        Self { error, again }
+impl From<CommitError> for FailedAttempt {
+    fn from(CommitError { error, is_retryable, .. }: CommitError) -> Self {
+        Self { error, is_retryable }
     }
 }
 
-impl From<Error> for Lost {
+impl From<Error> for FailedAttempt {
     fn from(error: Error) -> Self {
-        Self { error, again: false }
+        Self { error, is_retryable: false }
     }
 }

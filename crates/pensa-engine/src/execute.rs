@@ -1,4 +1,4 @@
-//! What it takes to run an operation, and the catalog that runs one by its name.
+//! The trait that operations implement, and the catalog that runs an operation by its name.
 
 use std::sync::LazyLock;
 
@@ -10,58 +10,59 @@ use crate::context::{Caller, Context};
 use crate::db::Tx;
 use crate::engine::Engine;
 use crate::redaction;
-use crate::tables::answers::Once;
+use crate::tables::answers::IdempotentRequest;
 
 /// An operation that the engine can run.
 pub trait Execute: Op {
-    /// How it runs if it needs transactions of its own; see [`ExecuteAlone`].
+    /// How it runs if it needs exclusive transactions; see [`ExecuteAlone`].
     const ALONE: Option<AloneCalls<Self>> = None;
 
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Self::Output>;
 
-    /// Refuses what only a process that has opened the store itself may ask, such as to touch files of its choice.
+    /// Refuses inputs that only a local caller may use, such as paths of files to write.
     fn allow_remotely(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Appends the answer to `to` as JSON. Operations whose answer may be long write it row by row.
+    /// Appends the answer to `to` as JSON. Operations with long answers write them row by row.
     fn write_json(&self, cx: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
         json::write_line(to, &self.execute(cx, tx)?)
     }
 }
 
-/// An operation that copies or replaces what is committed, so that no other changes may share its commit.
+/// An operation that copies or replaces committed data, so that no other changes may share its transaction.
 pub trait ExecuteAlone: Execute {
-    /// Its answer, if a reader can tell that there is nothing to do: then it need not wait for the writers.
+    /// The answer, if a read transaction shows that nothing needs to be done. Then the operation does not wait for
+    /// writers.
     fn is_done(&self, _: &Context<'_>, _: &Tx<'_>) -> Result<Option<Self::Output>> {
         Ok(None)
     }
 
-    /// What has to be committed before it begins.
+    /// Changes that must be committed before [`execute`](Execute::execute) runs.
     fn prepare(&self, _: &Context<'_>, _: &Tx<'_>) -> Result<Option<Self::Output>> {
         Ok(None)
     }
 
-    /// Its answer, with that of what had to be committed before.
+    /// Combines the answers of [`prepare`](Self::prepare) and [`execute`](Execute::execute).
     fn answer(_: Option<&Self::Output>, done: Self::Output) -> Self::Output {
         done
     }
 
-    /// What follows its commit. A failure is reported; what is committed stays.
+    /// What follows the commit. A failure is reported, but the commit stays.
     fn finish(&self, _: &Context<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// Runs an operation in transactions of its own, or returns the answer that the same request had before.
-pub type Alone = fn(&Engine, &Caller, Option<&Once>, &Value) -> Result<String>;
+/// Runs an operation in exclusive transactions, or returns the stored answer of the same request.
+pub type RunAlone = fn(&Engine, &Caller, Option<&IdempotentRequest>, &Value) -> Result<String>;
 
-/// The calls of an operation that runs alone: compiled for those few, not for every operation.
+/// The functions that run an exclusive operation. They are compiled for these operations only.
 #[derive(Debug)]
 pub struct AloneCalls<O: Execute> {
     pub(crate) call: fn(&Engine, &Caller, &O) -> Result<O::Output>,
-    pub(crate) call_once: fn(&Engine, &Caller, &O, Option<&Once>) -> Result<String>,
-    run: Alone,
+    pub(crate) call_once: fn(&Engine, &Caller, &O, Option<&IdempotentRequest>) -> Result<String>,
+    run: RunAlone,
 }
 
 impl<O: ExecuteAlone> AloneCalls<O> {
@@ -70,24 +71,29 @@ impl<O: ExecuteAlone> AloneCalls<O> {
     }
 }
 
-fn run_alone<O: ExecuteAlone>(engine: &Engine, caller: &Caller, once: Option<&Once>, input: &Value) -> Result<String> {
+fn run_alone<O: ExecuteAlone>(
+    engine: &Engine,
+    caller: &Caller,
+    once: Option<&IdempotentRequest>,
+    input: &Value,
+) -> Result<String> {
     let op = O::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
     op.allow_remotely()?;
     engine.call_alone_once(caller, &op, once)
 }
 
-/// One operation of the catalog, its types erased: JSON in, JSON out.
+/// A type-erased operation of the catalog: JSON in, JSON out.
 pub struct Entry {
     pub name: &'static str,
     pub route: Route,
     pub access: Access,
     pub scope: Scope,
-    pub tells_secret: bool,
+    pub returns_secret: bool,
     pub verbatim: &'static [&'static str],
     pub max_body: usize,
     pub run: fn(&Context<'_>, &Tx<'_>, &Value) -> Result<String>,
-    /// How it is run if its transactions are its own.
-    pub alone: Option<Alone>,
+    /// How it runs if it needs exclusive transactions.
+    pub alone: Option<RunAlone>,
     pub input_schema: fn(&mut SchemaGenerator) -> Schema,
     pub output_schema: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -105,12 +111,12 @@ impl Entry {
             route: O::ROUTE,
             access: O::ACCESS,
             scope: O::SCOPE,
-            tells_secret: O::TELLS_SECRET,
+            returns_secret: O::RETURNS_SECRET,
             verbatim: O::VERBATIM,
             max_body: O::MAX_BODY,
             run: |cx, tx, input| {
                 cx.require(O::ACCESS, O::NAME)?;
-                let clean = redaction::of_input::<O>(cx, input);
+                let clean = redaction::redact_input::<O>(cx, input);
                 let input = clean.as_ref().unwrap_or(input);
                 let op = O::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))?;
                 op.allow_remotely()?;
@@ -124,7 +130,7 @@ impl Entry {
         }
     }
 
-    /// The schema of its input, with the definitions that it refers to.
+    /// The JSON schema of its input, with all referenced definitions.
     pub fn root_schema(&self) -> Value {
         let mut generator = SchemaGenerator::default();
         let mut schema = (self.input_schema)(&mut generator);
@@ -133,7 +139,7 @@ impl Entry {
     }
 }
 
-/// Every operation, in the catalog's order.
+/// All operations, in the order of `for_each_op!`.
 pub fn catalog() -> &'static [Entry] {
     macro_rules! entries {
         ($($op:path,)*) => { vec![$(Entry::of::<$op>(),)*] };
@@ -142,7 +148,7 @@ pub fn catalog() -> &'static [Entry] {
     &CATALOG
 }
 
-/// The operation called `name`.
+/// Finds an operation by name.
 pub fn entry(name: &str) -> Option<&'static Entry> {
     catalog().iter().find(|entry| entry.name == name)
 }

@@ -1,4 +1,4 @@
-//! Group commit: one thread that writes for many callers and answers them after a shared commit.
+//! Group commit: one thread runs the writes of many callers, commits them together, and then replies.
 
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
@@ -11,60 +11,60 @@ use serde_json::Value;
 use crate::context::{Caller, Context};
 use crate::db::Tx;
 use crate::engine::Engine;
-use crate::execute::{Alone, Entry};
-use crate::tables::answers::{self, Once};
+use crate::execute::{Entry, RunAlone};
+use crate::tables::answers::{self, IdempotentRequest};
 
-/// Most operations that share one commit; bounds how long the first of them waits.
+/// Limit for operations in one commit. Bounds how long the first of them waits.
 const MAX_GROUP: usize = 128;
-/// Most operations that wait for the writer; the next one is refused.
+/// Limit for queued operations. Further ones are refused.
 const MAX_WAITING: usize = 1024;
 
 type Shared = Box<dyn Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send>;
-type Single = Box<dyn Fn(&Engine, &Caller, Option<&Once>) -> Result<String> + Send>;
+type Single = Box<dyn Fn(&Engine, &Caller, Option<&IdempotentRequest>) -> Result<String> + Send>;
 
-enum Work {
-    /// In a transaction with others.
+enum WriteTask {
+    /// In a shared transaction.
     Shared(Shared),
-    /// In transactions of its own.
+    /// In exclusive transactions.
     Alone(Single),
 }
 
 type Reply = Box<dyn FnOnce(Result<String>) + Send>;
 
-/// Something to write for somebody who waits.
-pub(crate) struct Job {
+/// A queued write, with the callback that receives its answer.
+pub(crate) struct WriteRequest {
     pub(crate) caller: Caller,
-    once: Option<Once>,
-    work: Work,
+    once: Option<IdempotentRequest>,
+    work: WriteTask,
     reply: Reply,
 }
 
-impl Job {
-    /// Does it, unless the same request was answered before.
+impl WriteRequest {
+    /// Runs the request, unless the same one was answered before.
     pub(crate) fn run(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<String> {
         match &self.work {
-            Work::Shared(work) => answers::once(cx, tx, self.once.as_ref(), &mut || work(cx, tx)),
-            Work::Alone(_) => Err(Error::internal("an operation that runs alone in a group")),
+            WriteTask::Shared(work) => answers::execute_once(cx, tx, self.once.as_ref(), &mut || work(cx, tx)),
+            WriteTask::Alone(_) => Err(Error::internal("an operation that runs alone in a group")),
         }
     }
 
     fn is_alone(&self) -> bool {
-        matches!(self.work, Work::Alone(_))
+        matches!(self.work, WriteTask::Alone(_))
     }
 
-    /// Does it outside any group.
+    /// Runs an exclusive request.
     fn run_alone(&self, engine: &Engine) -> Result<String> {
-        let Work::Alone(work) = &self.work else { return Err(Error::internal("an operation of a group alone")) };
+        let WriteTask::Alone(work) = &self.work else { return Err(Error::internal("an operation of a group alone")) };
         let run = || work(engine, &self.caller, self.once.as_ref());
         panic::catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|_| Err(Error::internal("the operation failed unexpectedly")))
     }
 }
 
-/// The writing thread. Dropping it finishes what is queued.
+/// The writer thread. Dropping it completes the queued writes.
 pub struct GroupWriter {
-    /// None while it is being dropped.
-    jobs: Option<SyncSender<Job>>,
+    /// `None` while it is being dropped.
+    jobs: Option<SyncSender<WriteRequest>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -85,24 +85,24 @@ impl GroupWriter {
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    /// Queues `work`; `reply` is called once it is durable, or has failed. It may run again if the database goes away
-    /// before the commit. With `once`, the same request is answered as before and not done again.
+    /// Queues `work`. `reply` is called when the work is durable or has failed. `work` may run again if the connection
+    /// is lost before the commit. With `once`, a repeated request gets its first answer and is not run again.
     pub fn submit(
         &self,
         caller: Caller,
-        once: Option<Once>,
+        once: Option<IdempotentRequest>,
         work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<String> + Send + 'static,
         reply: impl FnOnce(Result<String>) + Send + 'static,
     ) {
-        let work = Work::Shared(Box::new(work));
-        self.queue(Job { caller, once, work, reply: Box::new(reply) });
+        let work = WriteTask::Shared(Box::new(work));
+        self.queue(WriteRequest { caller, once, work, reply: Box::new(reply) });
     }
 
-    /// The same for an operation of the catalog.
+    /// As [`submit`](Self::submit), for an operation of the catalog.
     pub fn submit_entry(
         &self,
         caller: Caller,
-        once: Option<Once>,
+        once: Option<IdempotentRequest>,
         entry: &'static Entry,
         input: Value,
         reply: impl FnOnce(Result<String>) + Send + 'static,
@@ -110,20 +110,20 @@ impl GroupWriter {
         self.submit(caller, once, move |cx, tx| (entry.run)(cx, tx, &input), reply);
     }
 
-    /// The same for an operation whose transactions are its own.
+    /// As [`submit`](Self::submit), for an operation that needs exclusive transactions.
     pub fn submit_alone(
         &self,
         caller: Caller,
-        once: Option<Once>,
-        run: Alone,
+        once: Option<IdempotentRequest>,
+        run: RunAlone,
         input: Value,
         reply: impl FnOnce(Result<String>) + Send + 'static,
     ) {
         let work: Single = Box::new(move |engine, caller, once| run(engine, caller, once, &input));
-        self.queue(Job { caller, once, work: Work::Alone(work), reply: Box::new(reply) });
+        self.queue(WriteRequest { caller, once, work: WriteTask::Alone(work), reply: Box::new(reply) });
     }
 
-    fn queue(&self, job: Job) {
+    fn queue(&self, job: WriteRequest) {
         let Some(jobs) = &self.jobs else { return };
         if let Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) = jobs.try_send(job) {
             (refused.reply)(Err(Error::new(Code::Busy, "too many writes are waiting").hint("try again in a moment")));
@@ -140,14 +140,14 @@ impl Drop for GroupWriter {
     }
 }
 
-fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
-    let mut next: Option<Job> = None;
+fn write_all(mut engine: Engine, jobs: &Receiver<WriteRequest>) {
+    let mut next: Option<WriteRequest> = None;
     while let Some(first) = next.take().or_else(|| jobs.recv().ok()) {
         reopen_if_orphaned(&mut engine);
         if first.is_alone() {
             let answer = first.run_alone(&engine);
             (first.reply)(answer);
-            engine.keep_journal_short();
+            engine.backup_if_journal_is_long();
             continue;
         }
         let mut group = vec![first];
@@ -160,11 +160,11 @@ fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
             Some(job)
         };
         let mut written = engine.write_group(&mut group, more);
-        let found_damage = |error: &Error| engine.needs_another(error);
+        let found_damage = |error: &Error| engine.requires_new_handle(error);
         let again = match &written {
             Err(error) => found_damage(error),
             Ok(answers) => {
-                // Those are answered; whoever comes next finds the database mended.
+                // These requests are answered. The next group finds the database repaired.
                 answers.iter().filter_map(|answer| answer.as_ref().err()).any(found_damage);
                 false
             }
@@ -176,22 +176,22 @@ fn write_all(mut engine: Engine, jobs: &Receiver<Job>) {
         match written {
             Ok(answers) => group.into_iter().zip(answers).for_each(|(job, answer)| (job.reply)(answer)),
             Err(error) => {
-                // Jobs that queued while the database could not be reached have waited for it long enough.
+                // Requests queued during an outage have waited long enough.
                 let gone = matches!(error.code, Code::Unreachable | Code::Busy);
                 let others = jobs.try_iter().take(if gone { MAX_WAITING } else { 0 });
                 group.into_iter().chain(others).for_each(|job| (job.reply)(Err(error.clone())));
             }
         }
-        engine.keep_journal_short();
+        engine.backup_if_journal_is_long();
     }
 }
 
-/// Takes another handle if the file of this one was replaced, or is known to be damaged.
+/// Opens a new handle if the database file was replaced or is known to be damaged.
 fn reopen_if_orphaned(engine: &mut Engine) {
     if engine.is_orphaned()
-        && let Ok(reopened) = engine.another()
+        && let Ok(reopened) = engine.new_handle()
     {
-        // Without the larger cache it is only slower.
+        // The larger cache is optional.
         let _ = reopened.expect_many_writes();
         *engine = reopened;
     }
@@ -209,7 +209,7 @@ mod tests {
 
     /// A full disk can end the whole transaction in the middle of a group.
     #[test]
-    fn nothing_of_a_group_is_stored_once_its_transaction_is_lost() {
+    fn lost_transaction_stores_nothing_of_its_group() {
         let dir = tempfile::tempdir().expect("a directory");
         let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
         let engine = Engine::open(store).expect("an engine");
@@ -219,8 +219,8 @@ mod tests {
         };
         let lose = |_: &Context<'_>, tx: &Tx<'_>| tx.execute("ROLLBACK", params![]).map(|_| String::new());
         let job = |work: Shared| {
-            let work = Work::Shared(work);
-            Job { caller: Caller::local("alice"), once: None, work, reply: Box::new(drop) }
+            let work = WriteTask::Shared(work);
+            WriteRequest { caller: Caller::local("alice"), once: None, work, reply: Box::new(drop) }
         };
         let mut waiting = vec![job(Box::new(create)), job(Box::new(lose))];
         let mut group = vec![job(Box::new(create))];
@@ -235,13 +235,13 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_writer_that_is_gone() {
+    fn write_to_a_stopped_writer_is_refused() {
         let dir = tempfile::tempdir().expect("a directory");
         let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
         let writer = GroupWriter::start(Engine::open(store).expect("an engine")).expect("starts");
         let nothing = |_: &Context<'_>, _: &Tx<'_>| Ok(String::new());
         writer.submit(Caller::local("alice"), None, nothing, |_| panic!("on purpose, as the writer's end"));
-        // Whoever came before the end is let go, and whoever comes after it is refused.
+        // Earlier requests are dropped, later ones are refused.
         loop {
             let (send, receive) = mpsc::channel();
             writer.submit(Caller::local("bob"), None, nothing, move |result| drop(send.send(result)));

@@ -1,6 +1,8 @@
-//! The journal: every committed transaction as one line of JSON, in files outside the database.
+//! The journal: each committed transaction as one JSON line, in files outside the database.
 //!
-//! Written by whoever holds the writer's ticket. What a line does to the tables is left to `replay`.
+//! A line has the events and changes of its operations in order. After those of each operation come the idempotency key
+//! with its answer, and who ran the operation when. Only the process that holds the writer lock writes to the journal.
+//! `replay` applies lines to the tables.
 
 use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions};
@@ -8,7 +10,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pensa_core::similar::{hash64, hash64_on};
+use crc32fast::Hasher;
 use pensa_core::{Error, Result};
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,48 +19,51 @@ use crate::error;
 use crate::store::StoreDir;
 
 const DIR: &str = "journal";
-/// A segment that has grown to this is finished, and another begun.
+/// When a segment reaches this size, the next one is started.
 const SEGMENT_BYTES: u64 = 4 << 20;
-/// A transaction with more than this is kept by a backup instead of a line, which costs less, unless the store is large.
+/// Limit for a transaction's items. A larger transaction is covered by a backup instead of a line, which costs less
+/// unless the store is large.
 pub(crate) const MAX_ITEMS: usize = 32 << 20;
-/// Longest line that is read.
+/// Longest line that can be read.
 const MAX_LINE: u64 = 64 << 20;
-/// A line with more than this may be too long to be read, whatever else stands in it.
+/// Items larger than this could make the line too long to be read.
 pub(crate) const MAX_WRITTEN: usize = 63 << 20;
-/// How a line begins.
-const OPENING: &[u8] = b"{\"items\":[";
-/// Items that are longer than this are written as they are, rather than copied into one piece with the rest of a line.
+/// The start of each line.
+const OPENING: &[u8] = b"{\"v\":1,\"items\":[";
+/// The start of lines in an unreleased format.
+const UNRELEASED: &[u8] = b"{\"items\":[";
+/// Items larger than this are written without copying them into one buffer with the rest of the line.
 const WRITTEN_WHOLE: usize = 64 << 10;
-/// The end of a line, which says how far the log has come, fits into this.
+/// Upper bound for the length of a line's end, which has the number of the last event.
 const TRAILER: u64 = 160;
-/// How much is read at once on the way back to the last whole line.
+/// Block size for searching backwards for the last complete line.
 const STEP: u64 = 64 << 10;
-/// How an item begins that puts a whole other state in place of all before it.
+/// The start of an item that says: everything before was replaced by the content of a file.
 const BOUNDARY: &[u8] = b"[\"restored\",{\"from\":";
 
-/// The journal of a store. Remembers its end, so that a process that stays does not look for it each time.
+/// The journal of a store. It caches its end, so that a long-running process does not search for it each time.
 #[derive(Debug)]
 pub(crate) struct Journal {
     store: StoreDir,
-    end: RefCell<Option<End>>,
+    end: RefCell<Option<JournalEnd>>,
 }
 
-/// The end of the journal.
+/// The last segment, opened for appending.
 #[derive(Debug)]
-struct End {
+struct JournalEnd {
     file: File,
-    /// Bytes of whole lines.
+    /// Bytes of complete lines.
     whole: u64,
-    /// Bytes in the file: more, if the last line is torn.
+    /// File size; larger than `whole` if the last line is torn.
     bytes: u64,
     last: i64,
-    /// Whether there is room on the disk for a line to come.
+    /// Whether disk space is reserved for the next line.
     reserved: bool,
 }
 
-/// What one transaction did, in order.
+/// One committed transaction.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct JournalEntry {
     pub(crate) items: Vec<(String, Value)>,
     /// The last event before it.
     pub(crate) before: i64,
@@ -66,21 +71,21 @@ pub(crate) struct Entry {
     pub(crate) last: i64,
 }
 
-/// A line of the journal, or that there is one which cannot be read.
+/// A line of the journal.
 #[derive(Debug)]
-pub(crate) enum Line {
-    Entry(Entry),
+pub(crate) enum JournalLine {
+    Entry(JournalEntry),
     Unreadable,
 }
 
-/// A place where everything was replaced by the contents of a file.
+/// A line after which the database is the content of a file, because the store was restored from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Boundary {
     /// The last event before it.
     pub(crate) before: i64,
     /// Its last event.
     pub(crate) last: i64,
-    /// The file's name among the backups.
+    /// The name of that file in the backup directory.
     pub(crate) from: String,
 }
 
@@ -89,8 +94,8 @@ impl Journal {
         Self { store: store.clone(), end: RefCell::new(None) }
     }
 
-    /// The number of the last event in the journal; 0 if there is none. `expected` is the number that the database
-    /// has: if that is how the journal ended when it was last looked at, nobody has written since.
+    /// The number of the last event in the journal; 0 if it is empty. `expected` is the last event in the database: if
+    /// the cached end has the same number and the file is unchanged, no search is needed.
     pub(crate) fn last(&self, expected: i64) -> Result<i64> {
         if let Some(end) = &*self.end.borrow()
             && end.last == expected
@@ -104,15 +109,16 @@ impl Journal {
         Ok(last)
     }
 
-    /// Appends what a transaction did; `items` are JSON, with commas between them. Says whether a segment was finished.
+    /// Appends a transaction; `items` is JSON, separated by commas. Returns whether a segment was finished.
     ///
-    /// Not synced: the database was. This must outlive a killed process and a lost database, not a power cut besides.
+    /// The line is not synced to disk, because the database was. The journal must survive a killed process and a lost
+    /// database, but not also a power failure.
     pub(crate) fn append(&self, before: i64, last: i64, items: &[u8]) -> Result<bool> {
-        self.append_summed(before, last, items, begin_sum(items))
+        self.append_with_crc(before, last, items, begin_crc(items))
     }
 
-    /// The same of items whose part of the line's sum is known.
-    pub(crate) fn append_summed(&self, before: i64, last: i64, items: &[u8], begun: u64) -> Result<bool> {
+    /// As [`append`](Self::append), with the checksum of the line's start up to the end of its items.
+    pub(crate) fn append_with_crc(&self, before: i64, last: i64, items: &[u8], begun: Hasher) -> Result<bool> {
         self.last(before)?;
         let mut slot = self.end.borrow_mut();
         let is_full = slot.as_ref().is_some_and(|end| end.whole >= SEGMENT_BYTES && !end.reserved);
@@ -143,8 +149,8 @@ impl Journal {
         Ok(is_full)
     }
 
-    /// Takes room on the disk for a line with so many bytes of items, after event `before`: it can be appended whatever
-    /// becomes of the rest of the disk.
+    /// Reserves disk space for a line with this many bytes of items, after event `before`, so that it can be appended
+    /// even if the disk fills up.
     pub(crate) fn reserve(&self, before: i64, items: usize) -> Result<()> {
         self.last(before)?;
         let mut slot = self.end.borrow_mut();
@@ -154,7 +160,7 @@ impl Journal {
         };
         let reserved = (|| {
             if end.bytes > end.whole {
-                // To cut off a torn line later would give the room back.
+                // Cutting off a torn line later would release the space.
                 end.file.set_len(end.whole)?;
                 end.bytes = end.whole;
             }
@@ -165,7 +171,7 @@ impl Journal {
         reserved.map_err(|e| self.failed(&e))
     }
 
-    /// Gives back the room for a line that is not to come.
+    /// Releases reserved space for a line that will not be written.
     pub(crate) fn release(&self) {
         if let Some(end) = self.end.borrow_mut().as_mut().filter(|end| end.reserved) {
             let _ = end.file.set_len(end.whole);
@@ -173,14 +179,14 @@ impl Journal {
         }
     }
 
-    fn begin_segment(&self, before: i64) -> Result<End> {
+    fn begin_segment(&self, before: i64) -> Result<JournalEnd> {
         let dir = self.store.durable_dir(DIR)?;
         let path = dir.join(segment_name(before + 1));
         let begun = (|| {
             let file = open_segment(&path, true)?;
             File::open(&dir)?.sync_all()?;
             let bytes = file.metadata()?.len();
-            Ok(End { file, whole: bytes, bytes, last: before, reserved: false })
+            Ok(JournalEnd { file, whole: bytes, bytes, last: before, reserved: false })
         })();
         begun.map_err(|e| error::io("write", &path, &e))
     }
@@ -194,7 +200,7 @@ pub(crate) fn dir(store: &StoreDir) -> PathBuf {
     store.durable().join(DIR)
 }
 
-/// Takes room for bytes that are yet to be written, where that is possible.
+/// Reserves disk space beyond the end of a file, where the file system supports it.
 #[cfg(target_os = "linux")]
 fn allocate(file: &File, start: u64, bytes: u64) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -219,19 +225,27 @@ fn open_segment(path: &Path, create: bool) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(create).mode(0o600).custom_flags(nofollow).open(path)
 }
 
-/// The sum of a line as far as its items go.
-pub(crate) fn begin_sum(items: &[u8]) -> u64 {
-    hash64_on(hash64(OPENING), items)
+/// Starts a line's checksum with its items.
+pub(crate) fn begin_crc(items: &[u8]) -> Hasher {
+    let mut crc = Hasher::new();
+    crc.update(OPENING);
+    crc.update(items);
+    crc
 }
 
-/// What follows the items of a line.
-fn rest(before: i64, last: i64, begun: u64) -> Vec<u8> {
+/// The part of a line after its items.
+fn rest(before: i64, last: i64, mut begun: Hasher) -> Vec<u8> {
     let numbers = format!("],\"before\":{before},\"last\":{last}");
-    let sum = hash64_on(begun, numbers.as_bytes());
-    format!("{numbers},\"sum\":\"{sum:016x}\"}}\n").into_bytes()
+    begun.update(numbers.as_bytes());
+    format!("{numbers}{}\n", closing(begun.finalize())).into_bytes()
 }
 
-/// The segments by the number of their first event, in order.
+/// The end of a line, with its checksum.
+fn closing(crc: u32) -> String {
+    format!(",\"crc\":\"{crc:08x}\"}}")
+}
+
+/// All segments with the number of their first event, in order.
 pub(crate) fn segments(store: &StoreDir) -> Result<Vec<(i64, PathBuf)>> {
     let dir = dir(store);
     let listed = match fs::read_dir(&dir) {
@@ -250,36 +264,46 @@ pub(crate) fn segments(store: &StoreDir) -> Result<Vec<(i64, PathBuf)>> {
     Ok(found)
 }
 
-fn find_end(store: &StoreDir) -> Result<Option<End>> {
+fn find_end(store: &StoreDir) -> Result<Option<JournalEnd>> {
     let Some((first, path)) = segments(store)?.pop() else { return Ok(None) };
     let found = (|| {
-        // A store that can only be read has an end too.
+        // On a read-only store, open it for reading only.
         let mut file = open_segment(&path, false).or_else(|_| File::open(&path))?;
         let bytes = file.metadata()?.len();
+        let mut opening = Vec::new();
+        Read::by_ref(&mut file).take(UNRELEASED.len() as u64).read_to_end(&mut opening)?;
+        if opening == UNRELEASED {
+            return Ok(None);
+        }
         let mut whole = bytes;
         while whole > 0 {
             if let Some(last) = trailer(&mut file, whole)? {
-                return Ok(End { file, whole, bytes, last, reserved: false });
+                return Ok(Some(JournalEnd { file, whole, bytes, last, reserved: false }));
             }
             whole = line_before(&mut file, whole)?;
         }
-        Ok(End { file, whole, bytes, last: first - 1, reserved: false })
+        Ok(Some(JournalEnd { file, whole, bytes, last: first - 1, reserved: false }))
     })();
-    found.map(Some).map_err(|e: io::Error| error::io("read", &path, &e))
+    let end = found.map_err(|e: io::Error| error::io("read", &path, &e))?;
+    end.map(Some).ok_or_else(|| unreleased(&path))
 }
 
-/// The number at the end of the line that ends at `end`, if it is whole.
+fn unreleased(segment: &Path) -> Error {
+    error::unreleased(segment.display())
+}
+
+/// The event number at the end of the line that ends at `end`; `None` if the line is torn.
 fn trailer(file: &mut File, end: u64) -> io::Result<Option<i64>> {
     let start = end.saturating_sub(TRAILER);
     let mut bytes = vec![0; usize::try_from(end - start).unwrap_or_default()];
     file.seek(SeekFrom::Start(start))?;
     file.read_exact(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
-    let last = || text.strip_suffix("\"}\n")?.rsplit_once(",\"last\":")?.1.split_once(",\"sum\":\"");
-    Ok(last().filter(|(_, sum)| sum.len() == 16).and_then(|(last, _)| last.parse().ok()))
+    let last = || text.strip_suffix("\"}\n")?.rsplit_once(",\"last\":")?.1.split_once(",\"crc\":\"");
+    Ok(last().filter(|(_, sum)| sum.len() == 8).and_then(|(last, _)| last.parse().ok()))
 }
 
-/// Where the line before the one that ends at `end` ends; 0 if there is none.
+/// The end of the line before the one that ends at `end`; 0 if there is none.
 fn line_before(file: &mut File, end: u64) -> io::Result<u64> {
     let mut until = end.saturating_sub(1);
     while until > 0 {
@@ -295,33 +319,33 @@ fn line_before(file: &mut File, end: u64) -> io::Result<u64> {
     Ok(0)
 }
 
-/// Hands the lines that hold events after `after`, or changes without any, to `each`.
-pub(crate) fn read(store: &StoreDir, after: i64, mut each: impl FnMut(Line) -> Result<()>) -> Result<()> {
+/// Passes to `each` the lines that have events after `after`, or changes without events.
+pub(crate) fn read(store: &StoreDir, after: i64, mut each: impl FnMut(JournalLine) -> Result<()>) -> Result<()> {
     let mut unreadable = 0;
     read_raw(store, after, |bytes| {
         let Some(sound) = whole(bytes) else { return Ok(()) };
-        match sound.then(|| serde_json::from_slice::<Entry>(bytes).ok()).flatten() {
-            // What stands before it is not wanted either, whether it can be read or not.
+        match sound.then(|| serde_json::from_slice::<JournalEntry>(bytes).ok()).flatten() {
+            // Unreadable lines before this one are not needed either.
             Some(entry) if entry.last <= after && entry.before < after => unreadable = 0,
             Some(entry) => {
-                (0..std::mem::take(&mut unreadable)).try_for_each(|_| each(Line::Unreadable))?;
-                each(Line::Entry(entry))?;
+                (0..std::mem::take(&mut unreadable)).try_for_each(|_| each(JournalLine::Unreadable))?;
+                each(JournalLine::Entry(entry))?;
             }
             None => unreadable += 1,
         }
         Ok(())
     })?;
-    (0..unreadable).try_for_each(|_| each(Line::Unreadable))
+    (0..unreadable).try_for_each(|_| each(JournalLine::Unreadable))
 }
 
-/// The last place where everything was replaced.
+/// The last line at which the store was restored from a file.
 pub(crate) fn last_boundary(store: &StoreDir) -> Result<Option<Boundary>> {
     let mut found = None;
     read_raw(store, 0, |bytes| {
         let has_one = || bytes.windows(BOUNDARY.len()).any(|window| window == BOUNDARY);
         if whole(bytes) == Some(true)
             && has_one()
-            && let Ok(Entry { items, before, last }) = serde_json::from_slice::<Entry>(bytes)
+            && let Ok(JournalEntry { items, before, last }) = serde_json::from_slice::<JournalEntry>(bytes)
         {
             let from = items.iter().rev().find(|(kind, _)| kind == "restored").and_then(|(_, to)| to["from"].as_str());
             found = from.map(|from| Boundary { before, last, from: from.to_owned() }).or(found.take());
@@ -331,13 +355,13 @@ pub(crate) fn last_boundary(store: &StoreDir) -> Result<Option<Boundary>> {
     Ok(found)
 }
 
-/// Whether a line is as it was written; nothing for the torn one at the very end.
+/// Whether a line's checksum is right; `None` for a torn last line.
 fn whole(line: &[u8]) -> Option<bool> {
     let body = line.strip_suffix(b"\n")?;
-    let split = body.len().checked_sub(b",\"sum\":\"0123456789abcdef\"}".len());
+    let split = body.len().checked_sub(closing(0).len());
     let sound = split.is_some_and(|at| {
         let (covered, rest) = body.split_at(at);
-        rest == format!(",\"sum\":\"{:016x}\"}}", hash64(covered)).as_bytes()
+        rest == closing(crc32fast::hash(covered)).as_bytes()
     });
     Some(sound)
 }
@@ -352,6 +376,9 @@ fn read_raw(store: &StoreDir, after: i64, mut each: impl FnMut(&[u8]) -> Result<
         let mut lines = BufReader::new(File::open(path).map_err(failed)?);
         let mut line = Vec::new();
         while lines.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(failed)? > 0 {
+            if line.starts_with(UNRELEASED) {
+                return Err(unreleased(path));
+            }
             each(&line)?;
             line.clear();
         }
@@ -359,11 +386,11 @@ fn read_raw(store: &StoreDir, after: i64, mut each: impl FnMut(&[u8]) -> Result<
     Ok(())
 }
 
-/// An event by its number, if the journal has it.
+/// Finds an event by number; `None` if the journal does not have it.
 pub(crate) fn event(store: &StoreDir, number: i64) -> Result<Option<Value>> {
     let mut found = None;
     read(store, number - 1, |line| {
-        if let Line::Entry(entry) = line
+        if let JournalLine::Entry(entry) = line
             && found.is_none()
             && entry.last >= number
         {
@@ -375,65 +402,65 @@ pub(crate) fn event(store: &StoreDir, number: i64) -> Result<Option<Value>> {
     Ok(found)
 }
 
-/// Whether there is a journal with anything in it.
-pub(crate) fn any(store: &StoreDir) -> bool {
+/// Whether the journal is not empty.
+pub(crate) fn has_entries(store: &StoreDir) -> bool {
     let has_bytes = |(_, path): &(i64, PathBuf)| fs::metadata(path).is_ok_and(|meta| meta.len() > 0);
     segments(store).is_ok_and(|segments| segments.iter().any(has_bytes))
 }
 
-/// How many bytes of the journal come after event `event`, counted in whole segments.
+/// Size of the segments that start after event `event`.
 pub(crate) fn bytes_after(store: &StoreDir, event: i64) -> Result<u64> {
     let late = segments(store)?.into_iter().filter(|(first, _)| *first > event);
     Ok(late.filter_map(|(_, path)| fs::metadata(path).ok()).map(|meta| meta.len()).sum())
 }
 
-/// The segments that hold nothing after event `event`, in order; never the last.
-pub(crate) fn segments_until(store: &StoreDir, event: i64) -> Result<Vec<PathBuf>> {
+/// The segments without events after `event`, in order; never the last segment.
+pub(crate) fn segments_before(store: &StoreDir, event: i64) -> Result<Vec<PathBuf>> {
     let segments = segments(store)?;
     let behind = segments.windows(2).filter(|pair| pair[1].0 <= event + 1);
     Ok(behind.map(|pair| pair[0].1.clone()).collect())
 }
 
-/// Deletes the segments that hold nothing after event `event`.
-pub(crate) fn forget_until(store: &StoreDir, event: i64) -> Result<()> {
-    for path in segments_until(store, event)? {
+/// Deletes the segments without events after `event`.
+pub(crate) fn delete_segments_before(store: &StoreDir, event: i64) -> Result<()> {
+    for path in segments_before(store, event)? {
         fs::remove_file(&path).map_err(|e| error::io("delete", &path, &e))?;
     }
     Ok(())
 }
 
-/// What a look at the whole journal finds.
+/// The result of a check of the journal.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Health {
     pub(crate) last: i64,
-    /// Lines that are not as they were written.
+    /// Number of damaged lines.
     pub(crate) unreadable: usize,
-    /// Events that are missing between two lines, as first and last number, and not known to be missing.
+    /// Unexplained gaps between two lines, as first and last missing event.
     pub(crate) gaps: Vec<(i64, i64)>,
     pub(crate) torn: bool,
 }
 
-/// Looks at the journal after event `after`.
+/// Checks the journal after event `after`.
 pub(crate) fn health(store: &StoreDir, after: i64) -> Result<Health> {
     let mut health = Health::default();
     let mut known = None;
     let mut unreadable = 0;
     read_raw(store, after, |bytes| {
         let Some(sound) = whole(bytes) else { return Ok(()) };
-        let Some(entry) = sound.then(|| serde_json::from_slice::<Entry>(bytes).ok()).flatten() else {
+        let Some(entry) = sound.then(|| serde_json::from_slice::<JournalEntry>(bytes).ok()).flatten() else {
             unreadable += 1;
             return Ok(());
         };
         if entry.last <= after {
-            // Whatever is wrong up to here, the backup has it.
+            // Damage before this event does not matter, because a backup covers it.
             unreadable = 0;
             known = Some(entry.last);
             return Ok(());
         }
-        let told = entry.items.first().is_some_and(|(kind, _)| kind == "gap" || kind == "restored");
+        let is_explained = entry.items.first().is_some_and(|(kind, _)| kind == "gap" || kind == "restored");
         if let Some(known) = known
             && entry.before != known.max(after)
-            && !told
+            && !is_explained
         {
             health.gaps.push((known + 1, entry.before));
         }
@@ -460,8 +487,8 @@ mod tests {
         let mut found = Vec::new();
         read(store, after, |line| {
             match line {
-                Line::Entry(entry) => found.push((entry.before, entry.last)),
-                Line::Unreadable => found.push((-1, -1)),
+                JournalLine::Entry(entry) => found.push((entry.before, entry.last)),
+                JournalLine::Unreadable => found.push((-1, -1)),
             }
             Ok(())
         })
@@ -470,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_back_in_order_and_the_end_is_known_to_every_handle() {
+    fn lines_are_read_in_order_and_every_handle_finds_the_end() {
         let (store, _dir) = store();
         let journal = Journal::new(&store);
         assert_eq!(journal.last(0).expect("an end"), 0);
@@ -483,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_taken_behind_whole_lines_and_given_back() {
+    fn space_is_reserved_after_complete_lines_and_released() {
         let (store, _dir) = store();
         let journal = Journal::new(&store);
         journal.append(0, 1, b"[\"x\",{}]").expect("appended");
@@ -492,7 +519,7 @@ mod tests {
         OpenOptions::new()
             .append(true)
             .open(&path)
-            .and_then(|mut file| file.write_all(b"{\"items\":[torn"))
+            .and_then(|mut file| file.write_all(b"{\"v\":1,\"items\":[torn"))
             .expect("torn");
         journal.reserve(1, 1 << 20).expect("reserved");
         assert_eq!(fs::metadata(&path).expect("a file").len(), whole, "a torn line is cut before, not after");
@@ -506,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_torn_at_any_offset_is_cut_by_the_next() {
+    fn torn_line_is_removed_by_the_next_append() {
         let (store, _dir) = store();
         let journal = Journal::new(&store);
         journal.append(0, 2, b"[\"x\",{}]").expect("appended");
@@ -526,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_byte_is_noticed_and_spoils_one_line_only() {
+    fn changed_byte_is_detected_and_damages_one_line_only() {
         let (store, _dir) = store();
         let journal = Journal::new(&store);
         for n in 0..3 {
@@ -544,7 +571,28 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_begun_as_they_fill_and_forgotten_behind_a_backup() {
+    fn journal_in_an_unreleased_format_is_refused_and_not_changed() {
+        let (store, _dir) = store();
+        let path = store.durable_dir(DIR).expect("a directory").join(segment_name(1));
+        let old = "{\"items\":[[\"x\",{}]],\"before\":0,\"last\":1,\"sum\":\"0123456789abcdef\"}\n";
+        fs::write(&path, old).expect("written");
+        let journal = Journal::new(&store);
+        let refused = [
+            journal.last(0).map(drop),
+            journal.append(1, 2, b"[\"x\",{}]").map(drop),
+            journal.reserve(1, 8),
+            read(&store, 0, |_| Ok(())),
+            last_boundary(&store).map(drop),
+            health(&store, 0).map(drop),
+        ];
+        for outcome in refused {
+            assert_eq!(outcome.expect_err("too old").code, pensa_core::Code::Unsupported);
+        }
+        assert_eq!(fs::read_to_string(&path).expect("a file"), old);
+    }
+
+    #[test]
+    fn new_segments_start_when_one_is_full_and_old_ones_are_deleted_after_a_backup() {
         let (store, _dir) = store();
         let journal = Journal::new(&store);
         let items = format!("[\"x\",\"{}\"]", "t".repeat(1 << 20));
@@ -553,7 +601,7 @@ mod tests {
         }
         let count = || segments(&store).expect("listed").len();
         assert!((4..=6).contains(&count()), "{}", count());
-        forget_until(&store, 10).expect("forgotten");
+        delete_segments_before(&store, 10).expect("forgotten");
         assert!(count() < 5 && numbers(&store, 10).len() == 10, "{}", count());
         assert!(bytes_after(&store, 0).expect("counted") > 10 << 20);
     }

@@ -1,9 +1,9 @@
-//! Leases: a claim whose time has run out is given back before anyone looks.
+//! Expires leases: a claim whose lease has run out is released before anybody reads it.
 //!
-//! Expiry is a write like any other, with an event. It happens at the first transaction after the time, so every
-//! reader sees the same state and no timer is needed.
+//! Expiry is a write with an event, like any other. It runs in the first transaction after the lease ends, so all
+//! readers see the same state and no timer is needed.
 
-use pensa_core::issue::{self, Issue, Move, Origin, Requester, Status};
+use pensa_core::issue::{self, Issue, IssueTransition, Origin, Requester, Status};
 use pensa_core::{Code, Error, Result, Timestamp};
 
 use crate::clock_check;
@@ -20,33 +20,33 @@ pub(crate) fn any_due(cx: &Context<'_>, tx: &Tx<'_>) -> Result<bool> {
     Ok(tx.query_one(ANY_DUE, params![cx.now], |_| Ok(()))?.is_some())
 }
 
-/// When the next lease runs out.
+/// When the next lease expires.
 pub(crate) fn next_expiry(tx: &Tx<'_>) -> Result<Option<Timestamp>> {
     tx.query_one(NEXT, params![], |row| row.parse(0))
 }
 
-/// Why nothing runs out although it seems to be time: the time is implausible.
-pub(crate) fn doubt(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<String>> {
+/// A warning if the clock is implausible, in which case no lease expires.
+pub(crate) fn clock_warning(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<String>> {
     let confirmed = clock_check::confirmed(cx, tx)?;
     Ok((confirmed < cx.now)
         .then(|| format!("the clock says {}, and the disk {confirmed}: no lease was ended; set the clock", cx.now)))
 }
 
-/// Gives back every claim whose lease has run out; says why not if the time is implausible.
+/// Releases every claim whose lease has expired. If the clock is implausible, returns a warning and changes nothing.
 pub(crate) fn expire(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<String>> {
     if !any_due(cx, tx)? {
         return Ok(None);
     }
-    if let Some(doubt) = doubt(cx, tx)? {
-        return Ok(Some(doubt));
+    if let Some(warning) = clock_warning(cx, tx)? {
+        return Ok(Some(warning));
     }
     let system = cx.as_system();
     for old in issues::query(tx, "WHERE i.lease_expires_at <= ?1 ORDER BY i.id", params![cx.now])? {
         let mut new = old.clone();
         let by = Requester { actor: SYSTEM, origin: &Origin::default(), force: false };
-        let outcome = issue::apply(&mut new, Move::Expire, &by, cx.now)?;
+        let outcome = issue::apply(&mut new, IssueTransition::Expire, &by, cx.now)?;
         if let Some(event) = outcome.event {
-            // Each stands for itself: nobody asked for them together.
+            // Each expiry is an operation of its own, because nobody requested them together.
             tx.begin_operation();
             issues::save(&system, tx, &old, new, event, outcome.note)?;
         }
@@ -54,7 +54,7 @@ pub(crate) fn expire(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Refuses to act on a claim that is protected from `by`. Returns what the event notes if that was overridden.
+/// Refuses a change if the claim is protected from `by`. Returns the event detail that records an override.
 pub(crate) fn check_claim(
     cx: &Context<'_>,
     tx: &Tx<'_>,
@@ -65,7 +65,7 @@ pub(crate) fn check_claim(
     Ok(if forced { Map::from_iter([("forced".to_owned(), json!(true))]) } else { Map::new() })
 }
 
-/// Adds to the error of a claim that somebody else holds since when that is so.
+/// Adds to an `AlreadyClaimed` error since when the claim exists.
 pub(crate) fn since(tx: &Tx<'_>, issue: &Issue, error: Error) -> Error {
     if error.code != Code::AlreadyClaimed {
         return error;
@@ -73,7 +73,7 @@ pub(crate) fn since(tx: &Tx<'_>, issue: &Issue, error: Error) -> Error {
     events::claimed_at(tx, &issue.id).map_or_else(|e| e, |since| issue.already_claimed(since))
 }
 
-/// The error of one who acts on a claim that is no longer theirs.
+/// The error for an actor whose claim was lost.
 pub(crate) fn lost(issue: &Issue, actor: &str) -> Error {
     let now = match &issue.assignee {
         Some(holder) if issue.status == Status::InProgress => format!("{holder} holds it now"),
@@ -83,11 +83,11 @@ pub(crate) fn lost(issue: &Issue, actor: &str) -> Error {
         .hint("claim it again if it is free, or pick another from pn ready")
 }
 
-/// Refuses to let a former holder, whose lease ran out, end the claim of whoever took over.
+/// Prevents a former holder, whose lease expired, from ending the claim of the next holder.
 pub(crate) fn refuse_former_holder(cx: &Context<'_>, tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     let taken_over =
         issue.status == Status::InProgress && issue.assignee.as_ref().is_some_and(|holder| *holder != cx.actor);
-    if taken_over && events::lost_lease(tx, &issue.id, &cx.actor)? {
+    if taken_over && events::has_lost_lease(tx, &issue.id, &cx.actor)? {
         return Err(lost(issue, &cx.actor));
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! The directories of loops below the store's `local/`: one for each iteration, `current`, and the archive.
+//! The directories of loops in the store's `local/`: one per iteration, the link `current`, and the archive.
 //!
-//! They hold what is too large for a record and belongs to this machine. The record has the say: a directory that is not
-//! where its loop would have it is what an operation has left that was not committed, and the next puts it right.
+//! They hold what is too large for a record, on this machine only. The loop's record is authoritative: a directory that
+//! does not match it was left by an uncommitted operation, and the next operation corrects it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use pensa_core::id::LoopId;
 use pensa_core::loops::Loop;
 use pensa_core::loops::files::{ARTIFACTS, FilePart, IterationFile};
-use pensa_core::ops::import::Outcome;
-use pensa_core::ops::loops::TakeFiles;
+use pensa_core::ops::import::ImportOutcome;
+use pensa_core::ops::loops::ImportLoopFiles;
 use pensa_core::{Error, Result};
 use uuid::Uuid;
 
@@ -20,44 +20,44 @@ use crate::context::Context;
 use crate::error;
 use crate::store::{StoreDir, refuse_link};
 
-/// Most directories of one number that are put aside.
+/// How many old directories of one iteration are kept.
 const MAX_ASIDE: u32 = 1000;
 
-/// The directory of the iteration that a loop has begun, with these files in it; nothing where the store has no files.
+/// Creates the directory of a loop's current iteration with the given files. `None` if the store has no files.
 pub(crate) fn begin(cx: &Context<'_>, subject: &Loop, given: &[IterationFile]) -> Result<Option<PathBuf>> {
     let Some(store) = cx.own_files() else { return Ok(None) };
-    let home = home(store, &subject.id)?;
-    let iterations = own_dir(home.join("iterations"))?;
+    let loop_dir = loop_dir(store, &subject.id)?;
+    let iterations = own_dir(loop_dir.join("iterations"))?;
     let number = format!("{:03}", subject.iteration);
     let draft = iterations.join(format!(".{number}-{}", Uuid::new_v4().simple()));
-    let place = iterations.join(&number);
+    let dir = iterations.join(&number);
     let made = fill(&draft, given).and_then(|()| {
-        put_aside(&place)?;
-        fs::rename(&draft, &place).map_err(|e| error::io("create", &place, &e))
+        move_aside(&dir)?;
+        fs::rename(&draft, &dir).map_err(|e| error::io("create", &dir, &e))
     });
     if made.is_err() {
-        // What remains of it is in nobody's way.
+        // Best effort: a leftover temporary directory is harmless.
         let _ = fs::remove_dir_all(&draft);
     }
     made?;
-    point(&home, &number)?;
+    set_current(&loop_dir, &number)?;
     sync(&iterations)?;
-    given.iter().filter(|file| file.is_appended()).try_for_each(|file| append(&home, file))?;
-    Ok(Some(place))
+    given.iter().filter(|file| file.is_appended()).try_for_each(|file| append(&loop_dir, file))?;
+    Ok(Some(dir))
 }
 
-/// Where a loop keeps its directories. One that was archived by an operation that was not committed comes back.
-fn home(store: &StoreDir, id: &LoopId) -> Result<PathBuf> {
-    let place = store.local_dir("loops")?.join(name(id)?);
+/// The directory of a loop. If an uncommitted operation archived it, it is moved back.
+fn loop_dir(store: &StoreDir, id: &LoopId) -> Result<PathBuf> {
+    let dir = store.local_dir("loops")?.join(name(id)?);
     let archived = store.local_dir("archive")?.join(name(id)?);
-    if !exists(&place) && exists(&archived) {
+    if !exists(&dir) && exists(&archived) {
         refuse_link(&archived)?;
-        fs::rename(&archived, &place).map_err(|e| error::io("move", &archived, &e))?;
+        fs::rename(&archived, &dir).map_err(|e| error::io("move", &archived, &e))?;
     }
-    own_dir(place)
+    own_dir(dir)
 }
 
-/// An id as the name of a directory. Ids that are made here are always one.
+/// An id as a directory name. Generated ids are always valid; imported ones may not be.
 fn name(id: &LoopId) -> Result<&str> {
     match id.as_str() {
         name if name.starts_with('.') => Err(Error::invalid(format!("{name} cannot be the name of a directory"))),
@@ -65,7 +65,7 @@ fn name(id: &LoopId) -> Result<&str> {
     }
 }
 
-/// A directory that is no link, made if it is not there.
+/// Returns a directory that is not a link, created if needed.
 fn own_dir(path: PathBuf) -> Result<PathBuf> {
     match DirBuilder::new().mode(0o700).create(&path) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => refuse_link(&path)?,
@@ -98,9 +98,9 @@ fn fill(dir: &Path, given: &[IterationFile]) -> Result<()> {
     sync(&dir)
 }
 
-/// Appends what a loop wrote to what it wrote before.
-fn append(home: &Path, file: &IterationFile) -> Result<()> {
-    let (path, bytes) = (home.join(&file.path), file.bytes()?);
+/// Appends to a file of the loop.
+fn append(loop_dir: &Path, file: &IterationFile) -> Result<()> {
+    let (path, bytes) = (loop_dir.join(&file.path), file.bytes()?);
     let write = || {
         let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
         let mut to = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(&path)?;
@@ -114,22 +114,22 @@ fn sync(dir: &Path) -> Result<()> {
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(|e| error::io("write", dir, &e))
 }
 
-/// Gives what has the name of a new iteration another one. It is from an attempt that was not committed, or from before
-/// an older state of the store was restored; either may hold what somebody wants.
-fn put_aside(place: &Path) -> Result<()> {
-    if !exists(place) {
+/// Renames an existing directory with the name of a new iteration. It was left by an uncommitted attempt, or by a state
+/// before the store was restored, and may still be wanted.
+fn move_aside(path: &Path) -> Result<()> {
+    if !exists(path) {
         return Ok(());
     }
-    let aside = |at: u32| place.with_extension(format!("old{at}"));
+    let aside = |at: u32| path.with_extension(format!("old{at}"));
     let free = (1..=MAX_ASIDE).map(aside).find(|path| !exists(path));
-    let free = free.ok_or_else(|| Error::internal(format!("{} was begun too often", place.display())))?;
-    fs::rename(place, &free).map_err(|e| error::io("move", place, &e))
+    let free = free.ok_or_else(|| Error::internal(format!("{} was begun too often", path.display())))?;
+    fs::rename(path, &free).map_err(|e| error::io("move", path, &e))
 }
 
-/// Moves `current` to an iteration; whoever looks sees the old one or the new one.
-fn point(home: &Path, number: &str) -> Result<()> {
-    let draft = home.join(format!(".current-{}", Uuid::new_v4().simple()));
-    let current = home.join("current");
+/// Points the link `current` to an iteration, atomically.
+fn set_current(loop_dir: &Path, number: &str) -> Result<()> {
+    let draft = loop_dir.join(format!(".current-{}", Uuid::new_v4().simple()));
+    let current = loop_dir.join("current");
     symlink(Path::new("iterations").join(number), &draft).map_err(|e| error::io("create", &draft, &e))?;
     fs::rename(&draft, &current).map_err(|e| {
         let _ = fs::remove_file(&draft);
@@ -137,11 +137,11 @@ fn point(home: &Path, number: &str) -> Result<()> {
     })
 }
 
-/// Keeps a part of a file that another tool has, unless the file here says something else.
-pub(crate) fn take_part(store: &StoreDir, op: &TakeFiles, part: &FilePart) -> Result<Outcome> {
-    let (steps, bytes) = (part.steps()?, part.bytes()?);
+/// Imports a part of another tool's file, unless the file here has different content.
+pub(crate) fn import_part(store: &StoreDir, op: &ImportLoopFiles, part: &FilePart) -> Result<ImportOutcome> {
+    let (steps, bytes) = (part.components()?, part.bytes()?);
     let (file, dirs) = steps.split_last().ok_or_else(|| Error::invalid("a file has a name"))?;
-    let mut dir = own_dir(home_of(store, op)?)?;
+    let mut dir = own_dir(import_dir(store, op)?)?;
     for step in dirs {
         dir = own_dir(dir.join(step))?;
     }
@@ -149,13 +149,13 @@ pub(crate) fn take_part(store: &StoreDir, op: &TakeFiles, part: &FilePart) -> Re
     refuse_link(&path)?;
     let is_new = !exists(&path);
     add_part(&path, part.offset, &bytes).map_err(|e| error::io("write", &path, &e)).map(|added| match added {
-        Some(0) if !is_new => Outcome::Here,
-        Some(_) => Outcome::Imported,
-        None => Outcome::Clash,
+        Some(0) if !is_new => ImportOutcome::Here,
+        Some(_) => ImportOutcome::Imported,
+        None => ImportOutcome::Clash,
     })
 }
 
-/// How many bytes were added to a file; nothing if it says something else than the part.
+/// Returns how many bytes were added; `None` if the file has different content.
 fn add_part(path: &Path, offset: u64, bytes: &[u8]) -> io::Result<Option<usize>> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
     let length = file.metadata()?.len();
@@ -172,32 +172,32 @@ fn add_part(path: &Path, offset: u64, bytes: &[u8]) -> io::Result<Option<usize>>
     Ok(Some(bytes.len() - known))
 }
 
-/// Has `current` lead where it led at the other tool, unless it leads somewhere already.
-pub(crate) fn take_current(store: &StoreDir, op: &TakeFiles, number: &str) -> Result<()> {
-    let home = own_dir(home_of(store, op)?)?;
+/// Sets `current` as in the other tool, unless it exists.
+pub(crate) fn import_current(store: &StoreDir, op: &ImportLoopFiles, number: &str) -> Result<()> {
+    let loop_dir = own_dir(import_dir(store, op)?)?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number {
         return Err(Error::invalid(format!("{number:?} is no number of an iteration")));
     }
-    let is_there = fs::symlink_metadata(home.join("iterations").join(number)).is_ok_and(|found| found.is_dir());
-    if is_there && !exists(&home.join("current")) { point(&home, number) } else { Ok(()) }
+    let is_there = fs::symlink_metadata(loop_dir.join("iterations").join(number)).is_ok_and(|found| found.is_dir());
+    if is_there && !exists(&loop_dir.join("current")) { set_current(&loop_dir, number) } else { Ok(()) }
 }
 
-fn home_of(store: &StoreDir, op: &TakeFiles) -> Result<PathBuf> {
+fn import_dir(store: &StoreDir, op: &ImportLoopFiles) -> Result<PathBuf> {
     Ok(store.local_dir(if op.archived { "archive" } else { "loops" })?.join(name(&op.id)?))
 }
 
-/// Moves the directory of a loop to the archive, if it has one.
+/// Moves the directory of a loop to the archive; does nothing if it has none.
 pub(crate) fn archive(cx: &Context<'_>, id: &LoopId) -> Result<()> {
     let Some(store) = cx.own_files() else { return Ok(()) };
-    // Most have none, and then none is made.
-    let place = store.root().join("local/loops").join(name(id)?);
-    if !exists(&place) {
+    // Most loops have none, and then `local/loops` need not be created.
+    let dir = store.root().join("local/loops").join(name(id)?);
+    if !exists(&dir) {
         return Ok(());
     }
-    let place = store.local_dir("loops")?.join(name(id)?);
-    refuse_link(&place)?;
+    let dir = store.local_dir("loops")?.join(name(id)?);
+    refuse_link(&dir)?;
     let archived = store.local_dir("archive")?.join(name(id)?);
-    put_aside(&archived)?;
-    fs::rename(&place, &archived).map_err(|e| error::io("move", &place, &e))
+    move_aside(&archived)?;
+    fs::rename(&dir, &archived).map_err(|e| error::io("move", &dir, &e))
 }

@@ -1,6 +1,6 @@
-//! The pages `now.md` and `next.md` in a store's `local/context`, for people and tools that read files.
+//! Writes the pages `now.md` and `next.md` in a store's `local/context`, for people and tools that read files.
 //!
-//! Once somebody has asked for them, the engine writes them again after every commit, whichever process made it.
+//! Once a user has requested them, the engine updates them after every commit of any process.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -24,33 +24,33 @@ use crate::store::StoreDir;
 const DIR: &str = "context";
 const NOW: &str = "now.md";
 const NEXT: &str = "next.md";
-/// Who asked for the pages, and so whose work is on them.
+/// The file that names the actor whose work the pages show.
 const READER: &str = "reader";
-/// Held while the state is read and written down, so that no older state replaces a newer one.
+/// Locked while state is read and written, so that no older state replaces a newer one.
 const LOCK: &str = "lock";
-/// Most issues on a page, and most work that is counted.
-const MOST: u32 = 100;
-/// Largest page whose kept parts are looked for.
+/// Limit for the issues on a page and for counted work.
+const MAX_ISSUES: u32 = 100;
+/// Size limit for a page whose user-written parts are kept.
 const MAX_PAGE: u64 = 16 << 20;
 
-/// What the pages tell.
+/// The content of the pages.
 #[derive(Debug)]
 pub struct Pages {
     pub doing: Option<Work>,
-    /// How much work is paused, and how much was done.
+    /// How much work is paused.
     pub paused: usize,
     pub done: usize,
     pub queue: Vec<Issue>,
 }
 
 impl Pages {
-    /// The questions whose answers they are: the work of an actor in a state, and the queue.
+    /// The operations that read the content: the work of an actor in a state, and the queue.
     pub fn work_in(status: WorkStatus, actor: &str) -> List {
-        List { status: Some(status), actor: Some(actor.to_owned()), limit: Some(MOST) }
+        List { status: Some(status), actor: Some(actor.to_owned()), limit: Some(MAX_ISSUES) }
     }
 
     pub fn queue() -> Ready {
-        Ready { limit: Some(MOST), ..Ready::default() }
+        Ready { limit: Some(MAX_ISSUES), ..Ready::default() }
     }
 
     pub(crate) fn read(cx: &Context<'_>, tx: &Tx<'_>, actor: &str) -> Result<Self> {
@@ -64,27 +64,27 @@ impl Pages {
     }
 }
 
-/// Whether somebody has asked for the pages of a store.
-pub fn is_wanted(store: &StoreDir) -> bool {
+/// Whether the store has pages to update.
+pub fn are_enabled(store: &StoreDir) -> bool {
     store.root().join("local").join(DIR).join(NOW).exists()
 }
 
-/// Writes the pages for `actor`, who has asked for them.
+/// Writes the pages for `actor` and remembers the actor.
 pub fn write(store: &StoreDir, actor: &str, read: impl FnOnce(&str) -> Result<Pages>) -> Result<Vec<PathBuf>> {
     let dir = store.local_dir(DIR)?;
     locked(&dir, || {
         replace(&dir.join(READER), actor)?;
-        put(&dir, read(actor)?)
+        write_pages(&dir, read(actor)?)
     })
 }
 
-/// Writes the pages again after a change by `actor`, for the one who has asked for them.
+/// Updates the pages after a change by `actor`, still for the actor who requested them.
 pub fn refresh(store: &StoreDir, actor: &str, read: impl FnOnce(&str) -> Result<Pages>) -> Result<()> {
     let dir = store.local_dir(DIR)?;
     locked(&dir, || {
-        // Pages of an older version do not say whose they are.
+        // Without a reader's name, show the work of whoever made the change.
         let reader = text_of(&dir.join(READER))?;
-        put(&dir, read(if reader.is_empty() { actor } else { &reader })?).map(drop)
+        write_pages(&dir, read(if reader.is_empty() { actor } else { &reader })?).map(drop)
     })
 }
 
@@ -95,13 +95,13 @@ fn locked<T>(dir: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     work()
 }
 
-fn put(dir: &Path, pages: Pages) -> Result<Vec<PathBuf>> {
+fn write_pages(dir: &Path, pages: Pages) -> Result<Vec<PathBuf>> {
     let Pages { doing, paused, done, queue } = pages;
     let pages = [(NOW, page::now(doing.as_ref(), paused, done)), (NEXT, page::next(&queue))];
     let put = |(name, page): (&str, String)| {
         let path = dir.join(name);
         let before = text_of(&path)?;
-        let page = page::with_kept(page, &before);
+        let page = page::with_kept_parts(page, &before);
         if page != before {
             replace(&path, &page)?;
         }
@@ -116,7 +116,7 @@ fn text_of(path: &Path) -> Result<String> {
     Ok(read.map_or_else(String::new, |(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Puts a file in place of the one before. It can be made again, so nobody waits for the disk.
+/// Replaces a file without syncing: it can be written again at any time.
 fn replace(path: &Path, text: &str) -> Result<()> {
     let draft = path.with_extension(format!("{}.tmp", Uuid::new_v4().simple()));
     let written = (|| {

@@ -1,6 +1,6 @@
-//! The stores of a server: one for each project, and one that lists the projects and tokens.
+//! The stores of a server: one for each project, and a control store that lists projects and tokens.
 //!
-//! They lie in one PostgreSQL database or in the directories below one. Who may use them is left to the server.
+//! They are in one PostgreSQL database, or in one directory. The server decides who may use them.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -12,7 +12,7 @@ use pensa_core::project::{Project, ProjectName, Token};
 use pensa_core::{Access, Code, Error, Result};
 use uuid::Uuid;
 
-use crate::context::{Caller, Part};
+use crate::context::{Caller, StoreRole};
 use crate::db::Postgres;
 use crate::engine::Engine;
 use crate::error;
@@ -20,14 +20,14 @@ use crate::ops::project::SECRET_PREFIX;
 use crate::store::StoreDir;
 use crate::tables::projects;
 
-/// Where the stores of a server are.
+/// The location of a server's stores.
 #[derive(Debug, Clone)]
 pub enum Projects {
     Database(Postgres),
     Directory(PathBuf),
 }
 
-/// What a secret opens: its token, and the project as it is now; an operator's opens none.
+/// What a token's secret grants: the token, and its project. An operator's token has no project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     pub token: Token,
@@ -35,7 +35,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// On whose behalf a request with this token comes.
+    /// The caller of a request with this token.
     pub fn caller(&self) -> Caller {
         Caller {
             token: Some(self.token.id.to_string()),
@@ -46,18 +46,18 @@ impl Grant {
     }
 }
 
-/// The id of the control store of a database. No project can have it.
+/// The id of the control store in a database. No project can have it.
 const CONTROL: Uuid = Uuid::nil();
-/// What the control store is called where people see it.
+/// The name of the control store in messages.
 const CONTROL_NAME: &str = "control";
 
 impl Projects {
-    /// In a PostgreSQL database, whose schema is made or brought up to date.
+    /// Opens the stores in a PostgreSQL database, and migrates its schema.
     pub fn in_database(address: &str, connections: usize) -> Result<Self> {
         Postgres::open(address, connections).map(Self::Database)
     }
 
-    /// In a directory that holds projects already: a mistyped one is not made.
+    /// Opens the stores in an existing directory. A mistyped path is an error, not a new directory.
     pub fn in_directory(dir: &Path) -> Result<Self> {
         if !dir.join(CONTROL_NAME).is_dir() {
             return Err(Error::new(Code::NoStore, format!("no projects in {}", dir.display()))
@@ -66,7 +66,7 @@ impl Projects {
         Self::make_directory(dir)
     }
 
-    /// In a directory, which is made if it is not there.
+    /// Opens the stores in a directory, created if needed.
     pub fn make_directory(dir: &Path) -> Result<Self> {
         let dir = std::path::absolute(dir).map_err(|e| error::io("find", dir, &e))?;
         for path in [dir.clone(), dir.join("projects")] {
@@ -76,28 +76,28 @@ impl Projects {
         Ok(Self::Directory(dir))
     }
 
-    /// The place as people know it.
-    pub fn place(&self) -> String {
+    /// The location for messages, without secrets.
+    pub fn display_name(&self) -> String {
         match self {
-            Self::Database(database) => database.place(),
+            Self::Database(database) => database.display_name(),
             Self::Directory(dir) => dir.display().to_string(),
         }
     }
 
-    /// The store that lists the projects and tokens.
+    /// Opens the control store, which lists projects and tokens.
     pub fn control(&self) -> Result<Engine> {
         let engine = match self {
             Self::Database(database) => Engine::in_database(database, CONTROL_NAME, CONTROL),
-            Self::Directory(dir) => Engine::open(StoreDir::create(&dir.join(CONTROL_NAME))?.0.complete_in_itself())?,
+            Self::Directory(dir) => Engine::open(StoreDir::create(&dir.join(CONTROL_NAME))?.0.with_local_durable())?,
         };
-        Ok(engine.being(Part::Control))
+        Ok(engine.with_role(StoreRole::Control))
     }
 
-    /// The store of a project.
+    /// Opens the store of a project.
     pub fn store(&self, project: &Project) -> Result<Engine> {
         let engine = match self {
             Self::Database(database) => {
-                let id: Uuid = project.store_id.parse().map_err(|_| Error::internal("a store_id that is none"))?;
+                let id: Uuid = project.store_id.parse().map_err(|_| Error::internal("not a store_id"))?;
                 Engine::in_database(database, project.name.as_str(), id)
             }
             Self::Directory(dir) => {
@@ -105,16 +105,16 @@ impl Projects {
                 Engine::open(StoreDir::create_with_id(&root, &project.store_id)?)?
             }
         };
-        Ok(engine.being(Part::Project))
+        Ok(engine.with_role(StoreRole::Project))
     }
 
-    /// Whether these bytes have the form of a token's secret.
+    /// Whether `bytes` have the form of a token's secret.
     pub fn could_be_secret(bytes: &[u8]) -> bool {
         let digits = bytes.strip_prefix(SECRET_PREFIX.as_bytes());
         digits.is_some_and(|digits| digits.len() == 64 && digits.iter().all(u8::is_ascii_hexdigit))
     }
 
-    /// What the secret with this SHA-256 opens, looked up in the control store; whether it still does is for the caller to see.
+    /// Looks up the token with this SHA-256 in the control store. The caller must check whether it is still valid.
     pub fn grant(control: &Engine, hash: &[u8; 32]) -> Result<Option<Grant>> {
         let hash = hex::encode(hash);
         control.run(Access::Read, &Caller::system(), |_, tx| {
@@ -124,8 +124,8 @@ impl Projects {
         })
     }
 
-    /// Who did what with which token, in one project or in all, newest first. An admin's token is confined to its own
-    /// project; an operator's opens none, so it learns who did what, but not the texts.
+    /// The audit log, newest first: who did what with which token, in one project or in all. An admin's token sees its
+    /// own project only. An operator's token sees all projects, but not the texts.
     pub fn audit(&self, caller: &Caller, wanted: &Audit) -> Result<Vec<AuditLine>> {
         let control = self.control()?;
         let is_operator = caller.token.is_some() && caller.project.is_none();
@@ -139,18 +139,18 @@ impl Projects {
                 return Err(projects::unknown(name));
             }
         }
-        // The limit counts what is left after looking whom a line concerns.
-        let mut lines = part(&control, caller, &Audit { limit: None, ..wanted.clone() })?;
-        lines.iter_mut().for_each(|line| line.project = concerned(line));
+        // The limit applies after filtering by project.
+        let mut lines = audit_lines(&control, caller, &Audit { limit: None, ..wanted.clone() })?;
+        lines.iter_mut().for_each(|line| line.project = concerned_project(line));
         lines.retain(|line| wanted.project.is_none() || line.project == wanted.project);
         for project in projects {
-            let mut of_project = part(&self.store(&project)?, caller, wanted)?;
+            let mut of_project = audit_lines(&self.store(&project)?, caller, wanted)?;
             if is_operator {
                 of_project.iter_mut().for_each(|line| line.detail.clear());
             }
             lines.extend(of_project.into_iter().map(|line| AuditLine { project: Some(project.name.clone()), ..line }));
         }
-        // The numbers of one store are in order even where its clock was not.
+        // Within one store, event numbers are in order even where its clock was not.
         lines.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.event.cmp(&a.event)));
         if let Some(limit) = wanted.limit {
             lines.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
@@ -159,14 +159,14 @@ impl Projects {
     }
 }
 
-fn part(engine: &Engine, caller: &Caller, wanted: &Audit) -> Result<Vec<AuditLine>> {
+fn audit_lines(engine: &Engine, caller: &Caller, wanted: &Audit) -> Result<Vec<AuditLine>> {
     engine.run(Access::Read, caller, |cx, tx| {
         cx.require(Access::Admin, "audit.list")?;
         crate::tables::events::audit(cx, tx, wanted)
     })
 }
 
-/// The project that a line of the control store's log is about.
-fn concerned(line: &AuditLine) -> Option<ProjectName> {
+/// The project that a line of the control store's log concerns.
+fn concerned_project(line: &AuditLine) -> Option<ProjectName> {
     line.detail.get("project")?.get("new")?.as_str()?.parse().ok()
 }

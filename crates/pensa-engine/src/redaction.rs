@@ -1,6 +1,6 @@
-//! The one step that takes secrets out of what a caller sends, before an operation sees it.
+//! Redacts secrets in the input of every operation before the operation runs.
 //!
-//! What a secret looks like is left to `pensa-redact`; which fields stay as they are, to the operations.
+//! `pensa-redact` recognises secrets; each operation declares which of its fields stay verbatim.
 
 use pensa_core::{Access, Error, Op, Result};
 use pensa_redact::Redactor;
@@ -10,29 +10,29 @@ use crate::context::{Context, Redactions};
 use crate::db::Tx;
 use crate::execute::Execute;
 
-/// The operation without secrets; none if there are none in it.
-pub(crate) fn of_op<O: Op>(cx: &Context<'_>, op: &O) -> Result<Option<O>> {
+/// Redacts an operation; `None` if it contains no secrets.
+pub(crate) fn redact_op<O: Op>(cx: &Context<'_>, op: &O) -> Result<Option<O>> {
     if is_exempt(cx, O::ACCESS, O::VERBATIM) {
         return Ok(None);
     }
-    let clean = without_secrets(cx, serde_json::to_value(op).map_err(Error::internal)?, O::VERBATIM);
+    let clean = redact(cx, serde_json::to_value(op).map_err(Error::internal)?, O::VERBATIM);
     clean.map(|clean| O::deserialize(&clean).map_err(|e| Error::invalid(format!("{}: {e}", O::NAME)))).transpose()
 }
 
-/// Runs an operation without the secrets in it.
+/// Redacts an operation and runs it.
 pub(crate) fn execute<O: Execute>(cx: &Context<'_>, tx: &Tx<'_>, op: &O) -> Result<O::Output> {
-    match of_op(cx, op)? {
+    match redact_op(cx, op)? {
         Some(clean) => clean.execute(cx, tx),
         None => op.execute(cx, tx),
     }
 }
 
-/// The same for an operation that was sent as JSON.
-pub(crate) fn of_input<O: Op>(cx: &Context<'_>, input: &Value) -> Option<Value> {
+/// As [`redact_op`], for an operation that arrived as JSON.
+pub(crate) fn redact_input<O: Op>(cx: &Context<'_>, input: &Value) -> Option<Value> {
     if is_exempt(cx, O::ACCESS, O::VERBATIM) || !pensa_redact::may_be_in(input) {
         None
     } else {
-        without_secrets(cx, input.clone(), O::VERBATIM)
+        redact(cx, input.clone(), O::VERBATIM)
     }
 }
 
@@ -41,38 +41,39 @@ fn is_exempt(cx: &Context<'_>, access: Access, verbatim: &[&str]) -> bool {
     cx.no_redact || access == Access::Read || verbatim == ["*"]
 }
 
-fn without_secrets(cx: &Context<'_>, input: Value, verbatim: &[&str]) -> Option<Value> {
+fn redact(cx: &Context<'_>, input: Value, verbatim: &[&str]) -> Option<Value> {
     let Value::Object(mut fields) = input else { return None };
     if fields.get("no_redact") == Some(&Value::Bool(true)) || fields.values().any(is_too_long) {
         return None;
     }
-    let kept: Vec<_> = verbatim.iter().filter_map(|name| fields.shift_remove_entry(*name)).collect();
+    let verbatim_fields: Vec<_> = verbatim.iter().filter_map(|name| fields.shift_remove_entry(*name)).collect();
     let mut redactor = cx.redactor();
-    let items = in_items(&mut fields, &mut redactor);
+    let items = redact_items(&mut fields, &mut redactor);
     redactor.map(&mut fields);
-    fields.extend(kept);
+    fields.extend(verbatim_fields);
     let total = redactor.count();
     cx.redactions.replace(Redactions { total, items });
     (total > 0).then_some(Value::Object(fields))
 }
 
-/// Whether no noun keeps a text this long, so that the operation is about to refuse it.
+/// Whether a text is too long for any field, so that the operation will refuse it anyway.
 fn is_too_long(value: &Value) -> bool {
     const LONGEST: usize = 32 << 20;
-    let mut left = vec![value];
-    while let Some(value) = left.pop() {
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
         match value {
             Value::String(text) if text.len() > LONGEST => return true,
-            Value::Array(items) => left.extend(items),
-            Value::Object(members) => left.extend(members.values()),
+            Value::Array(items) => stack.extend(items),
+            Value::Object(members) => stack.extend(members.values()),
             _ => {}
         }
     }
     false
 }
 
-/// Takes secrets out of the list of objects, counting them by item. What is clean is passed over later.
-fn in_items(fields: &mut Map<String, Value>, redactor: &mut Redactor) -> Vec<usize> {
+/// Redacts the operation's list of objects and counts the secrets per item. The later pass over all fields finds
+/// nothing more there.
+fn redact_items(fields: &mut Map<String, Value>, redactor: &mut Redactor) -> Vec<usize> {
     let is_list = |value: &Value| value.as_array().is_some_and(|items| items.first().is_some_and(Value::is_object));
     let mut lists = fields.values_mut().filter(|value| is_list(value));
     let (Some(Value::Array(items)), None) = (lists.next(), lists.next()) else { return Vec::new() };
@@ -100,9 +101,9 @@ mod tests {
         ["gh", "p_", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5"].concat()
     }
 
-    /// A value of this schema in which every text that may be any is a secret.
-    fn planted(schema: &Value, root: &Value, depth: usize) -> Value {
-        let inner = |schema: &Value| planted(schema, root, depth + 1);
+    /// A value of this schema with a secret in every free text.
+    fn with_secrets(schema: &Value, root: &Value, depth: usize) -> Value {
+        let inner = |schema: &Value| with_secrets(schema, root, depth + 1);
         let chosen = ["anyOf", "oneOf", "allOf"].iter().find_map(|key| schema.get(key)?.as_array()?.first());
         let referred = schema.get("$ref").and_then(Value::as_str).and_then(|to| root.pointer(to.strip_prefix('#')?));
         if depth > 12 {
@@ -135,13 +136,13 @@ mod tests {
 
     fn check<O: Execute>(cx: &Context<'_>, texts: &mut usize) {
         let root = SchemaGenerator::default().root_schema_for::<O>().to_value();
-        let input = planted(&root, &root, 0);
+        let input = with_secrets(&root, &root, 0);
         let count = input.to_string().matches(&secret()).count();
         if O::ACCESS == Access::Read || O::VERBATIM == ["*"] || count == 0 {
             return;
         }
         *texts += count;
-        let mut clean = of_input::<O>(cx, &input).unwrap_or_else(|| panic!("{} is not redacted: {input}", O::NAME));
+        let mut clean = redact_input::<O>(cx, &input).unwrap_or_else(|| panic!("{} is not redacted: {input}", O::NAME));
         assert!(cx.redacted() > 0, "{}", O::NAME);
         for name in O::VERBATIM {
             assert_eq!(clean.get(name), input.get(name), "{}", O::NAME);
@@ -170,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_as_it_is_has_a_reason() {
+    fn only_listed_operations_skip_redaction() {
         let exempt: Vec<&str> = crate::execute::catalog()
             .iter()
             .filter(|entry: &&Entry| entry.verbatim == ["*"])
             .map(|entry| entry.name)
             .collect();
-        // Lines of a batch are redacted one by one, documents if their collection asks, and what another store sent stays
-        // as it is there.
+        // Lines of a batch are redacted one by one, records if their collection asks for it, and records from another
+        // store stay as they are there.
         assert_eq!(exempt, ["batch", "record.put", "record.delete", "record.index", "record.apply", "sync.take"]);
     }
 }

@@ -1,6 +1,6 @@
-//! The files of records: each collection as lines of JSON in `local/taskstore`, written after every commit.
+//! The record files: each collection as JSON lines in `local/taskstore`, appended to after every commit.
 //!
-//! If in doubt, they are written anew. What stands in a line is for `pensa_core` to say.
+//! If an append fails, the files are rewritten from the database. `pensa_core::record::line` defines the lines.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use pensa_core::Result;
 use pensa_core::event::{self, EventType};
-use pensa_core::record::line::{self, Line};
+use pensa_core::record::line::{self, RecordLine};
 use pensa_core::record::{self, Record};
 use serde_json::Map;
 use uuid::Uuid;
@@ -17,43 +17,43 @@ use uuid::Uuid;
 use crate::context::Context;
 use crate::db::{Db, Tx};
 use crate::error;
-use crate::store::record_files::{DIR, INDEXES, STALE, WORTH_A_LOOK, dir, is_missing, is_stale, open};
-use crate::store::{StoreDir, ticket};
+use crate::store::record_files::{CHECK_SIZE, DIR, INDEXES, STALE, dir, is_missing, is_stale, open};
+use crate::store::{StoreDir, writer_lock};
 use crate::tables::events;
-use crate::tables::records::{self, Declared};
+use crate::tables::records::{self, FieldIndex};
 
-/// Longest line that is read: a document in which every character is escaped, and more.
+/// Longest line that is read: enough for the largest document with every character escaped.
 const MAX_LINE: u64 = 8 << 20;
-/// Writes the files of records anew if the last transaction left them in doubt, or with more that is old than not.
-pub(crate) fn keep_files_in_step(db: &Db) {
-    let Some(store) = db.take_files_due() else { return };
-    let is_mostly_old = || db.begin_read().and_then(|tx| is_mostly_old(&tx, store)).unwrap_or(false);
-    if is_stale(store) || is_mostly_old() {
-        rewrite_files(db, store);
+/// Rewrites the record files if the last transaction left them out of date, or if most of their content is outdated.
+pub(crate) fn rewrite_if_needed(db: &Db) {
+    let Some(store) = db.take_files_need_check() else { return };
+    let is_mostly_garbage = || db.begin_read().and_then(|tx| is_mostly_garbage(&tx, store)).unwrap_or(false);
+    if is_stale(store) || is_mostly_garbage() {
+        try_rewrite(db, store);
     }
 }
 
-/// The same at the first look at a store, also if there are no files at all.
-pub(crate) fn mend_files(db: &Db, store: &StoreDir) {
-    let has_records = || db.begin_read().and_then(|tx| records::any(&tx)).unwrap_or(false);
+/// At open: rewrites the record files if they are out of date or missing.
+pub(crate) fn repair_files(db: &Db, store: &StoreDir) {
+    let has_records = || db.begin_read().and_then(|tx| records::has_any(&tx)).unwrap_or(false);
     if is_stale(store) || (is_missing(store) && has_records()) {
-        rewrite_files(db, store);
+        try_rewrite(db, store);
     }
 }
 
-/// Nothing depends on it; the next to look tries again.
-fn rewrite_files(db: &Db, store: &StoreDir) {
-    if let Some(_ticket) = ticket::try_take(store)
+/// Best effort: the next process tries again.
+fn try_rewrite(db: &Db, store: &StoreDir) {
+    if let Some(_lock) = writer_lock::try_acquire(store)
         && let Ok(tx) = db.begin_read()
     {
         let _ = rewrite(&tx, store);
     }
 }
 
-/// Whether most of what the files hold is old.
-fn is_mostly_old(tx: &Tx<'_>, store: &StoreDir) -> Result<bool> {
+/// Whether most of the files' content is outdated.
+fn is_mostly_garbage(tx: &Tx<'_>, store: &StoreDir) -> Result<bool> {
     let bytes = bytes(store);
-    Ok(bytes > WORTH_A_LOOK && bytes / 3 > records::bytes(tx)?)
+    Ok(bytes > CHECK_SIZE && bytes / 3 > records::bytes(tx)?)
 }
 
 /// The files of collections and of indexes.
@@ -70,12 +70,12 @@ fn files(store: &StoreDir) -> Vec<(String, PathBuf)> {
     files
 }
 
-/// How large the files are together.
+/// The total size of the files.
 pub(crate) fn bytes(store: &StoreDir) -> u64 {
     files(store).iter().filter_map(|(_, path)| fs::metadata(path).ok()).map(|meta| meta.len()).sum()
 }
 
-/// Writes all files anew from the database, and says of how many collections. The caller holds the ticket.
+/// Rewrites all files from the database. Returns the number of collections. The caller holds the writer lock.
 pub(crate) fn rewrite(tx: &Tx<'_>, store: &StoreDir) -> Result<usize> {
     let dir = store.local_dir(DIR)?;
     let mut written = Vec::new();
@@ -83,7 +83,7 @@ pub(crate) fn rewrite(tx: &Tx<'_>, store: &StoreDir) -> Result<usize> {
         replace(&dir, &name, |to| {
             records::for_each_page(tx, &name, |page| {
                 let mut lines = Vec::new();
-                page.iter().try_for_each(|record| line::of_record(record, &mut lines))?;
+                page.iter().try_for_each(|record| line::write_record(record, &mut lines))?;
                 to(&lines)
             })
         })?;
@@ -110,16 +110,16 @@ pub(crate) fn rewrite(tx: &Tx<'_>, store: &StoreDir) -> Result<usize> {
     }
 }
 
-/// Puts a file in place of one that may be there; nobody sees half of it.
+/// Replaces a file atomically.
 fn replace(dir: &Path, name: &str, fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>) -> Result<()> {
     let path = dir.join(format!("{name}.jsonl"));
     let draft = dir.join(format!("{name}.tmp-{}", Uuid::new_v4().simple()));
-    let told = |e: io::Error| error::io("write", &path, &e);
+    let failed = |e: io::Error| error::io("write", &path, &e);
     let written = (|| {
-        let mut to = BufWriter::new(open(&draft, true).map_err(told)?);
-        fill(&mut |line| to.write_all(line).map_err(told))?;
-        to.flush().map_err(told)?;
-        fs::rename(&draft, &path).map_err(told)
+        let mut to = BufWriter::new(open(&draft, true).map_err(failed)?);
+        fill(&mut |line| to.write_all(line).map_err(failed))?;
+        to.flush().map_err(failed)?;
+        fs::rename(&draft, &path).map_err(failed)
     })();
     if written.is_err() {
         let _ = fs::remove_file(&draft);
@@ -127,7 +127,7 @@ fn replace(dir: &Path, name: &str, fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Re
     written
 }
 
-/// Hands the lines of a file to `each`; too long ones are left out.
+/// Passes the lines of a file to `each`; skips lines that are too long.
 fn read_lines(path: &Path, mut each: impl FnMut(&[u8])) -> Result<()> {
     let failed = |e: io::Error| error::io("read", path, &e);
     let mut lines = BufReader::new(File::open(path).map_err(failed)?);
@@ -143,11 +143,11 @@ fn read_lines(path: &Path, mut each: impl FnMut(&[u8])) -> Result<()> {
     Ok(())
 }
 
-/// The last that a file says of each record.
-fn latest(path: &Path) -> Result<HashMap<String, Line>> {
-    let mut found: HashMap<String, Line> = HashMap::new();
+/// The latest line of each record in a file.
+fn latest(path: &Path) -> Result<HashMap<String, RecordLine>> {
+    let mut found: HashMap<String, RecordLine> = HashMap::new();
     read_lines(path, |bytes| {
-        // A line that cannot be read is lost; so is nothing else.
+        // Skip an unreadable line; the others are still good.
         let Ok(line) = line::parse(bytes) else { return };
         if found.get(&line.id).is_none_or(|before| line.supersedes(before)) {
             found.insert(line.id.clone(), line);
@@ -156,16 +156,16 @@ fn latest(path: &Path) -> Result<HashMap<String, Line>> {
     Ok(found)
 }
 
-/// Fills a database that had to be made with what the files hold.
-pub(crate) fn take_in(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir) -> Result<()> {
+/// Loads the record files into a newly created database.
+pub(crate) fn load_files(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir) -> Result<()> {
     let files = files(store);
     if files.is_empty() || is_stale(store) || store.refuse_tracked(&store.local()).is_err() {
         return Ok(());
     }
     tx.expect_many_rows()?;
     for (_, path) in files.iter().filter(|(name, _)| name == INDEXES) {
-        let mut indexes: Vec<Declared> = Vec::new();
-        read_lines(path, |line| indexes.extend(serde_json::from_slice::<Declared>(line).ok()))?;
+        let mut indexes: Vec<FieldIndex> = Vec::new();
+        read_lines(path, |line| indexes.extend(serde_json::from_slice::<FieldIndex>(line).ok()))?;
         indexes.retain(|index| {
             record::check_collection(&index.collection).is_ok() && record::check_field(&index.field).is_ok()
         });
@@ -173,18 +173,18 @@ pub(crate) fn take_in(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir) -> Result
     }
     let (mut count, mut last) = (0_i64, 0);
     for (name, path) in files.iter().filter(|(name, _)| name != INDEXES) {
-        let mut lines: Vec<Line> = latest(path)?.into_values().collect();
+        let mut lines: Vec<RecordLine> = latest(path)?.into_values().collect();
         lines.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-        for Line { id, rev, updated_at, data } in lines {
+        for RecordLine { id, rev, updated_at, data } in lines {
             let rev = rev.unwrap_or(1);
             last = last.max(rev);
             let Some(data) = data.filter(|data| record::check_data(&id, data).is_ok()) else { continue };
             let (collection, updated_at) = (name.clone(), updated_at.unwrap_or(cx.now));
-            records::restore(tx, &Record { collection, id, rev, updated_at, data })?;
+            records::restore_unless_newer(tx, &Record { collection, id, rev, updated_at, data })?;
             count += 1;
         }
     }
-    // No revision comes back, so no event has a number that was one.
+    // Revisions and event numbers share one sequence, so new events must not reuse the number of a revision.
     tx.skip_events(last)?;
     let detail = Map::from_iter([("records".to_owned(), event::change((), count))]);
     events::append(cx, tx, ("store", &cx.store.id()?), None, EventType::Imported, detail).map(drop)

@@ -1,19 +1,19 @@
-//! What schema a database has and what it lacks, told without changing anything.
+//! Reports the schema version of a database and its pending migrations, without changing anything.
 //!
-//! Adding what is missing happens whenever a store is opened, in `db`.
+//! Migrations run whenever a store is opened, in `db`.
 
 use pensa_core::Result;
 
-use crate::db::migrations::{self, SCHEMA_VERSION};
+use crate::db::migrations;
 use crate::db::{Postgres, snapshot};
 use crate::store::StoreDir;
 
-/// The schema of a database.
+/// The schema version of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schema {
-    /// How many steps it has.
+    /// 0 if the database does not exist yet.
     pub version: i64,
-    /// The names of those that it lacks.
+    /// The names of the migrations that it lacks.
     pub pending: Vec<&'static str>,
 }
 
@@ -23,7 +23,7 @@ impl Schema {
     }
 }
 
-/// The schema of a store's database; that of none if it is yet to be made. One that is too new is an error.
+/// The schema of a store's database. Error if it is newer than this build knows.
 pub fn schema_of_store(store: &StoreDir) -> Result<Schema> {
     store.refuse_tracked_database()?;
     let file = store.database();
@@ -31,9 +31,7 @@ pub fn schema_of_store(store: &StoreDir) -> Result<Schema> {
         return Ok(Schema::at(0));
     }
     let version = snapshot::version(&file)?;
-    if version > SCHEMA_VERSION {
-        return Err(snapshot::newer(&file, version));
-    }
+    snapshot::refuse_schema(&file, version)?;
     Ok(Schema::at(version))
 }
 

@@ -1,6 +1,6 @@
-//! Files that a repository brings: opened without following links, as regular files only, and read up to a limit.
+//! Reads files that came with a repository: regular files only, up to a size limit, without following links.
 //!
-//! A link could lead to another project's files or to a device that never ends.
+//! A link could point to another project's files or to an endless device.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -11,12 +11,12 @@ use pensa_core::{Code, Error, Result, error};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-/// The largest committed file that is read unless the user sets `import.max-file`.
+/// Default of `import.max-file`, the size limit for committed files.
 pub const DEFAULT_MAX_FILE: u64 = 1 << 30;
 
-/// Opens a committed file; none if there is no such file.
+/// Opens a committed file; `None` if it does not exist.
 pub fn open_committed(path: &Path) -> Result<Option<(File, Metadata)>> {
-    // Without NONBLOCK, opening a pipe would wait for its other end.
+    // Without NONBLOCK, opening a FIFO would block until a writer opens it.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
@@ -29,14 +29,14 @@ pub fn open_committed(path: &Path) -> Result<Option<(File, Metadata)>> {
     if meta.is_file() { Ok(Some((file, meta))) } else { Err(not_own(path, "not a regular file")) }
 }
 
-/// What a committed file has, if it is there and not larger than `limit`.
+/// Reads a committed file of at most `limit` bytes; `None` if it does not exist.
 pub fn read_committed(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, Metadata)>> {
     let Some((file, meta)) = open_committed(path)? else { return Ok(None) };
     if meta.len() > limit {
         return Err(too_large(path, limit));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or_default());
-    // It may grow meanwhile.
+    // The file may have grown since `metadata`.
     let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| error::io("read", path, &e))?;
     if read as u64 > limit { Err(too_large(path, limit)) } else { Ok(Some((bytes, meta))) }
 }

@@ -1,6 +1,4 @@
-//! Small files that are replaced whole or not at all.
-//!
-//! What stands in them is left to the callers.
+//! Reads small files and replaces them atomically.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -10,13 +8,12 @@ use std::path::Path;
 use pensa_core::{Code, Error, Result, error};
 use uuid::Uuid;
 
-/// Largest file that is looked into; what is larger is no hook and no list of rules.
+/// Hooks and ignore files are never larger than this.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
-/// How the names of drafts begin.
-const DRAFT: &str = ".pensa-draft-";
+const DRAFT_PREFIX: &str = ".pensa-draft-";
 
-/// A file that is there and small enough to read; none if there is no such file.
+/// Reads a small regular file; `None` if it does not exist.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let meta = match fs::metadata(path) {
         Ok(meta) => meta,
@@ -32,7 +29,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     fs::read(path).map(Some).map_err(|e| error::io("read", path, &e))
 }
 
-/// The same for a file of text that is to be changed, and so must not be a link to somewhere else.
+/// Reads a text file that will be edited; refuses a symbolic link.
 pub fn read_text(path: &Path) -> Result<Option<String>> {
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
         return Err(Error::invalid(format!("{} is a symbolic link", path.display()))
@@ -42,10 +39,10 @@ pub fn read_text(path: &Path) -> Result<Option<String>> {
     String::from_utf8(bytes).map(Some).map_err(|_| Error::invalid(format!("{} is not UTF-8", path.display())))
 }
 
-/// Puts a file in place of whatever has its name. The draft lies beside it: a rename can't leave the file system.
+/// Writes a file atomically. The temporary file is in the same directory, because a rename cannot cross file systems.
 pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
     let dir = path.parent().unwrap_or(path);
-    let draft = dir.join(format!("{DRAFT}{}.tmp", Uuid::new_v4().simple()));
+    let draft = dir.join(format!("{DRAFT_PREFIX}{}.tmp", Uuid::new_v4().simple()));
     let written = (|| {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
         file.write_all(bytes)?;
@@ -60,14 +57,14 @@ pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
         let _ = fs::remove_file(&draft);
     }
     written.map_err(|e: io::Error| match error::io("write", path, &e) {
-        // It is one of several that belong together.
+        // The caller writes several files, so the hint covers all of them.
         full if full.code == Code::DiskFull => full.hint("free some space and do it again"),
         other => other,
     })
 }
 
-/// Replaces a text if it is to be another, and keeps its mode; no text means no file. Says whether anything changed.
-pub fn settle(path: &Path, old: Option<&str>, new: Option<&str>) -> Result<bool> {
+/// Writes or deletes a text file if its content differs, keeping its mode. Returns whether anything changed.
+pub fn write_if_changed(path: &Path, old: Option<&str>, new: Option<&str>) -> Result<bool> {
     match (old, new) {
         (old, new) if old == new => return Ok(false),
         (_, None) => fs::remove_file(path).map_err(|e| error::io("delete", path, &e))?,
@@ -79,11 +76,11 @@ pub fn settle(path: &Path, old: Option<&str>, new: Option<&str>) -> Result<bool>
     Ok(true)
 }
 
-/// Deletes the drafts in a directory, for whoever knows that nobody is writing one.
+/// Deletes leftover temporary files. Call it only while holding a lock against other writers.
 pub fn delete_drafts(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        if name.to_str().is_some_and(|name| name.starts_with(DRAFT) && name.ends_with(".tmp")) {
+        if name.to_str().is_some_and(|name| name.starts_with(DRAFT_PREFIX) && name.ends_with(".tmp")) {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -1,6 +1,16 @@
-//! Git as a program, called with arguments and never through a shell, and the files that a repository brings.
+//! Runs git as a program, never through a shell, and reads the files that come with a repository.
 //!
-//! What a store makes of it is left to the engine, hooks to the host.
+//! ```
+//! let dir = tempfile::tempdir()?;
+//! pensa_git::run(pensa_git::git(dir.path()).args(["init", "--quiet"]))?;
+//! let repo = pensa_git::Repo::around(dir.path()).expect("a repository");
+//! repo.must(["config", "user.name", "Ana"])?;
+//! assert_eq!(repo.setting("user.name")?.as_deref(), Some("Ana"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Start with [`run`] and [`Repo`]. [`Objects`] reads many revisions quickly, [`WorkTree`] finds a repository without
+//! starting git, and [`read_committed`] reads files that the repository's authors control.
 
 mod committed;
 mod dirs;
@@ -17,54 +27,55 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pensa_core::repo::GIT_SURROUNDINGS;
+use pensa_core::repo::GIT_ENVIRONMENT;
 use pensa_core::{Code, Error, Result, error};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 pub use committed::{DEFAULT_MAX_FILE, open_committed, read_committed};
-pub use dirs::{Surrounding, common_git_dir, without_dots};
+pub use dirs::{WorkTree, common_git_dir, without_dots};
 pub use mentions::{Commit, mentions};
 pub use objects::Objects;
 
-/// Longest that git may take; it runs while other writers wait.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Time limit for a git command: other writers may be waiting meanwhile.
+pub const GIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Stages files if they are in a git work tree; does nothing outside one.
 ///
-/// Inside a hook they go into the index of the commit that is being made, which need not be the repository's own.
+/// Inside a hook, the files go into the index of the commit in progress, which is not always the repository's own
+/// index.
 pub fn stage(project: &Path, files: &[PathBuf]) -> Result<()> {
     let project = fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
-    let at_hand = at_hand(&project);
-    // If git is busy with the repository that is nearest to the project, there is no other to ask for.
+    let in_hook = hook_work_tree(&project);
+    // If the hook belongs to the nearest repository, no other one needs to be looked up.
     let nearest = project.ancestors().find(|above| above.join(".git").exists());
-    let is_nearest = at_hand.as_ref().is_some_and(|(top, _)| nearest == Some(top));
+    let is_nearest = in_hook.as_ref().is_some_and(|(top, _)| nearest == Some(top));
     let own = if is_nearest { None } else { work_tree(&mut git(&project)) };
-    match at_hand {
+    match in_hook {
         Some((top, index)) if own.as_ref().is_none_or(|own| *own == top) => {
-            add(plain(), files).and_then(|()| add_to_index_in_waiting(&index, files))
+            add(plain(), files).and_then(|()| add_to_next_index(&index, files))
         }
         _ if own.is_some() => add(git(&project), files),
         _ => Ok(()),
     }
 }
 
-/// The work tree around a project that git itself is busy with, if we are in one of its hooks, and its index.
-fn at_hand(project: &Path) -> Option<(PathBuf, PathBuf)> {
-    if GIT_SURROUNDINGS.iter().all(|name| std::env::var_os(name).is_none()) {
+/// Inside a git hook: the work tree that contains `project`, and the index of the commit in progress.
+fn hook_work_tree(project: &Path) -> Option<(PathBuf, PathBuf)> {
+    if GIT_ENVIRONMENT.iter().all(|name| std::env::var_os(name).is_none()) {
         return None;
     }
-    let told = run(plain().args(["rev-parse", "--show-toplevel", "--git-path", "index"])).ok()?;
-    let [top, index] = told.lines()?.map(PathBuf::from);
+    let output = run(plain().args(["rev-parse", "--show-toplevel", "--git-path", "index"])).ok()?;
+    let [top, index] = output.lines()?.map(PathBuf::from);
     project.starts_with(&top).then_some((top, index))
 }
 
 fn add(mut git: Command, files: &[PathBuf]) -> Result<()> {
-    let told = run(git.args(["add", "--"]).args(files))?;
-    if told.success {
+    let output = run(git.args(["add", "--"]).args(files))?;
+    if output.success {
         return Ok(());
     }
-    let reason = told.stderr.trim();
+    let reason = output.stderr.trim();
     if reason.contains("index.lock") {
         return Err(Error::new(Code::Busy, format!("git's index is locked: {reason}"))
             .hint("another git command is at work in this repository; try again when it has ended"));
@@ -77,31 +88,31 @@ fn add(mut git: Command, files: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// `git commit FILE` commits from an index of its own. The index that is to be the repository's afterwards lies
-/// ready under another name; without the files it would say that they were put back to what they were.
-fn add_to_index_in_waiting(index: &Path, files: &[PathBuf]) -> Result<()> {
+/// Updates the index that replaces the repository's own after `git commit FILE`. That command commits from a temporary
+/// index; without the files, the next index would show them as reverted.
+fn add_to_next_index(index: &Path, files: &[PathBuf]) -> Result<()> {
     if !index.file_name().is_some_and(|name| name.to_string_lossy().starts_with("next-index-")) {
         return Ok(());
     }
-    let waiting = index.with_file_name("index.lock");
-    if waiting.is_file() {
+    let next_index = index.with_file_name("index.lock");
+    if next_index.is_file() {
         let mut git = plain();
-        git.env("GIT_INDEX_FILE", waiting);
-        // The commit is right without it.
+        git.env("GIT_INDEX_FILE", next_index);
+        // The commit is correct even if this fails.
         let _ = add(git, files);
     }
     Ok(())
 }
 
-/// Refuses a directory that is in no work tree of git's.
+/// Refuses a directory outside any git work tree.
 pub fn require_work_tree(dir: &Path) -> Result<()> {
     Repo::around(dir).map(drop).ok_or_else(|| no_repo(dir))
 }
 
-/// Why a directory is in no repository. Git has its own words where it refuses one, as that of another user.
+/// The error for a directory outside any repository, with git's own reason if git refused the repository.
 pub fn no_repo(dir: &Path) -> Error {
-    let told = run(git(dir).args(["rev-parse", "--show-toplevel"])).map(|told| told.stderr);
-    let reason = told.unwrap_or_else(|e| e.message);
+    let stderr = run(git(dir).args(["rev-parse", "--show-toplevel"])).map(|output| output.stderr);
+    let reason = stderr.unwrap_or_else(|e| e.message);
     let error = Error::new(Code::NoRepo, format!("{} is in no git repository", dir.display()));
     match reason.lines().next().and_then(|line| line.strip_prefix("fatal: ")) {
         Some(reason) if !reason.starts_with("not a git repository") => error.hint(format!("git says: {reason}")),
@@ -113,28 +124,28 @@ fn work_tree(git: &mut Command) -> Option<PathBuf> {
     run(git.args(["rev-parse", "--show-toplevel"])).ok()?.line().map(PathBuf::from)
 }
 
-/// Whether a file is part of the repository. Without git, or outside a repository, it is not.
+/// Whether a file is tracked. False without git or outside a repository.
 pub fn is_tracked(project: &Path, file: &Path) -> bool {
-    run(git(project).args(["ls-files", "--error-unmatch", "--"]).arg(file)).is_ok_and(|told| told.success)
+    run(git(project).args(["ls-files", "--error-unmatch", "--"]).arg(file)).is_ok_and(|output| output.success)
 }
 
-/// Whether anybody who can change the repository may have written a file: it is part of it, or git cannot tell.
-pub fn may_have_brought(project: &Path, file: &Path) -> bool {
+/// Whether a file may have come with the repository: it is tracked, or git cannot say.
+pub fn may_be_tracked(project: &Path, file: &Path) -> bool {
     match run(git(project).args(["ls-files", "--"]).arg(file)) {
-        Ok(told) if told.success => !told.stdout.is_empty(),
+        Ok(output) if output.success => !output.stdout.is_empty(),
         _ => project.ancestors().any(|dir| dir.join(".git").exists()),
     }
 }
 
-/// Keeps git from ever taking in what a store has to itself, also on a branch that has no `.gitignore` for it: what is
-/// not ignored there would be committed with everything else, and be gone with the next checkout.
+/// Adds a store's private files to `info/exclude`. A branch without the store's `.gitignore` would otherwise let git
+/// commit them, and the next checkout would delete them.
 pub fn exclude(dir: &Path, names: &[&str]) -> Result<()> {
     let Some(repo) = Repo::around(dir) else { return Ok(()) };
     let top = fs::canonicalize(&repo.top).unwrap_or_else(|_| repo.top.clone());
     let Some(below) = fs::canonicalize(dir).ok().and_then(|dir| Some(dir.strip_prefix(&top).ok()?.to_owned())) else {
         return Ok(());
     };
-    // What a pattern would take for more than itself.
+    // Escape the pattern characters of gitignore.
     let mut quoted = String::new();
     for c in below.to_string_lossy().chars() {
         if "\\*?[".contains(c) {
@@ -165,61 +176,63 @@ pub fn jsonl_files(dir: &Path) -> Vec<PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
 }
 
-/// Whether a commit is one of these or comes before one of them.
+/// Whether a commit is one of `heads` or an ancestor of one.
 pub fn is_part_of(dir: &Path, commit: &str, heads: &[String]) -> bool {
     if heads.is_empty() {
         return false;
     }
-    let mut asked = git(dir);
-    asked.args(["rev-list", "--ignore-missing", "--max-count=1", commit, "--not"]).args(heads);
-    run(&mut asked).is_ok_and(|told| told.success && told.stdout.is_empty())
+    let mut revisions = git(dir);
+    revisions.args(["rev-list", "--ignore-missing", "--max-count=1", commit, "--not"]).args(heads);
+    run(&mut revisions).is_ok_and(|output| output.success && output.stdout.is_empty())
 }
 
-/// Whether a file of a directory is as it is in the commit that is checked out.
+/// Whether a file in `dir` is unchanged since HEAD.
 pub fn is_clean(dir: &Path, file: &str) -> bool {
-    run(git(dir).args(["diff", "--quiet", "HEAD", "--", &format!("./{file}")])).is_ok_and(|told| told.success)
+    run(git(dir).args(["diff", "--quiet", "HEAD", "--", &format!("./{file}")])).is_ok_and(|output| output.success)
 }
 
-/// The commit that two others come from.
+/// The merge base of two commits.
 pub fn merge_base(dir: &Path, one: &str, other: &str) -> Option<String> {
     run(git(dir).args(["merge-base", "--end-of-options", one, other])).ok()?.line()
 }
 
-/// The version of a file from which both sides of a merge come that is yet to be committed.
+/// The merge base's version of a file in an unfinished merge.
 pub fn merge_base_of_file(dir: &Path, file: &str) -> Option<Vec<u8>> {
-    let told = run(git(dir).args(["cat-file", "blob", &format!(":1:./{file}")])).ok()?;
-    told.success.then_some(told.stdout)
+    let output = run(git(dir).args(["cat-file", "blob", &format!(":1:./{file}")])).ok()?;
+    output.success.then_some(output.stdout)
 }
 
-/// Merges three versions of a file as git does where no driver is set, into `ours`; says whether no conflict is left.
+/// Merges three versions of a file into `ours` with git's default driver. Returns whether there were no conflicts.
 pub fn merge_file(ours: &Path, base: &Path, theirs: &Path) -> Result<bool> {
     let mut git = plain();
     git.args(["merge-file", "--quiet", "-L", "ours", "-L", "base", "-L", "theirs", "--"]);
     Ok(run(git.args([ours, base, theirs]))?.success)
 }
 
-/// A commit in which a file changed, with those before it in which it changed too.
+/// A commit that changed a file, and the previous commits that changed it.
 #[derive(Debug)]
-pub struct Changed {
+pub struct FileChange {
     pub commit: String,
     pub before: Vec<String>,
 }
 
-/// Where a file of a directory changed in the history of a commit, newest first.
-pub fn changes(dir: &Path, commit: &str, file: &str, limit: usize) -> Vec<Changed> {
+/// The commits that changed a file in `dir`, newest first.
+pub fn changes(dir: &Path, commit: &str, file: &str, limit: usize) -> Vec<FileChange> {
     let path = format!("./{file}");
     let limit = format!("--max-count={limit}");
-    let asked = run(git(dir).args(["rev-list", "--parents", &limit, "--end-of-options", commit, "--", &path]));
-    let text = asked.ok().filter(|told| told.success).map(|told| String::from_utf8_lossy(&told.stdout).into_owned());
+    let revisions = run(git(dir).args(["rev-list", "--parents", &limit, "--end-of-options", commit, "--", &path]));
+    let text = revisions
+        .ok()
+        .filter(|output| output.success)
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let changed = |line: &str| {
         let mut ids = line.split(' ').map(str::to_owned);
-        Some(Changed { commit: ids.next()?, before: ids.collect() })
+        Some(FileChange { commit: ids.next()?, before: ids.collect() })
     };
     text.unwrap_or_default().lines().filter_map(changed).collect()
 }
 
-/// The id that git gives to a content, in a repository whose ids are as long as this one. Ends of lines count as git
-/// stores them.
+/// The blob id of a content, hashed with the algorithm of the id `like`. CRLF counts as LF, as git stores it.
 pub fn blob_id(bytes: &[u8], like: &str) -> String {
     let has_crlf = bytes.contains(&b'\r') && bytes.windows(2).any(|two| two == b"\r\n");
     let stored: Vec<u8>;
@@ -238,40 +251,39 @@ pub fn blob_id(bytes: &[u8], like: &str) -> String {
     }
 }
 
-/// Git in the repository that `dir` lies in, whatever repository a hook that we run in is about.
+/// Git in the repository that contains `dir`, even inside a hook of another repository.
 pub fn git(dir: &Path) -> Command {
     let mut command = plain();
     command.arg("-C").arg(dir);
-    for name in GIT_SURROUNDINGS {
+    for name in GIT_ENVIRONMENT {
         command.env_remove(name);
     }
     command
 }
 
-/// Git in the current directory and surroundings.
+/// Git in the current directory and environment.
 pub fn plain() -> Command {
     let mut command = Command::new("git");
-    // Its words are looked into, so they must be in one language.
+    // Messages are parsed, so they must not be translated.
     command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
     command
 }
 
-/// A repository and the work tree of it that is meant.
+/// A repository and one of its work trees.
 #[derive(Debug, Clone)]
 pub struct Repo {
-    /// The root of the work tree.
     pub top: PathBuf,
-    /// Where all work trees have their git directory.
+    /// The git directory shared by all work trees.
     pub common: PathBuf,
 }
 
 impl Repo {
-    /// The repository around a directory; none outside one, in a bare one, or without git.
+    /// The repository that contains `dir`; `None` outside one, in a bare one, or without git.
     pub fn around(dir: &Path) -> Option<Self> {
-        // Most directories outside a repository are known for that without asking git.
+        // Starting git is slow, so check for `.git` first.
         dir.ancestors().find(|above| above.join(".git").exists())?;
-        let told = run(git(dir).args(["rev-parse", "--show-toplevel", "--git-common-dir"])).ok()?;
-        let [top, common] = told.lines()?.map(PathBuf::from);
+        let output = run(git(dir).args(["rev-parse", "--show-toplevel", "--git-common-dir"])).ok()?;
+        let [top, common] = output.lines()?.map(PathBuf::from);
         Some(Self { common: fs::canonicalize(dir.join(common)).ok()?, top })
     }
 
@@ -279,35 +291,35 @@ impl Repo {
         git(&self.top)
     }
 
-    /// A setting, from wherever git takes it.
+    /// A configuration value, from any scope.
     pub fn setting(&self, name: &str) -> Result<Option<String>> {
         Ok(run(self.git().args(["config", "--get", name]))?.line())
     }
 
-    /// Runs git, which must succeed.
-    pub fn must<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Told> {
+    /// Runs git and returns an error if it fails.
+    pub fn must<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<GitOutput> {
         let mut git = self.git();
-        let told = run(git.args(args))?;
-        if told.success { Ok(told) } else { Err(Error::internal(format!("git failed: {}", told.stderr.trim()))) }
+        let output = run(git.args(args))?;
+        if output.success { Ok(output) } else { Err(Error::internal(format!("git failed: {}", output.stderr.trim()))) }
     }
 }
 
 #[derive(Debug)]
-pub struct Told {
+pub struct GitOutput {
     pub success: bool,
     pub stdout: Vec<u8>,
     pub stderr: String,
 }
 
-impl Told {
-    /// The one line that was printed, if git succeeded and printed any.
+impl GitOutput {
+    /// The single line of output; `None` if git failed or printed nothing.
     pub fn line(self) -> Option<String> {
         let text = String::from_utf8(self.stdout).ok()?;
         let line = text.strip_suffix('\n').unwrap_or(&text);
         (self.success && !line.is_empty()).then(|| line.to_owned())
     }
 
-    /// The lines that were printed, if git succeeded and printed just so many.
+    /// Exactly `COUNT` lines of output; `None` if git failed or printed another number of lines.
     pub fn lines<const COUNT: usize>(self) -> Option<[String; COUNT]> {
         let text = self.line()?;
         let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
@@ -315,42 +327,42 @@ impl Told {
     }
 }
 
-/// Runs git to its end, or ends it when it takes too long.
-pub fn run(command: &mut Command) -> Result<Told> {
+/// Runs git with a time limit.
+pub fn run(command: &mut Command) -> Result<GitOutput> {
     run_with(command, Vec::new())
 }
 
-/// The same, with something to read.
-fn run_with(command: &mut Command, input: Vec<u8>) -> Result<Told> {
+/// Like [`run`], with input.
+fn run_with(command: &mut Command, input: Vec<u8>) -> Result<GitOutput> {
     let failed = |e: std::io::Error| Error::internal(format!("cannot run git: {e}"));
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
     let piped = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().map_err(failed)?;
     if let Some(mut pipe) = child.stdin.take() {
-        // Whether git reads all of it is for git to say.
+        // If git stops reading early, its exit status says why.
         thread::spawn(move || drop(pipe.write_all(&input)));
     }
     let (stdout, stderr) = (drain(child.stdout.take()), drain(child.stderr.take()));
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + GIT_TIMEOUT;
     let rest = || deadline.saturating_duration_since(Instant::now());
     if let Ok(stdout) = stdout.recv_timeout(rest())
         && let Ok(stderr) = stderr.recv_timeout(rest())
     {
-        // It has nothing left to say, so it ends in this moment.
+        // Both pipes are closed, so git is about to exit.
         while !rest().is_zero() {
             if let Some(status) = child.try_wait().map_err(failed)? {
                 let stderr = String::from_utf8_lossy(&stderr).into_owned();
-                return Ok(Told { success: status.success(), stdout, stderr });
+                return Ok(GitOutput { success: status.success(), stdout, stderr });
             }
             thread::sleep(Duration::from_micros(100));
         }
     }
     let _ = child.kill();
     let _ = child.wait();
-    Err(Error::new(Code::Timeout, format!("git took longer than {} s", PATIENCE.as_secs())))
+    Err(Error::new(Code::Timeout, format!("git took longer than {} s", GIT_TIMEOUT.as_secs())))
 }
 
-/// Reads a pipe to its end, so that nobody waits for the other side of it.
+/// Reads a pipe to its end on a thread, so that git never blocks on a full pipe.
 fn drain(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
     let (done, all) = mpsc::channel();
     thread::spawn(move || {

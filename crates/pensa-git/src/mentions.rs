@@ -7,35 +7,34 @@ use pensa_core::{Error, Result};
 
 use crate::{Repo, run};
 
-/// A commit, as far as a history of something else needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     pub id: String,
     pub author: String,
     /// The first line of its message
     pub subject: String,
-    /// When it was made, in seconds since 1970
+    /// Commit time in seconds since 1970
     pub seconds: i64,
 }
 
-/// How many commits are looked at for each that is wanted: some only have the id as a part of another word.
-const LOOKED_AT: usize = 4;
+/// Commits read per requested result, because some contain the id only as part of a longer word.
+const CANDIDATES_PER_RESULT: usize = 4;
 
-/// The newest commits of any branch, tag or work tree around `dir` whose messages have an id as a word; none outside a
+/// The newest commits on any branch, tag or remote whose message contains an issue id as a word; empty outside a
 /// repository.
 pub fn mentions(dir: &Path, id: &IssueId, limit: usize) -> Result<Vec<Commit>> {
     let Some(repo) = Repo::around(dir) else { return Ok(Vec::new()) };
     let mut git = repo.git();
     git.args(["-c", "log.showSignature=false", "log", "-z", "--no-color", "--encoding=UTF-8", "--fixed-strings"]);
     git.args(["--branches", "--tags", "--remotes", "--ignore-missing", "--format=%H%n%ct%n%an%n%B"]);
-    git.arg(format!("--max-count={}", limit.saturating_mul(LOOKED_AT)));
-    // An id has only letters, digits and -_.: and is a part of the flag, whatever it begins with.
+    git.arg(format!("--max-count={}", limit.saturating_mul(CANDIDATES_PER_RESULT)));
+    // The id is part of the flag, so it is safe whatever it starts with.
     git.arg(format!("--grep={id}")).args(["HEAD", "--"]);
-    let told = run(&mut git)?;
-    if !told.success {
-        return Err(Error::internal(format!("git log failed: {}", told.stderr.trim())));
+    let output = run(&mut git)?;
+    if !output.success {
+        return Err(Error::internal(format!("git log failed: {}", output.stderr.trim())));
     }
-    let text = String::from_utf8_lossy(&told.stdout);
+    let text = String::from_utf8_lossy(&output.stdout);
     let named = text.split('\0').filter_map(|record| read(record, id.as_str()));
     Ok(named.take(limit).collect())
 }
@@ -48,10 +47,10 @@ fn read(record: &str, id: &str) -> Option<Commit> {
     Some(Commit { id: hash.trim().to_owned(), author: author.to_owned(), subject, seconds: seconds.parse().ok()? })
 }
 
-/// Whether an id stands in a text, and not as a part of a longer one.
+/// Whether `id` occurs in a text as a whole word.
 fn has_word(text: &str, id: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    // A dot or colon ends a sentence, unless the id goes on behind it.
+    // A dot or colon ends the word unless the id continues after it.
     let goes_on = |mut rest: std::str::Chars<'_>| match rest.next() {
         Some('.' | ':') => rest.next().is_some_and(is_part),
         next => next.is_some_and(is_part),

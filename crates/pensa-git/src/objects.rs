@@ -1,7 +1,5 @@
-//! What git's names mean and what its objects hold, asked of one process again and again: to start git takes longer
-//! than its answer.
-//!
-//! What to make of the answers is left to the callers.
+//! Resolves revisions and reads objects through long-running `git cat-file` processes: starting git takes longer than
+//! its answer.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,58 +10,56 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use crate::PATIENCE;
+use crate::GIT_TIMEOUT;
 
-/// The objects of the repository that a directory lies in.
+/// The objects of the repository that contains a directory.
 #[derive(Debug)]
 pub struct Objects {
     dir: PathBuf,
-    names: Mutex<Option<Talk<String>>>,
-    contents: Mutex<Option<Talk<Vec<u8>>>>,
+    names: Mutex<Option<CatFile<String>>>,
+    contents: Mutex<Option<CatFile<Vec<u8>>>>,
 }
 
 impl Objects {
-    /// Git is started when it is first asked.
+    /// Starts no process; the first query does.
     pub fn around(dir: &Path) -> Self {
         Self { dir: dir.to_owned(), names: Mutex::default(), contents: Mutex::default() }
     }
 
-    /// The commit that is checked out. Where it stands in plain files, git is not started for it.
+    /// The id of HEAD, read from plain files if possible.
     pub fn head(&self) -> Option<String> {
         read_head(&self.dir).or_else(|| self.commit("HEAD"))
     }
 
-    /// The commit that a name means.
+    /// The commit id of a revision.
     pub fn commit(&self, name: &str) -> Option<String> {
         self.ids("commit ", vec![name.to_owned()]).pop().flatten()
     }
 
-    /// The ids of files of the directory in commits; none where one is not.
-    pub fn blobs<'n>(&self, wanted: impl IntoIterator<Item = (&'n str, &'n str)>) -> Vec<Option<String>> {
-        self.ids("blob ", wanted.into_iter().map(|(commit, file)| format!("{commit}:./{file}")).collect())
+    /// The blob ids of `(commit, file)` pairs; `None` for a file that a commit does not have.
+    pub fn blobs<'n>(&self, files: impl IntoIterator<Item = (&'n str, &'n str)>) -> Vec<Option<String>> {
+        self.ids("blob ", files.into_iter().map(|(commit, file)| format!("{commit}:./{file}")).collect())
     }
 
-    /// The ids of those of these names that mean an object of this kind.
+    /// The object ids of revisions; `None` for objects of another type.
     fn ids(&self, kind: &str, names: Vec<String>) -> Vec<Option<String>> {
-        let start = || Talk::start(&self.dir, "--batch-check=%(objecttype) %(objectname)", line);
-        let told = ask(&self.names, start, &names).unwrap_or_else(|| vec![None; names.len()]);
-        told.into_iter().map(|line| line?.strip_prefix(kind).map(str::to_owned)).collect()
+        let start = || CatFile::start(&self.dir, "--batch-check=%(objecttype) %(objectname)", line);
+        let answers = ask(&self.names, start, &names).unwrap_or_else(|| vec![None; names.len()]);
+        answers.into_iter().map(|line| line?.strip_prefix(kind).map(str::to_owned)).collect()
     }
 
-    /// What an object holds.
+    /// The content of an object.
     pub fn content(&self, id: &str) -> Option<Vec<u8>> {
-        let start = || Talk::start(&self.dir, "--batch", content);
+        let start = || CatFile::start(&self.dir, "--batch", content);
         ask(&self.contents, start, &[id.to_owned()])?.pop().flatten()
     }
 }
 
-/// The commit that is checked out around a directory, if files say so that git would read first: not if its branch is
-/// among those that were packed, or kept in a table.
+/// Reads HEAD from plain files; `None` if its branch is in `packed-refs` or a reftable.
 fn read_head(dir: &Path) -> Option<String> {
     let top = dir.ancestors().find(|above| above.join(".git").exists())?;
     let (mut own, mut common) = (top.join(".git"), top.join(".git"));
     if own.is_file() {
-        // A linked worktree.
         own = top.join(read_line(&own)?.strip_prefix("gitdir: ")?);
         common = own.join(read_line(&own.join("commondir"))?);
     }
@@ -81,35 +77,35 @@ fn read_line(path: &Path) -> Option<String> {
     text.strip_suffix('\n').filter(|line| !line.contains('\n')).map(str::to_owned)
 }
 
-/// Asks for all of these, and nothing if git does not answer each; it is started anew for the next question then.
+/// Sends a batch of queries. If any answer is missing, the process is dropped and the next query starts a new one.
 fn ask<T: Send + 'static>(
-    talk: &Mutex<Option<Talk<T>>>,
-    start: impl FnOnce() -> io::Result<Talk<T>>,
+    process: &Mutex<Option<CatFile<T>>>,
+    start: impl FnOnce() -> io::Result<CatFile<T>>,
     names: &[String],
 ) -> Option<Vec<Option<T>>> {
-    // A line too many would shift all the answers that follow.
+    // An extra line would shift all following answers.
     if names.is_empty() || names.iter().any(|name| name.contains('\n')) {
         return None;
     }
-    let mut slot = talk.lock().unwrap_or_else(PoisonError::into_inner);
-    let talk = match slot.take() {
-        Some(talk) => talk,
+    let mut slot = process.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = match slot.take() {
+        Some(process) => process,
         None => start().ok()?,
     };
-    let told = talk.ask(names)?;
-    *slot = Some(talk);
-    Some(told)
+    let answers = process.ask(names)?;
+    *slot = Some(process);
+    Some(answers)
 }
 
-/// A running git, what it is to read and what it said. An answer that is none is one too.
+/// A running `git cat-file`. A `None` answer means that the object does not exist.
 #[derive(Debug)]
-struct Talk<T> {
+struct CatFile<T> {
     child: Child,
-    questions: Sender<Vec<u8>>,
+    queries: Sender<Vec<u8>>,
     answers: Receiver<Option<T>>,
 }
 
-impl<T: Send + 'static> Talk<T> {
+impl<T: Send + 'static> CatFile<T> {
     fn start(
         dir: &Path,
         how: &str,
@@ -118,33 +114,33 @@ impl<T: Send + 'static> Talk<T> {
         let mut git = crate::git(dir);
         git.args(["cat-file", how]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = git.spawn()?;
-        let (questions, to_ask) = mpsc::channel::<Vec<u8>>();
-        let (told, answers) = mpsc::channel();
+        let (queries, pending) = mpsc::channel::<Vec<u8>>();
+        let (sender, answers) = mpsc::channel();
         if let Some(mut pipe) = child.stdin.take() {
-            thread::spawn(move || to_ask.iter().try_for_each(|names| pipe.write_all(&names)));
+            thread::spawn(move || pending.iter().try_for_each(|names| pipe.write_all(&names)));
         }
         if let Some(pipe) = child.stdout.take() {
             let mut pipe = BufReader::new(pipe);
             thread::spawn(move || {
                 while let Ok(answer) = read(&mut pipe)
-                    && told.send(answer).is_ok()
+                    && sender.send(answer).is_ok()
                 {}
             });
         }
-        Ok(Self { child, questions, answers })
+        Ok(Self { child, queries, answers })
     }
 
     fn ask(&self, names: &[String]) -> Option<Vec<Option<T>>> {
-        self.questions.send(names.iter().flat_map(|name| [name.as_bytes(), b"\n"].concat()).collect()).ok()?;
-        let deadline = Instant::now() + PATIENCE;
+        self.queries.send(names.iter().flat_map(|name| [name.as_bytes(), b"\n"].concat()).collect()).ok()?;
+        let deadline = Instant::now() + GIT_TIMEOUT;
         let next = |_| self.answers.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
         names.iter().map(next).collect()
     }
 }
 
-impl<T> Drop for Talk<T> {
+impl<T> Drop for CatFile<T> {
     fn drop(&mut self) {
-        // It only reads.
+        // Safe to kill: it only reads.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -158,8 +154,8 @@ fn line(from: &mut BufReader<ChildStdout>) -> io::Result<Option<String>> {
     Ok(Some(line.trim_end_matches('\n').to_owned()))
 }
 
-/// A head with the id, the kind and the size of an object, then what it holds and the end of a line; or only a head
-/// that says that there is no such object.
+/// Reads one object: a header with id, type and size, then the content and a newline; or only a header that says
+/// "missing".
 fn content(from: &mut BufReader<ChildStdout>) -> io::Result<Option<Vec<u8>>> {
     let head = line(from)?.unwrap_or_default();
     let mut words = head.split(' ').skip(1);
@@ -177,8 +173,8 @@ mod tests {
 
     fn repository() -> (tempfile::TempDir, Objects) {
         let dir = tempfile::tempdir().expect("a directory");
-        let told = run(git(dir.path()).args(["init", "--quiet"])).expect("git runs");
-        assert!(told.success, "{told:?}");
+        let output = run(git(dir.path()).args(["init", "--quiet"])).expect("git runs");
+        assert!(output.success, "{output:?}");
         let objects = Objects::around(dir.path());
         (dir, objects)
     }

@@ -1,5 +1,4 @@
-//! A command that runs under our eyes: its output passes through and is kept, signals reach it, its end is told as it
-//! was.
+//! Runs a command: forwards its output and signals, logs the output, and reports how the command ended.
 
 use std::fmt;
 use std::fs::File;
@@ -12,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use pensa_core::job::Collected;
+use pensa_core::job::CapturedOutput;
 use pensa_core::run::Process;
-use pensa_redact::{Redactor, Stream};
+use pensa_redact::{RedactingStream, Redactor};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 use signal_hook::iterator::SignalsInfo;
@@ -22,35 +21,35 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::emulate_default_handler;
 use signal_hook::low_level::siginfo::Cause;
 
-use super::terminal::{self, Size, Terminal};
+use super::terminal::{self, CommandTerminal, TerminalSize};
 
-/// Bytes of output that are moved at once.
-const CHUNK: usize = 64 << 10;
-/// How long a pipe may be silent after its command has ended: somebody else may hold it open for ever.
-const SILENCE: Duration = Duration::from_millis(100);
+/// Size of the buffer that forwards output.
+const BUFFER_BYTES: usize = 64 << 10;
+/// How long a pipe may be silent after its command has exited: a background process may hold the pipe open forever.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum CommandExit {
     Exit(i32),
     Signal(i32),
 }
 
-impl Ended {
+impl CommandExit {
     pub fn is_success(self) -> bool {
-        self == Ended::Exit(0)
+        self == CommandExit::Exit(0)
     }
 
     fn of(status: ExitStatus) -> Self {
-        status.signal().map_or_else(|| Ended::Exit(status.code().unwrap_or(1)), Ended::Signal)
+        status.signal().map_or_else(|| CommandExit::Exit(status.code().unwrap_or(1)), CommandExit::Signal)
     }
 
-    /// Ends this process in the same way.
-    pub fn repeat(self) -> ! {
+    /// Exits this process with the same exit code or signal.
+    pub fn exit_same_way(self) -> ! {
         let _ = io::stdout().flush();
         match self {
-            Ended::Exit(code) => exit(code),
-            Ended::Signal(signal) => {
+            CommandExit::Exit(code) => exit(code),
+            CommandExit::Signal(signal) => {
                 let _ = emulate_default_handler(signal);
                 exit(128 + signal)
             }
@@ -58,158 +57,160 @@ impl Ended {
     }
 }
 
-/// Where a command's output is kept, besides being passed on.
-pub trait Keep: Send + Sync + 'static {
-    fn keep(&self, bytes: &[u8]) -> io::Result<()>;
+/// Stores a command's output, in addition to it being forwarded.
+pub trait OutputSink: Send + Sync + 'static {
+    fn append(&self, bytes: &[u8]) -> io::Result<()>;
 }
 
-/// What is kept of output, without the secrets in it. What passes to a terminal is not touched.
-struct Redacted {
-    log: Arc<dyn Keep>,
-    /// Of standard output and standard error, whose lines must not be mixed up; none if secrets are kept.
-    streams: [Mutex<Option<Stream>>; 2],
+/// Removes secrets from output before it is stored. Forwarded output stays as it is.
+struct RedactedLog {
+    log: Arc<dyn OutputSink>,
+    /// One redactor each for standard output and standard error, so that their lines do not mix; `None` if redaction is
+    /// off.
+    streams: [Mutex<Option<RedactingStream>>; 2],
 }
 
-impl Redacted {
-    fn new(log: Arc<dyn Keep>, redactor: Option<Redactor>) -> Self {
+impl RedactedLog {
+    fn new(log: Arc<dyn OutputSink>, redactor: Option<Redactor>) -> Self {
         let other = redactor.as_ref().map(Redactor::another);
-        let stream = |redactor: Option<Redactor>| Mutex::new(redactor.map(Stream::new));
+        let stream = |redactor: Option<Redactor>| Mutex::new(redactor.map(RedactingStream::new));
         Self { log, streams: [stream(redactor), stream(other)] }
     }
 
-    fn keep(&self, source: usize, bytes: &[u8]) -> io::Result<()> {
+    fn append(&self, source: usize, bytes: &[u8]) -> io::Result<()> {
         match self.streams[source].lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            Some(stream) => self.log.keep(&stream.push(bytes)),
-            None => self.log.keep(bytes),
+            Some(stream) => self.log.append(&stream.push(bytes)),
+            None => self.log.append(bytes),
         }
     }
 
-    /// Keeps what was held back of a line that has no end.
+    /// Stores the last line if it has no newline.
     fn finish(&self, source: usize) -> io::Result<()> {
         match self.streams[source].lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            Some(stream) => self.log.keep(&stream.finish()),
+            Some(stream) => self.log.append(&stream.finish()),
             None => Ok(()),
         }
     }
 }
 
-impl Keep for File {
-    fn keep(&self, bytes: &[u8]) -> io::Result<()> {
+impl OutputSink for File {
+    fn append(&self, bytes: &[u8]) -> io::Result<()> {
         { self }.write_all(bytes)
     }
 }
 
-impl Keep for Mutex<Collected> {
-    fn keep(&self, bytes: &[u8]) -> io::Result<()> {
+impl OutputSink for Mutex<CapturedOutput> {
+    fn append(&self, bytes: &[u8]) -> io::Result<()> {
         self.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
         Ok(())
     }
 }
 
-/// What a command has to itself.
+/// What a command gets as its terminal and process group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// A terminal, if we have one that it may have
+pub enum StdioMode {
+    /// A pseudo-terminal of its own, if this process runs in the foreground of a terminal; else like `Shared`
     Terminal,
-    /// Nothing, as one of several
+    /// Our standard input and process group, like other commands running at the same time
     Shared,
-    /// A process group, which is ended as a whole. Nobody types for it.
+    /// A process group of its own, which can be terminated as a whole, and no input from a terminal
     Group,
 }
 
-/// A command that runs.
-pub struct Job {
+/// A running command.
+pub struct RunningCommand {
     pub process: Process,
-    leash: Leash,
-    terminal: Option<Terminal>,
+    handle: ProcessHandle,
+    terminal: Option<CommandTerminal>,
     readers: mpsc::Receiver<()>,
-    traffic: Arc<Traffic>,
-    log: Arc<Redacted>,
+    activity: Arc<OutputActivity>,
+    log: Arc<RedactedLog>,
 }
 
-impl fmt::Debug for Job {
+impl fmt::Debug for RunningCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Job({:?})", self.process)
+        write!(f, "RunningCommand({:?})", self.process)
     }
 }
 
-/// What passes from a command to us.
+/// Counts forwarded output, to tell a slow reader from a silent pipe.
 #[derive(Debug, Default)]
-struct Traffic {
-    /// How often something came.
-    moved: AtomicU64,
-    /// How many pipes have something that whoever reads our output has yet to take.
-    held_up: AtomicU64,
+struct OutputActivity {
+    /// How many chunks have been read.
+    chunks: AtomicU64,
+    /// How many forwarders are waiting for the reader of our output.
+    blocked: AtomicU64,
 }
 
-impl Job {
-    /// Starts a command whose output goes to ours and, without what `redactor` takes out, to `log`.
+impl RunningCommand {
+    /// Starts a command. Its output goes to our output and, redacted, to `log`.
     pub fn start(
         command: &mut Command,
-        log: Arc<dyn Keep>,
+        log: Arc<dyn OutputSink>,
         redactor: Option<Redactor>,
-        place: Place,
+        mode: StdioMode,
     ) -> io::Result<Self> {
-        let log = Arc::new(Redacted::new(log, redactor));
-        let (terminal, mut child) = if place == Place::Terminal && terminal::is_ours() {
-            let (terminal, child) = Terminal::start(command)?;
+        let log = Arc::new(RedactedLog::new(log, redactor));
+        let (terminal, mut child) = if mode == StdioMode::Terminal && terminal::is_foreground() {
+            let (terminal, child) = CommandTerminal::start(command)?;
             (Some(terminal), child)
         } else {
             command.stdin(Stdio::inherit());
-            if place == Place::Group {
+            if mode == StdioMode::Group {
                 command.process_group(0);
-                // Whoever reads from a terminal in a group of its own is stopped.
+                // A background process group that reads from a terminal is stopped by SIGTTIN.
                 if io::stdin().is_terminal() {
                     command.stdin(Stdio::null());
                 }
             }
             (None, command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
         };
-        let (traffic, (done, readers)) = (Arc::new(Traffic::default()), mpsc::channel());
-        if let Err(e) = listen(&mut child, terminal.as_ref(), &log, &traffic, done) {
+        let (activity, (done, readers)) = (Arc::new(OutputActivity::default()), mpsc::channel());
+        if let Err(e) = start_forwarders(&mut child, terminal.as_ref(), &log, &activity, done) {
             let _ = child.kill().and_then(|()| child.wait());
             return Err(e);
         }
         let process = super::process(child.id());
-        let size = terminal.as_ref().map(Terminal::size);
-        let leash = Leash { child: Arc::new(Mutex::new(Some(child))), size, is_group: place == Place::Group };
-        Ok(Self { process, leash, terminal, readers, traffic, log })
+        let size = terminal.as_ref().map(CommandTerminal::size);
+        let handle =
+            ProcessHandle { child: Arc::new(Mutex::new(Some(child))), size, is_group: mode == StdioMode::Group };
+        Ok(Self { process, handle, terminal, readers, activity, log })
     }
 
-    pub fn leash(&self) -> Leash {
-        self.leash.clone()
+    pub fn handle(&self) -> ProcessHandle {
+        self.handle.clone()
     }
 
-    /// Waits until it has ended and what it wrote has been passed on.
-    pub fn wait(mut self) -> io::Result<Ended> {
+    /// Waits until the command has exited and its output has been forwarded.
+    pub fn wait(mut self) -> io::Result<CommandExit> {
         let pid = i32::try_from(self.process.pid).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            // It stays until its end is asked for below, so that its number is nobody else's.
+            // Waits without reaping it, so that its process id is not reused while signals may still be sent.
             while waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
                 .is_err_and(|e| e == rustix::io::Errno::INTR)
             {}
         }
-        let child = self.leash.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let child = self.handle.child.lock().unwrap_or_else(PoisonError::into_inner).take();
         let status =
             child.map_or_else(|| Err(io::Error::other("the command was waited for twice")), |mut it| it.wait());
-        self.terminal.as_mut().map(Terminal::stop_typing);
+        self.terminal.as_mut().map(CommandTerminal::stop_input);
         self.drain();
-        // Somebody may hold a pipe open for ever.
+        // The forwarders may still be reading from a pipe that a background process holds open.
         let _ = self.log.finish(0).and_then(|()| self.log.finish(1));
-        status.map(Ended::of)
+        status.map(CommandExit::of)
     }
 
     fn drain(&self) {
-        let moved = || self.traffic.moved.load(Ordering::Acquire);
+        let chunks = || self.activity.chunks.load(Ordering::Acquire);
         loop {
-            let before = moved();
-            match self.readers.recv_timeout(SILENCE) {
+            let before = chunks();
+            match self.readers.recv_timeout(DRAIN_TIMEOUT) {
                 Ok(()) => {}
-                // All of them have come to their end.
+                // All forwarders are done.
                 Err(mpsc::RecvTimeoutError::Disconnected) => return,
                 Err(mpsc::RecvTimeoutError::Timeout) => {
-                    // A reader that takes its time is no silence.
-                    if self.traffic.held_up.load(Ordering::Acquire) == 0 && moved() == before {
+                    // If a forwarder waits for a slow reader of our output, the pipe is not silent.
+                    if self.activity.blocked.load(Ordering::Acquire) == 0 && chunks() == before {
                         return;
                     }
                 }
@@ -218,15 +219,15 @@ impl Job {
     }
 }
 
-/// What reaches a command as long as it runs.
+/// Sends signals to a command as long as it runs.
 #[derive(Debug, Clone)]
-pub struct Leash {
+pub struct ProcessHandle {
     child: Arc<Mutex<Option<Child>>>,
-    size: Option<Size>,
+    size: Option<TerminalSize>,
     is_group: bool,
 }
 
-impl Leash {
+impl ProcessHandle {
     pub fn send(&self, signal: Signal) {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         let pid = child.as_ref().and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
@@ -236,81 +237,83 @@ impl Leash {
     }
 }
 
-/// Signals that reach us and that are meant for commands. They wait until somebody takes them.
+/// Receives the signals sent to this process, which are meant for its commands. Signals queue up until they are read.
 #[derive(Debug)]
-pub struct Signals(SignalsInfo<WithOrigin>);
+pub struct SignalReceiver(SignalsInfo<WithOrigin>);
 
-impl Signals {
-    /// Catches them from now on: before a command starts, so that none ends us and leaves the command behind.
-    pub fn caught() -> io::Result<Self> {
+impl SignalReceiver {
+    /// Starts catching signals. Call this before starting a command: a signal in between would end this process and
+    /// leave the command running.
+    pub fn catch() -> io::Result<Self> {
         SignalsInfo::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH]).map(Self)
     }
 
-    /// Those that came since the last look.
+    /// The signals received since the last call.
     pub fn pending(&mut self) -> Vec<Signal> {
         self.0.pending().filter_map(|origin| Signal::from_named_raw(origin.signal)).collect()
     }
 
-    /// Hands over each that comes, on a thread of its own.
-    pub fn each(mut self, mut each: impl FnMut(Signal) + Send + 'static) -> io::Result<()> {
-        let passing = thread::Builder::new().spawn(move || {
+    /// Calls `handle` for each signal, on a new thread.
+    pub fn for_each(mut self, mut handle: impl FnMut(Signal) + Send + 'static) -> io::Result<()> {
+        let spawned = thread::Builder::new().spawn(move || {
             for origin in &mut self.0 {
-                Signal::from_named_raw(origin.signal).into_iter().for_each(&mut each);
+                Signal::from_named_raw(origin.signal).into_iter().for_each(&mut handle);
             }
         });
-        passing.map(drop)
+        spawned.map(drop)
     }
 
-    /// Has them reach these commands. Keys of a terminal reach all of its programs anyway.
-    pub fn pass_to(mut self, commands: Vec<Leash>) -> io::Result<()> {
-        let passing = thread::Builder::new().spawn(move || {
+    /// Forwards signals to these commands, on a new thread. Ctrl-C and Ctrl-\ are not forwarded: the terminal sends
+    /// them to the whole foreground process group.
+    pub fn forward_to(mut self, commands: Vec<ProcessHandle>) -> io::Result<()> {
+        let spawned = thread::Builder::new().spawn(move || {
             for origin in &mut self.0 {
                 if origin.signal == SIGWINCH {
-                    // Whoever shares our terminal has been told by it.
-                    commands.iter().filter_map(|leash| leash.size.as_ref()).for_each(Size::follow);
+                    // Commands that share our terminal got this signal from it.
+                    commands.iter().filter_map(|handle| handle.size.as_ref()).for_each(TerminalSize::update);
                     continue;
                 }
                 let is_key = matches!(origin.signal, SIGINT | SIGQUIT) && origin.cause == Cause::Kernel;
                 if !is_key && let Some(signal) = Signal::from_named_raw(origin.signal) {
-                    commands.iter().for_each(|leash| leash.send(signal));
+                    commands.iter().for_each(|handle| handle.send(signal));
                 }
             }
         });
-        passing.map(drop)
+        spawned.map(drop)
     }
 }
 
-/// Passes on all that a command writes, each stream on a thread of its own.
-fn listen(
+/// Starts a thread for each output stream of a command that forwards and logs it.
+fn start_forwarders(
     child: &mut Child,
-    terminal: Option<&Terminal>,
-    log: &Arc<Redacted>,
-    traffic: &Arc<Traffic>,
+    terminal: Option<&CommandTerminal>,
+    log: &Arc<RedactedLog>,
+    activity: &Arc<OutputActivity>,
     done: mpsc::Sender<()>,
 ) -> io::Result<()> {
-    let out = terminal.map(Terminal::output).transpose()?;
+    let out = terminal.map(CommandTerminal::output).transpose()?;
     let out = out.or_else(|| child.stdout.take().map(|pipe| File::from(OwnedFd::from(pipe))));
     if let Some(pipe) = out {
-        let (log, traffic, done) = (log.clone(), traffic.clone(), done.clone());
-        thread::Builder::new().spawn(move || pass(pipe, io::stdout(), (&log, 0), &traffic, &done))?;
+        let (log, activity, done) = (log.clone(), activity.clone(), done.clone());
+        thread::Builder::new().spawn(move || forward(pipe, io::stdout(), (&log, 0), &activity, &done))?;
     }
     if let Some(pipe) = child.stderr.take() {
-        let (log, traffic) = (log.clone(), traffic.clone());
-        thread::Builder::new().spawn(move || pass(pipe, io::stderr(), (&log, 1), &traffic, &done))?;
+        let (log, activity) = (log.clone(), activity.clone());
+        thread::Builder::new().spawn(move || forward(pipe, io::stderr(), (&log, 1), &activity, &done))?;
     }
     Ok(())
 }
 
-/// Moves bytes from a pipe to where they would have gone, and into the log.
-fn pass(
+/// Copies a pipe to our output stream and to the log until the pipe ends.
+fn forward(
     mut from: impl Read,
     mut to: impl Write,
-    (log, source): (&Redacted, usize),
-    traffic: &Traffic,
+    (log, source): (&RedactedLog, usize),
+    activity: &OutputActivity,
     done: &mpsc::Sender<()>,
 ) {
-    let mut buffer = vec![0; CHUNK];
-    let mut keeps_log = true;
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut is_logging = true;
     loop {
         let count = match from.read(&mut buffer) {
             Ok(0) => break,
@@ -318,15 +321,15 @@ fn pass(
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         };
-        traffic.held_up.fetch_add(1, Ordering::AcqRel);
-        traffic.moved.fetch_add(1, Ordering::AcqRel);
-        if keeps_log && let Err(e) = log.keep(source, &buffer[..count]) {
-            keeps_log = false;
+        activity.blocked.fetch_add(1, Ordering::AcqRel);
+        activity.chunks.fetch_add(1, Ordering::AcqRel);
+        if is_logging && let Err(e) = log.append(source, &buffer[..count]) {
+            is_logging = false;
             let _ = writeln!(io::stderr(), "pensa: the output is no longer kept: {e}");
         }
-        // Nobody reads it any more: the command is to feel that as it would without us.
+        // If nobody reads our output any more, close the pipe, so that the command gets SIGPIPE as it would without us.
         let written = to.write_all(&buffer[..count]).and_then(|()| to.flush());
-        traffic.held_up.fetch_sub(1, Ordering::AcqRel);
+        activity.blocked.fetch_sub(1, Ordering::AcqRel);
         if written.is_err() {
             break;
         }

@@ -1,9 +1,20 @@
-//! What happens on this machine: commands under supervision, their terminals and windows, its name and processes, and the
-//! repository around a directory.
+//! Works with this machine: supervised commands, terminals and multiplexers, processes, repositories and git hooks.
 //!
-//! What is recorded about it is left to the commands.
+//! ```
+//! use pensa_core::repo::Vcs;
+//!
+//! let dir = tempfile::tempdir()?;
+//! std::fs::create_dir(dir.path().join(".hg"))?;
+//! assert_eq!(pensa_host::detect(dir.path())?.vcs, Vcs::Hg);
+//!
+//! let this = pensa_host::process(std::process::id());
+//! assert!(pensa_host::is_alive(&this));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Start with [`RunningCommand`], which runs the command of a run or job, and [`supervised`], which finds it again from
+//! another process. [`hooks`] installs git hooks. Nothing here writes to a store.
 
-mod ender;
 mod exec;
 pub mod hooks;
 pub mod mux;
@@ -11,12 +22,13 @@ mod process;
 mod repo;
 pub mod supervised;
 mod terminal;
+mod terminator;
 
-pub use ender::{Ender, Why, Word, end_rest, ends};
-pub use exec::{Ended, Job, Leash, Place, Signals};
+pub use exec::{CommandExit, ProcessHandle, RunningCommand, SignalReceiver, StdioMode};
 pub use process::{has_members, is_alive, is_gone, process, signal_group};
-pub use repo::{Tree, detect, detect_tree};
+pub use repo::{DetectedTree, detect, detect_tree};
 pub use terminal::enter as enter_terminal;
+pub use terminator::{StopEvent, StopReason, Terminator, await_group_exit, is_termination};
 
 /// The name of this machine.
 pub fn name() -> String {

@@ -1,5 +1,4 @@
-//! Windows of terminal multiplexers: how they are opened, told from each other and looked at. What runs in them is left
-//! to the caller.
+//! Opens windows of terminal multiplexers (tmux, screen, zellij), locates them and attaches to them.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -9,11 +8,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use pensa_core::run::{Mux, MuxPlace};
+use pensa_core::run::{Mux, MuxWindow};
 use pensa_core::{Code, Error, Result};
 
-/// What a window has in its environment and what is therefore not taken from elsewhere.
-pub const OF_WINDOWS: [&str; 14] = [
+/// Environment variables that a multiplexer sets for its windows; the caller's values must not replace them.
+pub const WINDOW_VARIABLES: [&str; 14] = [
     "COLORTERM",
     "COLUMNS",
     "LINES",
@@ -30,25 +29,25 @@ pub const OF_WINDOWS: [&str; 14] = [
     "ZELLIJ_SESSION_NAME",
 ];
 
-/// How often it is tried to open a window in a session that comes and goes meanwhile, and how long to wait in between.
-const TRIES: u32 = 20;
-const PAUSE: Duration = Duration::from_millis(100);
+/// Attempts to open a window while other processes create or end the session.
+const OPEN_ATTEMPTS: u32 = 20;
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Reads a variable of an environment.
-pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+pub type EnvLookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// A window to be opened: in the session that this process is in, else in one of this name.
+/// A window to open, in the session of this process or else in the session named here.
 #[derive(Debug)]
 pub struct Window<'a> {
     pub mux: Mux,
     pub session: &'a str,
     pub name: &'a str,
-    /// A program and its arguments, which reach it byte by byte.
+    /// A program and its arguments, which are passed unchanged.
     pub program: [&'a OsStr; 4],
 }
 
-/// Refuses a multiplexer that is not on this machine.
-pub fn must_be_there(mux: Mux) -> Result<()> {
+/// Fails unless a multiplexer is installed.
+pub fn require_installed(mux: Mux) -> Result<()> {
     let path = env::var_os("PATH").unwrap_or_default();
     if env::split_paths(&path).any(|dir| dir.join(mux.as_str()).is_file()) {
         return Ok(());
@@ -57,7 +56,7 @@ pub fn must_be_there(mux: Mux) -> Result<()> {
         .hint(format!("install {}, or run the command without --mux", mux.as_str())))
 }
 
-/// A session's name for what lies in `dir`: letters that no multiplexer takes for anything else.
+/// The session name for a project directory, in characters that have no meaning to any multiplexer.
 pub fn session_name(dir: Option<&Path>) -> String {
     let name = dir.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
@@ -66,28 +65,28 @@ pub fn session_name(dir: Option<&Path>) -> String {
 
 /// Opens a window.
 pub fn open(window: &Window<'_>) -> Result<()> {
-    let mut told = String::new();
-    for _ in 0..TRIES {
+    let mut last_error = String::new();
+    for _ in 0..OPEN_ATTEMPTS {
         let sessions = sessions(window.mux);
-        if let Some(mut line) = first_line(window, &|name| env::var_os(name), &sessions) {
-            // It fails where somebody else was faster, and then the next line works.
-            let _ = quietly(&mut line);
+        if let Some(mut line) = create_session_command(window, &|name| env::var_os(name), &sessions) {
+            // If it fails because another process created the session, the next command works.
+            let _ = run_quietly(&mut line);
         }
-        for mut line in lines(window, &|name| env::var_os(name), &sessions) {
-            match quietly(&mut line) {
+        for mut line in open_commands(window, &|name| env::var_os(name), &sessions) {
+            match run_quietly(&mut line) {
                 Ok(()) => return Ok(()),
-                Err(error) => told = error,
+                Err(error) => last_error = error,
             }
         }
-        // A session that was there is gone, or one is there that was not.
-        thread::sleep(PAUSE);
+        // The session has ended or been created meanwhile.
+        thread::sleep(RETRY_DELAY);
     }
-    let message = format!("cannot open a window of {}: {}", window.mux.as_str(), told.trim());
+    let message = format!("cannot open a window of {}: {}", window.mux.as_str(), last_error.trim());
     Err(Error::internal(message).hint("nothing was run"))
 }
 
-/// The command lines of which one opens the window; the next is for when the one before has failed.
-fn lines(window: &Window<'_>, env: Variables<'_>, sessions: &str) -> Vec<Command> {
+/// Command lines that open the window, each to be tried if the previous one fails.
+fn open_commands(window: &Window<'_>, env: EnvLookup<'_>, sessions: &str) -> Vec<Command> {
     let Window { mux, session, name, program } = window;
     let is_inside = |variable: &str| env(variable).is_some_and(|value| !value.is_empty());
     let line = |args: &[&str]| {
@@ -102,7 +101,7 @@ fn lines(window: &Window<'_>, env: Variables<'_>, sessions: &str) -> Vec<Command
             line(&["new-session", "-d", "-s", session, "-n", name, "--"]),
         ],
         Mux::Screen if is_inside("STY") => vec![line(&["-t", name])],
-        Mux::Screen => match whole_name(sessions, session) {
+        Mux::Screen => match full_session_name(sessions, session) {
             Some(there) => {
                 let mut line = line(&["-t", name]);
                 line.env("STY", there);
@@ -121,8 +120,8 @@ fn lines(window: &Window<'_>, env: Variables<'_>, sessions: &str) -> Vec<Command
     all
 }
 
-/// The command line that makes the session, where that takes one of its own.
-fn first_line(window: &Window<'_>, env: Variables<'_>, sessions: &str) -> Option<Command> {
+/// The command line that creates the session; `None` if it exists or needs no command of its own.
+fn create_session_command(window: &Window<'_>, env: EnvLookup<'_>, sessions: &str) -> Option<Command> {
     let is_needed = window.mux == Mux::Zellij && env("ZELLIJ_SESSION_NAME").is_none_or(|name| name.is_empty());
     let is_there = sessions.lines().any(|line| line.trim() == window.session);
     (is_needed && !is_there).then(|| {
@@ -132,7 +131,7 @@ fn first_line(window: &Window<'_>, env: Variables<'_>, sessions: &str) -> Option
     })
 }
 
-/// The sessions that there are, in the words of a multiplexer that has to be asked.
+/// The multiplexer's list of sessions; empty for tmux, which does not need it.
 fn sessions(mux: Mux) -> String {
     let args: &[&str] = match mux {
         Mux::Tmux => return String::new(),
@@ -143,15 +142,15 @@ fn sessions(mux: Mux) -> String {
     asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
 }
 
-/// A session of screen's with the number by which it is told from others that have the same name.
-fn whole_name<'a>(sessions: &'a str, wanted: &str) -> Option<&'a str> {
+/// The full name `PID.NAME` of a screen session.
+fn full_session_name<'a>(sessions: &'a str, session: &str) -> Option<&'a str> {
     let words = sessions.lines().filter_map(|line| line.strip_prefix('\t')?.split_whitespace().next());
-    words.into_iter().find(|word| word.split_once('.').is_some_and(|(_, name)| name == wanted))
+    words.into_iter().find(|word| word.split_once('.').is_some_and(|(_, name)| name == session))
 }
 
-/// Runs a multiplexer; what it says is told only if it fails. Its server must not get what is ours: it would hand that to
-/// every window that is ever opened.
-fn quietly(line: &mut Command) -> std::result::Result<(), String> {
+/// Runs a multiplexer; its output becomes the error if it fails. Its server must not inherit our `PN_` variables: it
+/// would pass them to every window opened later.
+fn run_quietly(line: &mut Command) -> std::result::Result<(), String> {
     for (name, _) in env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"PN_")) {
         line.env_remove(name);
     }
@@ -159,33 +158,33 @@ fn quietly(line: &mut Command) -> std::result::Result<(), String> {
     if done.status.success() {
         return Ok(());
     }
-    let told = if done.stderr.is_empty() { done.stdout } else { done.stderr };
-    Err(format!("{} ({})", String::from_utf8_lossy(&told).trim(), done.status))
+    let output = if done.stderr.is_empty() { done.stdout } else { done.stderr };
+    Err(format!("{} ({})", String::from_utf8_lossy(&output).trim(), done.status))
 }
 
-/// Where this process is, which is in a window.
-pub fn place(mux: Mux) -> MuxPlace {
-    let asked = |pane: &OsStr| {
+/// The session, window and pane that this process runs in.
+pub fn current_place(mux: Mux) -> MuxWindow {
+    let ask_tmux = |pane: &OsStr| {
         let mut tmux = Command::new(Mux::Tmux.as_str());
         tmux.args(["display-message", "-p", "-t"]).arg(pane).arg("#{window_index} #{session_name}");
-        let told = String::from_utf8(tmux.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?.stdout).ok()?;
-        let (index, session) = told.trim_end_matches('\n').split_once(' ')?;
+        let output = String::from_utf8(tmux.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?.stdout).ok()?;
+        let (index, session) = output.trim_end_matches('\n').split_once(' ')?;
         Some((index.parse().ok()?, session.to_owned()))
     };
-    let place = told_place(mux, &|name| env::var_os(name), &asked);
-    // A name that cannot be kept is no reason not to run.
-    if place.check().is_ok() { place } else { MuxPlace { multiplexer_kind: Some(mux), ..MuxPlace::default() } }
+    let place = place_from_env(mux, &|name| env::var_os(name), &ask_tmux);
+    // An invalid session name must not prevent the run.
+    if place.check().is_ok() { place } else { MuxWindow { multiplexer_kind: Some(mux), ..MuxWindow::default() } }
 }
 
-/// Refuses to split windows of a multiplexer whose panes cannot be named.
-pub fn must_split(mux: Mux) -> Result<()> {
+/// Fails unless the multiplexer is tmux: the others cannot address panes.
+pub fn require_split(mux: Mux) -> Result<()> {
     if mux == Mux::Tmux {
         return Ok(());
     }
     Err(Error::new(Code::Unsupported, format!("a window of {} cannot be split", mux.as_str())).hint("use --mux tmux"))
 }
 
-/// Opens a shell to the right of a pane of tmux, in this directory. Returns its pane.
+/// Opens a shell to the right of a tmux pane, in the current directory. Returns the new pane.
 pub fn split(pane: &str) -> Result<String> {
     let mut line = Command::new(Mux::Tmux.as_str());
     line.args(["split-window", "-h", "-d", "-P", "-F", "#{pane_id}", "-t", pane]);
@@ -200,15 +199,15 @@ pub fn split(pane: &str) -> Result<String> {
     Err(Error::internal(format!("cannot split the window: {}", text(&done.stderr))))
 }
 
-/// The same, from what the window's environment and tmux tell.
-fn told_place(mux: Mux, env: Variables<'_>, ask_tmux: &dyn Fn(&OsStr) -> Option<(i64, String)>) -> MuxPlace {
+/// Reads session, window and pane from the window's environment and from tmux.
+fn place_from_env(mux: Mux, env: EnvLookup<'_>, ask_tmux: &dyn Fn(&OsStr) -> Option<(i64, String)>) -> MuxWindow {
     let text = |name: &str| env(name).and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty());
-    let mut place = MuxPlace { multiplexer_kind: Some(mux), ..MuxPlace::default() };
+    let mut place = MuxWindow { multiplexer_kind: Some(mux), ..MuxWindow::default() };
     match mux {
         Mux::Tmux => {
             place.pane_left = text("TMUX_PANE");
-            let told = place.pane_left.as_ref().and_then(|pane| ask_tmux(pane.as_ref()));
-            (place.mux_window, place.mux_session) = told.unzip();
+            let answer = place.pane_left.as_ref().and_then(|pane| ask_tmux(pane.as_ref()));
+            (place.mux_window, place.mux_session) = answer.unzip();
         }
         Mux::Screen => {
             place.mux_session = text("STY");
@@ -223,12 +222,12 @@ fn told_place(mux: Mux, env: Variables<'_>, ask_tmux: &dyn Fn(&OsStr) -> Option<
     place
 }
 
-/// The command that shows the window of a run, as seen from this process; `theirs` reads the variables of the window.
-/// None if what is known about it does not lead there.
-pub fn attach(mux: Mux, ours: Variables<'_>, theirs: Variables<'_>) -> Option<Command> {
+/// The command that shows the window of a run in this terminal. `ours` and `theirs` read the environments of this
+/// process and of the window. `None` if the window cannot be located.
+pub fn attach(mux: Mux, ours: EnvLookup<'_>, theirs: EnvLookup<'_>) -> Option<Command> {
     let mut line = Command::new(mux.as_str());
-    let place = told_place(mux, theirs, &|_| None);
-    // A variable can hold anything, and these become arguments.
+    let place = place_from_env(mux, theirs, &|_| None);
+    // The variables become arguments, so only plain names are accepted.
     let session = place.mux_session.as_deref().filter(|name| is_plain(name));
     match mux {
         Mux::Tmux => {
@@ -270,13 +269,13 @@ pub fn attach(mux: Mux, ours: Variables<'_>, theirs: Variables<'_>) -> Option<Co
     Some(line)
 }
 
-/// Whether a word can only be taken for a name.
+/// Whether a word cannot be taken for a flag, a target pattern or a command.
 fn is_plain(name: &str) -> bool {
     name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-/// The socket of a server of tmux's, which its windows have in `TMUX` before two numbers.
+/// The socket path in tmux's variable `TMUX`, which has the form `SOCKET,PID,SESSION`.
 fn socket(variable: &OsStr) -> Option<OsString> {
     let bytes = variable.as_bytes();
     let commas: Vec<usize> = bytes.iter().enumerate().filter(|(_, byte)| **byte == b',').map(|(at, _)| at).collect();
@@ -289,10 +288,10 @@ mod tests {
     use super::*;
 
     fn env<'a>(pairs: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<OsString> + 'a {
-        move |wanted| pairs.iter().find(|(name, _)| *name == wanted).map(|(_, value)| OsString::from(value))
+        move |variable| pairs.iter().find(|(name, _)| *name == variable).map(|(_, value)| OsString::from(value))
     }
 
-    fn told(line: &Command) -> String {
+    fn rendered(line: &Command) -> String {
         let mut words: Vec<String> = line
             .get_envs()
             .filter_map(|(name, value)| Some(format!("{}={}", name.to_string_lossy(), value?.to_string_lossy())))
@@ -303,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_opened_where_the_caller_is_and_else_in_a_session_of_ours() {
+    fn windows_open_in_the_callers_session_or_else_in_the_projects() {
         let program = ["/p n", "run", "window", "/a \"$(b)\"'"].map(OsStr::new);
         let own = "/p n run window /a \"$(b)\"'";
         for (mux, variables, sessions, expected) in [
@@ -321,19 +320,21 @@ mod tests {
             (Mux::Zellij, &[], "", vec!["zellij --session pensa-x run --close-on-exit --name run-1 -- "]),
         ] {
             let window = Window { mux, session: "pensa-x", name: "run-1", program };
-            let lines: Vec<String> = lines(&window, &env(variables), sessions).iter().map(told).collect();
+            let lines: Vec<String> = open_commands(&window, &env(variables), sessions).iter().map(rendered).collect();
             let expected: Vec<String> = expected.into_iter().map(|line| format!("{line}{own}")).collect();
             assert_eq!(lines, expected);
         }
         let window = Window { mux: Mux::Zellij, session: "pensa-x", name: "run-1", program };
-        let first = |variables, sessions| first_line(&window, &env(variables), sessions).map(|line| told(&line));
+        let first = |variables, sessions| {
+            create_session_command(&window, &env(variables), sessions).map(|line| rendered(&line))
+        };
         assert_eq!(first(&[], "pensa-xy\n").as_deref(), Some("zellij attach --create-background pensa-x"));
         assert_eq!((first(&[], "a\npensa-x\n"), first(&[("ZELLIJ_SESSION_NAME", "z")], "")), (None, None));
-        assert!(first_line(&Window { mux: Mux::Tmux, ..window }, &env(&[]), "").is_none());
+        assert!(create_session_command(&Window { mux: Mux::Tmux, ..window }, &env(&[]), "").is_none());
     }
 
     #[test]
-    fn a_window_is_found_again_from_within_and_from_outside() {
+    fn attach_finds_a_window_from_inside_and_outside_the_multiplexer() {
         let ask = |pane: &OsStr| (pane == "%5").then(|| (3, "my: work".to_owned()));
         let theirs = [
             ("TMUX", "/run/t,1/default,77,0"),
@@ -364,27 +365,27 @@ mod tests {
                 "zellij action switch-session --pane-id 4 zed",
             ),
         ] {
-            let place = told_place(mux, &env(&theirs), &ask);
+            let place = place_from_env(mux, &env(&theirs), &ask);
             assert!(place.check().is_ok() && place.multiplexer_kind == Some(mux), "{place:?}");
-            let line = |ours: &[(&str, &str)]| attach(mux, &env(ours), &env(&theirs)).map(|line| told(&line));
+            let line = |ours: &[(&str, &str)]| attach(mux, &env(ours), &env(&theirs)).map(|line| rendered(&line));
             assert_eq!(line(&[]).as_deref(), Some(outside));
             assert_eq!(line(&[inside]).as_deref(), Some(within));
         }
-        assert_eq!(told_place(Mux::Tmux, &env(&theirs), &ask).mux_session.as_deref(), Some("my: work"));
+        assert_eq!(place_from_env(Mux::Tmux, &env(&theirs), &ask).mux_session.as_deref(), Some("my: work"));
     }
 
     #[test]
-    fn nothing_that_an_environment_holds_becomes_a_command() {
+    fn environment_values_never_become_commands() {
         for bad in ["; run-shell evil", "%1;", "-L", "%", "", "a b", "$(x)", "%1 ; kill-server"] {
             let theirs = ["STY", "TMUX_PANE", "ZELLIJ_PANE_ID", "ZELLIJ_SESSION_NAME"].map(|name| (name, bad));
             let theirs = [theirs.as_slice(), &[("WINDOW", "1")]].concat();
-            let line = |mux| attach(mux, &env(&[]), &env(&theirs)).map(|line| told(&line));
+            let line = |mux| attach(mux, &env(&[]), &env(&theirs)).map(|line| rendered(&line));
             assert_eq!([line(Mux::Tmux), line(Mux::Screen), line(Mux::Zellij)], [None, None, None], "{bad}");
         }
     }
 
     #[test]
-    fn a_session_is_called_as_its_directory_in_plain_letters() {
+    fn session_names_are_directory_names_in_plain_letters() {
         for (dir, name) in [
             (Some("/home/a/web.site"), "pensa-web-site"),
             (Some("/home/a/-x:#{y};"), "pensa-x---y"),

@@ -1,4 +1,4 @@
-//! Processes of this machine, told from others that had the same number before.
+//! Identifies processes of this machine by start time and PID namespace, because process ids are reused.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -7,18 +7,18 @@ use std::os::unix::ffi::OsStrExt;
 use pensa_core::run::Process;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
 
-/// A process as it can be found again.
+/// Identifies a process, so that it can be recognised later.
 pub fn process(pid: u32) -> Process {
     Process { pid: i64::from(pid), born: born(i64::from(pid)) }
 }
 
-/// Whether it is still there.
+/// Whether a process is still running.
 pub fn is_alive(process: &Process) -> bool {
     match &process.born {
-        // Those that were noted without a namespace are of this one.
+        // Records of older versions have no namespace; they mean this one.
         Some(known) => born(process.pid)
             .is_some_and(|born| born == *known || born.rsplit_once(' ').is_some_and(|(before, _)| before == known)),
-        // A number that this machine cannot have is nobody's, and one below 1 would mean a group.
+        // Ids below 1 mean process groups.
         None => {
             let pid = i32::try_from(process.pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw);
             pid.is_some_and(|pid| test_kill_process(pid).is_ok())
@@ -26,26 +26,26 @@ pub fn is_alive(process: &Process) -> bool {
     }
 }
 
-/// Whether it is certain that it is not there: the processes of another namespace cannot be seen from here.
+/// Whether a process has certainly ended. False for processes of another PID namespace, which cannot be seen from here.
 pub fn is_gone(process: &Process) -> bool {
     let theirs = process.born.as_ref().and_then(|born| born.split(' ').nth(2));
     let is_elsewhere = theirs.is_some_and(|theirs| namespace().is_none_or(|ours| ours != theirs));
     !is_elsewhere && !is_alive(process)
 }
 
-/// Which numbers of processes mean the same as ours.
+/// The PID namespace of this process.
 fn namespace() -> Option<String> {
     let link = fs::read_link("/proc/self/ns/pid").ok()?;
     Some(link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.to_owned())
 }
 
-/// When a process began: which start of the machine it was, the time since then, and where its number means it. None
-/// if it is gone, also if nobody has asked how it ended.
+/// When a process started, as "boot id, clock ticks since boot, PID namespace". `None` if it has ended, even if it has
+/// not been reaped yet.
 fn born(pid: i64) -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let told = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name, which may hold anything.
-    let (_, rest) = told.rsplit_once(')')?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name in parentheses, which may contain any characters.
+    let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
     let state = fields.next()?;
     let ticks = fields.nth(18)?;
@@ -56,10 +56,10 @@ fn born(pid: i64) -> Option<String> {
     Some(format!("{} {ticks}{namespace}", boot.trim()))
 }
 
-/// What the machine tells of a process that has not ended: its group and its session.
+/// The process group and session of a running process.
 fn group_and_session(pid: i64) -> Option<(i64, i64)> {
-    let told = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = told.rsplit_once(')')?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
     let state = fields.next()?;
     let (group, session) = (fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?);
@@ -76,39 +76,40 @@ pub(crate) fn members(group: i64) -> impl Iterator<Item = i64> {
     all().filter(move |pid| group_and_session(*pid).is_some_and(|(of, _)| of == group))
 }
 
-/// Whether anybody of a process group in our own session is still there.
+/// Whether a process group has running members in our session.
 pub fn has_members(group: i64) -> bool {
     let ours = group_and_session(i64::from(std::process::id())).map(|(_, session)| session);
     all().filter_map(group_and_session).any(|(of, session)| of == group && Some(session) == ours)
 }
 
-/// The processes that began after this one with a variable in the environment, and not in a session of their own.
+/// The processes that started after `supervisor` with a variable in their environment. Session leaders and group
+/// leaders of their own session are left out.
 pub(crate) fn started_after(supervisor: &Process, name: &str, value: &str) -> impl Iterator<Item = i64> {
-    let since = supervisor.born.as_deref().and_then(moment);
+    let since = supervisor.born.as_deref().and_then(parse_born);
     all().filter(move |pid| {
         let is_later = || {
             let (born, since) = (born(*pid)?, since?);
-            let (place, ticks) = moment(&born)?;
-            Some(place == since.0 && ticks >= since.1)
+            let (machine, ticks) = parse_born(&born)?;
+            Some(machine == since.0 && ticks >= since.1)
         };
         let has_session = || group_and_session(*pid).is_none_or(|(group, session)| group == session);
-        carries(*pid, name, value) && is_later() == Some(true) && !has_session()
+        has_variable(*pid, name, value) && is_later() == Some(true) && !has_session()
     })
 }
 
-/// A birth in parts that can be compared: the start of the machine and the namespace, and the time since then.
-fn moment(born: &str) -> Option<((&str, &str), u64)> {
+/// Parses a start time into boot id and namespace, and ticks since boot.
+fn parse_born(born: &str) -> Option<((&str, &str), u64)> {
     let mut words = born.split(' ');
     let (boot, ticks) = (words.next()?, words.next()?.parse().ok()?);
     Some(((boot, words.next().unwrap_or_default()), ticks))
 }
 
-/// Whether a process of this user began with a variable in its environment.
-pub(crate) fn carries(pid: i64, name: &str, value: &str) -> bool {
-    variable(pid, name).is_some_and(|found| found == value)
+/// Whether a process of this user started with a variable in its environment.
+pub(crate) fn has_variable(pid: i64, name: &str, value: &str) -> bool {
+    variable(pid, name).is_some_and(|own| own == value)
 }
 
-/// A variable of the environment in which a process of this user began.
+/// The value of a variable in the environment that a process of this user started with.
 pub(crate) fn variable(pid: i64, name: &str) -> Option<OsString> {
     let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut values = bytes.split(|byte| *byte == 0).filter_map(|pair| {
@@ -118,20 +119,20 @@ pub(crate) fn variable(pid: i64, name: &str) -> Option<OsString> {
     values.next().filter(|value| !value.is_empty())
 }
 
-/// A number that one process can have: 0 and below mean groups, and 1 as a group means everybody.
-fn number(pid: i64) -> Option<Pid> {
+/// Refuses ids that would signal more than one process: 0 and below mean groups, and group 1 means every process.
+fn checked_pid(pid: i64) -> Option<Pid> {
     i32::try_from(pid).ok().filter(|pid| *pid > 1).and_then(Pid::from_raw)
 }
 
-/// Sends a signal to one process. Says whether it was sent.
+/// Sends a signal to one process. Returns whether it was sent.
 pub(crate) fn signal(pid: i64, signal: Signal) -> bool {
-    number(pid).is_some_and(|pid| kill_process(pid, signal).is_ok())
+    checked_pid(pid).is_some_and(|pid| kill_process(pid, signal).is_ok())
 }
 
-/// Sends a signal to a process group that is not our own. Says whether it was sent.
+/// Sends a signal to a process group other than our own. Returns whether it was sent.
 pub fn signal_group(group: i64, signal: Signal) -> bool {
     let is_ours = group_and_session(i64::from(std::process::id())).is_none_or(|(ours, _)| ours == group);
-    number(group).is_some_and(|group| !is_ours && kill_process_group(group, signal).is_ok())
+    checked_pid(group).is_some_and(|group| !is_ours && kill_process_group(group, signal).is_ok())
 }
 
 #[cfg(test)]
@@ -141,15 +142,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_mean_more_than_one_process_are_never_signalled() {
+    fn ids_that_mean_more_than_one_process_are_never_signalled() {
         for pid in [1, 0, -1, -2, i64::MIN, i64::MAX] {
-            assert!(number(pid).is_none(), "{pid}");
+            assert!(checked_pid(pid).is_none(), "{pid}");
         }
-        assert_eq!(number(2).map(|pid| pid.as_raw_nonzero().get()), Some(2));
+        assert_eq!(checked_pid(2).map(|pid| pid.as_raw_nonzero().get()), Some(2));
     }
 
     #[test]
-    fn a_process_is_alive_until_it_has_ended_and_no_other_is_taken_for_it() {
+    fn a_process_is_alive_until_it_exits_and_reused_ids_do_not_count() {
         let mut child = Command::new("sleep").arg("60").spawn().expect("runs");
         let known = process(child.id());
         assert!(is_alive(&known));
@@ -159,7 +160,7 @@ mod tests {
         let born = known.born.clone().expect("a birth");
         let (before, namespace) = born.rsplit_once(' ').expect("a namespace");
         let with = |born: String| Process { born: Some(born), ..known.clone() };
-        assert!(is_alive(&with(before.to_owned())), "as it was noted before there were namespaces");
+        assert!(is_alive(&with(before.to_owned())), "recorded by a version without namespaces");
         let elsewhere = with(format!("{before} 1{namespace}"));
         assert!(!is_alive(&elsewhere) && !is_gone(&elsewhere) && !is_gone(&known));
         child.kill().expect("killed");
@@ -168,9 +169,9 @@ mod tests {
         }
         child.wait().expect("reaped");
         assert!(is_gone(&known) && is_gone(&with(before.to_owned())) && !is_gone(&elsewhere));
-        for nobody in [i64::MAX, 0, -1, i64::from(i32::MIN)] {
-            let nobody = Process { pid: nobody, born: None };
-            assert!(!is_alive(&known) && !is_alive(&nobody) && is_gone(&nobody));
+        for pid in [i64::MAX, 0, -1, i64::from(i32::MIN)] {
+            let unknown = Process { pid, born: None };
+            assert!(!is_alive(&known) && !is_alive(&unknown) && is_gone(&unknown));
         }
     }
 }

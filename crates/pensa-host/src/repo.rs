@@ -1,14 +1,14 @@
-//! The repository around a directory: which tool keeps its versions, where its root is, where it comes from.
+//! Detects the repository around a directory: its version control system, root, remote and default branch.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pensa_core::repo::{GIT_SURROUNDINGS, Seen, Vcs};
+use pensa_core::repo::{GIT_ENVIRONMENT, RepoLocation, Vcs};
 use pensa_core::{Code, Error, Result};
 
-/// What the root of a repository has, in the order in which they are believed: some tools live on top of git.
-const MARKS: [(&str, Vcs); 7] = [
+/// Files that mark the root of a repository. Git comes first, because some of the others can sit on top of git.
+const MARKERS: [(&str, Vcs); 7] = [
     (".git", Vcs::Git),
     (".hg", Vcs::Hg),
     (".jj", Vcs::Jj),
@@ -18,52 +18,52 @@ const MARKS: [(&str, Vcs); 7] = [
     (".pijul", Vcs::Pijul),
 ];
 
-/// A work tree, and the repository that it belongs to.
+/// A work tree and its repository.
 #[derive(Debug)]
-pub struct Tree {
-    pub seen: Seen,
-    /// Where its files are: a linked work tree is not at the root of its repository
+pub struct DetectedTree {
+    pub repo: RepoLocation,
+    /// The root of the work tree; differs from the repository's root for linked work trees.
     pub tree: PathBuf,
 }
 
-/// The repository around `dir`.
-pub fn detect(dir: &Path) -> Result<Seen> {
-    Ok(detect_tree(dir)?.seen)
+/// Detects the repository around `dir`.
+pub fn detect(dir: &Path) -> Result<RepoLocation> {
+    Ok(detect_tree(dir)?.repo)
 }
 
-/// The work tree around `dir`.
-pub fn detect_tree(dir: &Path) -> Result<Tree> {
+/// Detects the work tree around `dir`.
+pub fn detect_tree(dir: &Path) -> Result<DetectedTree> {
     let start = fs::canonicalize(dir).map_err(|e| {
         Error::new(Code::NoRepo, format!("cannot look for a repository in {}: {e}", dir.display()))
-            .hint("name a directory that is there")
+            .hint("name an existing directory")
     })?;
-    let marked = |dir: &Path| MARKS.iter().find_map(|mark| root(dir, *mark));
-    let found = start.ancestors().find_map(|above| Some((above, marked(above)?)));
-    let (tree, (vcs, root)) = found.ok_or_else(|| none_in(&start))?;
+    let marked = |dir: &Path| MARKERS.iter().find_map(|marker| root(dir, *marker));
+    let nearest = start.ancestors().find_map(|above| Some((above, marked(above)?)));
+    let (tree, (vcs, root)) = nearest.ok_or_else(|| no_repo_error(&start))?;
     let path = root
         .to_str()
         .ok_or_else(|| Error::invalid(format!("the path of the repository is not UTF-8: {}", root.display())))?;
-    let seen = Seen {
+    let repo = RepoLocation {
         vcs,
         host: Some(super::name()),
         root_path: Some(path.to_owned()),
         remote_url: remote(vcs, &root),
         default_branch: if vcs == Vcs::Git { default_branch(&root) } else { None },
     };
-    Ok(Tree { seen, tree: tree.to_owned() })
+    Ok(DetectedTree { repo, tree: tree.to_owned() })
 }
 
-fn none_in(start: &Path) -> Error {
-    let mut marks: Vec<&str> = MARKS.iter().map(|(mark, _)| *mark).collect();
-    let last = marks.pop().unwrap_or_default();
+fn no_repo_error(start: &Path) -> Error {
+    let mut markers: Vec<&str> = MARKERS.iter().map(|(marker, _)| *marker).collect();
+    let last = markers.pop().unwrap_or_default();
     let message = format!("no repository in {} or above it", start.display());
     Error::new(Code::NoRepo, message)
-        .hint(format!("looked for {} or {last}; run this in a repository, or name one with --repo", marks.join(", ")))
+        .hint(format!("looked for {} or {last}; run this in a repository, or name one with --repo", markers.join(", ")))
 }
 
-/// The root of the repository that `mark` in `dir` belongs to.
-fn root(dir: &Path, (mark, vcs): (&str, Vcs)) -> Option<(Vcs, PathBuf)> {
-    let path = dir.join(mark);
+/// The root of the repository that a marker in `dir` belongs to; `None` if the marker is missing or invalid.
+fn root(dir: &Path, (marker, vcs): (&str, Vcs)) -> Option<(Vcs, PathBuf)> {
+    let path = dir.join(marker);
     let meta = fs::metadata(&path).ok()?;
     let root = match vcs {
         Vcs::Git if meta.is_dir() => path.join("HEAD").exists().then(|| dir.to_owned()),
@@ -75,7 +75,7 @@ fn root(dir: &Path, (mark, vcs): (&str, Vcs)) -> Option<(Vcs, PathBuf)> {
     root.map(|root| (vcs, root))
 }
 
-/// The root of the work tree that a linked one was made from; a submodule is a repository of its own.
+/// The root of the main work tree, given the `.git` file of a linked one. A submodule is its own root.
 fn main_work_tree(dir: &Path, link: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(link).ok()?;
     let git_dir = dir.join(text.strip_prefix("gitdir:")?.trim());
@@ -86,12 +86,12 @@ fn main_work_tree(dir: &Path, link: &Path) -> Option<PathBuf> {
     let common = fs::canonicalize(common).ok()?;
     match common.parent() {
         Some(parent) if common.ends_with(".git") => Some(parent.to_owned()),
-        // Work trees of a repository that has none of its own.
+        // Linked work trees of a bare repository.
         _ => Some(common),
     }
 }
 
-/// A second workspace of jj's names the first in a file.
+/// The root of jj's first workspace, which other workspaces name in a file.
 fn jj_root(dir: &Path) -> PathBuf {
     let link = dir.join(".jj/repo");
     let named =
@@ -100,7 +100,7 @@ fn jj_root(dir: &Path) -> PathBuf {
     root.map_or_else(|| dir.to_owned(), Path::to_owned)
 }
 
-/// Where the repository comes from.
+/// The URL of the repository's default remote.
 fn remote(vcs: Vcs, root: &Path) -> Option<String> {
     match vcs {
         Vcs::Git => git_remote(root),
@@ -115,14 +115,14 @@ fn git_remote(root: &Path) -> Option<String> {
     let git_dir = if root.join("HEAD").exists() { root.to_owned() } else { root.join(".git") };
     let remotes = match fs::read_to_string(git_dir.join("config")).ok().and_then(|text| plain_remotes(&text)) {
         Some(remotes) => remotes,
-        None => asked_remotes(root)?,
+        None => configured_remotes(root)?,
     };
     let origin = remotes.iter().position(|(name, _)| name == "origin");
     remotes.into_iter().nth(origin.unwrap_or(0)).map(|(_, url)| url)
 }
 
-/// The remotes in a configuration of git's and their addresses, unless it holds what only git should read: that takes a
-/// process of its own.
+/// Parses names and URLs of remotes from a simple git configuration, to avoid starting git. `None` if it has includes,
+/// quotes or other syntax that only git should interpret.
 fn plain_remotes(text: &str) -> Option<Vec<(String, String)>> {
     let (mut remotes, mut section) = (Vec::new(), None);
     for line in text.lines().map(str::trim) {
@@ -157,20 +157,20 @@ fn plain_remotes(text: &str) -> Option<Vec<(String, String)>> {
     Some(remotes)
 }
 
-fn asked_remotes(root: &Path) -> Option<Vec<(String, String)>> {
+fn configured_remotes(root: &Path) -> Option<Vec<(String, String)>> {
     let mut git = Command::new("git");
-    for name in GIT_SURROUNDINGS {
+    for name in GIT_ENVIRONMENT {
         git.env_remove(name);
     }
     git.arg("-C").arg(root).args(["config", "--null", "--get-regexp", r"^remote\..*\.url$"]);
-    let asked = git.stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let text = String::from_utf8(asked.ok()?.stdout).ok()?;
+    let output = git.stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let text = String::from_utf8(output.ok()?.stdout).ok()?;
     let pairs = text.split('\0').filter_map(|line| line.split_once('\n'));
     let named = |name: &str| Some(name.strip_prefix("remote.")?.strip_suffix(".url")?.to_owned());
     Some(pairs.filter_map(|(name, url)| Some((named(name)?, url.to_owned()))).collect())
 }
 
-/// The branch that the remote calls its own, else the one that is checked out at the root.
+/// The default branch of `origin`, else the branch checked out at the root.
 fn default_branch(root: &Path) -> Option<String> {
     let git_dir = if root.join("HEAD").exists() { root.to_owned() } else { root.join(".git") };
     let named = |file: &str, before: &str| {
@@ -180,7 +180,7 @@ fn default_branch(root: &Path) -> Option<String> {
     named("refs/remotes/origin/HEAD", "refs/remotes/origin/").or_else(|| named("HEAD", "refs/heads/"))
 }
 
-/// The value of a name in a file of lines `name = value`.
+/// Reads a value from a file with lines `name = value`.
 fn setting(file: &Path, name: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     let value = |line: &str| {
@@ -208,29 +208,29 @@ mod tests {
         assert!(output.status.success(), "{args:?}: {output:?}");
     }
 
-    fn roots(seen: &Seen) -> (Vcs, &str) {
+    fn roots(seen: &RepoLocation) -> (Vcs, &str) {
         (seen.vcs, seen.root_path.as_deref().expect("a root"))
     }
 
     #[test]
-    fn every_kind_of_repository_is_found_from_below() {
-        for (mark, vcs) in MARKS.into_iter().filter(|(_, vcs)| *vcs != Vcs::Git) {
+    fn every_kind_of_repository_is_detected_from_a_subdirectory() {
+        for (marker, vcs) in MARKERS.into_iter().filter(|(_, vcs)| *vcs != Vcs::Git) {
             let dir = tempfile::tempdir().expect("a directory");
             let root = fs::canonicalize(dir.path()).expect("a path");
             fs::create_dir_all(root.join("a/b")).expect("directories");
             if vcs == Vcs::Fossil {
-                fs::write(root.join(mark), "").expect("a file");
+                fs::write(root.join(marker), "").expect("a file");
             } else {
-                fs::create_dir(root.join(mark)).expect("a directory");
+                fs::create_dir(root.join(marker)).expect("a directory");
             }
-            let seen = detect(&root.join("a/b")).expect(mark);
-            assert_eq!(roots(&seen), (vcs, root.to_str().expect("UTF-8")), "{mark}");
+            let seen = detect(&root.join("a/b")).expect(marker);
+            assert_eq!(roots(&seen), (vcs, root.to_str().expect("UTF-8")), "{marker}");
             assert_eq!(seen.host, Some(super::super::name()));
         }
     }
 
     #[test]
-    fn work_trees_are_their_main_one_and_submodules_their_own() {
+    fn linked_work_trees_share_a_root_and_submodules_have_their_own() {
         let dir = tempfile::tempdir().expect("a directory");
         let base = fs::canonicalize(dir.path()).expect("a path");
         let (main, other) = (base.join("main"), base.join("other"));
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(seen.remote_url.as_deref(), Some("git@example.test:Org/Repo.git"));
         assert_eq!(seen.default_branch.as_deref(), Some("trunk"));
         let linked = detect_tree(&base.join("linked")).expect("found");
-        assert_eq!((linked.seen, linked.tree), (seen, base.join("linked")), "the same repository, another tree");
+        assert_eq!((linked.repo, linked.tree), (seen, base.join("linked")), "the same repository, another tree");
         assert_eq!(detect(&main.join("inner")).expect("found").root_path.as_deref(), main.join("inner").to_str());
         git(&base, &["clone", "-q", "--bare", "main", "bare.git"]);
         git(&base.join("bare.git"), &["worktree", "add", "-q", "../of-bare", "trunk"]);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn remotes_are_read_as_git_reads_them_or_left_to_it() {
+    fn remotes_are_parsed_as_git_does_or_left_to_git() {
         let dir = tempfile::tempdir().expect("a directory");
         git(dir.path(), &["init", "-q"]);
         let plain = [
@@ -274,7 +274,7 @@ mod tests {
             let is_left = at == plain.len() - 1;
             assert_eq!(read.is_none(), is_left, "{text:?}");
             if let Some(read) = read {
-                assert_eq!(read, asked_remotes(dir.path()).expect("git tells"), "{text:?}");
+                assert_eq!(read, configured_remotes(dir.path()).expect("git's answer"), "{text:?}");
             }
         }
         for text in [
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_none_it_is_told_where_and_for_what_it_looked() {
+    fn error_without_repository_names_directory_and_markers() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = fs::canonicalize(dir.path()).expect("a path");
         // Neither an empty directory nor a broken link is a repository.
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(error.code, Code::NoRepo);
         assert!(error.message.contains(root.to_str().expect("UTF-8")), "{error}");
         let hint = error.hint.expect("a hint");
-        assert!(MARKS.iter().all(|(mark, _)| hint.contains(mark)), "{hint}");
+        assert!(MARKERS.iter().all(|(marker, _)| hint.contains(marker)), "{hint}");
         fs::remove_dir(root.join(".git")).expect("removed");
         fs::write(root.join(".git"), "gitdir: nowhere\n").expect("a file");
         assert!(detect(&root).is_err());

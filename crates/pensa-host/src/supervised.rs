@@ -1,9 +1,10 @@
-//! What this user supervises on this machine: a private file for each job and run, below the user's state directory.
+//! Records which processes this user supervises on this machine, in a private file for each job and run.
 //!
-//! Records name processes too, but anybody may have written a record. Only a process that is noted here is signalled, and
-//! only while it is the one that was noted: its birth matches, and it began with the id of its job or run in its
-//! environment. The directory is the user's and not the store's, so that commands on a store's files, through its daemon
-//! and on other stores see the same notes. Nothing is synced to disk: the processes are gone after a power cut, too.
+//! Jobs and runs in the store name processes too, but a record may come from anyone. Only a process that has a file
+//! here is signalled, and only if its start time matches and it started with the id of its job or run in its
+//! environment. The files are in the user's state directory rather than the store, so that commands see them whichever
+//! store they use and whether or not they go through a daemon. They are not synced to disk: a power cut ends the
+//! processes as well.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -21,45 +22,45 @@ use tempfile::NamedTempFile;
 
 use super::process::{self, is_alive, is_gone};
 
-/// Most bytes of a note: some numbers and names.
+/// Size limit of a file.
 const MAX_BYTES: u64 = 16 << 10;
-/// Most notes that are looked at.
-const MAX_NOTES: usize = 10_000;
+/// Limit on the files that are read.
+const MAX_FILES: usize = 10_000;
 
-/// What a process is supervised for.
+/// What a supervised process belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum SupervisedKind {
     Job,
     Run,
 }
 
-impl Kind {
-    /// The variable that its command has in the environment.
+impl SupervisedKind {
+    /// The environment variable that holds the id.
     pub fn variable(self) -> &'static str {
         match self {
-            Kind::Job => "PN_JOB",
-            Kind::Run => "PN_RUN",
+            SupervisedKind::Job => "PN_JOB",
+            SupervisedKind::Run => "PN_RUN",
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Kind::Job => "job",
-            Kind::Run => "run",
+            SupervisedKind::Job => "job",
+            SupervisedKind::Run => "run",
         }
     }
 }
 
-/// A job or run that a process of this user supervises, or has supervised.
+/// A job or run that a process of this user supervises or has supervised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Supervised {
-    kind: Kind,
+    kind: SupervisedKind,
     id: String,
-    /// Homes can be shared between machines
+    /// The machine, because home directories can be shared
     host: String,
     supervisor: Process,
-    /// The command; none until it was started
+    /// The command; `None` until it has started
     #[serde(default, skip_serializing_if = "Option::is_none")]
     process: Option<Process>,
 }
@@ -69,15 +70,15 @@ impl Supervised {
         &self.id
     }
 
-    /// The command, if it is there and is certainly the one that was noted.
+    /// The command's process, if it is running and certainly the recorded one.
     fn command(&self) -> Option<&Process> {
-        let noted = self.process.as_ref().filter(|noted| noted.pid > 1 && noted.born.is_some());
-        noted.filter(|noted| is_alive(noted) && process::carries(noted.pid, self.kind.variable(), &self.id))
+        let recorded = self.process.as_ref().filter(|process| process.pid > 1 && process.born.is_some());
+        recorded.filter(|it| is_alive(it) && process::has_variable(it.pid, self.kind.variable(), &self.id))
     }
 
-    /// A variable of the environment in which the supervisor began, else the command.
+    /// A variable from the supervisor's initial environment, or from the command's if the supervisor has exited.
     pub fn variable(&self, name: &str) -> Option<OsString> {
-        let supervisor = Some(&self.supervisor).filter(|noted| noted.born.is_some() && is_alive(noted));
+        let supervisor = Some(&self.supervisor).filter(|process| process.born.is_some() && is_alive(process));
         process::variable(supervisor.or_else(|| self.command())?.pid, name)
     }
 
@@ -85,22 +86,22 @@ impl Supervised {
         self.command().is_some()
     }
 
-    /// Sends a signal to the command alone. Says whether it was there.
+    /// Sends a signal to the command only. Returns whether it was sent.
     pub fn signal(&self, signal: Signal) -> bool {
         self.command().is_some_and(|command| process::signal(command.pid, signal))
     }
 
-    /// Sends a signal to the command and all that it started. Says whether anybody was there.
+    /// Sends a signal to the command and all processes it started. Returns whether any of them was running.
     pub fn signal_all(&self, signal: Signal) -> bool {
         let (variable, id) = (self.kind.variable(), self.id.as_str());
-        let own_group = self.process.as_ref().map(|noted| noted.pid).filter(|group| *group > 1);
-        // Who leads a group may end before others, and its number is nobody else's as long as there are any.
+        let own_group = self.process.as_ref().map(|process| process.pid).filter(|group| *group > 1);
+        // The group leader may exit first; its id is not reused while the group has members.
         let has_group = own_group.is_some_and(|group| match process::members(group).find(|pid| *pid == group) {
             Some(_) => self.command().is_some(),
-            None => process::members(group).any(|pid| process::carries(pid, variable, id)),
+            None => process::members(group).any(|pid| process::has_variable(pid, variable, id)),
         });
         let mut any = has_group && own_group.is_some_and(|group| process::signal_group(group, signal));
-        // The supervisor may have been killed before it noted the command, and a shell makes groups of its own.
+        // The supervisor may have been killed before it recorded the command, and shells create further groups.
         for pid in process::started_after(&self.supervisor, variable, id) {
             any |= process::signal(pid, signal);
         }
@@ -108,42 +109,42 @@ impl Supervised {
     }
 }
 
-/// The note of a job or run that this process supervises; it goes with the value.
+/// The file of a job or run that this process supervises. Dropping it deletes the file.
 #[derive(Debug)]
-pub struct Note {
+pub struct SupervisionNote {
     path: PathBuf,
-    about: Supervised,
+    record: Supervised,
 }
 
-impl Note {
-    /// Notes that the command of a job or run is about to be started by this process.
-    pub fn leave(kind: Kind, id: &str) -> Result<Self> {
+impl SupervisionNote {
+    /// Records that this process is about to start the command of a job or run.
+    pub fn create(kind: SupervisedKind, id: &str) -> Result<Self> {
         let dir = dir().ok_or_else(|| Error::invalid("there is no place for files").hint("set HOME"))?;
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
-        made.map_err(|e| Error::internal(format!("cannot create {}: {e}", dir.display())))?;
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
+        created.map_err(|e| Error::internal(format!("cannot create {}: {e}", dir.display())))?;
         let supervisor = super::process(std::process::id());
-        let about = Supervised { kind, id: id.to_owned(), host: super::name(), supervisor, process: None };
-        let note = Self { path: dir.join(file_name(kind, id)), about };
-        note.write()?;
-        Ok(note)
+        let record = Supervised { kind, id: id.to_owned(), host: super::name(), supervisor, process: None };
+        let file = Self { path: dir.join(file_name(kind, id)), record };
+        file.write()?;
+        Ok(file)
     }
 
-    /// Notes the process of the command.
-    pub fn started(&mut self, process: &Process) -> Result<()> {
-        self.about.process = Some(process.clone());
+    /// Records the process of the command.
+    pub fn set_process(&mut self, process: &Process) -> Result<()> {
+        self.record.process = Some(process.clone());
         self.write()
     }
 
     fn write(&self) -> Result<()> {
         let failed = |e: &dyn std::fmt::Display| Error::internal(format!("cannot write {}: {e}", self.path.display()));
-        let document = json::to_document(&self.about).map_err(|e| failed(&e))?;
+        let document = json::to_document(&self.record).map_err(|e| failed(&e))?;
         let mut draft = NamedTempFile::new_in(self.path.parent().unwrap_or(Path::new("."))).map_err(|e| failed(&e))?;
         draft.write_all(document.as_bytes()).map_err(|e| failed(&e))?;
         draft.persist(&self.path).map_err(|e| failed(&e.error)).map(drop)
     }
 }
 
-impl Drop for Note {
+impl Drop for SupervisionNote {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
@@ -154,7 +155,7 @@ fn dir() -> Option<PathBuf> {
     Some(user.join("local").join("supervised"))
 }
 
-fn file_name(kind: Kind, id: &str) -> String {
+fn file_name(kind: SupervisedKind, id: &str) -> String {
     format!("{}.{id}.json", kind.name())
 }
 
@@ -163,32 +164,32 @@ fn read(path: &Path) -> Option<Supervised> {
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
-    let about: Supervised = serde_json::from_slice(&bytes).ok()?;
-    let is_named_so = path.file_name().is_some_and(|name| name == file_name(about.kind, &about.id).as_str());
-    (is_named_so && about.host == super::name()).then_some(about)
+    let record: Supervised = serde_json::from_slice(&bytes).ok()?;
+    let has_matching_name = path.file_name().is_some_and(|name| name == file_name(record.kind, &record.id).as_str());
+    (has_matching_name && record.host == super::name()).then_some(record)
 }
 
-/// What is noted about a job or run.
-pub fn find(kind: Kind, id: &str) -> Option<Supervised> {
+/// The recorded processes of a job or run, if this user supervises it on this machine.
+pub fn find(kind: SupervisedKind, id: &str) -> Option<Supervised> {
     read(&dir()?.join(file_name(kind, id)))
 }
 
-/// The jobs or runs whose supervisors are gone, with a way to forget each.
-fn left_behind(kind: Kind) -> io::Result<Vec<(PathBuf, Supervised)>> {
+/// The jobs or runs whose supervisors have exited, with the paths of their files.
+fn orphans(kind: SupervisedKind) -> io::Result<Vec<(PathBuf, Supervised)>> {
     let Some(dir) = dir() else { return Ok(Vec::new()) };
     let entries = match fs::read_dir(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
-    let paths = entries.take(MAX_NOTES).filter_map(|entry| Some(entry.ok()?.path()));
-    let notes = paths.filter_map(|path| read(&path).map(|about| (path, about)));
-    Ok(notes.filter(|(_, about)| about.kind == kind && is_gone(&about.supervisor)).collect())
+    let paths = entries.take(MAX_FILES).filter_map(|entry| Some(entry.ok()?.path()));
+    let records = paths.filter_map(|path| read(&path).map(|record| (path, record)));
+    Ok(records.filter(|(_, record)| record.kind == kind && is_gone(&record.supervisor)).collect())
 }
 
-/// Does something with each job or run whose supervisor is gone, and forgets those of which nothing is left then.
-pub fn each_left_behind(kind: Kind, mut is_ended: impl FnMut(&Supervised) -> bool) {
-    for (path, about) in left_behind(kind).unwrap_or_default() {
-        if is_ended(&about) {
+/// Calls `is_finished` for each job or run whose supervisor has exited, and deletes its file if it returns true.
+pub fn for_each_orphan(kind: SupervisedKind, mut is_finished: impl FnMut(&Supervised) -> bool) {
+    for (path, record) in orphans(kind).unwrap_or_default() {
+        if is_finished(&record) {
             let _ = fs::remove_file(path);
         }
     }

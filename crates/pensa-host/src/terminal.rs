@@ -1,5 +1,4 @@
-//! A terminal of a command's own, behind ours: keys pass in, output passes out, and its size follows. Who waits for the
-//! command is left to the caller.
+//! Runs a command on a pseudo-terminal: forwards input and output, and keeps its size equal to our terminal's.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, PipeReader, PipeWriter, Read, Write};
@@ -17,85 +16,86 @@ use rustix::process::{getpgrp, ioctl_tiocsctty, setsid};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr, tcsetwinsize};
 
-/// Bytes of typing that are moved at once.
-const CHUNK: usize = 4 << 10;
+/// Size of the buffer that forwards input.
+const BUFFER_BYTES: usize = 4 << 10;
 
-/// Whether standard input and output are a terminal that this process may use as it likes: in the background, the first
-/// touch would stop it.
-pub(crate) fn is_ours() -> bool {
+/// Whether standard input and output are a terminal and this process is in its foreground group. In the background, the
+/// first access would stop this process.
+pub(crate) fn is_foreground() -> bool {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     stdin.is_terminal() && stdout.is_terminal() && tcgetpgrp(&stdin).map_or(true, |group| group == getpgrp())
 }
 
-/// Our end of a command's terminal.
+/// The master side of a command's pseudo-terminal.
 #[derive(Debug)]
-pub(crate) struct Terminal {
+pub(crate) struct CommandTerminal {
     master: Arc<OwnedFd>,
-    /// Nothing is typed any more once this is dropped.
-    typing: Option<PipeWriter>,
-    _ours: Raw,
+    /// Dropping this stops forwarding input.
+    input: Option<PipeWriter>,
+    _raw_mode: RawMode,
 }
 
-impl Terminal {
-    /// Starts a command on a terminal that is like ours. Its standard error is left on a pipe if ours is no terminal.
+impl CommandTerminal {
+    /// Starts a command on a new pseudo-terminal with the modes and size of our terminal. If our standard error is not
+    /// a terminal, the command's is a pipe.
     pub(crate) fn start(command: &Command) -> io::Result<(Self, Child)> {
         let before = tcgetattr(io::stdin())?;
-        let (master, slave) = pair(&before)?;
-        let ((mut told, report), (stop, typing)) = (io::pipe()?, io::pipe()?);
+        let (master, slave) = open_pty(&before)?;
+        let ((mut reader, report), (stop, input)) = (io::pipe()?, io::pipe()?);
         let mut child = {
-            let mut inner = entering(command)?;
+            let mut inner = reexec(command)?;
             inner.stdin(report).stdout(slave.try_clone()?);
             inner.stderr(if io::stderr().is_terminal() { Stdio::from(slave) } else { Stdio::piped() });
             inner.spawn()?
         };
         let mut failure = String::new();
-        told.read_to_string(&mut failure)?;
+        reader.read_to_string(&mut failure)?;
         if let Ok(errno) = failure.parse() {
             child.wait()?;
             return Err(io::Error::from_raw_os_error(errno));
         }
-        // What fails from here on closes the terminal, which ends the command.
+        // An error from here on closes the master, and the hangup ends the command.
         let master = Arc::new(master);
-        let ours = Raw::set(before)?;
+        let raw_mode = RawMode::set(before)?;
         let keys = master.clone();
-        thread::Builder::new().spawn(move || type_into(&keys, &stop))?;
-        Ok((Self { master, typing: Some(typing), _ours: ours }, child))
+        thread::Builder::new().spawn(move || forward_input(&keys, &stop))?;
+        Ok((Self { master, input: Some(input), _raw_mode: raw_mode }, child))
     }
 
-    /// What the command writes. It ends with an error when nobody has the terminal any more.
+    /// The command's output. Reading fails with an I/O error once no process has the terminal open.
     pub(crate) fn output(&self) -> io::Result<File> {
         Ok(File::from(self.master.try_clone()?))
     }
 
-    pub(crate) fn size(&self) -> Size {
-        Size(self.master.clone())
+    pub(crate) fn size(&self) -> TerminalSize {
+        TerminalSize(self.master.clone())
     }
 
-    /// What is typed from now on is for whoever comes next.
-    pub(crate) fn stop_typing(&mut self) {
-        drop(self.typing.take());
+    /// Stops forwarding input, so that the next program gets what is typed.
+    pub(crate) fn stop_input(&mut self) {
+        drop(self.input.take());
     }
 }
 
-/// What has the size of a command's terminal follow ours.
+/// Sets the size of a command's terminal to that of ours.
 #[derive(Debug, Clone)]
-pub(crate) struct Size(Arc<OwnedFd>);
+pub(crate) struct TerminalSize(Arc<OwnedFd>);
 
-impl Size {
-    pub(crate) fn follow(&self) {
+impl TerminalSize {
+    pub(crate) fn update(&self) {
         if let Ok(size) = tcgetwinsize(io::stdin()) {
             let _ = tcsetwinsize(&self.0, size);
         }
     }
 }
 
-/// Our terminal while it passes on everything untouched. Put back as it was, whatever ends this.
+/// Our terminal in raw mode. Dropping this restores the previous modes.
 #[derive(Debug)]
-struct Raw {
+struct RawMode {
     before: Termios,
 }
 
-impl Raw {
+impl RawMode {
     fn set(before: Termios) -> io::Result<Self> {
         let mut raw = before.clone();
         raw.make_raw();
@@ -104,14 +104,14 @@ impl Raw {
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawMode {
     fn drop(&mut self) {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
 }
 
-/// A new terminal with these modes and the size of ours.
-fn pair(modes: &Termios) -> io::Result<(OwnedFd, OwnedFd)> {
+/// Opens a pseudo-terminal with these modes and the size of ours.
+fn open_pty(modes: &Termios) -> io::Result<(OwnedFd, OwnedFd)> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&master)?;
     unlockpt(&master)?;
@@ -124,10 +124,11 @@ fn pair(modes: &Termios) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((master, slave))
 }
 
-/// This program, which makes the terminal its own and then becomes the command: only the process itself can do that.
-fn entering(command: &Command) -> io::Result<Command> {
+/// A command line that starts this program again, to run [`enter`]: only the new process itself can make the terminal
+/// its controlling terminal.
+fn reexec(command: &Command) -> io::Result<Command> {
     let running = Path::new("/proc/self/exe");
-    // The name may mean another file by now, or none.
+    // The path of this program may be gone or may have been replaced by now.
     let program = if running.exists() { running.to_owned() } else { std::env::current_exe()? };
     let mut inner = Command::new(program);
     inner.arg0("pn").args(["run", "terminal", "--"]).arg(command.get_program()).args(command.get_args());
@@ -143,10 +144,11 @@ fn entering(command: &Command) -> io::Result<Command> {
     Ok(inner)
 }
 
-/// The inner half of [`Terminal::start`]: becomes the command. Standard input is where a failure is told.
+/// Runs in the child of [`CommandTerminal::start`]: takes the controlling terminal and execs the command. Returns only
+/// on failure, after writing the error number to standard input, which is a pipe to the parent.
 pub fn enter(command: &mut Command) -> io::Error {
     let report = io::stdin().as_fd().try_clone_to_owned();
-    let failure = become_it(command);
+    let failure = exec_on_terminal(command);
     if let Ok(report) = report {
         let errno = failure.raw_os_error().unwrap_or(Errno::INVAL.raw_os_error());
         let _ = write!(File::from(report), "{errno}");
@@ -154,7 +156,7 @@ pub fn enter(command: &mut Command) -> io::Error {
     failure
 }
 
-fn become_it(command: &mut Command) -> io::Error {
+fn exec_on_terminal(command: &mut Command) -> io::Error {
     let terminal = setsid().and_then(|_| ioctl_tiocsctty(io::stdout()));
     match terminal.map_err(io::Error::from).and_then(|()| io::stdout().as_fd().try_clone_to_owned()) {
         Ok(terminal) => command.stdin(terminal).exec(),
@@ -162,10 +164,10 @@ fn become_it(command: &mut Command) -> io::Error {
     }
 }
 
-/// Passes on what is typed until it is stopped.
-fn type_into(master: &OwnedFd, stop: &PipeReader) {
+/// Forwards standard input to the terminal until `stop` is closed.
+fn forward_input(master: &OwnedFd, stop: &PipeReader) {
     let stdin = io::stdin();
-    let mut buffer = vec![0; CHUNK];
+    let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         let mut waiting = [PollFd::new(stop, PollFlags::IN), PollFd::new(&stdin, PollFlags::IN)];
         match poll(&mut waiting, None) {

@@ -1,6 +1,16 @@
-//! Reads what other tools have written into plain structs.
+//! Reads the files and databases of other tools, for imports. Never writes to them, and never to a store.
 //!
-//! Databases, and what is done with what was read, are left to the callers.
+//! ```
+//! let dir = tempfile::tempdir()?;
+//! std::fs::write(dir.path().join("notes.jsonl"), "{\"id\":\"n1\",\"text\":\"hello\"}\n")?;
+//! let (collection, file) = pensa_interop::taskstore::collections(dir.path())?.remove(0);
+//! assert_eq!(collection, "notes");
+//! assert_eq!(pensa_interop::taskstore::list(&file)?.records[0].1.id, "n1");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! One module for each tool: [`daycare`] (agents), [`loopr`] (loops), [`prjct`] (tasks and more) and [`taskstore`]
+//! (records). All treat their input as untrusted: links are not followed, sizes are limited, problems are reported.
 
 pub mod daycare;
 mod files;

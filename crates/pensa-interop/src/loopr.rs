@@ -1,6 +1,6 @@
-//! Reads a project of Loopr: `.taskstore`, and the directories of its loops below `loops` and `archive`.
+//! Lists the files of a Loopr project: the directories of its loops below `loops` and `archive`.
 //!
-//! The records are for [`crate::taskstore`]. Files are listed here and read by whoever hands them on; no link is followed.
+//! [`crate::taskstore`] reads the records in `.taskstore`. Links are not followed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use pensa_core::{Code, Error, Result, Timestamp, id};
 use crate::files::written_at;
 use crate::prjct::Problem;
 
-/// Deepest directory of a loop that is looked into.
+/// Limit on the depth of directories in a loop.
 const MAX_DEPTH: usize = 12;
-/// Most files and directories of one project.
+/// Limit on the files and directories of a project.
 const MAX_ENTRIES: usize = 100_000;
 /// The link to the newest iteration of a loop.
 const CURRENT: &str = "current";
 
-/// What there is besides records.
+/// A project without its records.
 #[derive(Debug, Default)]
-pub struct Project {
-    /// By their ids.
+pub struct LooprProject {
+    /// Sorted by id.
     pub loops: Vec<LoopDir>,
-    /// What is not taken in, and why.
+    /// What is not imported, with the reasons.
     pub left_out: Vec<Problem>,
 }
 
@@ -31,35 +31,35 @@ pub struct Project {
 pub struct LoopDir {
     pub id: String,
     pub is_archived: bool,
-    /// When something was last added to it or taken out of it.
+    /// The modification time of the directory.
     pub written_at: Option<Timestamp>,
-    /// The number of the iteration that `current` leads to.
+    /// The number of the iteration that `current` links to.
     pub current: Option<String>,
-    /// By their paths.
+    /// Sorted by path.
     pub files: Vec<LoopFile>,
 }
 
 #[derive(Debug)]
 pub struct LoopFile {
-    /// In the directory of the loop, with `/` between its parts.
+    /// Relative to the directory of the loop, separated by `/`.
     pub path: String,
     pub source: PathBuf,
 }
 
 /// Lists the files of a project.
-pub fn read(dir: &Path) -> Result<Project> {
-    let mut project = Project::default();
+pub fn read(dir: &Path) -> Result<LooprProject> {
+    let mut project = LooprProject::default();
     let mut entries = 0;
     for (name, path) in sorted(dir)? {
         match name.as_str() {
-            ".taskstore" => project.left_out.extend(no_records(&path)),
+            ".taskstore" => project.left_out.extend(non_record_files(&path)),
             "loops" | "archive" if is_dir(&path) => {
                 for (id, path) in sorted(&path)? {
                     project.loop_dir(&name, &id, &path, &mut entries)?;
                 }
             }
             "worktrees" => project.leave_out(&name, "worktrees of git, which can be made again"),
-            // Where the records lie in the directory itself.
+            // The records can be in the directory itself.
             _ if name.ends_with(".jsonl") => {}
             _ => project.leave_out(&name, "is none of the files that are known"),
         }
@@ -67,8 +67,8 @@ pub fn read(dir: &Path) -> Result<Project> {
     Ok(project)
 }
 
-/// What in `.taskstore` holds no records.
-fn no_records(dir: &Path) -> Vec<Problem> {
+/// Reports the files in `.taskstore` that contain no records.
+fn non_record_files(dir: &Path) -> Vec<Problem> {
     let others = sorted(dir).unwrap_or_default().into_iter().filter(|(name, _)| !name.ends_with(".jsonl"));
     others
         .map(|(name, _)| {
@@ -80,7 +80,7 @@ fn no_records(dir: &Path) -> Vec<Problem> {
         .collect()
 }
 
-/// What lies in a directory, by name.
+/// The entries of a directory, sorted by name.
 fn sorted(dir: &Path) -> Result<Vec<(String, PathBuf)>> {
     let failed = |e: &std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => Error::not_found("directory", dir.display()),
@@ -100,7 +100,7 @@ fn is_dir(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
 }
 
-impl Project {
+impl LooprProject {
     fn leave_out(&mut self, path: &str, reason: &str) {
         self.left_out.push(Problem::of(path, reason));
     }
@@ -116,15 +116,15 @@ impl Project {
             self.leave_out(&shown, "the name of the directory can not be an id");
             return Ok(());
         }
-        let mut found = LoopDir {
+        let mut loop_dir = LoopDir {
             id: id.to_owned(),
             is_archived: below == "archive",
             written_at: written_at(&meta),
             current: None,
             files: Vec::new(),
         };
-        let mut left = vec![(path.to_owned(), String::new(), 0)];
-        while let Some((dir, within, depth)) = left.pop() {
+        let mut pending = vec![(path.to_owned(), String::new(), 0)];
+        while let Some((dir, within, depth)) = pending.pop() {
             for (name, path) in sorted(&dir)? {
                 *entries += 1;
                 if *entries > MAX_ENTRIES {
@@ -134,10 +134,10 @@ impl Project {
                 let inner = if within.is_empty() { name.clone() } else { format!("{within}/{name}") };
                 let kind = fs::symlink_metadata(&path).map(|meta| meta.file_type());
                 match kind {
-                    Ok(kind) if kind.is_file() => found.files.push(LoopFile { path: inner, source: path }),
-                    Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => left.push((path, inner, depth + 1)),
+                    Ok(kind) if kind.is_file() => loop_dir.files.push(LoopFile { path: inner, source: path }),
+                    Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => pending.push((path, inner, depth + 1)),
                     Ok(kind) if kind.is_symlink() && inner == CURRENT => match iteration(&path) {
-                        Some(number) => found.current = Some(number),
+                        Some(number) => loop_dir.current = Some(number),
                         None => self.leave_out(&format!("{shown}/{inner}"), "leads to no iteration"),
                     },
                     Ok(kind) if kind.is_symlink() => {
@@ -150,13 +150,13 @@ impl Project {
                 }
             }
         }
-        found.files.sort_by(|a, b| a.path.cmp(&b.path));
-        self.loops.push(found);
+        loop_dir.files.sort_by(|a, b| a.path.cmp(&b.path));
+        self.loops.push(loop_dir);
         Ok(())
     }
 }
 
-/// The iteration that a link names.
+/// The number of the iteration that a link leads to; `None` if it leads elsewhere.
 fn iteration(link: &Path) -> Option<String> {
     let target = fs::read_link(link).ok()?;
     let number = target.to_str()?.trim_end_matches('/').strip_prefix("iterations/")?.to_owned();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_every_loop_is_listed_and_the_rest_is_named() {
+    fn all_files_of_loops_are_listed_and_the_rest_is_reported() {
         let dir = tempfile::tempdir().expect("a directory");
         for name in [
             ".taskstore/loops.jsonl",

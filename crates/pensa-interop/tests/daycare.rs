@@ -1,10 +1,10 @@
-//! What is read from the files of agents, whole or broken.
+//! Agents are read from valid and damaged files.
 
 use std::fs;
 use std::path::Path;
 
 use pensa_core::{Code, Timestamp};
-use pensa_interop::daycare::{Agent, Found, Lifecycle, OpenedBy, agents};
+use pensa_interop::daycare::{DaycareAgent, Lifecycle, OpenedBy, ParsedAgent, agents};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -16,19 +16,19 @@ fn put(dir: &Path, name: &str, content: impl AsRef<[u8]>) {
     fs::write(dir.join(name), content).expect("a file");
 }
 
-fn found(dir: &Path) -> Vec<Found> {
+fn found(dir: &Path) -> Vec<ParsedAgent> {
     agents(dir).expect("readable").collect()
 }
 
-fn one(dir: &Path) -> Agent {
+fn one(dir: &Path) -> DaycareAgent {
     match found(dir).as_slice() {
-        [Found::Agent(agent)] => (**agent).clone(),
+        [ParsedAgent::Agent(agent)] => (**agent).clone(),
         other => panic!("one agent expected: {other:?}"),
     }
 }
 
 /// The agent that has this history.
-fn with_history(history: impl AsRef<[u8]>) -> Agent {
+fn with_history(history: impl AsRef<[u8]>) -> DaycareAgent {
     let dir = TempDir::new().expect("a directory");
     put(&dir.path().join(ID), "descriptor.json", r#"{"type":"cron","id":"c1"}"#);
     put(&dir.path().join(ID), "history.jsonl", history);
@@ -36,7 +36,7 @@ fn with_history(history: impl AsRef<[u8]>) -> Agent {
 }
 
 /// The agent that has this state.
-fn with_state(state: impl AsRef<[u8]>) -> Agent {
+fn with_state(state: impl AsRef<[u8]>) -> DaycareAgent {
     let dir = TempDir::new().expect("a directory");
     put(&dir.path().join(ID), "descriptor.json", r#"{"type":"cron","id":"c1"}"#);
     put(&dir.path().join(ID), "state.json", state);
@@ -45,7 +45,7 @@ fn with_state(state: impl AsRef<[u8]>) -> Agent {
 
 fn reason(dir: &Path, wanted: &str) -> String {
     let skipped = found(dir).into_iter().find_map(|found| match found {
-        Found::Skipped { id, reason } if id == wanted => Some(reason),
+        ParsedAgent::Skipped { id, reason } if id == wanted => Some(reason),
         _ => None,
     });
     skipped.unwrap_or_else(|| panic!("{wanted} is not skipped"))
@@ -56,7 +56,7 @@ fn at(millis: i64) -> Option<Timestamp> {
 }
 
 /// For each session how it was opened and the types of its entries.
-fn outline(agent: &Agent) -> Vec<(OpenedBy, Vec<&str>)> {
+fn outline(agent: &DaycareAgent) -> Vec<(OpenedBy, Vec<&str>)> {
     let mut sessions = Vec::new();
     for session in &agent.sessions {
         sessions.push((session.opened_by, session.entries.iter().map(|entry| entry.kind.as_str()).collect()));
@@ -112,14 +112,14 @@ fn descriptors_of_every_type_known_or_not_are_kept_whole() {
     let found = found(dir.path());
     assert_eq!(found.len(), all.len());
     for (found, descriptor) in found.into_iter().zip(all) {
-        let Found::Agent(agent) = found else { panic!("{found:?}") };
+        let ParsedAgent::Agent(agent) = found else { panic!("{found:?}") };
         assert_eq!(agent.kind, descriptor["type"]);
         assert_eq!(Value::Object(agent.descriptor), descriptor);
     }
 }
 
 #[test]
-fn the_directory_of_the_agents_or_the_one_above_it_can_be_given() {
+fn the_directory_of_the_agents_or_its_parent_can_be_given() {
     let data = TempDir::new().expect("a directory");
     put(&data.path().join("agents").join(ID), "descriptor.json", r#"{"type":"cron","id":"c"}"#);
     put(data.path(), "SYSTEM.md", "x");
@@ -131,7 +131,7 @@ fn the_directory_of_the_agents_or_the_one_above_it_can_be_given() {
 }
 
 #[test]
-fn what_lies_beside_agents_is_ignored() {
+fn other_files_and_directories_are_ignored() {
     let dir = TempDir::new().expect("a directory");
     for (place, name) in
         [("", "SYSTEM.md"), ("", "x.tmp-12-1700000000000"), (ID, "INFERENCE.md"), (ID, "compaction_2026.md")]
@@ -154,12 +154,12 @@ fn agents_come_in_the_order_of_their_ids_and_are_counted_before_they_are_read() 
     let all = agents(dir.path()).expect("readable");
     assert_eq!(all.len(), 5);
     let ids: Vec<String> =
-        all.map(|found| if let Found::Agent(agent) = found { agent.id } else { String::new() }).collect();
+        all.map(|found| if let ParsedAgent::Agent(agent) = found { agent.id } else { String::new() }).collect();
     assert_eq!(ids, ["B", "a", "a1", "b", "c"]);
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_told() {
+fn a_missing_directory_is_an_error() {
     let dir = TempDir::new().expect("a directory");
     let error = agents(&dir.path().join("nowhere")).expect_err("not there");
     assert_eq!(error.code, Code::NotFound);
@@ -195,12 +195,13 @@ fn an_agent_whose_descriptor_can_not_be_read_is_skipped_and_the_others_are_not()
         let reason = reason(dir.path(), id);
         assert!(reason.contains("descriptor.json") && reason.contains(expected), "{id}: {reason}");
     }
-    let good = found(dir.path()).into_iter().filter(|found| matches!(found, Found::Agent(agent) if agent.id == "good"));
+    let good =
+        found(dir.path()).into_iter().filter(|found| matches!(found, ParsedAgent::Agent(agent) if agent.id == "good"));
     assert_eq!((good.count(), found(dir.path()).len()), (1, 10));
 }
 
 #[test]
-fn a_directory_whose_name_can_be_no_id_is_skipped() {
+fn a_directory_whose_name_is_no_id_is_skipped() {
     let dir = TempDir::new().expect("a directory");
     for name in ["with blank", "umläut", "$(x)", &"x".repeat(201)] {
         put(&dir.path().join(name), "descriptor.json", r#"{"type":"cron"}"#);
@@ -342,7 +343,7 @@ fn markers_open_sessions_and_the_last_one_is_active() {
 }
 
 #[test]
-fn records_before_any_marker_open_a_session_of_their_own() {
+fn records_before_any_marker_open_a_session() {
     let agent = with_history("{\"type\":\"note\",\"at\":7}\n{\"type\":\"reset\",\"at\":9,\"message\":\"m\"}\n");
     assert_eq!(outline(&agent), [(OpenedBy::Start, vec!["note"]), (OpenedBy::Reset, vec![])]);
     assert_eq!(agent.sessions[0].at, at(7));
@@ -358,7 +359,7 @@ fn without_any_record_there_is_one_empty_session() {
 }
 
 #[test]
-fn a_compaction_is_known_by_its_text_and_the_message_behind_it() {
+fn a_compaction_is_recognised_by_its_text_and_the_next_message() {
     let reset = "{\"type\":\"reset\",\"at\":5,\"message\":\"Session context compacted.\"}\n";
     let summary = "{\"type\":\"user_message\",\"at\":5,\"text\":\"the summary\",\"files\":[]}\n";
     let agent = with_history([reset, summary].concat());
@@ -377,7 +378,7 @@ fn a_compaction_is_known_by_its_text_and_the_message_behind_it() {
 }
 
 #[test]
-fn the_order_is_that_of_the_lines_and_not_of_the_times() {
+fn entries_keep_the_order_of_lines_whatever_their_times() {
     let agent = with_history(
         "{\"type\":\"a\",\"at\":9}\n{\"type\":\"b\",\"at\":1}\n{\"type\":\"c\",\"at\":1}\n{\"type\":\"d\"}\n",
     );
@@ -519,7 +520,7 @@ proptest! {
         }
         let all = found(dir.path());
         prop_assert_eq!(all.len(), 1);
-        if let Found::Agent(agent) = &all[0] {
+        if let ParsedAgent::Agent(agent) = &all[0] {
             prop_assert!(!agent.sessions.is_empty());
             let lines = history.split_inclusive(|byte| *byte == b'\n').count();
             let kept: usize = agent.sessions.iter().map(|session| session.entries.len()).sum();
@@ -529,7 +530,7 @@ proptest! {
 
     /// Good lines among bad ones: each is kept, in order, and each bad one is counted.
     #[test]
-    fn every_good_line_is_kept_whatever_stands_around_it(
+    fn every_valid_line_is_kept_among_invalid_ones(
         lines in prop::collection::vec(prop_oneof![
             (0..5u8).prop_map(|kind| (kind, Vec::new())),
             prop::collection::vec(any::<u8>().prop_filter("one line", |byte| *byte != b'\n'), 0..20).prop_map(|junk| (9, junk)),

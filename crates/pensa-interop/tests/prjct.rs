@@ -1,13 +1,13 @@
-//! What is read from the files of a project of prjct, in either form, whole or broken.
+//! Projects of prjct are read from files in both forms, valid or damaged.
 
 use std::fs;
 use std::path::Path;
 
 use pensa_core::Code;
 use pensa_core::issue::{IssueType, Priority};
-use pensa_core::ops::import::{Given, GivenIssue, GivenLearning, GivenRelease};
+use pensa_core::ops::import::{ImportIssue, ImportItem, ImportLearning, ImportRelease};
 use pensa_core::work::{StepStatus, WorkKind, WorkStatus};
-use pensa_interop::prjct::{Found, Kind, Project, read};
+use pensa_interop::prjct::{ParsedRecord, PrjctProject, RecordKind, read};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -18,7 +18,7 @@ fn put(dir: &Path, name: &str, content: impl AsRef<[u8]>) {
     fs::write(path, content).expect("a file");
 }
 
-fn project(files: &[(&str, &Value)]) -> (TempDir, Project) {
+fn project(files: &[(&str, &Value)]) -> (TempDir, PrjctProject) {
     let dir = tempfile::tempdir().expect("a directory");
     for (name, value) in files {
         put(dir.path(), name, value.to_string());
@@ -27,44 +27,46 @@ fn project(files: &[(&str, &Value)]) -> (TempDir, Project) {
     (dir, project)
 }
 
-fn issues(project: &Project) -> Vec<&GivenIssue> {
-    let issue = |found: &'_ Found| matches!(found.record, Given::Issue(_));
-    let all = project.found.iter().filter(|found| issue(found));
-    all.map(|found| if let Given::Issue(issue) = &found.record { &**issue } else { unreachable!("an issue") }).collect()
+fn issues(project: &PrjctProject) -> Vec<&ImportIssue> {
+    let issue = |found: &'_ ParsedRecord| matches!(found.record, ImportItem::Issue(_));
+    let all = project.records.iter().filter(|found| issue(found));
+    all.map(|found| if let ImportItem::Issue(issue) = &found.record { &**issue } else { unreachable!("an issue") })
+        .collect()
 }
 
-fn issue<'p>(project: &'p Project, id: &str) -> &'p GivenIssue {
+fn issue<'p>(project: &'p PrjctProject, id: &str) -> &'p ImportIssue {
     issues(project).into_iter().find(|issue| issue.id.as_str() == id).unwrap_or_else(|| panic!("{id}"))
 }
 
-fn releases(project: &Project) -> Vec<&GivenRelease> {
-    let release = |found: &'_ Found| matches!(found.record, Given::Release(_));
-    let all = project.found.iter().filter(|found| release(found));
-    all.map(|found| if let Given::Release(release) = &found.record { release } else { unreachable!("one") }).collect()
+fn releases(project: &PrjctProject) -> Vec<&ImportRelease> {
+    let release = |found: &'_ ParsedRecord| matches!(found.record, ImportItem::Release(_));
+    let all = project.records.iter().filter(|found| release(found));
+    all.map(|found| if let ImportItem::Release(release) = &found.record { release } else { unreachable!("one") })
+        .collect()
 }
 
-fn learnings(project: &Project) -> Vec<&GivenLearning> {
+fn learnings(project: &PrjctProject) -> Vec<&ImportLearning> {
     project
-        .found
+        .records
         .iter()
-        .filter_map(|found| if let Given::Learning(learning) = &found.record { Some(learning) } else { None })
+        .filter_map(|found| if let ImportItem::Learning(learning) = &found.record { Some(learning) } else { None })
         .collect()
 }
 
 /// Documents that are kept whole: their names and texts.
-fn documents(project: &Project) -> Vec<(&str, &str)> {
+fn documents(project: &PrjctProject) -> Vec<(&str, &str)> {
     project
-        .found
+        .records
         .iter()
         .filter_map(|found| match &found.record {
-            Given::Document(document) => Some((document.key.as_str(), document.text.as_str())),
+            ImportItem::Document(document) => Some((document.key.as_str(), document.text.as_str())),
             _ => None,
         })
         .collect()
 }
 
-fn count(project: &Project, kind: Kind) -> usize {
-    project.found.iter().filter(|found| found.kind == kind).count()
+fn count(project: &PrjctProject, kind: RecordKind) -> usize {
+    project.records.iter().filter(|found| found.kind == kind).count()
 }
 
 #[test]
@@ -90,7 +92,7 @@ fn the_documented_form_of_a_task_is_read() {
     assert_eq!(json!(found.origin.fields), rest, "what has no place stays, ids of steps too");
     assert!(project.not_understood.is_empty() && project.left_out.is_empty());
     let (_dir, none) = self::project(&[("storage/state.json", &json!({"task": null}))]);
-    assert!(none.found.is_empty() && none.not_understood.is_empty());
+    assert!(none.records.is_empty() && none.not_understood.is_empty());
 }
 
 #[test]
@@ -140,7 +142,7 @@ fn the_queue_keeps_its_order_sections_and_priorities_in_either_form() {
         {"id": "q5", "description": "over", "priority": "low", "completed": true, "completedAt": "2025-01-06T00:00:00.000Z"},
         {"id": "q6", "title": "no word for it", "priority": "soon"}], "updatedAt": at});
     let (_dir, project) = project(&[("storage/queue.json", &queue)]);
-    assert_eq!(count(&project, Kind::Queue), 6);
+    assert_eq!(count(&project, RecordKind::Queue), 6);
     let priority = |id: &str| issue(&project, id).priority;
     let told = ["q1", "q2", "q3", "q4", "q5", "q6"].map(priority);
     assert_eq!(told, [Priority::P3, Priority::P1, Priority::P1, Priority::P0, Priority::P3, Priority::P2]);
@@ -158,7 +160,7 @@ fn the_queue_keeps_its_order_sections_and_priorities_in_either_form() {
 }
 
 #[test]
-fn ideas_go_to_the_queue_and_those_that_are_over_are_closed() {
+fn ideas_become_issues_and_finished_ones_are_closed() {
     let ideas = json!({"ideas": [
         {"id": "idea_1", "text": "a thought\nand more of it", "details": "why", "priority": "low", "status": "pending", "tags": ["ui"]},
         {"id": "idea_2", "text": "made", "status": "converted", "convertedTo": "task_9"},
@@ -176,7 +178,7 @@ fn ideas_go_to_the_queue_and_those_that_are_over_are_closed() {
 }
 
 #[test]
-fn what_was_shipped_is_read_in_either_form() {
+fn releases_are_read_in_either_form() {
     let one = json!({"features": [{"id": "f-1", "name": "login", "version": "1.0.0", "type": "feature", "shippedAt": "2024-01-15T10:30:00.000Z"}]});
     let other = json!({"shipped": [{"id": "ship_1", "name": "faster", "version": null, "type": "fix", "description": "twice",
         "changes": [{"description": "c"}], "shippedAt": "2025-01-15T10:30:00Z", "taskId": "task_1"},
@@ -199,7 +201,7 @@ fn what_was_shipped_is_read_in_either_form() {
 }
 
 #[test]
-fn every_text_of_every_line_is_a_learning() {
+fn every_text_of_every_line_becomes_a_learning() {
     let line = |task: &str, gotcha: &str| {
         json!({"taskId": task, "linearId": "PRJ-123", "timestamp": "2024-01-15T10:40:00.000Z",
             "learnings": {"patterns": ["p"], "approaches": [], "decisions": ["d"], "gotchas": [gotcha]},
@@ -262,10 +264,10 @@ fn events_find_their_task_flat_or_nested_and_the_others_are_kept() {
     put(dir.path(), "memory/context.jsonl", "{\"action\":\"a\"}\n[1]\n{\"action\":\"b\"}\n");
     let project = read(dir.path()).expect("readable");
     let events: Vec<(String, u32)> = project
-        .found
+        .records
         .iter()
         .filter_map(|found| match &found.record {
-            Given::Event(event) => Some((event.data["type"].as_str().expect("a type").to_owned(), event.again)),
+            ImportItem::Event(event) => Some((event.data["type"].as_str().expect("a type").to_owned(), event.again)),
             _ => None,
         })
         .collect();
@@ -285,7 +287,11 @@ fn skills_and_pending_events_are_read_in_both_forms_and_the_rest_is_kept_whole()
     let other = json!({"projectId": "p", "syncedAt": "s", "skills": [{"name": "x", "linkedAgents": ["a.md"]}], "agentSkillMap": {}});
     for (skills, whole) in [(&one, 0), (&other, 1)] {
         let (_dir, project) = project(&[("config/skills.json", skills)]);
-        assert_eq!((count(&project, Kind::Skills), count(&project, Kind::Documents)), (1, whole), "{skills}");
+        assert_eq!(
+            (count(&project, RecordKind::Skills), count(&project, RecordKind::Documents)),
+            (1, whole),
+            "{skills}"
+        );
     }
     let documents = [
         "storage/roadmap.json",
@@ -304,13 +310,13 @@ fn skills_and_pending_events_are_read_in_both_forms_and_the_rest_is_kept_whole()
         let mut files: Vec<(&str, &Value)> = documents.iter().map(|name| (*name, &some)).collect();
         files.push(("sync/pending.json", &pending));
         let (_dir, project) = project(&files);
-        assert_eq!(count(&project, Kind::Documents), 9);
+        assert_eq!(count(&project, RecordKind::Documents), 9);
         assert!(project.not_understood.is_empty(), "{project:?}");
         assert_eq!(project.scope, "prjct:my-project");
         let scopes = project
-            .found
+            .records
             .iter()
-            .all(|found| matches!(&found.record, Given::Document(one) if one.scope == project.scope));
+            .all(|found| matches!(&found.record, ImportItem::Document(one) if one.scope == project.scope));
         assert!(scopes, "{project:?}");
     }
     let (_dir, none) = project(&[("sync/pending.json", &json!({"events": 7}))]);
@@ -318,7 +324,7 @@ fn skills_and_pending_events_are_read_in_both_forms_and_the_rest_is_kept_whole()
 }
 
 #[test]
-fn one_id_in_many_places_is_one_issue_that_has_all_of_it() {
+fn an_id_in_several_files_becomes_one_issue_with_all_records() {
     let state = json!({"currentTask": {"id": "t1", "description": "it"}});
     let queue = json!({"tasks": [{"id": "t1", "description": "it, as it was planned", "priority": "high"}]});
     let (_dir, project) = project(&[("storage/state.json", &state), ("storage/queue.json", &queue)]);
@@ -328,7 +334,7 @@ fn one_id_in_many_places_is_one_issue_that_has_all_of_it() {
 }
 
 #[test]
-fn files_that_are_no_data_or_not_known_are_named() {
+fn caches_and_unknown_files_are_reported() {
     let dir = tempfile::tempdir().expect("a directory");
     put(dir.path(), "storage/state.json", "{\"task\":null}");
     put(dir.path(), "prjct.db", "SQLite format 3\0");
@@ -350,7 +356,7 @@ fn files_that_are_no_data_or_not_known_are_named() {
 
 #[cfg(unix)]
 #[test]
-fn no_link_is_followed() {
+fn links_are_not_followed() {
     let dir = tempfile::tempdir().expect("a directory");
     let outside = tempfile::tempdir().expect("a directory");
     put(outside.path(), "state.json", "{\"task\":{\"id\":\"secret\",\"title\":\"t\"}}");
@@ -365,7 +371,7 @@ fn no_link_is_followed() {
 }
 
 #[test]
-fn what_is_broken_or_hostile_is_named_and_the_rest_goes_on() {
+fn damaged_or_hostile_files_are_reported_and_the_rest_is_read() {
     let deep = format!("{{\"task\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let nested = format!("{{\"task\":{{\"id\":\"x\",\"a\":{}1{}}}}}", "[".repeat(110), "]".repeat(110));
     let huge = format!("{{\"task\":{{\"id\":\"x\",\"title\":\"{}\"}}}}", "x".repeat(2 << 20));
@@ -397,7 +403,7 @@ fn what_is_broken_or_hostile_is_named_and_the_rest_goes_on() {
 }
 
 #[test]
-fn texts_that_cannot_stand_here_are_made_to_and_kept_as_they_were() {
+fn invalid_texts_are_cleaned_and_the_originals_kept() {
     let long = "x".repeat(600);
     let queue = json!([{"id": "a b", "title": "\u{1b}[2Jred\u{7}"}, {"title": long}, {"id": 42, "title": ""}]);
     let (_dir, project) = project(&[("storage/queue.json", &queue)]);
@@ -412,7 +418,7 @@ fn texts_that_cannot_stand_here_are_made_to_and_kept_as_they_were() {
 }
 
 #[test]
-fn long_documents_are_kept_in_parts_and_come_together_again() {
+fn long_documents_are_split_without_loss() {
     let line = format!("{{\"é\":\"{}\"}}\n", "é".repeat(1000));
     let lines = line.repeat(1000);
     let one = format!("[\"{}\"]", "é".repeat(700_000));
@@ -430,7 +436,7 @@ fn long_documents_are_kept_in_parts_and_come_together_again() {
 }
 
 #[test]
-fn a_directory_of_something_else_is_refused() {
+fn a_directory_without_project_files_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     put(dir.path(), "readme.md", "x");
     assert_eq!(read(dir.path()).expect_err("nothing of prjct").code, Code::InvalidInput);
@@ -480,14 +486,14 @@ fn anything() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn whatever_the_files_say_they_are_read_and_read_alike(value in anything()) {
+    fn any_json_is_read_and_reading_is_repeatable(value in anything()) {
         let dir = tempfile::tempdir().expect("a directory");
         for name in ["storage/state.json", "storage/queue.json", "storage/ideas.json", "storage/shipped.json",
             "memory/learnings.jsonl", "memory/events.jsonl", "config/skills.json", "sync/pending.json"] {
             put(dir.path(), name, format!("{value}\n"));
         }
         let (one, two) = (read(dir.path()).expect("readable"), read(dir.path()).expect("readable"));
-        prop_assert_eq!(&one.found, &two.found);
+        prop_assert_eq!(&one.records, &two.records);
         prop_assert_eq!(one.not_understood, two.not_understood);
     }
 }

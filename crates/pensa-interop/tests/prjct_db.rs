@@ -1,13 +1,13 @@
-//! What is read from `prjct.db`, at any version, and that it is never written.
+//! `prjct.db` is read in any version and never written.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use pensa_core::issue::IssueType;
-use pensa_core::ops::import::{Given, GivenIssue, GivenLearning};
+use pensa_core::ops::import::{ImportIssue, ImportItem, ImportLearning};
 use pensa_core::work::{StepStatus, WorkStatus};
-use pensa_interop::prjct::{Project, read};
+use pensa_interop::prjct::{PrjctProject, read};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -17,30 +17,31 @@ fn database(dir: &Path, sql: &str) -> Connection {
     connection
 }
 
-fn project(sql: &str) -> (TempDir, Project) {
+fn project(sql: &str) -> (TempDir, PrjctProject) {
     let dir = tempfile::tempdir().expect("a directory");
     drop(database(dir.path(), sql));
     let project = read(dir.path()).expect("readable");
     (dir, project)
 }
 
-fn issue<'p>(project: &'p Project, id: &str) -> &'p GivenIssue {
-    let found = project.found.iter().find_map(|found| match &found.record {
-        Given::Issue(issue) if issue.id.as_str() == id => Some(&**issue),
+fn issue<'p>(project: &'p PrjctProject, id: &str) -> &'p ImportIssue {
+    let found = project.records.iter().find_map(|found| match &found.record {
+        ImportItem::Issue(issue) if issue.id.as_str() == id => Some(&**issue),
         _ => None,
     });
     found.unwrap_or_else(|| panic!("{id}: {project:?}"))
 }
 
-fn learnings(project: &Project) -> Vec<&GivenLearning> {
-    let all = project.found.iter();
-    all.filter_map(|found| if let Given::Learning(learning) = &found.record { Some(learning) } else { None }).collect()
+fn learnings(project: &PrjctProject) -> Vec<&ImportLearning> {
+    let all = project.records.iter();
+    all.filter_map(|found| if let ImportItem::Learning(learning) = &found.record { Some(learning) } else { None })
+        .collect()
 }
 
-fn documents(project: &Project) -> BTreeMap<&str, &str> {
-    let all = project.found.iter();
+fn documents(project: &PrjctProject) -> BTreeMap<&str, &str> {
+    let all = project.records.iter();
     all.filter_map(|found| {
-        if let Given::Document(one) = &found.record { Some((one.key.as_str(), one.text.as_str())) } else { None }
+        if let ImportItem::Document(one) = &found.record { Some((one.key.as_str(), one.text.as_str())) } else { None }
     })
     .collect()
 }
@@ -84,7 +85,7 @@ fn tasks_and_their_steps_are_read_in_order() {
 }
 
 #[test]
-fn what_was_remembered_becomes_learnings_and_what_was_deleted_is_counted() {
+fn memories_become_learnings_and_deleted_ones_are_counted() {
     let (_dir, project) = project(
         "CREATE TABLE memories (id TEXT, title TEXT, content TEXT, tags TEXT, deleted_at TEXT);
          INSERT INTO memories VALUES ('m1', 'Locks', 'take them in order', '{\"area\":\"db\"}', NULL), ('m2', 'gone', 'x', NULL, '2025-01-01');
@@ -126,7 +127,11 @@ fn documents_of_kv_store_are_read_where_the_tables_are_empty() {
     assert_eq!(documents(&alone)["prjct.db/kv_store/roadmap"], "{\n  \"a\": 1\n}\n");
     let (_dir, both) = project(&format!("{TASKS}{kv}"));
     assert!(documents(&both)["prjct.db/kv_store/state"].contains("from kv"), "kept, but not read twice");
-    assert!(both.found.iter().all(|found| !matches!(&found.record, Given::Issue(issue) if issue.id.as_str() == "k1")));
+    assert!(
+        both.records
+            .iter()
+            .all(|found| !matches!(&found.record, ImportItem::Issue(issue) if issue.id.as_str() == "k1"))
+    );
 }
 
 #[test]
@@ -168,7 +173,7 @@ fn the_source_is_never_written_and_its_log_is_read_too() {
 
 #[cfg(unix)]
 #[test]
-fn a_hostile_database_does_no_harm_and_is_named() {
+fn a_hostile_database_does_no_harm_and_is_reported() {
     let dir = tempfile::tempdir().expect("a directory");
     drop(database(
         dir.path(),
@@ -178,7 +183,7 @@ fn a_hostile_database_does_no_harm_and_is_named() {
          CREATE TABLE \"odd \"\" name\" (a); INSERT INTO \"odd \"\" name\" VALUES (x'00ff');",
     ));
     let project = read(dir.path()).expect("readable");
-    assert!(project.found.iter().all(|found| !matches!(found.record, Given::Issue(_))), "views are not tables");
+    assert!(project.records.iter().all(|found| !matches!(found.record, ImportItem::Issue(_))), "views are not tables");
     assert!(
         project.not_understood.iter().any(|problem| problem.file == "prjct.db/ideas"),
         "{:?}",
@@ -189,7 +194,7 @@ fn a_hostile_database_does_no_harm_and_is_named() {
         let dir = tempfile::tempdir().expect("a directory");
         fs::write(dir.path().join("prjct.db"), content).expect("written");
         let project = read(dir.path()).expect("readable");
-        assert!(project.found.is_empty(), "{name}");
+        assert!(project.records.is_empty(), "{name}");
         assert!(name == "empty" || project.not_understood.len() == 1, "{name}: {:?}", project.not_understood);
     }
     let linked = tempfile::tempdir().expect("a directory");

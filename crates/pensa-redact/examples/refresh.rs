@@ -1,6 +1,4 @@
-//! Makes `rules/gitleaks.toml` anew from a release of the gitleaks rules; `rules/README.md` says how.
-//!
-//! Which rules are left out, changed and added is left to `rules/pensa.toml`.
+//! Regenerates `rules/gitleaks.toml` from a release of the gitleaks rules; see `rules/README.md`.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -8,7 +6,7 @@ use std::{env, fs};
 
 use serde::Deserialize;
 
-/// The rules as gitleaks writes them (TOML), or as a package of its rule data does (JSON).
+/// The rules as published by gitleaks (TOML) or by a package of its rule data (JSON).
 #[derive(Deserialize)]
 struct Release {
     rules: Vec<Rule>,
@@ -59,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let is_json = from.ends_with(".json");
     let release: Release = if is_json { serde_json::from_str(&text)? } else { toml_edit::de::from_str(&text)? };
     let own: Own = toml_edit::de::from_str(include_str!("../rules/pensa.toml"))?;
-    // The package repeats what is allowed everywhere as the first list of each rule.
+    // The package repeats the global allowlist as the first list of each rule.
     let everywhere = release.allowlist.clone().or_else(|| release.rules[0].allowlists.first().cloned());
     println!(
         "# The rules of gitleaks {version}, MIT licence (LICENSE-gitleaks), without those that pensa.toml leaves out"
@@ -81,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         println!("keywords = {:?}", rule.keywords);
         for allow in rule.allowlists.iter().skip(usize::from(is_json)) {
-            // What names files, lines or published keys says nothing about the text of a secret.
+            // Lists of file names, lines or published keys do not describe the text of a secret.
             let applies =
                 allow.condition != "AND" && ["", "secret"].contains(&&*allow.regex_target) && rule.id != "gcp-api-key";
             if applies && !(allow.regexes.is_empty() && allow.stopwords.is_empty()) {
@@ -101,7 +99,7 @@ fn print_allow(allow: &Allow) {
     }
 }
 
-/// Go takes a brace that opens no repetition for itself; here it has to be escaped.
+/// Escapes braces that start no repetition: Go takes them literally, Rust's regexes do not.
 fn braces(pattern: &str) -> String {
     let mut out = String::new();
     let mut escaped = false;

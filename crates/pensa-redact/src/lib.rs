@@ -1,14 +1,19 @@
-//! Finds known secret formats in text and JSON and puts `[REDACTED:<kind>]` in their place.
+//! Replaces secrets of known formats in text and JSON by `[REDACTED:<kind>]`.
 //!
-//! When this is done, and whether somebody may ask for it not to be, is left to the callers. What counts as a secret is
-//! data: `rules/README.md` says where it comes from.
+//! ```
+//! let (clean, count) = pensa_redact::text("export DB_PASSWORD=hunter2");
+//! assert_eq!((&*clean, count), ("export DB_PASSWORD=[REDACTED:password]", 1));
+//! ```
+//!
+//! Start with [`Redactor`], which also handles JSON and secrets that span several texts; [`RedactingStream`] handles
+//! output while it is written. The module `scan` finds the secrets. The formats are data: see `rules/README.md`.
 
 mod encoded;
 mod named;
+mod normalize;
 mod pem;
 mod rules;
 mod scan;
-mod sight;
 mod stream;
 
 use std::borrow::Cow;
@@ -18,45 +23,44 @@ use std::sync::{Arc, OnceLock};
 use regex_automata::meta::Regex;
 use serde_json::{Map, Value};
 
-use pem::Continued;
-use scan::{Found, Hit};
-pub use stream::Stream;
+use pem::OpenKey;
+use scan::{ScanResult, SecretMatch};
+pub use stream::RedactingStream;
 
-/// Most often that a text is looked through again because something was taken out of it.
-const PASSES: usize = 8;
-/// Shortest name of a member that can be a secret itself.
-const SHORTEST_NAME: usize = 16;
+/// Limit on repeated scans of a text after something was redacted in it.
+const MAX_PASSES: usize = 8;
+/// Shortest member name that can be a secret itself.
+const MIN_NAME: usize = 16;
 
-/// How many secrets of each kind were taken out.
+/// The number of redacted secrets by kind.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Kinds(BTreeMap<&'static str, usize>);
+pub struct SecretCounts(BTreeMap<&'static str, usize>);
 
-impl Kinds {
+impl SecretCounts {
     pub fn total(&self) -> usize {
         self.0.values().sum()
     }
 
-    /// Each kind that was found and how often, in the order of their names.
+    /// The kinds, sorted by name, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, usize)> {
         self.0.iter().map(|(kind, count)| (*kind, *count))
     }
 }
 
-/// What looks like a secret and is none, as the users of a project say: regular expressions, compiled when something
-/// was found.
+/// A project's exceptions: regular expressions for what looks like a secret and is none. Compiled on first use.
 #[derive(Debug, Default)]
-pub struct Allow {
+pub struct Allowlist {
     patterns: Vec<String>,
     regex: OnceLock<Result<Regex, String>>,
 }
 
-impl Allow {
-    /// One that matches a part of what was found keeps it.
+impl Allowlist {
+    /// A pattern that matches any part of a supposed secret keeps it.
     pub fn new(patterns: Vec<String>) -> Self {
         Self { patterns, regex: OnceLock::new() }
     }
 
-    /// What is wrong with the first pattern that is none.
+    /// Checks the patterns. The error describes the first invalid one.
     pub fn check(&self) -> Result<(), String> {
         self.regex().as_ref().map(drop).map_err(Clone::clone)
     }
@@ -72,37 +76,37 @@ impl Allow {
         })
     }
 
-    /// Whether this may stay. A pattern that is none lets nothing pass.
-    fn covers(&self, found: &str) -> bool {
-        self.regex().as_ref().is_ok_and(|regex| regex.is_match(found))
+    /// Whether a supposed secret is allowed. If a pattern is invalid, nothing is.
+    fn matches(&self, text: &str) -> bool {
+        self.regex().as_ref().is_ok_and(|regex| regex.is_match(text))
     }
 }
 
-/// Takes the secrets out of texts that belong together, in their order, and counts them.
+/// Redacts the secrets in texts that belong together, in order, and counts them.
 #[derive(Debug, Default)]
 pub struct Redactor {
-    allow: Option<Arc<Allow>>,
-    kinds: Kinds,
-    key: Continued,
+    allow: Option<Arc<Allowlist>>,
+    kinds: SecretCounts,
+    open_key: OpenKey,
 }
 
-/// Whether there may be a secret in a text or in JSON; one quick pass. False is certain.
+/// Whether a text may contain a secret, in one quick pass. False is certain.
 pub fn may_hold(text: &[u8]) -> bool {
     scan::may_hold(text)
 }
 
-/// The same for every text in `value`.
+/// Whether any text in `value` may contain a secret.
 pub fn may_be_in(value: &Value) -> bool {
-    let mut left = vec![value];
-    while let Some(value) = left.pop() {
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
         match value {
             Value::String(text) if scan::may_hold(text.as_bytes()) => return true,
-            Value::Array(items) => left.extend(items),
+            Value::Array(items) => pending.extend(items),
             Value::Object(members) => {
                 if members.keys().any(|name| scan::may_hold(name.as_bytes())) {
                     return true;
                 }
-                left.extend(members.values());
+                pending.extend(members.values());
             }
             _ => {}
         }
@@ -110,14 +114,14 @@ pub fn may_be_in(value: &Value) -> bool {
     false
 }
 
-/// The text without the secrets in it, and how many there were.
+/// Redacts a text. Returns it with the number of secrets.
 pub fn text(text: &str) -> (Cow<'_, str>, usize) {
     let mut redactor = Redactor::default();
     let clean = redactor.text(text);
     (clean, redactor.count())
 }
 
-/// Takes the secrets out of every text in `value`, names of members included, and says how many there were.
+/// Redacts every text in `value`, including member names. Returns the number of secrets.
 pub fn value(value: &mut Value) -> usize {
     let mut redactor = Redactor::default();
     redactor.value(value);
@@ -125,47 +129,47 @@ pub fn value(value: &mut Value) -> usize {
 }
 
 impl Redactor {
-    pub fn new(allow: Option<Arc<Allow>>) -> Self {
+    pub fn new(allow: Option<Arc<Allowlist>>) -> Self {
         Self { allow, ..Self::default() }
     }
 
-    /// One for other texts, with the same exceptions.
+    /// A new redactor for other texts, with the same exceptions.
     #[must_use]
     pub fn another(&self) -> Self {
         Self::new(self.allow.clone())
     }
 
-    /// How many were taken out so far.
+    /// How many secrets have been redacted so far.
     pub fn count(&self) -> usize {
         self.kinds.total()
     }
 
-    pub fn kinds(&self) -> &Kinds {
+    pub fn kinds(&self) -> &SecretCounts {
         &self.kinds
     }
 
-    /// The text without the secrets in it.
+    /// Redacts a text.
     pub fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         self.named("", text)
     }
 
-    /// The same for the value of what is called `name`, which may give it away.
+    /// Redacts the value of a field called `name`. The name, such as `password`, can identify a secret.
     pub fn named<'t>(&mut self, name: &str, text: &'t str) -> Cow<'t, str> {
-        let taken = self.key.take(text);
-        if taken == 0 {
+        let length = self.open_key.continuation_len(text);
+        if length == 0 {
             return self.clean(name, text);
         }
         *self.kinds.0.entry("private-key").or_default() += 1;
-        let newline = if text[..taken].ends_with('\n') { "\n" } else { "" };
-        let rest = self.clean(name, &text[taken..]);
-        Cow::Owned(format!("{}private-key]{newline}{rest}", sight::MARK))
+        let newline = if text[..length].ends_with('\n') { "\n" } else { "" };
+        let rest = self.clean(name, &text[length..]);
+        Cow::Owned(format!("{}private-key]{newline}{rest}", normalize::MARKER_START))
     }
 
-    /// Takes the secrets out of every text in `value`, in the order in which they are written, names included.
+    /// Redacts every text in `value`, in order, including member names.
     pub fn value(&mut self, value: &mut Value) {
-        // A list of what is left to do and no recursion: the depth of a value is up to its author.
-        let mut left = vec![(Cow::Borrowed(""), value)];
-        while let Some((name, value)) = left.pop() {
+        // Not recursive, because the author of a value decides how deep it is.
+        let mut pending = vec![(Cow::Borrowed(""), value)];
+        while let Some((name, value)) = pending.pop() {
             match value {
                 Value::String(text) => {
                     if let Cow::Owned(clean) = self.named(&name, text) {
@@ -175,24 +179,24 @@ impl Redactor {
                 Value::Array(items) => {
                     let names: Vec<_> =
                         (0..items.len()).map(|at| flag_before(items, at).unwrap_or(name.clone())).collect();
-                    left.extend(names.into_iter().zip(items).rev());
+                    pending.extend(names.into_iter().zip(items).rev());
                 }
                 Value::Object(members) => {
                     self.clean_names(members);
-                    let called = called(members);
-                    let each = members.iter_mut().map(|(name, member)| match &called {
-                        Some(called) if name == "value" => (Cow::Owned(called.clone()), member),
+                    let value_name = name_of_value(members);
+                    let each = members.iter_mut().map(|(name, member)| match &value_name {
+                        Some(own) if name == "value" => (Cow::Owned(own.clone()), member),
                         _ => (Cow::Borrowed(name.as_str()), member),
                     });
                     let each: Vec<_> = each.collect();
-                    left.extend(each.into_iter().rev());
+                    pending.extend(each.into_iter().rev());
                 }
                 Value::Null | Value::Bool(_) | Value::Number(_) => {}
             }
         }
     }
 
-    /// The same for the members of an object.
+    /// Redacts the members of an object.
     pub fn map(&mut self, members: &mut Map<String, Value>) {
         let mut whole = Value::Object(std::mem::take(members));
         self.value(&mut whole);
@@ -201,7 +205,8 @@ impl Redactor {
         }
     }
 
-    /// Appends the first `until` bytes to `out`, without the secrets that begin in them; tells where it stopped.
+    /// Appends the first `until` bytes to `out`, redacted. Returns where it stopped, which can be elsewhere in order
+    /// not to cut a secret.
     fn bytes(&mut self, bytes: &[u8], until: usize, out: &mut Vec<u8>) -> usize {
         let mut at = 0;
         for chunk in bytes.utf8_chunks() {
@@ -221,38 +226,38 @@ impl Redactor {
         at
     }
 
-    /// A place near `until` at which `text` can be cut without cutting a secret.
+    /// A position near `until` that is not inside a secret.
     fn cut(&self, text: &str, until: usize) -> usize {
         let until = text.floor_char_boundary(until);
-        let across = |hit: &Hit| hit.start < until && until < hit.end;
-        match self.find("", text).hits.into_iter().find(across) {
-            Some(hit) if hit.start > 0 => hit.start,
-            Some(hit) => hit.end,
+        let across = |secret: &SecretMatch| secret.start < until && until < secret.end;
+        match self.find("", text).matches.into_iter().find(across) {
+            Some(secret) if secret.start > 0 => secret.start,
+            Some(secret) => secret.end,
             None => until,
         }
     }
 
-    fn find(&self, name: &str, text: &str) -> Found {
+    fn find(&self, name: &str, text: &str) -> ScanResult {
         let mut found = scan::find(name, text);
         if let Some(allow) = self.allow.as_deref() {
-            found.hits.retain(|hit| !allow.covers(&text[hit.start..hit.end]));
+            found.matches.retain(|secret| !allow.matches(&text[secret.start..secret.end]));
         }
         found
     }
 
-    /// Names with secrets are rare; only then is the object made anew, in the same order and with nothing lost.
+    /// Redacts member names. Names that become equal are numbered, so that no member is lost; the order is preserved.
     fn clean_names(&mut self, members: &mut Map<String, Value>) {
-        let is_secret = |name: &String| name.len() >= SHORTEST_NAME && !self.find("", name).hits.is_empty();
+        let is_secret = |name: &String| name.len() >= MIN_NAME && !self.find("", name).matches.is_empty();
         if !members.keys().any(is_secret) {
             return;
         }
-        let mut taken: BTreeSet<String> = members.keys().cloned().collect();
+        let mut used: BTreeSet<String> = members.keys().cloned().collect();
         for (name, member) in std::mem::take(members) {
             let mut new = self.clean("", &name).into_owned();
             if new != name {
                 let base = new.clone();
                 for count in 2.. {
-                    if taken.insert(new.clone()) {
+                    if used.insert(new.clone()) {
                         break;
                     }
                     new = format!("{base} {count}");
@@ -262,27 +267,29 @@ impl Redactor {
         }
     }
 
-    /// Takes out secrets until none is left: what was taken out can uncover another.
+    /// Redacts until nothing more is found: redacting one secret can reveal another.
     fn clean<'t>(&mut self, name: &str, text: &'t str) -> Cow<'t, str> {
         let mut clean = Cow::Borrowed(text);
-        for _ in 0..PASSES {
-            let Found { hits, open_key } = self.find(name, &clean);
+        for _ in 0..MAX_PASSES {
+            let ScanResult { matches, open_key } = self.find(name, &clean);
             if open_key {
-                self.key.open(hits.last().is_some_and(|hit| hit.kind == "private-key" && hit.end == clean.len()));
+                self.open_key.open(
+                    matches.last().is_some_and(|secret| secret.kind == "private-key" && secret.end == clean.len()),
+                );
             }
-            if hits.is_empty() {
+            if matches.is_empty() {
                 break;
             }
-            for hit in &hits {
-                *self.kinds.0.entry(hit.kind).or_default() += 1;
+            for secret in &matches {
+                *self.kinds.0.entry(secret.kind).or_default() += 1;
             }
-            clean = Cow::Owned(without(&clean, &hits));
+            clean = Cow::Owned(without(&clean, &matches));
         }
         clean
     }
 }
 
-/// The flag before an item of a command: `["--password", "…"]`.
+/// The flag before an argument: `["--password", "…"]`.
 fn flag_before<'v>(items: &[Value], at: usize) -> Option<Cow<'v, str>> {
     let before = items.get(at.checked_sub(1)?)?.as_str()?;
     let flag = before.strip_prefix("--").or_else(|| before.strip_prefix('-'))?;
@@ -290,23 +297,23 @@ fn flag_before<'v>(items: &[Value], at: usize) -> Option<Cow<'v, str>> {
     is_flag.then(|| Cow::Owned(before.to_owned()))
 }
 
-/// What a member called value is the value of: `{"name": "DB_PASSWORD", "value": "…"}`.
-fn called(members: &Map<String, Value>) -> Option<String> {
+/// The name that belongs to the member `value`: `{"name": "DB_PASSWORD", "value": "…"}`.
+fn name_of_value(members: &Map<String, Value>) -> Option<String> {
     members.get("value").filter(|value| value.is_string())?;
     let name = members.get("name").or_else(|| members.get("key"))?.as_str()?;
     (name.len() < 200).then(|| name.to_owned())
 }
 
-fn without(text: &str, hits: &[Hit]) -> String {
+fn without(text: &str, matches: &[SecretMatch]) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut kept = 0;
-    for hit in hits {
-        out.push_str(&text[kept..hit.start]);
-        out.push_str(sight::MARK);
-        out.push_str(hit.kind);
+    let mut end = 0;
+    for secret in matches {
+        out.push_str(&text[end..secret.start]);
+        out.push_str(normalize::MARKER_START);
+        out.push_str(secret.kind);
         out.push(']');
-        kept = hit.end;
+        end = secret.end;
     }
-    out.push_str(&text[kept..]);
+    out.push_str(&text[end..]);
     out
 }

@@ -1,28 +1,27 @@
-//! Values that only the name before them gives away: `DB_PASSWORD=…`, `"password": "…"`, `--token …`.
+//! Recognises values that only their name identifies as secrets: `DB_PASSWORD=…`, `"password": "…"`, `--token …`.
 //!
-//! Written by hand, because words such as key and token are everywhere and a pattern for them would be compiled by every
-//! other command. Which words are looked at is left to the rules.
+//! Not written as a pattern: words such as key and token are frequent, so most commands would have to compile it.
 
 use std::ops::Range;
 
+use crate::normalize::HIDDEN;
 use crate::rules::{entropy, is_harmless};
-use crate::sight::HIDDEN;
 
-/// Longest name, blanks between a name and its value, and value that are looked at.
-const NAME: usize = 60;
-const BLANKS: usize = 24;
-const VALUE: usize = 512;
+/// Limits on a name, the blanks after it, and its value.
+const MAX_NAME: usize = 60;
+const MAX_BLANKS: usize = 24;
+const MAX_VALUE: usize = 512;
 /// Shortest password, and shortest token or key.
-const PASSWORD: usize = 6;
-const TOKEN: usize = 16;
-/// Bits for each byte that a token has at least; words have fewer.
-const TOKEN_BITS: f64 = 3.2;
+const MIN_PASSWORD: usize = 6;
+const MIN_TOKEN: usize = 16;
+/// Least entropy of a token, in bits per byte; words have less.
+const MIN_TOKEN_BITS: f64 = 3.2;
 
-/// What a name may end with behind the word that says what it is.
-const ENDINGS: &[&str] =
+/// Suffixes of secret names, such as in `SECRET_KEY_PROD`.
+const NAME_SUFFIXES: &[&str] =
     &["prod", "production", "dev", "test", "staging", "live", "value", "old", "new", "primary", "secondary", "b64"];
-/// Names of keys and tokens that everybody may know.
-const PUBLIC: &[&str] = &[
+/// Parts of names whose keys and tokens are no secrets, such as `public_key`.
+const PUBLIC_NAME_PARTS: &[&str] = &[
     "public",
     "pub",
     "cache",
@@ -55,7 +54,7 @@ const PUBLIC: &[&str] = &[
     "known",
     "lock",
 ];
-/// Words that stand for a value.
+/// Words in placeholder values.
 const PLACEHOLDERS: &[&str] = &[
     "example",
     "changeme",
@@ -105,82 +104,84 @@ const PLACEHOLDERS: &[&str] = &[
 enum Shape {
     /// Between quotes.
     Quoted,
-    /// `NAME=value`, without blanks and in capitals, as shells and env files have it.
+    /// `NAME=value`, in capitals and without blanks, as in shells and env files.
     Env,
     /// Any other.
     Bare,
 }
 
-/// Where the value is whose name has the word at `word` in it, if it is a secret.
-pub(crate) fn secret(sight: &[u8], word: Range<usize>, is_password: bool) -> Option<Range<usize>> {
-    let name = name(sight, &word)?;
-    let (start, shape) = value_start(sight, &name)?;
-    let blanks = |range: &Range<usize>| sight[range.clone()].iter().rev().take_while(|byte| **byte == b' ').count();
-    let mut value = start..end(sight, start, shape);
+/// The range of the value whose name contains the keyword at `word`, if it is a secret.
+pub(crate) fn secret(normal: &[u8], word: Range<usize>, is_password: bool) -> Option<Range<usize>> {
+    let name = name(normal, &word)?;
+    let (start, shape) = value_start(normal, &name)?;
+    let blanks = |range: &Range<usize>| normal[range.clone()].iter().rev().take_while(|byte| **byte == b' ').count();
+    let mut value = start..end(normal, start, shape);
     value.end -= blanks(&value);
-    let bytes = &sight[value.clone()];
-    let is_secret = if is_password { is_a_password(bytes, shape) } else { is_a_token(bytes, shape) };
-    (is_secret && !stands_for_another(bytes, shape)).then_some(value)
+    let bytes = &normal[value.clone()];
+    let is_secret = if is_password { looks_like_password(bytes, shape) } else { looks_like_token(bytes, shape) };
+    (is_secret && !is_reference_or_placeholder(bytes, shape)).then_some(value)
 }
 
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
 }
 
-/// The whole name, if the word in it is what it is about: `token_count` is a number, `public_key` no secret.
-fn name(sight: &[u8], word: &Range<usize>) -> Option<Range<usize>> {
-    let left = sight[..word.start].iter().rev().take(NAME + 1).take_while(|byte| is_name(**byte)).count();
-    let right =
-        sight[word.end..].iter().take(NAME).take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte));
+/// The whole name around a keyword, if it names a secret; `token_count` and `public_key` do not.
+fn name(normal: &[u8], word: &Range<usize>) -> Option<Range<usize>> {
+    let left = normal[..word.start].iter().rev().take(MAX_NAME + 1).take_while(|byte| is_name(**byte)).count();
+    let right = normal[word.end..]
+        .iter()
+        .take(MAX_NAME)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte));
     let right = right.count();
-    if left > NAME || right >= NAME {
+    if left > MAX_NAME || right >= MAX_NAME {
         return None;
     }
-    let (before, after) = (&sight[word.start - left..word.start], &sight[word.end..word.end + right]);
+    let (before, after) = (&normal[word.start - left..word.start], &normal[word.end..word.end + right]);
     let lower = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_ascii_lowercase();
     let (before, after) = (lower(before), lower(after));
     let is_ending = |part: &str| {
-        part.is_empty() || part == "key" || part.bytes().all(|b| b.is_ascii_digit()) || ENDINGS.contains(&part)
+        part.is_empty() || part == "key" || part.bytes().all(|b| b.is_ascii_digit()) || NAME_SUFFIXES.contains(&part)
     };
     let ends_well = after == "s" || after.split(['_', '-']).all(is_ending);
-    let is_public = before.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| PUBLIC.contains(&part));
+    let is_public = before.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| PUBLIC_NAME_PARTS.contains(&part));
     (ends_well && !is_public).then_some(word.start - left..word.end + right)
 }
 
-/// Where the value of a name begins: behind a sign, a flag's blank or an opening tag.
-fn value_start(sight: &[u8], name: &Range<usize>) -> Option<(usize, Shape)> {
-    let text = &sight[name.clone()];
+/// Where the value of a name starts: after a sign such as `=`, a flag's blank or an opening tag.
+fn value_start(normal: &[u8], name: &Range<usize>) -> Option<(usize, Shape)> {
+    let text = &normal[name.clone()];
     let skip = |at: usize, of: &[u8], most: usize| {
-        at + sight[at..].iter().take(most).take_while(|byte| of.contains(byte)).count()
+        at + normal[at..].iter().take(most).take_while(|byte| of.contains(byte)).count()
     };
-    // Quotes and brackets of the name; an escaped quote is seen with a blank before it.
-    let sign = skip(name.end, b"\"'`]) \t", BLANKS);
+    // Quotes and brackets of the name. Normalising replaces the backslash of an escaped quote by a blank.
+    let sign = skip(name.end, b"\"'`]) \t", MAX_BLANKS);
     let signs = skip(sign, b"=:>", 3);
-    let is_flag = text.starts_with(b"--") && sight.get(name.end) == Some(&b' ');
-    let is_tag = name.start > 0 && sight[name.start - 1] == b'<' && &sight[sign..signs] == b">";
-    let begins = match &sight[sign..signs] {
+    let is_flag = text.starts_with(b"--") && normal.get(name.end) == Some(&b' ');
+    let is_tag = name.start > 0 && normal[name.start - 1] == b'<' && &normal[sign..signs] == b">";
+    let begins = match &normal[sign..signs] {
         b"=" | b":" | b":=" | b"=>" | b"===" => signs,
         b">" if is_tag => signs,
         b"" if is_flag => sign,
         _ => return None,
     };
-    let value = skip(begins, b" \t", BLANKS);
-    // A prefix of a string, as in b"…" and r'…'.
-    let prefixed = match sight.get(value..value + 2) {
+    let value = skip(begins, b" \t", MAX_BLANKS);
+    // A string prefix, as in b"…" and r'…'.
+    let prefixed = match normal.get(value..value + 2) {
         Some([b'b' | b'r' | b'f' | b'u' | b'@', b'"' | b'\'']) => value + 1,
         _ => value,
     };
-    if matches!(sight.get(prefixed), Some(b'"' | b'\'' | b'`')) {
+    if matches!(normal.get(prefixed), Some(b'"' | b'\'' | b'`')) {
         return Some((prefixed + 1, Shape::Quoted));
     }
     let is_capital = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
-    let is_env = &sight[sign..signs] == b"=" && sign == name.end && value == signs && text.iter().all(is_capital);
+    let is_env = &normal[sign..signs] == b"=" && sign == name.end && value == signs && text.iter().all(is_capital);
     Some((value, if is_env { Shape::Env } else { Shape::Bare }))
 }
 
-fn end(sight: &[u8], start: usize, shape: Shape) -> usize {
-    let rest = &sight[start..(start + VALUE).min(sight.len())];
-    let quote = sight[start.saturating_sub(1)];
+fn end(normal: &[u8], start: usize, shape: Shape) -> usize {
+    let rest = &normal[start..(start + MAX_VALUE).min(normal.len())];
+    let quote = normal[start.saturating_sub(1)];
     let ends = |byte: &u8| match shape {
         Shape::Quoted => *byte == quote || b"\r\n".contains(byte),
         Shape::Env => byte.is_ascii_whitespace() || b"\"'`;".contains(byte),
@@ -189,56 +190,56 @@ fn end(sight: &[u8], start: usize, shape: Shape) -> usize {
     start + rest.iter().position(ends).unwrap_or(rest.len())
 }
 
-struct Letters {
+struct CharacterCounts {
     digits: usize,
     lower: usize,
     upper: usize,
     other: usize,
 }
 
-fn letters(value: &[u8]) -> Letters {
+fn count_characters(value: &[u8]) -> CharacterCounts {
     let count = |is: fn(&u8) -> bool| value.iter().filter(|byte| is(byte)).count();
     let (digits, lower, upper) =
         (count(u8::is_ascii_digit), count(u8::is_ascii_lowercase), count(u8::is_ascii_uppercase));
-    Letters { digits, lower, upper, other: value.len() - digits - lower - upper }
+    CharacterCounts { digits, lower, upper, other: value.len() - digits - lower - upper }
 }
 
-fn is_a_password(value: &[u8], shape: Shape) -> bool {
-    let found = letters(value);
+fn looks_like_password(value: &[u8], shape: Shape) -> bool {
+    let found = count_characters(value);
     let mixed = found.digits > 0 && found.lower + found.upper > 0;
     let marked = value.iter().any(|byte| b"!#%^&*@~?+$".contains(byte));
     match shape {
         Shape::Quoted | Shape::Env => {
-            value.len() >= PASSWORD && (mixed || (marked && value.len() >= 8)) && entropy(value) > 2.2
+            value.len() >= MIN_PASSWORD && (mixed || (marked && value.len() >= 8)) && entropy(value) > 2.2
         }
         Shape::Bare => {
             let varied = found.upper > 0 && found.lower > 0 || marked || found.digits > 2;
-            value.len() >= 8 && mixed && varied && entropy(value) > 2.6 && (marked || !is_words(value, 1))
+            value.len() >= 8 && mixed && varied && entropy(value) > 2.6 && (marked || !looks_like_words(value, 1))
         }
     }
 }
 
-fn is_a_token(value: &[u8], shape: Shape) -> bool {
-    let found = letters(value);
-    let shortest = if shape == Shape::Env { TOKEN / 2 } else { TOKEN };
+fn looks_like_token(value: &[u8], shape: Shape) -> bool {
+    let found = count_characters(value);
+    let shortest = if shape == Shape::Env { MIN_TOKEN / 2 } else { MIN_TOKEN };
     let in_words =
-        is_words(value, if shape == Shape::Bare { 2 } else { 1 }) && !(shape == Shape::Env && found.digits > 2);
+        looks_like_words(value, if shape == Shape::Bare { 2 } else { 1 }) && !(shape == Shape::Env && found.digits > 2);
     let plain = found.other == value.iter().filter(|byte| b"_-+/=.~".contains(byte)).count();
     value.len() >= shortest
         && found.digits > 1
         && found.lower + found.upper > 0
         && plain
         && !in_words
-        && entropy(value) > TOKEN_BITS.min(f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX)).log2() * 0.8)
+        && entropy(value) > MIN_TOKEN_BITS.min(f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX)).log2() * 0.8)
 }
 
-/// Whether this is made of words and numbers, as identifiers, versions and file names are. Between letters and digits
-/// there are at most `most` turns in a word.
-fn is_words(value: &[u8], most: usize) -> bool {
+/// Whether a value consists of words and numbers, like identifiers, versions and file names. A word may change between
+/// letters and digits at most `most` times.
+fn looks_like_words(value: &[u8], most: usize) -> bool {
     let parts = value.split(|byte| !byte.is_ascii_alphanumeric());
     parts.filter(|part| !part.is_empty()).all(|part| {
         let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
-        // camelCase, and few stretches of digits.
+        // Allows camelCase and few runs of digits.
         let turns = part.windows(2).filter(|two| two[0].is_ascii_digit() != two[1].is_ascii_digit()).count();
         let humps = part.windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
         let is_number = digits == part.len() && digits <= 8;
@@ -246,16 +247,17 @@ fn is_words(value: &[u8], most: usize) -> bool {
     })
 }
 
-/// Whether a value is a variable, a call, a path, an address, or a word that stands for a value.
-fn stands_for_another(value: &[u8], shape: Shape) -> bool {
+/// Whether a value is a variable, call, path, URL or placeholder.
+fn is_reference_or_placeholder(value: &[u8], shape: Shape) -> bool {
     let lower = value.to_ascii_lowercase();
     let has = |word: &str| lower.windows(word.len()).any(|part| part == word.as_bytes());
-    // A short password in quotes may begin with any sign, but for those of variables and paths.
+    // A short quoted password may start with any character except those of variables and paths.
     let any_start = shape == Shape::Quoted && value.len() < 40;
-    let is_opened = |byte: &u8| if any_start { b"$%{/".contains(byte) } else { b"$%<{(/.~@&*[".contains(byte) };
+    let is_reference_start =
+        |byte: &u8| if any_start { b"$%{/".contains(byte) } else { b"$%<{(/.~@&*[".contains(byte) };
     value.contains(&HIDDEN)
         || value.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control() || !byte.is_ascii())
-        || value.first().is_some_and(is_opened)
+        || value.first().is_some_and(is_reference_start)
         || has("${")
         || has("$(")
         || has("{{")
@@ -280,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_gives_a_value_away() {
+    fn names_identify_secret_values() {
         for (text, word, value) in [
             ("DB_PASSWORD=hunter2", "password", "hunter2"),
             (r#"{"password": "x9Kq3!vT"}"#, "password", "x9Kq3!vT"),

@@ -1,6 +1,5 @@
-//! The rules: each compiled when it is first needed, and what speaks against a match.
-//!
-//! The table is made from `rules/` by the build script; where in a text a rule is tried is left to `scan`.
+//! The rules for secret formats, with their exceptions. The build script generates the table from `rules/`; patterns
+//! are compiled on first use.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
@@ -11,56 +10,55 @@ use regex_automata::util::syntax;
 
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
-/// One format of a secret.
+/// The format of one kind of secret.
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub(crate) kind: &'static str,
     pattern: &'static str,
-    /// A secret has more bits than this in each byte.
+    /// A secret has more entropy than this, in bits per byte.
     entropy: f64,
-    /// The group that is the secret; 0 is the first that took part, or the whole.
+    /// The group of the pattern that is the secret; 0 means the first group that matched, or else the whole match.
     group: usize,
-    /// The longest match, if there is one.
+    /// The length of the longest match, if limited.
     pub(crate) reach: Option<usize>,
-    /// Whether only the name before it says that this is a secret.
+    /// Whether only the name before it identifies the secret.
     by_name: bool,
-    /// Whether a match opens a block that ends at its `END` line.
+    /// Whether a match is the header of a block that ends with an `END` line.
     pub(crate) block: bool,
-    /// A byte without which there is no match.
+    /// A byte that every match contains.
     needs: Option<u8>,
-    /// Whether the name before a value decides, which takes no pattern.
+    /// Whether [`crate::named`] decides instead of a pattern.
     pub(crate) named: bool,
-    /// Length of a word without which there is no match. Looked for first: compiling a pattern costs more than a command
-    /// has to spare.
+    /// Every match contains a word of at least this length. Checked first, because compiling a pattern is slow.
     word: usize,
-    /// Whether it is also tried at long words with a dot behind them.
+    /// Whether the rule also applies to long words followed by a dot.
     pub(crate) long_word: bool,
-    allow: Allow,
+    exceptions: Exceptions,
     regex: OnceLock<Option<Regex>>,
 }
 
 /// What looks like a secret and is none.
 #[derive(Debug)]
-pub(crate) struct Allow {
+pub(crate) struct Exceptions {
     patterns: &'static [&'static str],
     words: &'static [&'static str],
     regex: OnceLock<Option<Regex>>,
 }
 
-/// Tells `each` of the keywords in `text`, whatever their case: where they begin and end, and the rules they call for.
+/// Calls `each` for every keyword in `text`, ignoring case, with its range and the indexes of its rules.
 ///
-/// The tables are made by the build script, so a short text costs next to nothing and a long one a single pass.
+/// Takes a single pass and no setup, because the build script generates the tables.
 pub(crate) fn keywords(
     text: &[u8],
     mut each: impl FnMut(Range<usize>, &[usize]) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let (mut first, mut second) = (0, 0);
-    // Two bytes of a keyword are in every other word, three are rare.
+    // Two bytes of a keyword are frequent, three are rare.
     let mut look = |third_at: usize, third: usize| {
         let begins = THIRDS[first][second] >> third & 1 == 1;
         let start = usize::from(STARTS[first][second]);
         (first, second) = (second, third);
-        if begins { told(text, third_at - 2, start - 1, &mut each) } else { ControlFlow::Continue(()) }
+        if begins { match_keywords_at(text, third_at - 2, start - 1, &mut each) } else { ControlFlow::Continue(()) }
     };
     for (third_at, byte) in text.iter().enumerate() {
         look(third_at, usize::from(CLASSES[usize::from(*byte)]))?;
@@ -68,8 +66,8 @@ pub(crate) fn keywords(
     look(text.len(), 0)
 }
 
-/// Tells of the keywords that begin at `at`; `first` is the first of those that have the same two bytes at the beginning.
-fn told(
+/// Calls `each` for the keywords at `at`; `first` is the first keyword with the same two initial bytes.
+fn match_keywords_at(
     text: &[u8],
     at: usize,
     first: usize,
@@ -87,26 +85,26 @@ fn told(
     ControlFlow::Continue(())
 }
 
-/// Patterns are about bytes: `\w` and `\b` mean ASCII, as where the rules come from.
+/// Compiles patterns for bytes: `\w` and `\b` mean ASCII, as in gitleaks.
 pub(crate) fn compile(patterns: &[&str]) -> Option<Regex> {
     let syntax = syntax::Config::new().unicode(false).utf8(false);
     Regex::builder().syntax(syntax).configure(Regex::config().utf8_empty(false)).build_many(patterns).ok()
 }
 
 impl Rule {
-    /// Every pattern compiles, as a test shows.
+    /// The compiled pattern. A test checks that every pattern compiles.
     pub(crate) fn regex(&self) -> Option<&Regex> {
         self.regex.get_or_init(|| compile(&[self.pattern])).as_ref()
     }
 
-    /// Whether there can be a match in this place.
-    pub(crate) fn is_possible(&self, place: &[u8]) -> bool {
+    /// Whether a text can contain a match; false is certain.
+    pub(crate) fn is_possible(&self, text: &[u8]) -> bool {
         let is_in_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.~+/=%".contains(byte);
-        self.needs.is_none_or(|byte| place.contains(&byte))
-            && (self.word == 0 || place.split(|byte| !is_in_word(byte)).any(|word| word.len() >= self.word))
+        self.needs.is_none_or(|byte| text.contains(&byte))
+            && (self.word == 0 || text.split(|byte| !is_in_word(byte)).any(|word| word.len() >= self.word))
     }
 
-    /// Where in a match the secret is.
+    /// The range of the secret in a match.
     pub(crate) fn secret(&self, found: &Captures) -> Option<Range<usize>> {
         let whole = found.get_match()?.range();
         if self.group > 0 {
@@ -116,24 +114,24 @@ impl Rule {
         Some(groups.map(|span| span.range()).find(|range| !range.is_empty()).unwrap_or(whole))
     }
 
-    /// Whether `secret` is random enough and nothing that is known to be harmless.
+    /// Whether `secret` has enough entropy and matches no exception.
     pub(crate) fn accepts(&self, secret: &[u8]) -> bool {
         let is_word =
             self.by_name && !(secret.iter().any(u8::is_ascii_digit) && secret.iter().any(u8::is_ascii_alphabetic));
         !is_word
             && (self.entropy <= 0.0 || entropy(secret) > self.entropy)
             && !is_harmless(secret)
-            && !self.allow.covers(secret)
+            && !self.exceptions.matches(secret)
     }
 }
 
-/// Whether this is what stands for a secret everywhere: a placeholder, a variable, a path.
+/// Whether this matches an exception of all rules: placeholders, variables, paths.
 pub(crate) fn is_harmless(secret: &[u8]) -> bool {
-    ALLOWED.covers(secret)
+    HARMLESS.matches(secret)
 }
 
-impl Allow {
-    fn covers(&self, secret: &[u8]) -> bool {
+impl Exceptions {
+    fn matches(&self, secret: &[u8]) -> bool {
         let lower = secret.to_ascii_lowercase();
         let has = |word: &&str| lower.windows(word.len()).any(|part| part == word.as_bytes());
         self.words.iter().any(has) || self.regex().is_some_and(|regex| regex.is_match(secret))
@@ -144,7 +142,7 @@ impl Allow {
     }
 }
 
-/// Shannon's bits for each byte.
+/// Shannon entropy in bits per byte.
 pub(crate) fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0u32; 256];
     for byte in bytes {
@@ -164,9 +162,9 @@ mod tests {
     fn every_rule_and_every_exception_compiles() {
         for rule in &RULES {
             assert!(rule.regex().is_some(), "{}: {}", rule.kind, rule.pattern);
-            assert!(compile(rule.allow.patterns).is_some(), "{}: {:?}", rule.kind, rule.allow.patterns);
+            assert!(compile(rule.exceptions.patterns).is_some(), "{}: {:?}", rule.kind, rule.exceptions.patterns);
         }
-        assert!(compile(ALLOWED.patterns).is_some());
+        assert!(compile(HARMLESS.patterns).is_some());
         assert!(RULES.len() > 190, "the rules are all there: {}", RULES.len());
     }
 
@@ -202,7 +200,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_tables_find_just_what_a_plain_search_finds(
+        fn keyword_tables_agree_with_a_plain_search(
             parts in prop::collection::vec(prop_oneof![prop::sample::select(&KEYWORDS[..]).prop_map(str::to_owned),
                 "[a-z_:/~ ]{0,3}", "(?i)s[k3]?|q~?|:/?/?", any::<char>().prop_map(String::from)], 0..8),
             cut in 0usize..12

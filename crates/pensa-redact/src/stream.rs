@@ -1,27 +1,25 @@
-//! Redaction of output while it is written: a secret that arrives in pieces is put together before it is looked at.
-//!
-//! Where the output comes from and where it goes is left to the caller.
+//! Redacts output while it is written, including secrets that arrive in pieces.
 
 use crate::Redactor;
 
-/// Most of a line that is held back until it ends.
-const LONGEST_LINE: usize = 16 << 10;
-/// What stays held back of a line that does not end: longer than any secret without blanks.
-const HELD: usize = 4 << 10;
+/// Limit on the part of an unfinished line that is held back.
+const MAX_LINE: usize = 16 << 10;
+/// How much of a longer line stays held back: more than any secret without blanks.
+const MIN_HELD: usize = 4 << 10;
 
-/// Takes the secrets out of a stream of bytes. The last line is held back until it ends, or until `finish`.
+/// Redacts a stream of bytes. An unfinished line is held back until it ends or `finish` is called.
 #[derive(Debug, Default)]
-pub struct Stream {
+pub struct RedactingStream {
     redactor: Redactor,
     held: Vec<u8>,
 }
 
-impl Stream {
+impl RedactingStream {
     pub fn new(redactor: Redactor) -> Self {
         Self { redactor, held: Vec::new() }
     }
 
-    /// What can be written after these bytes have arrived.
+    /// Adds bytes. Returns the redacted bytes that can be written now.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         let mut out = Vec::with_capacity(bytes.len());
@@ -29,19 +27,19 @@ impl Stream {
             let lines: Vec<u8> = self.held.drain(..=end).collect();
             self.redactor.bytes(&lines, lines.len(), &mut out);
         }
-        while self.held.len() > LONGEST_LINE {
-            let taken = self.redactor.bytes(&self.held, self.held.len() - HELD, &mut out);
-            self.held.drain(..taken.max(1));
+        while self.held.len() > MAX_LINE {
+            let written = self.redactor.bytes(&self.held, self.held.len() - MIN_HELD, &mut out);
+            self.held.drain(..written.max(1));
         }
         out
     }
 
-    /// Whether something is held back.
+    /// Whether nothing is held back.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
 
-    /// What is left when nothing more arrives.
+    /// Returns the rest when the stream has ended.
     pub fn finish(&mut self) -> Vec<u8> {
         let (held, mut out) = (std::mem::take(&mut self.held), Vec::new());
         self.redactor.bytes(&held, held.len(), &mut out);

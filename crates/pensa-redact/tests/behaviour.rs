@@ -1,8 +1,8 @@
-//! What redaction leaves as it was, what it never does, and that no input is too much for it.
+//! Redaction preserves everything else, is idempotent, and takes linear time.
 
 use std::borrow::Cow;
 
-use pensa_redact::{Allow, Redactor, Stream, text, value};
+use pensa_redact::{Allowlist, RedactingStream, Redactor, text, value};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -16,14 +16,14 @@ fn header(word: &str) -> String {
 }
 
 #[test]
-fn text_without_secrets_is_not_even_copied() {
+fn text_without_secrets_is_not_copied() {
     for harmless in ["", "nothing here", "the github token is in the environment", "\0\u{1b}[31mé"] {
         assert!(matches!(text(harmless), (Cow::Borrowed(same), 0) if same == harmless));
     }
 }
 
 #[test]
-fn the_kind_says_what_was_there() {
+fn the_replacement_names_the_kind() {
     let mut redactor = Redactor::default();
     let given = format!("a {} b {} c", token('1'), token('2'));
     assert_eq!(redactor.text(&given), "a [REDACTED:github-pat] b [REDACTED:github-pat] c");
@@ -31,14 +31,14 @@ fn the_kind_says_what_was_there() {
 }
 
 #[test]
-fn a_secret_that_several_rules_know_is_taken_out_once_under_its_best_name() {
+fn a_secret_matched_by_several_rules_is_redacted_once_with_the_best_kind() {
     let given = format!("curl -H \"Authorization: Bearer {}\" https://example.com", token('1'));
     let (clean, count) = text(&given);
     assert_eq!((&*clean, count), ("curl -H \"Authorization: Bearer [REDACTED:github-pat]\" https://example.com", 1));
 }
 
 #[test]
-fn nothing_of_a_longer_token_than_its_rule_knows_is_left() {
+fn a_token_longer_than_its_pattern_is_redacted_completely() {
     let given =
         format!("{}xY9_z-0, and bedrock-api-{}{}.", token('1'), "key-YmVkcm9jay5hbWF6b25hd3MuY29t", "Lz9BY3Rpb24/+==");
     let expected = "[REDACTED:github-pat], and [REDACTED:aws-amazon-bedrock-api-key-short-lived].";
@@ -46,7 +46,7 @@ fn nothing_of_a_longer_token_than_its_rule_knows_is_left() {
 }
 
 #[test]
-fn what_was_redacted_before_stays_as_it_is() {
+fn earlier_redactions_stay_unchanged() {
     for given in [
         "[REDACTED:github-pat]",
         "aws_secret_access_key = \"[REDACTED:aws-secret-access-key]\"",
@@ -62,7 +62,7 @@ fn what_was_redacted_before_stays_as_it_is() {
 }
 
 #[test]
-fn every_text_of_a_value_is_looked_at_and_nothing_else_changes() {
+fn every_text_in_a_json_value_is_redacted_and_nothing_else_changes() {
     let mut given = json!({
         "n": 1, "null": null, "t": true, "list": ["x", [token('1')], {"deep": {"er": format!("<{}>", token('2'))}}],
     });
@@ -77,7 +77,7 @@ fn every_text_of_a_value_is_looked_at_and_nothing_else_changes() {
 }
 
 #[test]
-fn the_name_of_a_member_says_what_its_text_is() {
+fn member_names_identify_secret_values() {
     let secret = "wJ4l/rXU+tnFEMi7K2MDENGbPxRfiCYzQmT8pLs0";
     let mut named = json!({"AWS_SECRET_ACCESS_KEY": secret});
     let mut unnamed = json!({"digest": secret});
@@ -89,7 +89,7 @@ fn the_name_of_a_member_says_what_its_text_is() {
 }
 
 #[test]
-fn names_with_secrets_are_changed_in_place_and_no_member_is_lost() {
+fn secret_member_names_are_redacted_in_place_and_no_member_is_lost() {
     let mut members = serde_json::Map::new();
     for name in ["first", &token('1'), "[REDACTED:github-pat]", &token('2'), "last"] {
         members.insert(name.to_owned(), json!(members.len()));
@@ -115,7 +115,7 @@ fn a_mention_of_a_header_is_not_a_key() {
 }
 
 #[test]
-fn a_key_without_its_end_goes_to_the_end_of_the_text_and_one_with_it_no_further() {
+fn a_private_key_ends_at_its_end_line_or_at_the_end_of_the_text() {
     let line = "MIIEpAIBAAKCAQEA7bq1Xo3vZs9kQ2fYtR8uWcLdPgHjNmSx4e6TiOyUaBzVwE5r";
     for newline in ["\n", "\r\n", "\\n", "\\\\r\\\\n", "\n     2\t", "\n+"] {
         let torn = ["before ", &header("BEGIN"), newline, line, newline, &line[..9]].concat();
@@ -128,7 +128,7 @@ fn a_key_without_its_end_goes_to_the_end_of_the_text_and_one_with_it_no_further(
 }
 
 #[test]
-fn passwords_in_addresses_go_and_words_for_them_stay() {
+fn passwords_in_urls_are_redacted_and_placeholders_stay() {
     let secret = "x9Kq3!vT%40wLp7";
     for scheme in ["postgres", "postgresql", "mysql", "mongodb+srv", "redis", "amqp", "https", "postgresql+asyncpg"] {
         let given = format!("DATABASE_URL={scheme}://ada:{secret}@db.example.com:5432/app");
@@ -144,13 +144,13 @@ fn passwords_in_addresses_go_and_words_for_them_stay() {
 }
 
 #[test]
-fn a_secret_between_characters_of_many_bytes_is_cut_out_cleanly() {
+fn redaction_keeps_multibyte_characters_whole() {
     let given = format!("é{}é→\u{1F600}{}", token('1'), token('2'));
     assert_eq!(text(&given).0, "é[REDACTED:github-pat]é→\u{1F600}[REDACTED:github-pat]");
 }
 
 #[test]
-fn a_value_of_any_depth_is_cleaned() {
+fn json_of_any_depth_is_redacted() {
     let mut deep = json!(token('1'));
     for _ in 0..2_000 {
         deep = Value::Array(vec![deep]);
@@ -230,7 +230,7 @@ proptest! {
 }
 
 #[test]
-fn long_texts_full_of_keywords_take_a_moment() {
+fn long_texts_full_of_keywords_take_linear_time() {
     let started = std::time::Instant::now();
     for piece in [
         "curl -u a -H ",
@@ -248,12 +248,12 @@ fn long_texts_full_of_keywords_take_a_moment() {
         text(&long);
         text(&format!("{long}{}", header("END")));
     }
-    // Quadratic work on these would take hours, not seconds.
+    // Quadratic time would be hours here.
     assert!(started.elapsed().as_secs() < 120, "{:?}", started.elapsed());
 }
 
 #[test]
-fn what_may_hold_a_secret_is_known_without_looking_closely() {
+fn may_hold_is_true_for_texts_with_secrets() {
     let secret = token('a');
     for (value, found) in [
         (json!({"text": "nothing"}), false),
@@ -270,14 +270,14 @@ fn what_may_hold_a_secret_is_known_without_looking_closely() {
 }
 
 #[test]
-fn what_a_project_allows_stays_and_a_wrong_pattern_is_named() {
-    let allow = Allow::new(vec!["^ghp_aB3d".to_owned(), "no such".to_owned()]);
+fn allowed_secrets_stay_and_invalid_patterns_are_named() {
+    let allow = Allowlist::new(vec!["^ghp_aB3d".to_owned(), "no such".to_owned()]);
     assert_eq!(allow.check(), Ok(()));
     let mut redactor = Redactor::new(Some(std::sync::Arc::new(allow)));
     let other = token('1').replace("aB3d", "xB3d");
     let given = format!("{} and {other}", token('1'));
     assert_eq!(redactor.text(&given), format!("{} and [REDACTED:github-pat]", token('1')));
-    let wrong = Allow::new(vec!["fine".to_owned(), "(open".to_owned()]).check().expect_err("no pattern");
+    let wrong = Allowlist::new(vec!["fine".to_owned(), "(open".to_owned()]).check().expect_err("no pattern");
     assert!(wrong.contains("(open"), "{wrong}");
 }
 
@@ -288,7 +288,7 @@ fn key_lines() -> Vec<String> {
 }
 
 #[test]
-fn a_key_in_the_items_of_a_list_or_in_several_entries_is_taken_out() {
+fn a_private_key_spread_over_list_items_or_entries_is_redacted() {
     let lines = key_lines();
     let mut list = json!({"lines": lines, "after": "aGVs", "commit": "0123456789abcdef0123456789abcdef01234567"});
     assert!(value(&mut list) > 0);
@@ -312,7 +312,7 @@ fn a_mention_of_a_header_does_not_hide_what_follows_it() {
 }
 
 fn streamed(text: &[u8], size: usize) -> Vec<u8> {
-    let mut stream = Stream::new(Redactor::default());
+    let mut stream = RedactingStream::new(Redactor::default());
     let mut out = Vec::new();
     for chunk in text.chunks(size) {
         out.extend(stream.push(chunk));
@@ -322,7 +322,7 @@ fn streamed(text: &[u8], size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_secret_in_a_stream_is_taken_out_wherever_it_is_cut() {
+fn a_secret_in_a_stream_is_redacted_however_it_is_split() {
     let text = format!(
         "start\n\u{1b}[32mtoken\u{1b}[0m {} end\n{}\nlast {}",
         token('1'),
@@ -341,12 +341,12 @@ fn a_secret_in_a_stream_is_taken_out_wherever_it_is_cut() {
 }
 
 #[test]
-fn a_stream_without_line_ends_is_passed_on_and_bytes_that_are_no_text_stay() {
+fn a_stream_without_newlines_is_passed_on_and_binary_data_stays() {
     let mut long = b"\xff\x00".repeat(3);
     long.extend("word ".repeat(20_000).as_bytes());
     long.extend(token('1').as_bytes());
     long.extend(" word".repeat(10_000).as_bytes());
-    let mut stream = Stream::new(Redactor::default());
+    let mut stream = RedactingStream::new(Redactor::default());
     let early = stream.push(&long);
     assert!(early.len() > long.len() - (20 << 10), "{}", early.len());
     let out = [early, stream.finish()].concat();

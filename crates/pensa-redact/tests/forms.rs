@@ -1,8 +1,8 @@
-//! Forms of secrets that files, headers and vendors have, each planted in texts such as agents write.
+//! Secrets in the forms used by files, headers and vendors are found in texts that agents write.
 
 use serde_json::json;
 
-/// The text, and the part of it that is secret. Prefixes are in pieces, so that nothing here looks like a secret.
+/// Name, text and secret part of each form. Prefixes are split, so that nothing here looks like a secret.
 fn forms() -> Vec<(&'static str, String, String)> {
     let alnum =
         "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5kL7nP9rT1vX3zB5dF7hJ9lN1pR3tV5xZ7bD9fH1jL3nP5rT7vX9zA2cE4gI6kM8oQ0sU";
@@ -123,7 +123,7 @@ fn lines(base64: &str) -> String {
 }
 
 #[test]
-fn every_form_is_taken_out_of_text_and_nothing_of_it_is_left() {
+fn every_form_is_redacted_completely_in_text() {
     let mut missed = Vec::new();
     for (kind, text, secret) in forms() {
         for text in [
@@ -133,7 +133,7 @@ fn every_form_is_taken_out_of_text_and_nothing_of_it_is_left() {
         ] {
             let (clean, count) = pensa_redact::text(&text);
             let secret = secret.replace('\n', if text.contains('\n') { "\n" } else { "\\n" });
-            // A piece of it long enough to be of use.
+            // A fragment long enough to be useful.
             let piece = &secret[secret.len() / 3..(secret.len() / 3 + 12).min(secret.len())];
             if count == 0 || clean.contains(piece) {
                 missed.push((kind, clean.into_owned()));
@@ -144,7 +144,7 @@ fn every_form_is_taken_out_of_text_and_nothing_of_it_is_left() {
 }
 
 #[test]
-fn every_form_is_taken_out_of_json() {
+fn every_form_is_redacted_in_json() {
     let mut missed = Vec::new();
     for (kind, text, secret) in forms() {
         let mut value = json!({"type": "text", "data": [{"text": text}]});
@@ -158,7 +158,7 @@ fn every_form_is_taken_out_of_json() {
 }
 
 #[test]
-fn names_in_json_give_values_away_wherever_they_stand() {
+fn names_in_json_identify_secret_values_at_any_level() {
     for mut value in [
         json!({"password": "x9Kq3!vT"}),
         json!({"env": {"DB_PASSWORD": "x9Kq3!vT"}}),
@@ -175,7 +175,7 @@ fn names_in_json_give_values_away_wherever_they_stand() {
 }
 
 #[test]
-fn what_only_looks_alike_is_left_alone() {
+fn lookalikes_are_left_alone() {
     for text in [
         "pensa_http_request_duration_seconds_bucket_and_more_words 1",
         "use pensa_core::ops; pensa_redact::text(x)",

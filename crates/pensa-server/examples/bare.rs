@@ -1,4 +1,4 @@
-//! The least an HTTP server can do: one handler that returns the bytes of a file, for `cargo xtask bench` to compare.
+//! A minimal HTTP server that returns the bytes of a file: the baseline for `cargo xtask bench`.
 
 use std::error::Error;
 

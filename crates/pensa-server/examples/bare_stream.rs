@@ -1,5 +1,4 @@
-//! The least a stream of events can do: the same line from memory to everybody who listens, as often as it is told to,
-//! for `cargo xtask bench` to compare.
+//! A minimal event stream that sends the same line from memory to all listeners: the baseline for `cargo xtask bench`.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -36,12 +35,12 @@ fn listen(listeners: &Listeners) -> Body {
     Body::new(Events(events))
 }
 
-/// Sends this many events to everybody, a few at a time so that nobody has to wait for all of them.
+/// Sends `count` events to all listeners, yielding in between so that they can read.
 async fn send(listeners: Listeners, line: &'static str, count: u64) -> &'static str {
     for number in 1..=count {
         let event = Bytes::from(format!("id: {number}\ndata: {line}\n\n"));
-        let gone = |one: &mpsc::UnboundedSender<Bytes>| one.send(event.clone()).is_ok();
-        listeners.lock().unwrap_or_else(PoisonError::into_inner).retain(gone);
+        let is_connected = |one: &mpsc::UnboundedSender<Bytes>| one.send(event.clone()).is_ok();
+        listeners.lock().unwrap_or_else(PoisonError::into_inner).retain(is_connected);
         if number % 100 == 0 {
             tokio::task::yield_now().await;
         }
@@ -54,10 +53,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).ok_or("usage: bare_stream FILE")?;
     let line: &'static str = std::fs::read_to_string(path)?.trim_end().to_owned().leak();
     let listeners = Listeners::default();
-    let telling = Arc::clone(&listeners);
+    let senders = Arc::clone(&listeners);
     let app = Router::new()
         .route("/events", get(move || async move { ([(CONTENT_TYPE, "text/event-stream")], listen(&listeners)) }))
-        .route("/send/{count}", post(move |Path(count): Path<u64>| send(telling, line, count)));
+        .route("/send/{count}", post(move |Path(count): Path<u64>| send(senders, line, count)));
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     println!("{{\"url\":\"http://{}\"}}", listener.local_addr()?);
     Ok(axum::serve(listener, app).await?)

@@ -1,4 +1,4 @@
-//! Runs the operations of one store: reads on a pool of handles, everything else through one writing thread.
+//! Runs the operations of one store: reads on pooled handles, everything else through one writer thread.
 
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
@@ -7,28 +7,29 @@ use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use pensa_core::{Access, Code, Error, Method, Result};
-use pensa_engine::{Caller, Context, Engine, Entry, GroupWriter, Once, Tx};
+use pensa_engine::{Caller, Context, Engine, Entry, GroupWriter, IdempotentRequest, Tx};
 use serde_json::Value;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task;
 use tokio::time::timeout;
 
-/// Reads of one store that run at a time.
+/// Concurrent reads of one store.
 pub(crate) const READERS: usize = 4;
-/// Longest wait for an operation. Longer than the engine waits for another process's transaction.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Longest that a read waits for its turn and for locks of a database elsewhere: the caller hears within five seconds.
-const BUSY_AFTER: Duration = Duration::from_millis(4200);
+/// Time limit for an operation. Longer than the engine waits for another process's transaction.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a read of a remote database waits for a handle and for locks, so that the caller gets an answer within
+/// five seconds.
+const READ_WAIT: Duration = Duration::from_millis(4200);
 
-/// What a client learns of a bug; the rest is on standard error.
+/// The error for a bug: details go to standard error, not to the client.
 pub(crate) fn unexpected() -> Error {
     Error::internal("the operation failed unexpectedly").hint("the daemon's standard error says where")
 }
 
-/// The ways to one store.
+/// Read handles and writer of one store.
 pub(crate) struct Dispatch {
     readers: Arc<Mutex<Vec<Engine>>>,
-    /// A permit for each handle that nobody uses.
+    /// One permit for each idle handle.
     free: Arc<Semaphore>,
     is_local: bool,
     writer: GroupWriter,
@@ -42,7 +43,7 @@ impl fmt::Debug for Dispatch {
 
 impl Dispatch {
     pub(crate) fn start(engine: Engine) -> Result<Self> {
-        let readers = (0..READERS).map(|_| engine.another()).collect::<Result<_>>()?;
+        let readers = (0..READERS).map(|_| engine.new_handle()).collect::<Result<_>>()?;
         let (readers, free) = (Arc::new(Mutex::new(readers)), Arc::new(Semaphore::new(READERS)));
         Ok(Self { readers, free, is_local: engine.is_local(), writer: GroupWriter::start(engine)? })
     }
@@ -52,46 +53,46 @@ impl Dispatch {
         self.is_local
     }
 
-    /// Runs an operation and gives its answer as JSON text.
+    /// Runs an operation and returns its output as JSON text.
     pub(crate) async fn run(
         &self,
         entry: &'static Entry,
         caller: Caller,
         input: Value,
-        once: Option<Once>,
+        once: Option<IdempotentRequest>,
     ) -> Result<Bytes> {
         if entry.alone.is_none() && (entry.access == Access::Read || entry.route.method == Method::Get) {
             return self.read(caller, move |cx, tx| (entry.run)(cx, tx, &input)).await.map(Bytes::from);
         }
         let (reply, answer) = oneshot::channel();
-        // A client that has left needs no answer.
+        // The receiver is gone if the client has disconnected.
         let reply = move |result| drop(reply.send(result));
         match entry.alone {
             Some(alone) => self.writer.submit_alone(caller, once, alone, input, reply),
             None => self.writer.submit_entry(caller, once, entry, input, reply),
         }
-        let written: Result<String> = match timeout(PATIENCE, answer).await {
+        let written: Result<String> = match timeout(OPERATION_TIMEOUT, answer).await {
             Ok(answer) => answer.map_err(|_| unexpected())?,
-            Err(_) => Err(too_long().hint("it may still be done: look before trying again")),
+            Err(_) => Err(timed_out().hint("it may still be done: look before trying again")),
         };
         written.map(Bytes::from)
     }
 
-    /// Asks what is no operation of the catalog.
-    pub(crate) async fn ask<T: Send + 'static>(
+    /// Runs a read that is not an operation of the catalog.
+    pub(crate) async fn query<T: Send + 'static>(
         &self,
-        work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T> + Send + 'static,
+        query: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.read(Caller::local("server"), work).await
+        self.read(Caller::local("server"), query).await
     }
 
-    /// Reads on a thread that may block.
+    /// Runs a read on a blocking thread.
     async fn read<T: Send + 'static>(
         &self,
         caller: Caller,
-        work: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T> + Send + 'static,
+        query: impl Fn(&Context<'_>, &Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let wait = if self.is_local { PATIENCE } else { BUSY_AFTER };
+        let wait = if self.is_local { OPERATION_TIMEOUT } else { READ_WAIT };
         let until = Instant::now() + wait;
         let busy = |_| Error::new(Code::Busy, "too many reads are waiting").hint("try again in a moment");
         let free = timeout(wait, Arc::clone(&self.free).acquire_owned()).await.map_err(busy)?;
@@ -100,27 +101,27 @@ impl Dispatch {
         let reading = task::spawn_blocking(move || {
             let mut engine = lock(&readers).pop().ok_or_else(unexpected)?;
             if engine.is_orphaned()
-                && let Ok(reopened) = engine.another()
+                && let Ok(reopened) = engine.new_handle()
             {
                 engine = reopened;
             }
             engine.wait_until(Some(until));
-            let read = || engine.run(Access::Read, &caller, &work);
-            // Unwinding rolls the transaction back; the handle stays good.
+            let read = || engine.run(Access::Read, &caller, &query);
+            // Unwinding rolls back the transaction, so the handle can be reused.
             let answer = panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(unexpected()));
             lock(&readers).push(engine);
             drop(permit);
             answer
         });
-        match timeout(PATIENCE, reading).await {
+        match timeout(OPERATION_TIMEOUT, reading).await {
             Ok(answer) => answer.map_err(|_| unexpected())?,
-            Err(_) => Err(too_long()),
+            Err(_) => Err(timed_out()),
         }
     }
 }
 
-fn too_long() -> Error {
-    Error::new(Code::Timeout, format!("the operation took longer than {} s", PATIENCE.as_secs()))
+fn timed_out() -> Error {
+    Error::new(Code::Timeout, format!("the operation took longer than {} s", OPERATION_TIMEOUT.as_secs()))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -141,7 +142,7 @@ mod tests {
             route: Route::post("/panic"),
             access,
             scope: Scope::Store,
-            tells_secret: false,
+            returns_secret: false,
             verbatim: &[],
             max_body: 0,
             alone: None,
@@ -155,7 +156,7 @@ mod tests {
     static WRITE: Entry = panicking(Access::Write);
 
     #[tokio::test]
-    async fn operations_that_panic_are_answered_and_do_no_harm() {
+    async fn panicking_operation_returns_an_error_and_later_ones_succeed() {
         let dir = tempfile::tempdir().expect("a directory");
         let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
         let dispatch = Dispatch::start(Engine::open(store).expect("an engine")).expect("threads");

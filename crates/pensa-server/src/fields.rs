@@ -1,21 +1,19 @@
-//! What fields an operation has and of what kind, learnt from its JSON schema, to make sense of query strings.
-//!
-//! Whether a value is allowed is left to the operation's own type.
+//! Converts text from paths and query strings to the types in an operation's JSON schema.
 
 use std::collections::HashMap;
 
 use pensa_core::{Error, Result};
 use serde_json::{Map, Value};
 
-/// Short names that the command line and serde accept too; a schema does not tell them.
+/// Short names that the command line and serde also accept; schemas do not contain them.
 const ALIASES: [(&str, &str); 5] =
     [("type", "issue_type"), ("n", "limit"), ("by_type", "by_issue_type"), ("query", "q"), ("dep", "deps")];
-/// References between schemas followed before giving up.
+/// Depth limit for `$ref`s, against cycles.
 const MAX_REFERENCES: u8 = 8;
 
-/// What a field's text is turned into.
+/// The JSON type that a field's text is converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FieldKind {
     Text,
     Integer,
     Boolean,
@@ -23,9 +21,9 @@ enum Kind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Field {
-    kind: Kind,
-    /// A list, made of every value that is given.
-    many: bool,
+    kind: FieldKind,
+    /// Whether the field is a list; repeated keys append to it.
+    is_list: bool,
 }
 
 /// The fields of one operation.
@@ -33,23 +31,23 @@ struct Field {
 pub(crate) struct Fields(HashMap<String, Field>);
 
 impl Fields {
-    /// Reads the fields from the schema of an operation.
+    /// Reads the fields from an operation's schema.
     pub(crate) fn of_schema(schema: &Value) -> Self {
         let properties = schema.get("properties").and_then(Value::as_object);
         let field = |(name, property): (&String, &Value)| (name.clone(), field(property, schema));
         Self(properties.into_iter().flatten().map(field).collect())
     }
 
-    /// Adds a field given as text, in a path or a query, to the input of an operation.
+    /// Adds a field from a path or a query to the input.
     pub(crate) fn add_text(&self, input: &mut Map<String, Value>, name: &str, text: String) -> Result<()> {
         let name = match ALIASES.iter().find(|(alias, real)| *alias == name && self.0.contains_key(*real)) {
             Some((alias, real)) if !self.0.contains_key(*alias) => *real,
             _ => name,
         };
-        // A field that the operation does not have is for the operation to refuse.
-        let field = self.0.get(name).copied().unwrap_or(Field { kind: Kind::Text, many: false });
+        // An unknown field is passed on: the operation refuses it.
+        let field = self.0.get(name).copied().unwrap_or(Field { kind: FieldKind::Text, is_list: false });
         let value = convert(field.kind, name, text)?;
-        if !field.many {
+        if !field.is_list {
             return add(input, name, value);
         }
         match input.get_mut(name) {
@@ -60,7 +58,7 @@ impl Fields {
     }
 }
 
-/// Adds a field; giving it again is fine as long as it says the same.
+/// Adds a field; repeating it with the same value is allowed.
 pub(crate) fn add(input: &mut Map<String, Value>, name: &str, value: Value) -> Result<()> {
     match input.get(name) {
         None => {
@@ -73,17 +71,17 @@ pub(crate) fn add(input: &mut Map<String, Value>, name: &str, value: Value) -> R
     }
 }
 
-fn convert(kind: Kind, name: &str, text: String) -> Result<Value> {
-    let refuse = |wanted: &str| Error::invalid(format!("{name} must be {wanted}, not {text:?}"));
+fn convert(kind: FieldKind, name: &str, text: String) -> Result<Value> {
+    let refuse = |expected: &str| Error::invalid(format!("{name} must be {expected}, not {text:?}"));
     match kind {
-        Kind::Integer => text.parse::<i64>().map(Value::from).map_err(|_| refuse("a whole number")),
-        Kind::Boolean => match text.as_str() {
-            // A name alone, as in `?by_status`, says yes.
+        FieldKind::Integer => text.parse::<i64>().map(Value::from).map_err(|_| refuse("a whole number")),
+        FieldKind::Boolean => match text.as_str() {
+            // A name without a value, as in `?by_status`, means true.
             "true" | "1" | "" => Ok(Value::Bool(true)),
             "false" | "0" => Ok(Value::Bool(false)),
             _ => Err(refuse("true or false")),
         },
-        Kind::Text => Ok(Value::String(text)),
+        FieldKind::Text => Ok(Value::String(text)),
     }
 }
 
@@ -92,26 +90,26 @@ fn field(property: &Value, root: &Value) -> Field {
     let mut items = None;
     collect(property, root, MAX_REFERENCES, &mut types, &mut items);
     match items {
-        Some(items) if types.contains(&"array") => Field { many: true, ..field(items, root) },
-        _ => Field { kind: kind(&types), many: false },
+        Some(items) if types.contains(&"array") => Field { is_list: true, ..field(items, root) },
+        _ => Field { kind: kind(&types), is_list: false },
     }
 }
 
-/// What accepts text gets text.
-fn kind(types: &[&str]) -> Kind {
+/// If text is among the allowed types, the value stays text.
+fn kind(types: &[&str]) -> FieldKind {
     match types {
-        _ if types.contains(&"string") => Kind::Text,
-        _ if types.contains(&"integer") => Kind::Integer,
-        _ if types.contains(&"boolean") => Kind::Boolean,
-        _ => Kind::Text,
+        _ if types.contains(&"string") => FieldKind::Text,
+        _ if types.contains(&"integer") => FieldKind::Integer,
+        _ if types.contains(&"boolean") => FieldKind::Boolean,
+        _ => FieldKind::Text,
     }
 }
 
-/// Every type that a schema allows, also through references and alternatives, and what a list is made of.
+/// Collects all types that a schema allows, following `$ref` and alternatives, and the schema of list items.
 fn collect<'s>(schema: &'s Value, root: &'s Value, left: u8, types: &mut Vec<&'s str>, items: &mut Option<&'s Value>) {
     match schema.get("type") {
         Some(Value::String(one)) => types.push(one),
-        Some(Value::Array(many)) => types.extend(many.iter().filter_map(Value::as_str)),
+        Some(Value::Array(is_list)) => types.extend(is_list.iter().filter_map(Value::as_str)),
         _ => {}
     }
     if let Some(of) = schema.get("items") {
@@ -146,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn text_becomes_what_the_schema_says() {
+    fn text_is_converted_to_the_type_in_the_schema() {
         let mut input = Map::new();
         let given =
             [("id", "7"), ("n", "5"), ("force", "1"), ("level", "-3"), ("tags", "1"), ("tags", "2"), ("odd", "1")];
@@ -158,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_does_not_fit_is_refused_by_the_name_of_its_field() {
+    fn error_for_a_wrong_type_names_the_field() {
         for (name, text) in [("limit", "x"), ("limit", ""), ("force", "yes"), ("level", "1.5"), ("tags", "a")] {
             let error = fields().add_text(&mut Map::new(), name, text.to_owned()).expect_err(text);
             assert!(error.message.starts_with(name), "{error}");

@@ -1,7 +1,4 @@
-//! Looks at every request before anything else does: called by a name of ours, from a page of ours or none, by
-//! somebody who may, with JSON if with anything.
-//!
-//! What is in a request, and how much, is left to the modules that read it.
+//! Checks every request to a daemon before anything else: `Host`, `Origin`, token or same user, and content type.
 
 use std::net::SocketAddr;
 
@@ -11,27 +8,27 @@ use hyper::body::Body;
 use pensa_core::{Code, Error, Result};
 use subtle::ConstantTimeEq;
 
-use crate::answer::Refusal;
-use crate::headers::Identity;
+use crate::headers::StoreIdentity;
 use crate::peer::Peer;
+use crate::response::Refusal;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const OUR_NAMES: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "host.docker.internal"];
+const LOCAL_NAMES: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "host.docker.internal"];
 
-/// What a request must show to be let in.
+/// The rules that a request must satisfy.
 #[derive(Debug)]
 pub(crate) struct Guard {
     hosts: Vec<String>,
     token: String,
-    pub(crate) identity: Identity,
+    pub(crate) identity: StoreIdentity,
 }
 
 impl Guard {
     pub(crate) fn new(listen: SocketAddr, extra: &[String], token: String, store_id: String) -> Result<Self> {
-        Ok(Self { hosts: hosts(listen, extra), token, identity: Identity::new(&store_id)? })
+        Ok(Self { hosts: hosts(listen, extra), token, identity: StoreIdentity::new(&store_id)? })
     }
 
-    /// The names by which clients may call, with or without a port.
+    /// The accepted `Host` values.
     pub(crate) fn hosts(&self) -> &[String] {
         &self.hosts
     }
@@ -40,30 +37,32 @@ impl Guard {
         let headers = request.headers();
         self.check_host(request)?;
         self.check_origin(headers)?;
-        self.check_right(headers, peer)?;
+        self.check_token(headers, peer)?;
         check_content_type(request)?;
         Ok(self.identity.check(headers)?)
     }
 
-    /// A page on the internet can make its name point to this machine, but cannot make a browser send our name.
+    /// Prevents DNS rebinding: a web page can make its own name resolve to this machine, but the browser then sends
+    /// that name.
     fn check_host<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
         let mut given = request.headers().get_all(HOST).iter();
         let (first, second) = (given.next(), given.next());
-        let target = request.uri().authority().is_none_or(|authority| self.is_ours(authority.as_str().as_bytes()));
+        let target =
+            request.uri().authority().is_none_or(|authority| self.is_allowed_host(authority.as_str().as_bytes()));
         match first {
-            Some(host) if second.is_none() && target && self.is_ours(host.as_bytes()) => Ok(()),
+            Some(host) if second.is_none() && target && self.is_allowed_host(host.as_bytes()) => Ok(()),
             _ => Err(forbidden("host", first).error.hint("a name is allowed by the daemon's --allow-host").into()),
         }
     }
 
-    /// Browsers name the page that makes them ask. Only our own may.
+    /// Browsers send the origin of the page that makes a request; only our own hosts are accepted.
     fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let strange = headers
+        let foreign = headers
             .get_all(ORIGIN)
             .iter()
-            .find(|origin| !origin.as_bytes().strip_prefix(b"http://").is_some_and(|host| self.is_ours(host)));
-        if strange.is_some() {
-            return Err(forbidden("origin", strange));
+            .find(|origin| !origin.as_bytes().strip_prefix(b"http://").is_some_and(|host| self.is_allowed_host(host)));
+        if foreign.is_some() {
+            return Err(forbidden("origin", foreign));
         }
         match headers.get(SEC_FETCH_SITE) {
             Some(site) if site.as_bytes().eq_ignore_ascii_case(b"cross-site") => {
@@ -73,13 +72,13 @@ impl Guard {
         }
     }
 
-    fn is_ours(&self, host: &[u8]) -> bool {
-        self.hosts.iter().any(|ours| ours.as_bytes().eq_ignore_ascii_case(host))
+    fn is_allowed_host(&self, host: &[u8]) -> bool {
+        self.hosts.iter().any(|allowed| allowed.as_bytes().eq_ignore_ascii_case(host))
     }
 
-    fn check_right(&self, headers: &HeaderMap, peer: &Peer) -> Result<(), Refusal> {
-        let shown = headers.get(AUTHORIZATION).map(|value| bearer(value.as_bytes()));
-        let wrong = match shown {
+    fn check_token(&self, headers: &HeaderMap, peer: &Peer) -> Result<(), Refusal> {
+        let token_header = headers.get(AUTHORIZATION).map(|value| bearer(value.as_bytes()));
+        let wrong = match token_header {
             Some(Some(token)) if same_secret(token, self.token.as_bytes()) => return Ok(()),
             _ if peer.is_same_user() => return Ok(()),
             None => "a token is required",
@@ -92,11 +91,11 @@ impl Guard {
 }
 
 fn forbidden(what: &str, value: Option<&HeaderValue>) -> Refusal {
-    let shown = value.map(|value| String::from_utf8_lossy(value.as_bytes()));
-    Refusal::forbidden(format!("{what} not allowed: {}", shown.as_deref().unwrap_or("none given")))
+    let text = value.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    Refusal::forbidden(format!("{what} not allowed: {}", text.as_deref().unwrap_or("none given")))
 }
 
-/// Forms of other sites cannot send JSON without asking first.
+/// Requires JSON: a form on another site cannot send it without a CORS preflight.
 pub(crate) fn check_content_type<B: Body>(request: &Request<B>) -> Result<(), Refusal> {
     if matches!(*request.method(), Method::GET | Method::HEAD) || request.body().is_end_stream() {
         return Ok(());
@@ -111,21 +110,21 @@ pub(crate) fn check_content_type<B: Body>(request: &Request<B>) -> Result<(), Re
     Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error))
 }
 
-/// The token in an `Authorization` header.
+/// The token of an `Authorization` header; `None` if its scheme is not Bearer.
 pub(crate) fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(7)?;
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
-/// Takes as long whichever byte differs, so that a secret cannot be found byte by byte.
+/// Compares in constant time, so that timing does not reveal how much of a guess is right.
 fn same_secret(given: &[u8], secret: &[u8]) -> bool {
     !secret.is_empty() && given.ct_eq(secret).into()
 }
 
-/// Every `Host` by which clients may call a server that listens there.
+/// All accepted `Host` values for a server with this address.
 fn hosts(listen: SocketAddr, extra: &[String]) -> Vec<String> {
     let port = listen.port();
-    let mut names: Vec<String> = OUR_NAMES.map(str::to_owned).into();
+    let mut names: Vec<String> = LOCAL_NAMES.map(str::to_owned).into();
     if !listen.ip().is_unspecified() {
         names.push(match listen {
             SocketAddr::V4(v4) => v4.ip().to_string(),
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_carry_the_port_unless_it_is_the_default_one() {
+    fn hosts_include_the_port_unless_it_is_80() {
         let plain = at("127.0.0.1:7533", &[]);
         assert!(plain.contains(&"localhost:7533".to_owned()) && !plain.contains(&"localhost".to_owned()), "{plain:?}");
         assert!(at("127.0.0.1:80", &[]).contains(&"localhost".to_owned()));
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_whole_secret_is_the_secret() {
+    fn secret_must_match_completely() {
         assert!(same_secret(b"abc", b"abc"));
         for bad in [&b""[..], b"ab", b"abd", b"abcd"] {
             assert!(!same_secret(bad, b"abc"), "{bad:?}");

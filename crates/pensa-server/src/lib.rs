@@ -1,25 +1,35 @@
-//! Serves the operations of a store, or of a team's many stores, over HTTP to whoever may use them.
+//! Serves Pensa's operations over HTTP: one store for a daemon ([`Server`]), many projects behind tokens for a team
+//! ([`TeamServer`]).
 //!
-//! What an operation does is the engine's job; what it is called and where it lives is in the catalog. Nothing
-//! here is written for one operation.
+//! The routes come from the engine's catalog of operations; no code here is specific to one operation. [`openapi`]
+//! describes them all:
+//!
+//! ```
+//! let document = pensa_server::openapi();
+//! assert_eq!(document["paths"]["/issues/ready"]["get"]["operationId"], "issue.ready");
+//! ```
+//!
+//! Start reading in `router.rs`, which makes a route of each operation, then `guard.rs` and `team/service.rs`, which
+//! authorize requests, and `dispatch.rs`, which runs operations. `stream.rs` is the event stream, `mcp` the tools for
+//! models.
 
-mod answer;
 mod dispatch;
 mod fields;
 mod guard;
 mod headers;
-mod limit;
 mod listen;
 mod logs;
 pub mod mcp;
 mod metrics;
 mod openapi;
 mod peer;
-mod percent;
+mod percent_decode;
+mod rate_limit;
 mod request;
+mod request_context;
+mod response;
 mod router;
-mod scene;
-mod served;
+mod served_store;
 mod service;
 mod stream;
 mod team;
@@ -39,65 +49,65 @@ pub use team::{TeamOptions, TeamServer};
 pub use tracing::level_filters::LevelFilter;
 
 use crate::guard::Guard;
-use crate::listen::{Limits, Signals};
-use crate::mcp::http::Callers;
-use crate::served::Served;
-use crate::service::Service;
+use crate::listen::{Limits, StopSignals};
+use crate::mcp::http::AllowedCallers;
+use crate::served_store::ServedStore;
+use crate::service::DaemonService;
 
-/// Where to listen, and under which names.
+/// How a daemon listens.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub listen: SocketAddr,
-    /// Names besides the usual ones by which clients may call this server, with or without a port.
+    /// Additional `Host` values to accept, with or without a port.
     pub allowed_hosts: Vec<String>,
 }
 
-/// A server whose socket is open and whose store is ready.
+/// A daemon whose socket is open and whose store is ready.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    service: Service,
+    service: DaemonService,
     runtime: Runtime,
-    signals: Signals,
+    signals: StopSignals,
     stop: Arc<watch::Sender<bool>>,
 }
 
 impl Server {
-    /// Opens the socket, then the store's connections and its writing thread. From here on signals stop the server
-    /// cleanly, also before it serves.
+    /// Opens the socket, the pooled read handles and the writer thread. From here on, signals stop the server cleanly,
+    /// even before [`Self::serve`].
     pub fn bind(engine: Engine, options: Options) -> Result<Self> {
         let runtime = runtime(dispatch::READERS)?;
         let signals = {
             let _inside = runtime.enter();
-            Signals::watch()?
+            StopSignals::watch()?
         };
         let (listener, address) = listen::bind(options.listen)?;
-        let store = engine.home().dir()?;
+        let store = engine.location().dir()?;
         let guard = Guard::new(address, &options.allowed_hosts, store.token_secret()?, store.id()?)?;
         let stop = Arc::new(watch::Sender::new(false));
-        let router = router::of_catalog(stop.subscribe(), &Callers::At(guard.hosts()))?;
-        let service = Service::new(guard, Served::start(engine)?, router);
+        let router = router::build(stop.subscribe(), &AllowedCallers::At(guard.hosts()))?;
+        let service = DaemonService::new(guard, ServedStore::start(engine)?, router);
         Ok(Self { listener, address, service, runtime, signals, stop })
     }
 
-    /// The address in use, with the port that the system chose if none was asked for.
+    /// The address in use; its port was chosen by the system if 0 was requested.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// A handle that stops the server as SIGTERM does.
+    /// Returns a handle that stops the server like SIGTERM.
     pub fn handle(&self) -> ShutdownHandle {
         ShutdownHandle(Arc::clone(&self.stop))
     }
 
-    /// Serves until SIGTERM, SIGINT or the handle says to stop. What is in flight by then is answered, and what
-    /// was accepted for writing is written.
+    /// Serves until SIGTERM, SIGINT or the handle stops it. Requests in flight are answered and accepted writes are
+    /// committed.
     pub fn serve(self) -> Result<()> {
         let Self { listener, service, runtime, signals, stop, .. } = self;
         let served = runtime.block_on(listen::serve(listener, service, signals, stop, Limits::DAEMON, None));
-        // Ends the tasks that hold the writer; the last of them waits for its queue to be empty.
-        runtime.shutdown_timeout(listen::GRACE);
+        // Ends the tasks that hold the writer; dropping the last one waits until its queue is empty.
+        runtime.shutdown_timeout(listen::SHUTDOWN_GRACE);
         served
     }
 }
@@ -112,7 +122,7 @@ fn runtime(blocking: usize) -> Result<Runtime> {
         .map_err(Error::internal)
 }
 
-/// Stops the server that gave it away.
+/// Stops a running server.
 #[derive(Debug, Clone)]
 pub struct ShutdownHandle(Arc<watch::Sender<bool>>);
 

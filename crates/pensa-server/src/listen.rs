@@ -1,6 +1,4 @@
-//! The socket: opens it, takes connections within limits of number, size and time, and stops cleanly.
-//!
-//! What a request may do is left to the service.
+//! Accepts connections within limits of number, size and time, and shuts down gracefully.
 
 use std::convert::Infallible;
 use std::io::ErrorKind;
@@ -28,34 +26,34 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::server::TlsStream;
 
-use crate::metrics::Held;
+use crate::metrics::GaugeGuard;
 use crate::peer::Peer;
 use crate::tls::Tls;
 
-/// Longest time that a client may leave an answer unread.
+/// How long a client may leave a response unread.
 const UNREAD_TIME: Duration = Duration::from_secs(30);
 const MAX_HEADERS: usize = 64;
-/// Largest head of a request, in bytes.
+/// Maximum size of a request head in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// Longest time that requests in flight get to finish when the server stops.
-pub(crate) const GRACE: Duration = Duration::from_secs(10);
-/// Pause after the system refuses a connection, usually for want of file descriptors.
-const BREATH: Duration = Duration::from_millis(100);
+/// How long requests in flight may take to finish when the server stops.
+pub(crate) const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
+/// Pause after the system refuses a connection, usually because file descriptors ran out.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// What a server takes on at a time.
+/// Limits of a server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Connections; the next one waits in the kernel's queue.
+    /// Open connections; further ones wait in the kernel's queue.
     pub(crate) connections: usize,
-    /// Longest time for the head of a request to arrive, and so also for a connection to stay idle.
+    /// Time limit for receiving a request head, and so also for an idle connection.
     pub(crate) head: Duration,
 }
 
 impl Limits {
-    /// Enough for the agents of one machine.
+    /// For the agents of one machine.
     pub(crate) const DAEMON: Self = Self { connections: 512, head: Duration::from_secs(10) };
-    /// Enough for a team. A proxy that keeps a connection for its next request must be the first to let it go, and
-    /// most do after a minute.
+    /// For a team. A proxy that reuses connections must close an idle one before the server does; most do after a
+    /// minute.
     pub(crate) const TEAM: Self = Self { connections: 4096, head: Duration::from_secs(75) };
 }
 
@@ -77,21 +75,21 @@ pub(crate) fn bind(address: SocketAddr) -> Result<(Socket, SocketAddr)> {
     })
 }
 
-/// Answers the requests of connections.
+/// An HTTP service.
 pub(crate) trait Serve: Clone + Send + Sync + 'static {
     fn answer(&self, request: Request<Body>, peer: &Peer) -> impl Future<Output = Result<Response, Infallible>> + Send;
 
-    /// Called for every connection; what it gives is held until the connection ends.
-    fn connected(&self) -> Option<Held> {
+    /// Called for every connection; the returned guard lives as long as the connection.
+    fn connected(&self) -> Option<GaugeGuard> {
         None
     }
 }
 
-/// Takes and serves connections, encrypted ones if `tls` is given, until it is told to stop.
+/// Accepts and serves connections, with TLS if given, until stopped.
 pub(crate) async fn serve(
     socket: Socket,
     service: impl Serve,
-    signals: Signals,
+    signals: StopSignals,
     stop: Arc<watch::Sender<bool>>,
     limits: Limits,
     tls: Option<Tls>,
@@ -100,16 +98,16 @@ pub(crate) async fn serve(
     let connections = GracefulShutdown::new();
     let slots = Arc::new(Semaphore::new(limits.connections));
     let tls = tls.map(Arc::new);
-    // What waits for `closed` to change wakes up when `closing` is dropped.
+    // Dropping `closing` wakes every task that waits for `closed`.
     let (closing, closed) = watch::channel(());
-    let mut stopped = pin!(signals.or(stop.subscribe()));
+    let mut stopped = pin!(signals.wait_or_stop(stop.subscribe()));
     loop {
         let (stream, peer, slot) = tokio::select! {
             biased;
             () = &mut stopped => break,
             accepted = accept(&listener, &slots) => accepted,
         };
-        let connection = Connection {
+        let connection = ServedConnection {
             service: service.clone(),
             peer: Arc::new(peer),
             watcher: connections.watcher(),
@@ -120,7 +118,7 @@ pub(crate) async fn serve(
             match tls {
                 None => connection.serve(stream).await,
                 Some(tls) => {
-                    if let Some(stream) = encrypted(&tls, stream, closed).await {
+                    if let Some(stream) = accept_tls(&tls, stream, closed).await {
                         connection.serve(stream).await;
                     }
                 }
@@ -129,54 +127,50 @@ pub(crate) async fn serve(
         });
     }
     drop((listener, closing));
-    // Streams end; whatever else is in flight is finished.
+    // Event streams end; other requests in flight may finish.
     stop.send_replace(true);
-    // What is not done by then is cut off with the runtime.
-    let _ = timeout(GRACE, connections.shutdown()).await;
+    // Requests that are still running are cut off with the runtime.
+    let _ = timeout(SHUTDOWN_GRACE, connections.shutdown()).await;
     Ok(())
 }
 
-/// The stream after its handshake. A client that has not come that far has asked nothing, so a stop does not wait
-/// for it.
-async fn encrypted(tls: &Tls, stream: TcpStream, mut closed: watch::Receiver<()>) -> Option<TlsStream<TcpStream>> {
+/// Performs the TLS handshake; `None` if it fails or the server stops. No request was sent yet, so a stop does not
+/// wait.
+async fn accept_tls(tls: &Tls, stream: TcpStream, mut closed: watch::Receiver<()>) -> Option<TlsStream<TcpStream>> {
     tokio::select! {
-        // A handshake that fails is its client's business.
+        // A failed handshake concerns only its client.
         stream = tls.accept(stream) => stream.ok(),
         _ = closed.changed() => None,
     }
 }
 
-/// All that one connection needs besides its stream.
-struct Connection<S> {
+/// Everything that a connection needs besides its stream.
+struct ServedConnection<S> {
     service: S,
     peer: Arc<Peer>,
     watcher: Watcher,
     head_time: Duration,
 }
 
-impl<S: Serve> Connection<S> {
+impl<S: Serve> ServedConnection<S> {
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
         let Self { service, peer, watcher, head_time } = self;
         let _held = service.connected();
         let answer = service_fn(move |request| {
             let (service, peer) = (service.clone(), Arc::clone(&peer));
-            async move { closing_what_is_unread(&service, request, &peer).await }
+            async move { answer_once(&service, request, &peer).await }
         });
         let connection = protocol(head_time).serve_connection(TokioIo::new(stream), answer);
-        // A connection that breaks is its client's business.
+        // A broken connection concerns only its client.
         let _ = watcher.watch(connection).await;
     }
 }
 
-/// Answers a request. A body that nobody reads to its end closes the connection after the answer, which then says so.
-async fn closing_what_is_unread(
-    service: &impl Serve,
-    request: Request<Incoming>,
-    peer: &Peer,
-) -> Result<Response, Infallible> {
+/// Answers one request. If its body was not read to the end, the connection must close, and the response says so.
+async fn answer_once(service: &impl Serve, request: Request<Incoming>, peer: &Peer) -> Result<Response, Infallible> {
     let is_unread = Arc::new(AtomicBool::new(false));
     let request = request
-        .map(|body| Body::new(Watched { is_over: body.is_end_stream(), body, is_unread: Arc::clone(&is_unread) }));
+        .map(|body| Body::new(TrackedBody { is_over: body.is_end_stream(), body, is_unread: Arc::clone(&is_unread) }));
     let mut response = service.answer(request, peer).await?;
     if is_unread.load(Ordering::Relaxed) {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -184,14 +178,14 @@ async fn closing_what_is_unread(
     Ok(response)
 }
 
-/// The body of a request, noting whether it was dropped before its end.
-struct Watched {
+/// A request body that notes whether it was dropped before its end.
+struct TrackedBody {
     body: Incoming,
     is_over: bool,
     is_unread: Arc<AtomicBool>,
 }
 
-impl HttpBody for Watched {
+impl HttpBody for TrackedBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -210,7 +204,7 @@ impl HttpBody for Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for TrackedBody {
     fn drop(&mut self) {
         if !self.is_over && !self.body.is_end_stream() {
             self.is_unread.store(true, Ordering::Relaxed);
@@ -224,51 +218,51 @@ fn protocol(head_time: Duration) -> http1::Builder {
     protocol
 }
 
-/// The next connection, as soon as there is a slot for it.
+/// Waits for a free slot, then for a connection.
 async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, Peer, OwnedSemaphorePermit) {
     loop {
         let Ok(slot) = Arc::clone(slots).acquire_owned().await else {
             return std::future::pending().await;
         };
         match listener.accept().await {
-            Ok((stream, theirs)) => {
+            Ok((stream, remote)) => {
                 let _ = stream.set_nodelay(true);
-                give_up_on_silence(&stream);
-                if let Ok(ours) = stream.local_addr() {
-                    return (stream, Peer::new(theirs, ours), slot);
+                limit_unread_time(&stream);
+                if let Ok(local) = stream.local_addr() {
+                    return (stream, Peer::new(remote, local), slot);
                 }
             }
             Err(e) if e.kind() == ErrorKind::ConnectionAborted => {}
-            Err(_) => sleep(BREATH).await,
+            Err(_) => sleep(ACCEPT_RETRY_DELAY).await,
         }
     }
 }
 
-/// A client that does not read must not keep its answer in memory for good.
+/// Sets the TCP user timeout: a client that does not read must not keep its response in memory forever.
 #[cfg(target_os = "linux")]
-fn give_up_on_silence(stream: &TcpStream) {
+fn limit_unread_time(stream: &TcpStream) {
     let millis = u32::try_from(UNREAD_TIME.as_millis()).unwrap_or(u32::MAX);
     let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, millis);
 }
 
 #[cfg(not(target_os = "linux"))]
-fn give_up_on_silence(_: &TcpStream) {}
+fn limit_unread_time(_: &TcpStream) {}
 
-/// The signals that stop the server; watched from the moment it is made.
+/// The signals that stop the server; they are caught from creation on.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub(crate) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
-impl Signals {
+impl StopSignals {
     pub(crate) fn watch() -> Result<Self> {
         let watch = |kind| signal(kind).map_err(Error::internal);
         Ok(Self { terminate: watch(SignalKind::terminate())?, interrupt: watch(SignalKind::interrupt())? })
     }
 
-    /// Ready when the server is to stop: by a signal, or by its handle.
-    async fn or(mut self, mut handle: watch::Receiver<bool>) {
+    /// Completes when a signal or the handle stops the server.
+    async fn wait_or_stop(mut self, mut handle: watch::Receiver<bool>) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -280,36 +274,36 @@ impl Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tls::certificates::{Authority, Client};
+    use crate::tls::certificates::{TestAuthority, TlsClient};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::task::JoinHandle;
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// A service that is simply there.
+    /// A service with a fixed response.
     #[derive(Clone)]
-    struct Here;
+    struct FixedService;
 
-    impl Serve for Here {
+    impl Serve for FixedService {
         async fn answer(&self, _: Request<Body>, _: &Peer) -> Result<Response, Infallible> {
             Ok(Response::new("here".into()))
         }
     }
 
-    struct Running {
+    struct RunningServer {
         address: SocketAddr,
         stop: Arc<watch::Sender<bool>>,
         done: JoinHandle<Result<()>>,
     }
 
-    impl Running {
+    impl RunningServer {
         fn start(connections: usize, tls: Option<Tls>) -> Self {
             let (socket, address) = bind(([127, 0, 0, 1], 0).into()).expect("a free port");
             let stop = Arc::new(watch::Sender::new(false));
-            let signals = Signals::watch().expect("signals");
+            let signals = StopSignals::watch().expect("signals");
             let done = tokio::spawn(serve(
                 socket,
-                Here,
+                FixedService,
                 signals,
                 Arc::clone(&stop),
                 Limits { connections, ..Limits::DAEMON },
@@ -319,90 +313,90 @@ mod tests {
         }
 
         async fn connect(&self) -> TcpStream {
-            timeout(PATIENCE, TcpStream::connect(self.address)).await.expect("in time").expect("connects")
+            timeout(TEST_TIMEOUT, TcpStream::connect(self.address)).await.expect("in time").expect("connects")
         }
 
         async fn stop(self) {
             self.stop.send_replace(true);
-            timeout(PATIENCE, self.done).await.expect("in time").expect("no panic").expect("a clean end");
+            timeout(TEST_TIMEOUT, self.done).await.expect("in time").expect("no panic").expect("a clean end");
         }
 
-        /// What the server answers to one request.
+        /// Sends one request and returns the response.
         async fn ask(&self, mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
             let mut answer = String::new();
             let request = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
             stream.write_all(request.as_bytes()).await.expect("written");
-            timeout(PATIENCE, stream.read_to_string(&mut answer)).await.expect("in time").expect("a clean end");
+            timeout(TEST_TIMEOUT, stream.read_to_string(&mut answer)).await.expect("in time").expect("a clean end");
             answer
         }
 
-        async fn is_there(&self, client: &Client) -> bool {
-            let stream = timeout(PATIENCE, client.connect(self.connect().await)).await.expect("in time");
+        async fn answers(&self, client: &TlsClient) -> bool {
+            let stream = timeout(TEST_TIMEOUT, client.connect(self.connect().await)).await.expect("in time");
             self.ask(stream.expect("a handshake")).await.ends_with("here")
         }
     }
 
-    fn encrypted_server(authority: &Authority, handshake: Duration, connections: usize) -> Running {
-        Running::start(connections, Some(authority.tls(handshake)))
+    fn encrypted_server(authority: &TestAuthority, handshake: Duration, connections: usize) -> RunningServer {
+        RunningServer::start(connections, Some(authority.tls(handshake)))
     }
 
     #[tokio::test]
-    async fn without_a_certificate_requests_are_answered_in_the_clear() {
-        let server = Running::start(1, None);
+    async fn without_a_certificate_plain_http_is_served() {
+        let server = RunningServer::start(1, None);
         assert!(server.ask(server.connect().await).await.ends_with("here"));
         assert!(server.ask(server.connect().await).await.ends_with("here"));
         server.stop().await;
     }
 
     #[tokio::test]
-    async fn with_a_certificate_requests_are_answered_encrypted() {
-        let authority = Authority::new();
-        let server = encrypted_server(&authority, PATIENCE, 4);
-        assert!(server.is_there(&authority.client()).await);
+    async fn with_a_certificate_https_is_served() {
+        let authority = TestAuthority::new();
+        let server = encrypted_server(&authority, TEST_TIMEOUT, 4);
+        assert!(server.answers(&authority.client()).await);
         server.stop().await;
     }
 
     #[tokio::test]
-    async fn plain_http_to_an_encrypted_port_is_refused_without_harm() {
-        let authority = Authority::new();
-        let server = encrypted_server(&authority, PATIENCE, 1);
+    async fn plain_http_to_a_tls_port_is_refused() {
+        let authority = TestAuthority::new();
+        let server = encrypted_server(&authority, TEST_TIMEOUT, 1);
         let mut stream = server.connect().await;
         stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("written");
         let mut answer = Vec::new();
-        let _ = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("in time");
+        let _ = timeout(TEST_TIMEOUT, stream.read_to_end(&mut answer)).await.expect("in time");
         assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
-        assert!(server.is_there(&authority.client()).await);
+        assert!(server.answers(&authority.client()).await);
         server.stop().await;
     }
 
     #[tokio::test]
     async fn silent_clients_do_not_keep_their_slots() {
-        let authority = Authority::new();
+        let authority = TestAuthority::new();
         let server = encrypted_server(&authority, Duration::from_millis(50), 1);
-        // There is one slot: the second is let go only because the first was.
+        // There is one slot: the second connection is served only because the first was closed.
         for mut silent in [server.connect().await, server.connect().await] {
-            assert_eq!(timeout(PATIENCE, silent.read(&mut [0])).await.expect("in time").expect("a clean end"), 0);
+            assert_eq!(timeout(TEST_TIMEOUT, silent.read(&mut [0])).await.expect("in time").expect("a clean end"), 0);
         }
         server.stop().await;
     }
 
     #[tokio::test]
     async fn a_slow_handshake_does_not_hold_up_the_next_client() {
-        let authority = Authority::new();
-        let server = encrypted_server(&authority, PATIENCE, 2);
+        let authority = TestAuthority::new();
+        let server = encrypted_server(&authority, TEST_TIMEOUT, 2);
         let _silent = server.connect().await;
-        assert!(server.is_there(&authority.client()).await);
+        assert!(server.answers(&authority.client()).await);
         server.stop().await;
     }
 
     #[tokio::test]
     async fn a_stop_does_not_wait_for_a_handshake() {
-        let authority = Authority::new();
-        // Longer than the time that a stop waits for requests.
-        let server = encrypted_server(&authority, 10 * PATIENCE, 2);
+        let authority = TestAuthority::new();
+        // Longer than the server waits for requests when it stops.
+        let server = encrypted_server(&authority, 10 * TEST_TIMEOUT, 2);
         let mut silent = server.connect().await;
-        assert!(server.is_there(&authority.client()).await, "so the silent client was accepted before");
+        assert!(server.answers(&authority.client()).await, "so the silent client was accepted before");
         server.stop().await;
-        let _ = timeout(PATIENCE, silent.read(&mut [0])).await.expect("the silent client was left in time");
+        let _ = timeout(TEST_TIMEOUT, silent.read(&mut [0])).await.expect("the silent client was left in time");
     }
 }

@@ -1,4 +1,4 @@
-//! Structured logs: one JSON object a line, to standard error, without ever making a request wait.
+//! Writes structured logs to standard error, one JSON object per line, without ever blocking a request.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -18,15 +18,15 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use uuid::Uuid;
 
-/// Lines that wait for a slow reader; more are dropped and counted.
+/// Maximum queued lines; further lines are dropped and counted.
 const QUEUE: usize = 4096;
-/// Most of one text in a line, in bytes. With the queue's length this bounds the memory of the logs.
+/// Maximum bytes of one text in a line. Together with the queue length this bounds the memory of the logs.
 const MAX_TEXT: usize = 1024;
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest request ID taken over from a client.
+/// Maximum length of a client's request id.
 const MAX_REQUEST_ID: usize = 128;
 
-/// The log of this process. Dropping it writes what is still queued.
+/// The log of this process. Dropping it flushes the queue.
 #[derive(Debug)]
 pub(crate) struct Log {
     dropped: ErrorCounter,
@@ -34,7 +34,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Starts to log to standard error. The first log of a process stays the one in use.
+    /// Starts logging to standard error. If the process already has a log, that one stays in use.
     pub(crate) fn start(level: LevelFilter) -> Self {
         // Flushed whenever the queue is empty.
         let (lines, writing) = queue(BufWriter::new(io::stderr()));
@@ -43,27 +43,27 @@ impl Log {
         Self { dropped, _writing: writing }
     }
 
-    /// Counts the lines for which the queue had no room.
+    /// Counts the dropped lines.
     pub(crate) fn dropped(&self) -> ErrorCounter {
         self.dropped.clone()
     }
 }
 
-/// A writer that hands lines to a thread, and drops them when that is too slow.
+/// A writer that queues lines for a thread, and drops them when the queue is full.
 fn queue(to: impl Write + Send + Sync + 'static) -> (NonBlocking, WorkerGuard) {
     NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE).thread_name("pensa-log").finish(to)
 }
 
-/// Writes what this crate logs, and nothing of the libraries it uses.
+/// Logs only this crate's own events, not those of its dependencies.
 pub(crate) fn subscriber<W>(level: LevelFilter, to: W) -> impl Subscriber + Send + Sync
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let ours = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level);
-    tracing_subscriber::registry().with(ours).with(output::layer().event_format(JsonLine).with_writer(to))
+    let own = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level);
+    tracing_subscriber::registry().with(own).with(output::layer().event_format(JsonLine).with_writer(to))
 }
 
-/// A flat object. The stock JSON format leaves bidirectional controls as they are, and bounds no text.
+/// Formats a flat object. The stock JSON format neither escapes bidirectional controls nor limits text.
 struct JsonLine;
 
 impl<S, N> FormatEvent<S, N> for JsonLine
@@ -73,28 +73,28 @@ where
 {
     fn format_event(&self, _: &FmtContext<'_, S, N>, mut to: Writer<'_>, event: &Event<'_>) -> fmt::Result {
         let level = event.metadata().level().as_str().to_ascii_lowercase();
-        let mut line = Fields(Map::from_iter([("at".into(), now()), ("level".into(), level.into())]));
+        let mut line = LogFields(Map::from_iter([("at".into(), now()), ("level".into(), level.into())]));
         event.record(&mut line);
         writeln!(to, "{}", json::to_line(&line.0).map_err(|_| fmt::Error)?)
     }
 }
 
-/// None if the clock shows a time that Pensa cannot write.
+/// The current time; null if Pensa's timestamps cannot represent it.
 fn now() -> Value {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
     let millis = since.and_then(|since| i64::try_from(since.as_millis()).ok());
     millis.and_then(|millis| Timestamp::from_millis(millis).ok()).map_or(Value::Null, |at| at.to_string().into())
 }
 
-struct Fields(Map<String, Value>);
+struct LogFields(Map<String, Value>);
 
-impl Fields {
+impl LogFields {
     fn put(&mut self, field: &Field, value: impl Into<Value>) {
         self.0.insert(field.name().to_owned(), value.into());
     }
 }
 
-impl Visit for Fields {
+impl Visit for LogFields {
     fn record_f64(&mut self, field: &Field, value: f64) {
         self.put(field, value);
     }
@@ -114,21 +114,21 @@ impl Visit for Fields {
     }
 }
 
-/// The name under which a request is found in the logs of both sides: the client's, if it is fit for that.
+/// The id of a request in the logs of client and server: the client's, if it is well-formed, else a new one.
 pub(crate) fn request_id(headers: &HeaderMap) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:-".contains(&b);
     let fit = |id: &&str| (1..=MAX_REQUEST_ID).contains(&id.len()) && id.bytes().all(plain);
-    let theirs = headers.get(&REQUEST_ID).and_then(|id| id.to_str().ok()).filter(fit);
-    theirs.map_or_else(|| Uuid::new_v4().simple().to_string(), str::to_owned)
+    let from_client = headers.get(&REQUEST_ID).and_then(|id| id.to_str().ok()).filter(fit);
+    from_client.map_or_else(|| Uuid::new_v4().simple().to_string(), str::to_owned)
 }
 
-/// Collects what is logged.
+/// Collects log output.
 #[cfg(test)]
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Page(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+pub(crate) struct LogBuffer(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 
 #[cfg(test)]
-impl Page {
+impl LogBuffer {
     pub(crate) fn text(&self) -> String {
         String::from_utf8(self.0.lock().expect("not poisoned").clone()).expect("UTF-8")
     }
@@ -139,7 +139,7 @@ impl Page {
 }
 
 #[cfg(test)]
-impl Write for Page {
+impl Write for LogBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().expect("not poisoned").extend_from_slice(bytes);
         Ok(bytes.len())
@@ -151,7 +151,7 @@ impl Write for Page {
 }
 
 #[cfg(test)]
-impl MakeWriter<'_> for Page {
+impl MakeWriter<'_> for LogBuffer {
     type Writer = Self;
 
     fn make_writer(&self) -> Self {
@@ -168,9 +168,9 @@ mod tests {
     use std::sync::{Mutex, mpsc};
     use tracing::{error, info, subscriber::with_default};
 
-    /// What is written when `act` logs at this level.
-    fn written(level: LevelFilter, act: impl FnOnce()) -> Page {
-        let page = Page::default();
+    /// What is logged by `act` at this level.
+    fn written(level: LevelFilter, act: impl FnOnce()) -> LogBuffer {
+        let page = LogBuffer::default();
         with_default(subscriber(level, page.clone()), act);
         page
     }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn only_own_lines_of_the_chosen_level_are_written() {
+    fn only_own_events_at_the_chosen_level_are_logged() {
         let act = || {
             info!("info");
             error!("error");
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_text_is_one_harmless_line() {
+    fn hostile_text_is_escaped_to_one_line() {
         let hostile = "a\nb\r\u{1b}[31m\u{9b}0m\u{202E}\u{7f}\u{2028}\"\\\0";
         let page = written(LevelFilter::INFO, || info!(path = hostile, shown = %hostile, "{hostile}"));
         assert!(!page.text().trim_end().contains(is_unsafe_to_print), "{}", page.text());
@@ -218,10 +218,10 @@ mod tests {
         assert_eq!((&page.lines()[0]["path"], &page.lines()[0]["message"]), (&json!(cut), &json!(cut)));
     }
 
-    /// Writes nothing before it is released.
-    struct Stuck(Mutex<mpsc::Receiver<()>>);
+    /// Blocks until released.
+    struct StuckWriter(Mutex<mpsc::Receiver<()>>);
 
-    impl Write for Stuck {
+    impl Write for StuckWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let _ = self.0.lock().expect("not poisoned").recv();
             Ok(bytes.len())
@@ -233,18 +233,18 @@ mod tests {
     }
 
     #[test]
-    fn slow_reader_holds_nobody_up_and_dropped_lines_are_counted() {
+    fn slow_reader_does_not_block_and_dropped_lines_are_counted() {
         let (release, released) = mpsc::channel();
-        let (lines, _writing) = queue(Stuck(Mutex::new(released)));
+        let (lines, _writing) = queue(StuckWriter(Mutex::new(released)));
         let dropped = lines.error_counter();
         with_default(subscriber(LevelFilter::INFO, lines), || (0..QUEUE + 10).for_each(|at| info!(at, "line")));
-        // One line may be with the writer already.
+        // The writer thread may have taken one line already.
         assert!((9..=10).contains(&dropped.dropped_lines()), "{}", dropped.dropped_lines());
         drop(release);
     }
 
     #[test]
-    fn only_a_plain_request_id_is_taken_over() {
+    fn only_a_well_formed_request_id_is_accepted() {
         let longest = "x".repeat(MAX_REQUEST_ID);
         for good in ["a", "0aZ._:-", longest.as_str()] {
             assert_eq!(request_id(&with_id(good.as_bytes())), good);

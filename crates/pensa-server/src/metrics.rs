@@ -1,6 +1,4 @@
-//! Counts what the server does, for Prometheus to read.
-//!
-//! Who may read it, and under which path, is left to the service.
+//! Counts requests, connections and errors in Prometheus metrics.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,18 +15,18 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-/// The media type of [`Metrics::render`].
+/// Content type of [`Metrics::render`].
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper ends of the histogram's buckets, in seconds.
+/// Upper bounds of the histogram's buckets, in seconds.
 const BUCKETS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// All counts of a server; clones count together.
+/// The metrics of a server; clones share their counters.
 #[derive(Debug, Clone)]
 pub(crate) struct Metrics {
     registry: Arc<Registry>,
-    requests: Family<Answer, Counter>,
-    duration: Family<Operation, Histogram, fn() -> Histogram>,
+    requests: Family<ResponseLabels, Counter>,
+    duration: Family<OperationLabels, Histogram, fn() -> Histogram>,
     connections: Gauge,
     in_flight: Gauge,
     pub(crate) rate_limited: Counter,
@@ -36,19 +34,19 @@ pub(crate) struct Metrics {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answer {
+struct ResponseLabels {
     operation: &'static str,
     method: &'static str,
     status: u16,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Operation {
+struct OperationLabels {
     operation: &'static str,
 }
 
 impl Metrics {
-    /// Starts counting, and reports this moment as the start of the process. `state` adds what others keep count of.
+    /// Creates the registry and records the current time as the process start. `state` adds metrics read on demand.
     pub(crate) fn new(state: impl Collector) -> Self {
         let mut registry = Registry::default();
         let requests = Family::default();
@@ -73,23 +71,23 @@ impl Metrics {
         Self { registry: Arc::new(registry), requests, duration, connections, in_flight, rate_limited, unauthorized }
     }
 
-    /// Counts a request that was answered.
+    /// Counts an answered request.
     pub(crate) fn observe(&self, operation: &'static str, method: &'static str, status: u16, took: Duration) {
-        self.requests.get_or_create(&Answer { operation, method, status }).inc();
-        self.duration.get_or_create(&Operation { operation }).observe(took.as_secs_f64());
+        self.requests.get_or_create(&ResponseLabels { operation, method, status }).inc();
+        self.duration.get_or_create(&OperationLabels { operation }).observe(took.as_secs_f64());
     }
 
-    /// Counts a connection for as long as the answer lives.
-    pub(crate) fn connection(&self) -> Held {
-        Held::new(&self.connections)
+    /// Counts a connection until the guard is dropped.
+    pub(crate) fn connection(&self) -> GaugeGuard {
+        GaugeGuard::new(&self.connections)
     }
 
-    /// Counts a request as in flight for as long as the answer lives.
-    pub(crate) fn in_flight(&self) -> Held {
-        Held::new(&self.in_flight)
+    /// Counts a request in flight until the guard is dropped.
+    pub(crate) fn in_flight(&self) -> GaugeGuard {
+        GaugeGuard::new(&self.in_flight)
     }
 
-    /// Everything, in the text format of OpenMetrics.
+    /// All metrics in the OpenMetrics text format.
     pub(crate) fn render(&self) -> Result<String, fmt::Error> {
         let mut page = String::new();
         text::encode(&mut page, &self.registry)?;
@@ -97,18 +95,18 @@ impl Metrics {
     }
 }
 
-/// One more connection or request, until it is dropped.
+/// Increments a gauge until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Held(Gauge);
+pub(crate) struct GaugeGuard(Gauge);
 
-impl Held {
+impl GaugeGuard {
     fn new(gauge: &Gauge) -> Self {
         gauge.inc();
         Self(gauge.clone())
     }
 }
 
-impl Drop for Held {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         self.0.dec();
     }
@@ -146,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn bucket_holds_what_took_at_most_its_bound() {
+    fn bucket_counts_durations_up_to_its_bound() {
         let metrics = Metrics::new(Nothing);
         for took in [0, 500, 501, 10_000_000, 10_000_001, 60_000_000] {
             metrics.observe("op", "GET", 200, Duration::from_micros(took));
@@ -158,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_and_requests_count_while_they_live() {
+    fn connections_and_requests_are_counted_until_dropped() {
         let metrics = Metrics::new(Nothing);
         let held = (metrics.connection(), metrics.clone().connection(), metrics.in_flight());
         assert!(shows(&metrics, "pensa_http_connections 2") && shows(&metrics, "pensa_http_requests_in_flight 1"));
@@ -167,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn server_that_has_done_nothing_has_a_page() {
+    fn idle_server_reports_its_metrics() {
         let metrics = Metrics::new(Nothing);
         assert!(shows(&metrics, "pensa_http_rate_limited_total 0"));
         assert!(shows(&metrics, &format!("pensa_build_info{{version=\"{VERSION}\"}} 1")));

@@ -1,19 +1,19 @@
-//! Writes the OpenAPI document of the catalog.
+//! Generates the OpenAPI document of the catalog.
 
 use pensa_core::event::LogEntry;
 use pensa_core::{Error, Method, VERSION};
-use pensa_engine::{Entry, Once, catalog};
+use pensa_engine::{Entry, IdempotentRequest, catalog};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::stream;
 
-/// Where the document is served.
+/// Path of the document.
 pub(crate) const PATH: &str = "/openapi.json";
 const DEFINITIONS: &str = "/components/schemas";
 
-/// The OpenAPI 3.1 document of every operation.
+/// The OpenAPI 3.1 document of all operations.
 pub fn openapi() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = DEFINITIONS.into();
@@ -52,7 +52,7 @@ pub fn openapi() -> Value {
                     "name": "Idempotency-Key",
                     "in": "header",
                     "description": "The same key with the same request is done once and answered as before, for a day",
-                    "schema": {"type": "string", "minLength": 1, "maxLength": Once::MAX_KEY},
+                    "schema": {"type": "string", "minLength": 1, "maxLength": IdempotentRequest::MAX_KEY},
                 },
                 "Session": {
                     "name": "Pensa-Session",
@@ -118,7 +118,7 @@ fn operation(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
     operation
 }
 
-/// The fields that travel in the path or in the query; they are taken out of `input`.
+/// The path, query and header parameters. Path and query fields are removed from `input`, the body's schema.
 fn parameters(entry: &Entry, input: &mut Value) -> Vec<Value> {
     let in_path: Vec<&str> = entry.route.path_fields().collect();
     let names: Vec<String> = match input.get("properties").and_then(Value::as_object) {
@@ -147,7 +147,7 @@ fn parameters(entry: &Entry, input: &mut Value) -> Vec<Value> {
     parameters
 }
 
-/// Takes a field out of an object's schema; tells whether it was required.
+/// Removes a field from an object's schema. Returns its schema and whether it was required.
 fn take(object: &mut Value, name: &str) -> (Value, bool) {
     let schema = object["properties"].as_object_mut().and_then(|properties| properties.shift_remove(name));
     let Some(required) = object.get_mut("required").and_then(Value::as_array_mut) else {
@@ -166,7 +166,7 @@ fn answer(description: &str, schema: &Value) -> Value {
     json!({"description": description, "content": {"application/json": {"schema": schema}}})
 }
 
-/// The description of the stream of events.
+/// Describes the event stream.
 fn events(entry: &Value) -> Value {
     let number = |name: &str, place: &str, description: &str| {
         let schema = json!({"type": "integer", "minimum": 0});
@@ -192,7 +192,7 @@ fn events(entry: &Value) -> Value {
     })
 }
 
-/// The description of this document itself.
+/// Describes this document.
 fn document() -> Value {
     json!({
         "operationId": "openapi",

@@ -1,33 +1,31 @@
-//! Who is on the other end of a connection: the same user of this machine, or somebody else.
-//!
-//! What a stranger must show instead is left to the guard.
+//! Determines whether a connection comes from the same user of this machine.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::OnceLock;
 
-/// The other end of one connection.
+/// Both addresses of a connection, and the cached answer.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    theirs: SocketAddr,
-    ours: SocketAddr,
+    remote: SocketAddr,
+    local: SocketAddr,
     same_user: OnceLock<bool>,
 }
 
 impl Peer {
-    pub(crate) fn new(theirs: SocketAddr, ours: SocketAddr) -> Self {
-        Self { theirs: canonical(theirs), ours: canonical(ours), same_user: OnceLock::new() }
+    pub(crate) fn new(remote: SocketAddr, local: SocketAddr) -> Self {
+        Self { remote: canonical(remote), local: canonical(local), same_user: OnceLock::new() }
     }
 
-    /// Whether the kernel says that the other end belongs to the user who runs this process. Asked of the kernel
-    /// once for a connection, at its first request that has no token.
+    /// Whether the other end belongs to the user who runs this process, according to the kernel. Looked up at most once
+    /// per connection, at the first request without a token.
     pub(crate) fn is_same_user(&self) -> bool {
         *self.same_user.get_or_init(|| {
-            self.theirs.ip().is_loopback() && kernel::owner(self.theirs, self.ours).is_some_and(kernel::is_us)
+            self.remote.ip().is_loopback() && kernel::owner(self.remote, self.local).is_some_and(kernel::is_us)
         })
     }
 }
 
-/// IPv4 addresses in the clothes of IPv6 are IPv4 addresses.
+/// Converts IPv4-mapped IPv6 addresses to IPv4.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
@@ -39,16 +37,16 @@ mod kernel {
 
     use super::{SocketAddr, row_owner};
 
-    /// What the kernel shows for users that have no number in this user namespace: any number of users.
+    /// The kernel shows this uid for every user without a mapping in this user namespace, so it identifies nobody.
     const OVERFLOW_UID: u32 = 65_534;
 
-    /// The user who owns the socket from `theirs` to `ours`.
-    pub(super) fn owner(theirs: SocketAddr, ours: SocketAddr) -> Option<u32> {
+    /// The uid of the socket from `remote` to `local`.
+    pub(super) fn owner(remote: SocketAddr, local: SocketAddr) -> Option<u32> {
         ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().find_map(|table| {
             let mut rows = BufReader::with_capacity(1 << 15, File::open(table).ok()?);
             let mut row = String::with_capacity(256);
             while rows.read_line(&mut row).ok()? > 0 {
-                if let Some(uid) = row_owner(&row, theirs, ours) {
+                if let Some(uid) = row_owner(&row, remote, local) {
                     return Some(uid);
                 }
                 row.clear();
@@ -75,20 +73,20 @@ mod kernel {
     }
 }
 
-/// The owner in a row of the kernel's table, if the row is about the socket from `theirs` to `ours`.
+/// The uid in a row of `/proc/net/tcp`; `None` if the row describes another socket.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has such a table"))]
-fn row_owner(row: &str, theirs: SocketAddr, ours: SocketAddr) -> Option<u32> {
+fn row_owner(row: &str, remote: SocketAddr, local: SocketAddr) -> Option<u32> {
     let mut columns = row.split_ascii_whitespace().skip(1);
-    if parse_address(columns.next()?)? != theirs || parse_address(columns.next()?)? != ours {
+    if parse_address(columns.next()?)? != remote || parse_address(columns.next()?)? != local {
         return None;
     }
     let uid = columns.nth(4)?.parse().ok()?;
-    // A socket whose process has let go of it has no inode, and its owner is shown as 0, which is not root.
+    // A socket without inode was closed by its process; its uid is shown as 0, which does not mean root.
     let inode: u64 = columns.nth(1)?.parse().ok()?;
     (inode != 0).then_some(uid)
 }
 
-/// `0100007F:1D6D`: words of the address in this machine's byte order, then the port.
+/// Parses `0100007F:1D6D`: 32-bit words of the address in native byte order, then the port.
 fn parse_address(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -119,12 +117,12 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_is_read_from_the_row_of_this_very_socket() {
-        let (theirs, ours) = (at("127.0.0.1:54321"), at("127.0.0.1:7533"));
-        assert_eq!(row_owner(ROW, theirs, ours), Some(1000));
-        assert_eq!(row_owner(ROW, ours, theirs), None, "that is our own end");
-        assert_eq!(row_owner(ROW, at("127.0.0.1:54322"), ours), None);
-        assert_eq!(row_owner("  sl  local_address rem_address   st", theirs, ours), None);
+    fn owner_is_read_from_the_row_of_this_socket() {
+        let (remote, local) = (at("127.0.0.1:54321"), at("127.0.0.1:7533"));
+        assert_eq!(row_owner(ROW, remote, local), Some(1000));
+        assert_eq!(row_owner(ROW, local, remote), None, "that is our own end");
+        assert_eq!(row_owner(ROW, at("127.0.0.1:54322"), local), None);
+        assert_eq!(row_owner("  sl  local_address rem_address   st", remote, local), None);
     }
 
     #[test]
@@ -134,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_both_families_are_understood() {
+    fn ipv4_and_ipv6_addresses_are_parsed() {
         for (text, address) in [
             ("00000000000000000000000001000000:1D6D", "[::1]:7533"),
             ("0000000000000000FFFF00000100007F:1D6D", "127.0.0.1:7533"),

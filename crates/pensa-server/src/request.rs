@@ -1,6 +1,4 @@
-//! Folds what a request says, in its path, query and body, into the one JSON object that an operation reads.
-//!
-//! Where the operation then runs is left to the dispatch.
+//! Merges path, query and body of a request into the one JSON object that an operation takes as input.
 
 use std::time::Duration;
 
@@ -13,15 +11,15 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::fields::{self, Fields};
-use crate::percent;
+use crate::percent_decode;
 
-/// Longest time for a body to arrive.
-const BODY_TIME: Duration = Duration::from_secs(30);
-/// How long the rest of a body that is too large is still taken in, so that its sender comes to read the answer.
-const DRAIN_TIME: Duration = Duration::from_secs(5);
+/// Time limit for receiving a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the rest of an oversized body is still read, so that its sender gets to read the response.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The input of an operation with these fields, from a body of at most `limit` bytes.
-pub(crate) async fn input(request: Request, method: Method, fields: &Fields, limit: usize) -> Result<Value> {
+/// Reads the input of an operation with these fields; the body may have at most `limit` bytes.
+pub(crate) async fn read_input(request: Request, method: Method, fields: &Fields, limit: usize) -> Result<Value> {
     let (mut parts, body) = request.into_parts();
     let mut input = Map::new();
     let path = RawPathParams::from_request_parts(&mut parts, &())
@@ -30,7 +28,7 @@ pub(crate) async fn input(request: Request, method: Method, fields: &Fields, lim
     for (name, text) in &path {
         fields.add_text(&mut input, name, text.to_owned())?;
     }
-    for pair in parts.uri.query().into_iter().flat_map(percent::query) {
+    for pair in parts.uri.query().into_iter().flat_map(percent_decode::query) {
         let (name, text) = pair.ok_or_else(|| Error::invalid("the query is not percent-encoded UTF-8"))?;
         fields.add_text(&mut input, &name, text)?;
     }
@@ -40,7 +38,7 @@ pub(crate) async fn input(request: Request, method: Method, fields: &Fields, lim
     if method == Method::Get {
         return Err(Error::invalid("a GET request has no body").hint("put the fields into the query"));
     }
-    for (name, value) in object(&read(body, limit).await?)? {
+    for (name, value) in object(&read_body(body, limit).await?)? {
         fields::add(&mut input, &name, value)?;
     }
     Ok(Value::Object(input))
@@ -57,12 +55,12 @@ fn object(body: &[u8]) -> Result<Map<String, Value>> {
     }
 }
 
-/// The whole body, unless it is too large or too slow.
-pub(crate) async fn read(mut body: Body, limit: usize) -> Result<Bytes> {
-    let late = || Error::new(Code::Timeout, format!("the body did not arrive within {} s", BODY_TIME.as_secs()));
-    // Whoever announces too much need not send it first.
+/// Reads a whole body; an error if it is too large or too slow.
+pub(crate) async fn read_body(mut body: Body, limit: usize) -> Result<Bytes> {
+    let late = || Error::new(Code::Timeout, format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs()));
+    // Refuse by Content-Length alone, before the body arrives.
     if body.size_hint().lower() <= limit as u64 {
-        match timeout(BODY_TIME, Limited::new(&mut body, limit).collect()).await.map_err(|_| late())? {
+        match timeout(BODY_TIMEOUT, Limited::new(&mut body, limit).collect()).await.map_err(|_| late())? {
             Ok(whole) => return Ok(whole.to_bytes()),
             Err(e) if e.is::<LengthLimitError>() => {}
             Err(e) => return Err(Error::invalid(format!("the body broke off: {e}"))),
@@ -77,10 +75,10 @@ fn too_large(limit: usize) -> Error {
         .hint("send several smaller requests")
 }
 
-/// Takes in and forgets a bounded part of what a client still sends. A connection closed while its client is
-/// writing shows the client a broken pipe instead of our answer.
+/// Reads and discards a bounded part of the body in the background. If the connection were closed while the client is
+/// still writing, the client would see a broken pipe instead of the response.
 fn drain(mut body: Body, limit: usize) {
-    tokio::spawn(timeout(DRAIN_TIME, async move {
+    tokio::spawn(timeout(DRAIN_TIMEOUT, async move {
         let mut left = 2 * limit;
         while let Some(Ok(frame)) = body.frame().await {
             left = left.saturating_sub(frame.data_ref().map_or(0, |data| data.len()));

@@ -1,4 +1,4 @@
-//! Makes one route of every operation in the catalog, of the stream of events and of the tools for models.
+//! Builds the routes: one for every operation in the catalog, the event stream and the MCP endpoint.
 
 use std::sync::Arc;
 
@@ -8,28 +8,28 @@ use axum::http::{Method as HttpMethod, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{self, MethodFilter};
 use pensa_core::{Code, Error, Method, Result, Scope, json};
-use pensa_engine::{Entry, Once, catalog, too_little};
+use pensa_engine::{Entry, IdempotentRequest, catalog, insufficient_rights};
 use tokio::sync::watch;
 
-use crate::answer::{self, Refusal};
 use crate::dispatch::unexpected;
 use crate::fields::Fields;
-use crate::mcp::http::{Callers, Endpoint};
+use crate::mcp::http::{AllowedCallers, McpEndpoint};
 use crate::openapi::{self, openapi};
-use crate::scene::{AnsweredBy, Scene};
-use crate::served::Served;
+use crate::request_context::{OperationLabel, RequestContext};
+use crate::response::{self, Refusal};
+use crate::served_store::ServedStore;
 use crate::{headers, mcp, request, stream};
 
-/// One operation at its place.
+/// The route of one operation.
 #[derive(Debug)]
-struct Place {
+struct OperationRoute {
     entry: &'static Entry,
     fields: Fields,
     method: Method,
     success: StatusCode,
 }
 
-impl Place {
+impl OperationRoute {
     fn of(entry: &'static Entry) -> Result<Self> {
         Ok(Self {
             entry,
@@ -39,45 +39,50 @@ impl Place {
         })
     }
 
-    /// The answer, with a note of what gave it.
+    /// Answers a request and labels the response with the operation's name.
     async fn answer(&self, request: Request) -> Response {
         let mut response = self.try_answer(request).await.unwrap_or_else(IntoResponse::into_response);
-        response.extensions_mut().insert(AnsweredBy(self.entry.name));
+        response.extensions_mut().insert(OperationLabel(self.entry.name));
         response
     }
 
     async fn try_answer(&self, mut request: Request) -> Result<Response, Refusal> {
-        let mut scene: Scene = request.extensions_mut().remove().ok_or_else(unexpected)?;
+        let mut context: RequestContext = request.extensions_mut().remove().ok_or_else(unexpected)?;
         let entry = self.entry;
-        if entry.access > scene.caller.may {
-            return Err(too_little(entry.access, entry.name).into());
+        if entry.access > context.caller.may {
+            return Err(insufficient_rights(entry.access, entry.name).into());
         }
-        scene.caller.actor = headers::actor(request.headers())?;
-        scene.caller.origin = headers::origin(request.headers())?;
-        scene.caller.no_redact = headers::no_redact(request.headers())?;
+        context.caller.actor = headers::actor(request.headers())?;
+        context.caller.origin = headers::origin(request.headers())?;
+        context.caller.no_redact = headers::no_redact(request.headers())?;
         let key = headers::idempotency_key(request.headers())?;
-        if let Some(desk) = scene.desk.clone().filter(|_| entry.scope == Scope::Server) {
-            let input = request::input(request, self.method, &self.fields, entry.max_body).await?;
-            let once = self.once(&scene, key, &input)?;
-            let text = desk.run(entry, scene.caller, input, once).await?;
-            return Ok(answer::ok(self.success, text));
+        if let Some(server) = context.server.clone().filter(|_| entry.scope == Scope::Server) {
+            let input = request::read_input(request, self.method, &self.fields, entry.max_body).await?;
+            let once = self.once(&context, key, &input)?;
+            let text = server.run(entry, context.caller, input, once).await?;
+            return Ok(response::ok(self.success, text));
         }
-        let store = scene.store.clone().ok_or_else(no_project)?;
-        let input = request::input(request, self.method, &self.fields, entry.max_body).await?;
-        let once = self.once(&scene, key, &input)?;
-        let text = store.dispatch.run(entry, scene.caller, input, once).await?;
+        let store = context.store.clone().ok_or_else(no_project)?;
+        let input = request::read_input(request, self.method, &self.fields, entry.max_body).await?;
+        let once = self.once(&context, key, &input)?;
+        let text = store.dispatch.run(entry, context.caller, input, once).await?;
         if self.method != Method::Get {
-            store.tell();
+            store.notify();
         }
-        Ok(answer::ok(self.success, text))
+        Ok(response::ok(self.success, text))
     }
 
-    fn once(&self, scene: &Scene, key: Option<String>, input: &serde_json::Value) -> Result<Option<Once>> {
+    fn once(
+        &self,
+        context: &RequestContext,
+        key: Option<String>,
+        input: &serde_json::Value,
+    ) -> Result<Option<IdempotentRequest>> {
         let Some(key) = key.filter(|_| self.method != Method::Get) else { return Ok(None) };
         let entry = self.entry;
         let input = input.to_string();
-        let parts = [entry.name, &scene.caller.actor, &input].map(str::as_bytes);
-        Once::new(scene.caller.token.as_deref(), &key, &parts, entry.tells_secret).map(Some)
+        let parts = [entry.name, &context.caller.actor, &input].map(str::as_bytes);
+        IdempotentRequest::new(context.caller.token.as_deref(), &key, &parts, entry.returns_secret).map(Some)
     }
 }
 
@@ -85,43 +90,42 @@ pub(crate) fn no_project() -> Error {
     Error::new(Code::NotFound, "this address names no project").hint("projects are at /p/NAME")
 }
 
-/// Every operation of the catalog at its path, the stream of events, the document that lists them, and the tools for
-/// models.
-pub(crate) fn of_catalog(stop: watch::Receiver<bool>, callers: &Callers<'_>) -> Result<Router> {
+/// Builds the router: every operation of the catalog, the event stream, the OpenAPI document and the MCP endpoint.
+pub(crate) fn build(stop: watch::Receiver<bool>, callers: &AllowedCallers<'_>) -> Result<Router> {
     let mut router = Router::new();
     for entry in catalog() {
-        let place = Arc::new(Place::of(entry)?);
+        let route = Arc::new(OperationRoute::of(entry)?);
         let handler = move |request: Request| {
-            let place = Arc::clone(&place);
-            async move { place.answer(request).await }
+            let route = Arc::clone(&route);
+            async move { route.answer(request).await }
         };
         router = router.route(entry.route.path, routing::on(filter(entry.route.method), handler));
     }
-    let tools = Endpoint::new(callers);
+    let tools = McpEndpoint::new(callers);
     let tools = move |request: Request| {
         let tools = tools.clone();
         async move { tools.answer(request).await }
     };
     let document = json::to_line(&openapi())?;
-    let document = move || std::future::ready(answer::ok(StatusCode::OK, document.clone()));
+    let document = move || std::future::ready(response::ok(StatusCode::OK, document.clone()));
     Ok(router
         .route(openapi::PATH, routing::get(document))
         .route(mcp::http::PATH, routing::post(tools))
         .route(stream::PATH, routing::get(move |request: Request| events(request, stop.clone())))
-        .fallback(async |uri: Uri| answer::unknown_path(uri.path()))
+        .fallback(async |uri: Uri| response::unknown_path(uri.path()))
         .method_not_allowed_fallback(async |method: HttpMethod, uri: Uri| {
-            answer::wrong_method(method.as_str(), uri.path())
+            response::wrong_method(method.as_str(), uri.path())
         }))
 }
 
 async fn events(mut request: Request, stop: watch::Receiver<bool>) -> Response {
     let stream = async {
-        let scene: Scene = request.extensions_mut().remove().ok_or_else(unexpected)?;
-        let store: Arc<Served> = scene.store.clone().ok_or_else(no_project)?;
-        stream::answer(scene, store, request.uri(), request.headers(), stop).await
+        let context: RequestContext = request.extensions_mut().remove().ok_or_else(unexpected)?;
+        let store: Arc<ServedStore> = context.store.clone().ok_or_else(no_project)?;
+        stream::answer(context, store, request.uri(), request.headers(), stop).await
     };
     let mut response = stream.await.unwrap_or_else(|error| Refusal::from(error).into_response());
-    response.extensions_mut().insert(AnsweredBy("events"));
+    response.extensions_mut().insert(OperationLabel("events"));
     response
 }
 

@@ -1,4 +1,4 @@
-//! What happens to every request of every connection: guard, router, and the server's name on the answer.
+//! Answers every request to a daemon: guard, then router, then the headers that identify the store.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -15,36 +15,36 @@ use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use pensa_engine::Caller;
 
-use crate::answer::Refusal;
 use crate::dispatch;
 use crate::guard::Guard;
 use crate::listen::Serve;
 use crate::peer::Peer;
-use crate::scene::Scene;
-use crate::served::Served;
+use crate::request_context::RequestContext;
+use crate::response::Refusal;
+use crate::served_store::ServedStore;
 
-/// Answers requests to the one store of a daemon.
+/// The HTTP service of a daemon with its one store.
 #[derive(Debug, Clone)]
-pub(crate) struct Service {
+pub(crate) struct DaemonService {
     guard: Arc<Guard>,
-    store: Arc<Served>,
+    store: Arc<ServedStore>,
     router: TowerToHyperService<Router>,
 }
 
-impl Service {
-    pub(crate) fn new(guard: Guard, store: Served, router: Router) -> Self {
+impl DaemonService {
+    pub(crate) fn new(guard: Guard, store: ServedStore, router: Router) -> Self {
         Self { guard: Arc::new(guard), store: Arc::new(store), router: TowerToHyperService::new(router) }
     }
 }
 
-impl Serve for Service {
+impl Serve for DaemonService {
     async fn answer(&self, mut request: Request<Body>, peer: &Peer) -> Result<Response, Infallible> {
         let mut response = match self.guard.admit(&request, peer) {
             Ok(()) => {
-                // Whoever is let in has the store in hand; its name is read where it is needed.
+                // The actor is set by the route, from the request's headers.
                 let (store, caller) = (Some(Arc::clone(&self.store)), Caller::local(""));
-                request.extensions_mut().insert(Scene { store, caller, desk: None, pass: None });
-                survive(self.router.call(request)).await?
+                request.extensions_mut().insert(RequestContext { store, caller, server: None, token_hash: None });
+                catch_panic(self.router.call(request)).await?
             }
             Err(refusal) => refusal.into_response(),
         };
@@ -53,8 +53,8 @@ impl Serve for Service {
     }
 }
 
-/// One bad request must not take its connection down with it.
-pub(crate) async fn survive<E>(answering: impl Future<Output = Result<Response, E>>) -> Result<Response, E> {
+/// Turns a panic into an error response, so that one bad request does not close its connection.
+pub(crate) async fn catch_panic<E>(answering: impl Future<Output = Result<Response, E>>) -> Result<Response, E> {
     let mut answering = pin!(answering);
     poll_fn(|cx| {
         let polled = panic::catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(cx)));
@@ -69,8 +69,8 @@ mod tests {
     use axum::http::StatusCode;
 
     #[tokio::test]
-    async fn a_request_that_panics_is_answered() {
-        let answer = survive(async { panic!("on purpose") }).await;
+    async fn panicking_request_gets_an_error_response() {
+        let answer = catch_panic(async { panic!("on purpose") }).await;
         let answer: Result<Response, Infallible> = answer;
         assert_eq!(answer.expect("an answer").status(), StatusCode::INTERNAL_SERVER_ERROR);
     }

@@ -1,7 +1,7 @@
-//! The stream of a store's events: everything after a line, in order, and then whatever happens.
+//! Streams a store's events: those after a given number first, then new ones as they are committed.
 //!
-//! The log is the only source: news merely say when to look, so nothing is skipped and nothing comes twice. A piece is
-//! made when the connection has room for it, so that a client which does not read costs no memory.
+//! The log is the only source; notifications only trigger reads, so no event is skipped or repeated. A chunk is created
+//! when the connection is ready for it, so a client that does not read uses no memory.
 
 pub(crate) mod feed;
 
@@ -15,85 +15,95 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
 use futures_util::stream::{self, StreamExt};
-use pensa_core::event::filter::Filter;
-use pensa_core::ops::event::{List, Page};
+use pensa_core::event::filter::EventFilter;
+use pensa_core::ops::event::{List, LogPage};
 use pensa_core::{Code, Error, Result, json};
 use pensa_engine::{log_end, log_filter, log_page};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::percent;
-use crate::scene::Scene;
-use crate::served::Served;
-use feed::{PAGE, Place, Tip, replaced};
+use crate::percent_decode;
+use crate::request_context::RequestContext;
+use crate::served_store::ServedStore;
+use feed::{CHUNK_EVENTS, FeedPosition, FeedStatus, log_replaced};
 
-/// Where it is served.
+/// Path of the stream.
 pub(crate) const PATH: &str = "/events";
-/// A sign of life for proxies that close what is silent.
-const STILL_HERE: Duration = Duration::from_secs(15);
-/// How often it is looked whether the caller may still look.
-const ADMISSION: Duration = Duration::from_millis(900);
-/// Longest time for which a client may leave a piece unread. Less than the time after which a connection is given up.
-const UNREAD: Duration = Duration::from_secs(10);
-/// Events passed over after which a client is told how far it is.
-const PASSED_OVER: i64 = 200;
+/// Interval of keepalive comments, for proxies that close silent connections.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
+/// How often the token of an open stream is checked again.
+const TOKEN_CHECK_INTERVAL: Duration = Duration::from_millis(900);
+/// How long a client may leave a chunk unread. Less than the TCP timeout, so that the client can be told why.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// After this many events that did not match the filter, the client gets its new position.
+const MAX_SILENT_EVENTS: i64 = 200;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Starts a stream. It ends when the client leaves or does not read, the server stops, the log is another one, or the
-/// caller may no longer look.
+/// Starts a stream. It ends when the client disconnects or does not read, the server stops, the log is replaced, or the
+/// token becomes invalid.
 pub(crate) async fn answer(
-    scene: Scene,
-    store: Arc<Served>,
+    context: RequestContext,
+    store: Arc<ServedStore>,
     uri: &Uri,
     headers: &HeaderMap,
     stop: watch::Receiver<bool>,
 ) -> Result<Response> {
-    let wanted = wanted(uri, headers)?;
-    // From before the first look: what changes in between is seen twice rather than never.
-    let tip = feed::follow(&store);
-    let turn = tip.borrow().turn;
-    // The first page is read before anything is answered: what is wrong with the store is told as an error.
-    let (filter, page, after) = store.dispatch.ask(move |_, tx| first(tx, &wanted)).await?;
+    let request = parse_request(uri, headers)?;
+    // Subscribed before the first read: a change in between may be seen twice, but is never missed.
+    let status = feed::follow(&store);
+    let generation = status.borrow().generation;
+    // The first page is read before the response starts, so that a store error becomes an HTTP error.
+    let (filter, page, after) = store.dispatch.query(move |_, tx| first_page(tx, &request)).await?;
     if after > page.end {
-        return Err(replaced(page.end, after));
+        return Err(log_replaced(page.end, after));
     }
-    let hello = format!(": events after {after}\nretry: 1000\n\n{}", feed::written(&page.events)?);
-    let told = page.events.last().map_or(after, |event| event.id);
-    let stream =
-        Stream { scene, store, filter, tip, turn, stop, after: page.last, told, spoke: Instant::now(), is_over: false };
-    let hello = stream::once(ready(Bytes::from(hello)));
-    // Each piece is made when it is asked for: the time until then is how long the last one was not read.
-    let pieces = stream::unfold((stream, Instant::now()), async |(mut stream, since)| {
-        let piece = stream.next(since.elapsed()).await;
-        Some((piece?, (stream, Instant::now())))
+    let opening = format!(": events after {after}\nretry: 1000\n\n{}", feed::sse_text(&page.events)?);
+    let sent = page.events.last().map_or(after, |event| event.id);
+    let stream = EventStream {
+        context,
+        store,
+        filter,
+        status,
+        generation,
+        stop,
+        after: page.last,
+        sent,
+        last_write: Instant::now(),
+        is_over: false,
+    };
+    let opening = stream::once(ready(Bytes::from(opening)));
+    // A chunk is created on demand: the time until then is how long the last one was not read.
+    let chunks = stream::unfold((stream, Instant::now()), async |(mut stream, since)| {
+        let chunk = stream.next(since.elapsed()).await;
+        Some((chunk?, (stream, Instant::now())))
     });
-    let mut response = Response::new(Body::from_stream(hello.chain(pieces).map(Ok::<_, Infallible>)));
-    let told = response.headers_mut();
-    told.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    told.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    told.insert(BUFFERING, HeaderValue::from_static("no"));
+    let mut response = Response::new(Body::from_stream(opening.chain(chunks).map(Ok::<_, Infallible>)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(BUFFERING, HeaderValue::from_static("no"));
     Ok(response)
 }
 
-/// What is wanted, the first of it, and after which number it begins.
-fn first(tx: &pensa_engine::Tx<'_>, wanted: &List) -> Result<(Filter, Page, i64)> {
-    let filter = log_filter(tx, wanted)?;
-    let after = wanted.after.map_or_else(|| log_end(tx), Ok)?;
-    let page = log_page(tx, &filter, after, PAGE)?;
+/// Reads the filter, the first page and the number after which the stream starts.
+fn first_page(tx: &pensa_engine::Tx<'_>, request: &List) -> Result<(EventFilter, LogPage, i64)> {
+    let filter = log_filter(tx, request)?;
+    let after = request.after.map_or_else(|| log_end(tx), Ok)?;
+    let page = log_page(tx, &filter, after, CHUNK_EVENTS)?;
     Ok((filter, page, after))
 }
 
-/// What the query says; where a broken stream ended goes before where it is to begin.
-fn wanted(uri: &Uri, headers: &HeaderMap) -> Result<List> {
-    let mut wanted = List::default();
-    for pair in uri.query().into_iter().flat_map(percent::query) {
+/// Parses the query. `Last-Event-ID`, sent when a client reconnects, overrides `after`.
+fn parse_request(uri: &Uri, headers: &HeaderMap) -> Result<List> {
+    let mut request = List::default();
+    for pair in uri.query().into_iter().flat_map(percent_decode::query) {
         let (name, value) = pair.ok_or_else(|| Error::invalid("the query is not percent-encoded UTF-8"))?;
         match name.as_str() {
-            "after" => wanted.after = Some(number(value.as_bytes())?),
-            "subject" => wanted.subject = Some(value),
-            "type" => wanted.types.push(value),
-            "by" => wanted.by = Some(value),
+            "after" => request.after = Some(number(value.as_bytes())?),
+            "subject" => request.subject = Some(value),
+            "type" => request.types.push(value),
+            "by" => request.by = Some(value),
             _ => {
                 return Err(Error::invalid(format!("no such field: {name}"))
                     .hint("after, subject, type and by are those there are"));
@@ -101,9 +111,9 @@ fn wanted(uri: &Uri, headers: &HeaderMap) -> Result<List> {
         }
     }
     if let Some(id) = headers.get(LAST_EVENT_ID).filter(|id| !id.is_empty()) {
-        wanted.after = Some(number(id.as_bytes())?);
+        request.after = Some(number(id.as_bytes())?);
     }
-    Ok(wanted)
+    Ok(request)
 }
 
 fn number(text: &[u8]) -> Result<i64> {
@@ -112,119 +122,121 @@ fn number(text: &[u8]) -> Result<i64> {
         .ok_or_else(|| Error::invalid("not the number of an event").hint("events are numbered from 1; after=0 is all"))
 }
 
-/// One client that follows.
-struct Stream {
-    scene: Scene,
-    store: Arc<Served>,
-    filter: Filter,
-    tip: watch::Receiver<Tip>,
-    /// The turn of the log that is followed.
-    turn: u64,
+/// The stream of one client.
+struct EventStream {
+    context: RequestContext,
+    store: Arc<ServedStore>,
+    filter: EventFilter,
+    status: watch::Receiver<FeedStatus>,
+    /// The generation of the feed when the stream started.
+    generation: u64,
     stop: watch::Receiver<bool>,
-    /// Everything up to this number was sent or is not wanted.
+    /// Everything up to this number was sent or filtered out.
     after: i64,
-    /// The number that the client knows of.
-    told: i64,
-    spoke: Instant,
+    /// The last number that the client received.
+    sent: i64,
+    last_write: Instant,
     is_over: bool,
 }
 
-impl Stream {
-    /// The next piece, as soon as there is one; nothing is the end. `idle` is for how long nobody asked for it.
+impl EventStream {
+    /// Waits for the next chunk; `None` ends the stream. `idle` is how long the last chunk was left unread.
     async fn next(&mut self, idle: Duration) -> Option<Bytes> {
         if self.is_over {
             return None;
         }
-        let piece = match idle > UNREAD {
-            true => Err(unread()),
+        let chunk = match idle > READ_TIMEOUT {
+            true => Err(read_timed_out()),
             false => self.wait().await,
         };
-        let piece = piece.unwrap_or_else(|why| {
+        let chunk = chunk.unwrap_or_else(|reason| {
             self.is_over = true;
-            Some(dropped(&why))
+            Some(dropped_event(&reason))
         });
-        self.spoke = Instant::now();
-        piece
+        self.last_write = Instant::now();
+        chunk
     }
 
     async fn wait(&mut self) -> Result<Option<Bytes>> {
         loop {
-            if *self.stop.borrow() || !self.may_go_on().await {
+            if *self.stop.borrow() || !self.is_allowed().await {
                 return Ok(None);
             }
             {
-                let tip = self.tip.borrow_and_update();
-                if tip.turn != self.turn {
-                    return Err(tip.why.clone().unwrap_or_else(|| replaced(0, self.after)));
+                let status = self.status.borrow_and_update();
+                if status.generation != self.generation {
+                    return Err(status.reason.clone().unwrap_or_else(|| log_replaced(0, self.after)));
                 }
             }
-            if let Some(piece) = self.take().await? {
-                return Ok(Some(piece));
+            if let Some(chunk) = self.next_events().await? {
+                return Ok(Some(chunk));
             }
-            if self.spoke.elapsed() > STILL_HERE {
-                return Ok(Some(self.where_we_are().unwrap_or(Bytes::from_static(b": still here\n\n"))));
+            if self.last_write.elapsed() > KEEPALIVE_INTERVAL {
+                return Ok(Some(self.position_update().unwrap_or(Bytes::from_static(b": still here\n\n"))));
             }
-            let patience = if self.scene.pass.is_some() { ADMISSION } else { STILL_HERE };
+            let interval = if self.context.token_hash.is_some() { TOKEN_CHECK_INTERVAL } else { KEEPALIVE_INTERVAL };
             tokio::select! {
-                _ = timeout(patience, self.tip.changed()) => {}
+                _ = timeout(interval, self.status.changed()) => {}
                 _ = self.stop.wait_for(|stop| *stop) => {}
             }
         }
     }
 
-    /// What is there to be sent, if anything.
-    async fn take(&mut self) -> Result<Option<Bytes>> {
+    /// The next chunk to send, if any.
+    async fn next_events(&mut self) -> Result<Option<Bytes>> {
         loop {
-            let (text, last) = match self.store.feed.place(self.after) {
-                Place::End => break,
-                Place::At(piece) => (piece.wanted(self.after, &self.filter), piece.last()),
-                Place::Behind | Place::Beyond => {
+            let (text, last) = match self.store.feed.position(self.after) {
+                FeedPosition::End => break,
+                FeedPosition::At(chunk) => (chunk.matching(self.after, &self.filter), chunk.last()),
+                FeedPosition::Behind | FeedPosition::Beyond => {
                     let (filter, after) = (self.filter.clone(), self.after);
-                    let page = self.store.dispatch.ask(move |_, tx| log_page(tx, &filter, after, PAGE)).await?;
+                    let page =
+                        self.store.dispatch.query(move |_, tx| log_page(tx, &filter, after, CHUNK_EVENTS)).await?;
                     if page.end < after {
-                        return Err(replaced(page.end, after));
+                        return Err(log_replaced(page.end, after));
                     }
                     if page.last <= after {
                         break;
                     }
-                    (Bytes::from(feed::written(&page.events)?), page.last)
+                    (Bytes::from(feed::sse_text(&page.events)?), page.last)
                 }
             };
             self.after = last;
             if !text.is_empty() {
-                // The last of it may be some way before; what is told anew then is not told twice, for it is not wanted.
-                self.told = last;
+                // Trailing events of the chunk may not match. If the client reconnects from an earlier number, they are
+                // filtered out again, so nothing is sent twice.
+                self.sent = last;
                 return Ok(Some(text));
             }
-            if self.after - self.told >= PASSED_OVER {
+            if self.after - self.sent >= MAX_SILENT_EVENTS {
                 break;
             }
         }
-        Ok(if self.after - self.told >= PASSED_OVER { self.where_we_are() } else { None })
+        Ok(if self.after - self.sent >= MAX_SILENT_EVENTS { self.position_update() } else { None })
     }
 
-    /// An id without an event moves the place at which a client goes on after it was cut off.
-    fn where_we_are(&mut self) -> Option<Bytes> {
-        (self.after > self.told).then(|| {
-            self.told = self.after;
+    /// An `id` line without data, which moves the position that the client reconnects from.
+    fn position_update(&mut self) -> Option<Bytes> {
+        (self.after > self.sent).then(|| {
+            self.sent = self.after;
             Bytes::from(format!("id: {}\n\n", self.after))
         })
     }
 
-    async fn may_go_on(&self) -> bool {
-        match (&self.scene.desk, &self.scene.pass) {
-            (Some(desk), Some(pass)) => desk.still_admits(pass).await,
+    async fn is_allowed(&self) -> bool {
+        match (&self.context.server, &self.context.token_hash) {
+            (Some(server), Some(token_hash)) => server.is_still_valid(token_hash).await,
             _ => true,
         }
     }
 }
 
-fn unread() -> Error {
-    Error::new(Code::Timeout, format!("nothing was read for more than {} s", UNREAD.as_secs()))
+fn read_timed_out() -> Error {
+    Error::new(Code::Timeout, format!("nothing was read for more than {} s", READ_TIMEOUT.as_secs()))
         .hint("go on after the last event that arrived: send its number as Last-Event-ID")
 }
 
-/// The last that a client is told, if there is a reason to tell.
-fn dropped(why: &Error) -> Bytes {
-    Bytes::from(format!("event: dropped\ndata: {}\n\n", json::to_line(why).unwrap_or_else(|_| "{}".to_owned())))
+/// The last event of a stream: why it ended.
+fn dropped_event(reason: &Error) -> Bytes {
+    Bytes::from(format!("event: dropped\ndata: {}\n\n", json::to_line(reason).unwrap_or_else(|_| "{}".to_owned())))
 }

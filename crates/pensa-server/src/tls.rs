@@ -1,6 +1,4 @@
-//! TLS: loads a certificate with its key, and reloads it when its files change.
-//!
-//! How many connections there may be, and what is said over them, is left to the listener and the service.
+//! Loads a TLS certificate with its key, and reloads it when the files change.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -19,44 +17,44 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// Largest certificate or key file, in bytes.
+/// Maximum size of a certificate or key file in bytes.
 const MAX_FILE: u64 = 1 << 20;
 const PROTOCOL: &[u8] = b"http/1.1";
 
 #[derive(Debug, Clone, Copy)]
-struct Times {
-    /// Longest time for a handshake.
+struct TlsTimes {
+    /// Time limit for a handshake.
     handshake: Duration,
-    /// Shortest time between two reads of the files.
+    /// Minimum time between two reads of the files.
     reload: Duration,
 }
 
-const TIMES: Times = Times { handshake: Duration::from_secs(10), reload: Duration::from_secs(10) };
+const DEFAULT_TIMES: TlsTimes = TlsTimes { handshake: Duration::from_secs(10), reload: Duration::from_secs(10) };
 
-/// The server's end of TLS.
+/// Accepts TLS connections.
 #[derive(Debug)]
 pub(crate) struct Tls {
-    files: Files,
-    times: Times,
+    files: TlsFiles,
+    times: TlsTimes,
     in_use: watch::Sender<Arc<ServerConfig>>,
     last: Mutex<LastRead>,
 }
 
-/// What was last read from the files, usable or not.
+/// The result of the last read of the files.
 #[derive(Debug)]
 struct LastRead {
     at: Instant,
-    pair: Result<Pair>,
+    pair: Result<CertAndKey>,
 }
 
 impl Tls {
-    /// Loads the chain of certificates, the server's own first, and the key that belongs to it.
+    /// Loads the certificate chain, the server's own certificate first, and the matching key.
     pub(crate) fn load(cert: &Path, key: &Path) -> Result<Self> {
-        Self::with_times(cert, key, TIMES)
+        Self::with_times(cert, key, DEFAULT_TIMES)
     }
 
-    fn with_times(cert: &Path, key: &Path, times: Times) -> Result<Self> {
-        let files = Files { cert: cert.to_owned(), key: key.to_owned() };
+    fn with_times(cert: &Path, key: &Path, times: TlsTimes) -> Result<Self> {
+        let files = TlsFiles { cert: cert.to_owned(), key: key.to_owned() };
         let pair = files.read()?;
         let in_use = watch::Sender::new(files.config(&pair)?);
         Ok(Self { files, times, in_use, last: Mutex::new(LastRead { at: Instant::now(), pair: Ok(pair) }) })
@@ -70,10 +68,10 @@ impl Tls {
         timeout(self.times.handshake, handshake).await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
     }
 
-    /// Takes up a changed certificate. While the files are broken the old one stays in use: a renewal writes one file
-    /// after the other, and one that went wrong must not take the server down.
+    /// Uses a changed certificate from now on. While the files are invalid, the old certificate stays in use: a renewal
+    /// writes one file after the other, and a failed renewal must not take the server down.
     fn reload(&self) {
-        // A connection that finds another one reloading goes on with what there is.
+        // If another connection is reloading, this one uses the current certificate.
         let Ok(mut last) = self.last.try_lock() else { return };
         if last.at.elapsed() < self.times.reload {
             return;
@@ -94,22 +92,22 @@ impl Tls {
     }
 }
 
-/// The chain of certificates and the key.
-type Pair = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+/// Certificate chain and key.
+type CertAndKey = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 #[derive(Debug)]
-struct Files {
+struct TlsFiles {
     cert: PathBuf,
     key: PathBuf,
 }
 
-impl Files {
-    fn read(&self) -> Result<Pair> {
-        Ok((chain(&self.cert)?, secret(&self.key)?))
+impl TlsFiles {
+    fn read(&self) -> Result<CertAndKey> {
+        Ok((chain(&self.cert)?, private_key(&self.key)?))
     }
 
-    fn config(&self, (chain, key): &Pair) -> Result<Arc<ServerConfig>> {
-        // Named here, so that it does not depend on what else is linked into the program.
+    fn config(&self, (chain, key): &CertAndKey) -> Result<Arc<ServerConfig>> {
+        // Named explicitly: the default provider would depend on the features of other crates.
         let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(Error::internal)?
@@ -147,7 +145,7 @@ fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     }
 }
 
-fn secret(path: &Path) -> Result<PrivateKeyDer<'static>> {
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
     let text = read(path, "key")?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
         pem::Error::NoItemsFound => Error::invalid(format!("no private key in {}", path.display()))
@@ -156,7 +154,7 @@ fn secret(path: &Path) -> Result<PrivateKeyDer<'static>> {
     })
 }
 
-/// Says it in words of its own: the error's quote the file, which may be a key.
+/// Describes the error without quoting the file, which may contain a private key.
 fn broken(what: &str, path: &Path, error: &pem::Error) -> Error {
     let flaw = match error {
         pem::Error::MissingSectionEnd { .. } => "its -----END line is missing",
@@ -183,7 +181,7 @@ fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// Certificates for tests, made by openssl, and clients that trust them.
+/// Test certificates made by openssl, and clients that trust them.
 #[cfg(test)]
 pub(crate) mod certificates {
     use super::*;
@@ -198,18 +196,18 @@ pub(crate) mod certificates {
     const REQUEST: &str = "[req]\nprompt = no\ndistinguished_name = name\nx509_extensions = extensions\n\
         [name]\nCN = localhost\n[extensions]\nsubjectAltName = DNS:localhost\nbasicConstraints = critical,CA:FALSE\n";
 
-    /// A directory with a certificate that vouches for itself, and its key.
+    /// A directory with a self-signed certificate and its key.
     #[derive(Debug)]
-    pub(crate) struct Authority {
+    pub(crate) struct TestAuthority {
         directory: TempDir,
     }
 
-    impl Authority {
+    impl TestAuthority {
         pub(crate) fn new() -> Self {
             Self::of_kind(&["ec", "-pkeyopt", "ec_paramgen_curve:P-256"])
         }
 
-        /// With a key as `openssl req -newkey` makes it.
+        /// With a key type as in `openssl req -newkey`.
         pub(super) fn of_kind(kind: &[&str]) -> Self {
             let directory = TempDir::new().expect("a directory");
             fs::write(directory.path().join("request"), REQUEST).expect("written");
@@ -232,13 +230,13 @@ pub(crate) mod certificates {
             self.directory.path().join("key.pem")
         }
 
-        /// Looks at the files for every connection.
+        /// Reads the files for every connection.
         pub(crate) fn tls(&self, handshake: Duration) -> Tls {
-            Tls::with_times(&self.cert(), &self.key(), Times { handshake, reload: Duration::ZERO }).expect("usable")
+            Tls::with_times(&self.cert(), &self.key(), TlsTimes { handshake, reload: Duration::ZERO }).expect("usable")
         }
 
-        /// A client that trusts nothing but this certificate.
-        pub(crate) fn client(&self) -> Client {
+        /// A client that trusts only this certificate.
+        pub(crate) fn client(&self) -> TlsClient {
             let mut roots = RootCertStore::empty();
             let own = CertificateDer::from_pem_file(self.cert()).expect("a certificate");
             roots.add(own).expect("trusted");
@@ -248,13 +246,13 @@ pub(crate) mod certificates {
                 .with_root_certificates(roots)
                 .with_no_client_auth();
             config.alpn_protocols = vec![b"h2".to_vec(), PROTOCOL.to_vec()];
-            Client(TlsConnector::from(Arc::new(config)))
+            TlsClient(TlsConnector::from(Arc::new(config)))
         }
     }
 
-    pub(crate) struct Client(TlsConnector);
+    pub(crate) struct TlsClient(TlsConnector);
 
-    impl Client {
+    impl TlsClient {
         pub(crate) async fn connect(&self, stream: TcpStream) -> io::Result<client::TlsStream<TcpStream>> {
             self.0.connect(ServerName::try_from("localhost").expect("a name"), stream).await
         }
@@ -263,32 +261,32 @@ pub(crate) mod certificates {
 
 #[cfg(test)]
 mod tests {
-    use super::certificates::{Authority, Client};
+    use super::certificates::{TestAuthority, TlsClient};
     use super::*;
-    use crate::logs::{self, Page};
+    use crate::logs::{self, LogBuffer};
     use std::fs;
     use tokio::io::AsyncWriteExt;
     use tokio::net::TcpListener;
     use tracing::level_filters::LevelFilter;
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
     /// Both ends of a connection.
     async fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
-        let theirs = TcpStream::connect(listener.local_addr().expect("an address")).await.expect("connects");
-        (theirs, listener.accept().await.expect("a connection").0)
+        let client = TcpStream::connect(listener.local_addr().expect("an address")).await.expect("connects");
+        (client, listener.accept().await.expect("a connection").0)
     }
 
-    /// Whether client and server agree, and on which protocol.
-    async fn handshake(tls: &Tls, client: &Client) -> io::Result<Option<Vec<u8>>> {
-        let (theirs, ours) = pair().await;
-        let (theirs, ours) = tokio::join!(client.connect(theirs), tls.accept(ours));
-        let agreed = theirs?.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
-        ours.map(|_| agreed)
+    /// The negotiated protocol, or the error of the client or the server.
+    async fn handshake(tls: &Tls, client: &TlsClient) -> io::Result<Option<Vec<u8>>> {
+        let (client_end, server_end) = pair().await;
+        let (connected, accepted) = tokio::join!(client.connect(client_end), tls.accept(server_end));
+        let protocol = connected?.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
+        accepted.map(|_| protocol)
     }
 
-    async fn trusts(client: &Client, tls: &Tls) -> bool {
+    async fn trusts(client: &TlsClient, tls: &Tls) -> bool {
         handshake(tls, client).await.is_ok()
     }
 
@@ -297,8 +295,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn clients_that_trust_the_certificate_shake_hands_and_others_do_not() {
-        let (authority, other) = (Authority::new(), Authority::new());
+    async fn handshake_succeeds_only_if_the_client_trusts_the_certificate() {
+        let (authority, other) = (TestAuthority::new(), TestAuthority::new());
         let tls = Tls::load(&authority.cert(), &authority.key()).expect("usable");
         assert_eq!(handshake(&tls, &authority.client()).await.expect("agreed").as_deref(), Some(PROTOCOL));
         assert!(!trusts(&other.client(), &tls).await);
@@ -306,7 +304,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_of_every_usual_form_are_read() {
+    async fn common_key_formats_are_read() {
         let forms: [(&[&str], &[&str], &str); 4] = [
             (&["ec", "-pkeyopt", "ec_paramgen_curve:P-384"], &["pkey"], "BEGIN PRIVATE KEY"),
             (&["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], &["ec"], "BEGIN EC PRIVATE KEY"),
@@ -314,18 +312,18 @@ mod tests {
             (&["ed25519"], &["pkey"], "BEGIN PRIVATE KEY"),
         ];
         for (kind, convert, title) in forms {
-            let authority = Authority::of_kind(kind);
+            let authority = TestAuthority::of_kind(kind);
             authority.openssl(&[convert, &["-in", "key.pem", "-out", "key.pem.new"]].concat());
             fs::rename(authority.key().with_extension("pem.new"), authority.key()).expect("renamed");
             let text = fs::read_to_string(authority.key()).expect("a key");
             assert!(text.contains(title), "{kind:?}: {:?}", text.lines().next());
-            assert!(trusts(&authority.client(), &authority.tls(PATIENCE)).await, "{title}");
+            assert!(trusts(&authority.client(), &authority.tls(TEST_TIMEOUT)).await, "{title}");
         }
     }
 
     #[test]
-    fn what_cannot_be_used_is_named() {
-        let (authority, other) = (Authority::new(), Authority::new());
+    fn error_names_the_unusable_file() {
+        let (authority, other) = (TestAuthority::new(), TestAuthority::new());
         let (cert, key) = (authority.cert(), authority.key());
         let nothing = authority.cert().with_file_name("nothing");
         assert_eq!(refusal(&nothing, &key), Error::not_found("certificate file", nothing.display()));
@@ -333,16 +331,17 @@ mod tests {
         let message = |cert: &Path, key: &Path| refusal(cert, key).message;
         assert_eq!(message(&key, &key), format!("no certificate in {}", key.display()));
         assert_eq!(message(&cert, &cert), format!("no private key in {}", cert.display()));
-        let theirs = other.cert();
-        let misfit = format!("the key in {} does not belong to the certificate in {}", key.display(), theirs.display());
-        assert_eq!(message(&theirs, &key), misfit);
+        let foreign = other.cert();
+        let misfit =
+            format!("the key in {} does not belong to the certificate in {}", key.display(), foreign.display());
+        assert_eq!(message(&foreign, &key), misfit);
         let directory = cert.parent().expect("a directory");
         assert!(message(directory, &key).starts_with("cannot read the certificate file"));
     }
 
     #[test]
-    fn broken_files_are_told_without_what_is_in_them() {
-        let authority = Authority::new();
+    fn error_for_a_broken_file_does_not_quote_it() {
+        let authority = TestAuthority::new();
         let (cert, key) = (authority.cert(), authority.key());
         let broken = cert.with_file_name("broken");
         let cases = [
@@ -366,27 +365,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_does_not_speak_is_left_after_a_while() {
-        let authority = Authority::new();
+    async fn silent_client_times_out() {
+        let authority = TestAuthority::new();
         let tls = authority.tls(Duration::from_millis(20));
-        let (_silent, ours) = pair().await;
-        let accepted = timeout(PATIENCE, tls.accept(ours)).await.expect("in time");
+        let (_silent, server_end) = pair().await;
+        let accepted = timeout(TEST_TIMEOUT, tls.accept(server_end)).await.expect("in time");
         assert_eq!(accepted.expect_err("silent").kind(), ErrorKind::TimedOut);
     }
 
     #[tokio::test]
-    async fn plain_http_is_no_handshake() {
-        let authority = Authority::new();
-        let (mut theirs, ours) = pair().await;
-        theirs.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("written");
-        let accepted = timeout(PATIENCE, authority.tls(PATIENCE).accept(ours)).await.expect("in time");
+    async fn plain_http_fails_the_handshake() {
+        let authority = TestAuthority::new();
+        let (mut client_end, server_end) = pair().await;
+        client_end.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("written");
+        let accepted = timeout(TEST_TIMEOUT, authority.tls(TEST_TIMEOUT).accept(server_end)).await.expect("in time");
         assert_eq!(accepted.expect_err("plain").kind(), ErrorKind::InvalidData);
     }
 
     #[tokio::test]
     async fn a_renewed_certificate_is_used_by_the_next_connection() {
-        let (authority, next) = (Authority::new(), Authority::new());
-        let (before, tls) = (authority.client(), authority.tls(PATIENCE));
+        let (authority, next) = (TestAuthority::new(), TestAuthority::new());
+        let (before, tls) = (authority.client(), authority.tls(TEST_TIMEOUT));
         assert!(trusts(&before, &tls).await);
         fs::copy(next.cert(), authority.cert()).expect("copied");
         assert!(trusts(&before, &tls).await, "until the key is there too");
@@ -397,8 +396,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_broken_renewal_keeps_the_certificate_in_use() {
-        let (authority, next) = (Authority::new(), Authority::new());
-        let (client, tls) = (authority.client(), authority.tls(PATIENCE));
+        let (authority, next) = (TestAuthority::new(), TestAuthority::new());
+        let (client, tls) = (authority.client(), authority.tls(TEST_TIMEOUT));
         fs::write(authority.cert(), "not a certificate").expect("written");
         assert!(trusts(&client, &tls).await);
         fs::remove_file(authority.cert()).expect("removed");
@@ -409,11 +408,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_broken_renewal_is_told_once_and_a_mended_one_too() {
-        let (authority, next) = (Authority::new(), Authority::new());
-        let page = Page::default();
+    async fn failed_and_recovered_renewals_are_each_logged_once() {
+        let (authority, next) = (TestAuthority::new(), TestAuthority::new());
+        let page = LogBuffer::default();
         let _logged = tracing::subscriber::set_default(logs::subscriber(LevelFilter::INFO, page.clone()));
-        let (client, tls) = (authority.client(), authority.tls(PATIENCE));
+        let (client, tls) = (authority.client(), authority.tls(TEST_TIMEOUT));
         fs::copy(next.cert(), authority.cert()).expect("copied");
         for _ in 0..3 {
             assert!(trusts(&client, &tls).await);
@@ -425,9 +424,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_are_not_looked_at_for_every_connection() {
-        let (authority, next) = (Authority::new(), Authority::new());
-        let (client, times) = (authority.client(), Times { handshake: PATIENCE, reload: Duration::MAX });
+    async fn files_are_not_read_for_every_connection() {
+        let (authority, next) = (TestAuthority::new(), TestAuthority::new());
+        let (client, times) = (authority.client(), TlsTimes { handshake: TEST_TIMEOUT, reload: Duration::MAX });
         let tls = Tls::with_times(&authority.cert(), &authority.key(), times).expect("usable");
         fs::copy(next.cert(), authority.cert()).expect("copied");
         fs::copy(next.key(), authority.key()).expect("copied");

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use pensa_snapshot::{Place, Provider};
+use pensa_snapshot::{Provider, SnapshotDirs};
 
 const FILES: usize = 10_000;
 const ROUNDS: usize = 7;
@@ -96,7 +96,7 @@ fn git(root: &Path, args: &[&str]) -> Result<(), Box<dyn Error>> {
 }
 
 fn snapshot(provider: Provider, root: &Path, data: &Path) -> Result<(), Box<dyn Error>> {
-    let taken = pensa_snapshot::create(provider, &Place { root, data, id: "snap-1" }, None, None)?;
+    let taken = pensa_snapshot::create(provider, &SnapshotDirs { root, data, id: "snap-1" }, None, None)?;
     assert_eq!(taken.metadata["files"], FILES);
     Ok(())
 }

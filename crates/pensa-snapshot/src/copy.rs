@@ -1,8 +1,8 @@
-//! Snapshots as copies: the files of a tree under `data/ID/tree`, and a manifest that has all the rest.
+//! Stores a snapshot as a copy: the files under `data/ID/tree`, and a manifest with everything else.
 //!
-//! Blocks are shared with the originals where the file system can. Modes and symlinks are in the manifest only, so
-//! nothing in a copy can be followed or is in the way of its deletion. Hard links become files of their own; pipes,
-//! sockets and devices are left out, and told as such. A copy gets its name when it is whole and on the disk.
+//! Copies share blocks with the originals if the file system can. Modes and symlinks are only in the manifest, so a
+//! copy contains nothing that could be followed or that prevents its deletion. Hard links become separate files; pipes,
+//! sockets and devices are left out and reported. A copy gets its final name once it is complete and synced to disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -11,86 +11,90 @@ use std::path::Path;
 use pensa_core::{Code, Error, Result};
 use rustix::fs::{CWD, RenameFlags};
 
-use crate::equal::{self, Goal, Source, Want};
+use crate::apply::{self, ContentSource, TargetEntry, TargetTree};
 use crate::error;
-use crate::files::{self, Content, Copier};
-use crate::ignore::Ignored;
-use crate::manifest::{self, Thing, Writer};
-use crate::path::Rel;
-use crate::place::{self, Place, Proof, Restored, Scratch, Taken};
-use crate::scan::{Rules, Scan};
-use crate::tree::{Kind, Tree};
+use crate::files::{self, Copier, FileContent};
+use crate::ignore::IgnoredPaths;
+use crate::manifest::{self, ManifestEntry, ManifestWriter};
+use crate::path::RelPath;
+use crate::scan::{Scan, ScanRules};
+use crate::snapshot::{self, RestoreCounts, ScratchDir, SnapshotData, SnapshotDirs, VerifyReport};
+use crate::tree::{FileKind, Tree};
 
 /// The parts of a copy.
 const FILES: &str = "tree";
 const MANIFEST: &str = "manifest.jsonl";
 
-/// Files that need no copy, because they lie in layers that do not change.
+/// Files in read-only layers, which need not be copied.
 pub(crate) trait LowerLayers {
-    /// The file of a lower layer that is seen at a path, if nothing of it is in the upper one. Directories that were
-    /// renamed make this a guess, so the caller compares the contents.
-    fn unchanged(&self, at: &Rel) -> Result<Option<File>>;
+    /// The lower layer's file at a path, if the upper layer has nothing there. Renamed directories can make this the
+    /// wrong file, so the caller compares the contents.
+    fn unchanged(&self, at: &RelPath) -> Result<Option<File>>;
 
-    /// The file that the lower layers have at a path.
-    fn below(&self, at: &Rel) -> Result<Option<File>>;
+    /// The lower layers' file at a path.
+    fn below(&self, at: &RelPath) -> Result<Option<File>>;
 }
 
-pub(crate) fn create(place: &Place<'_>, parent: Option<&Taken>, covering: Option<&Taken>) -> Result<Taken> {
-    take(place, parent, covering, None)
+pub(crate) fn create(
+    dirs: &SnapshotDirs<'_>,
+    parent: Option<&SnapshotData>,
+    restoring: Option<&SnapshotData>,
+) -> Result<SnapshotData> {
+    create_with_layers(dirs, parent, restoring, None)
 }
 
-/// Copies all that is not in a layer below.
-pub(crate) fn take(
-    place: &Place<'_>,
-    parent: Option<&Taken>,
-    covering: Option<&Taken>,
+/// Copies everything that is not in a lower layer.
+pub(crate) fn create_with_layers(
+    dirs: &SnapshotDirs<'_>,
+    parent: Option<&SnapshotData>,
+    restoring: Option<&SnapshotData>,
     layers: Option<&dyn LowerLayers>,
-) -> Result<Taken> {
-    if place.content().symlink_metadata().is_ok() {
-        return Err(already(place));
+) -> Result<SnapshotData> {
+    if dirs.content().symlink_metadata().is_ok() {
+        return Err(exists_error(dirs));
     }
-    let tree = Tree::open(place.root)?;
-    let mut scan = Scan::of(&tree, &rules(place)?)?;
-    if let Some(covering) = covering {
-        scan.cover(&tree, covered(covering)?.into_iter())?;
+    let tree = Tree::open(dirs.root)?;
+    let mut scan = Scan::of(&tree, &rules(dirs)?)?;
+    if let Some(restoring) = restoring {
+        scan.include(&tree, file_paths(restoring)?.into_iter())?;
     }
-    let scratch = Scratch::new(place)?;
+    let scratch = ScratchDir::new(dirs)?;
     let before = parent.and_then(|parent| parent.text("digest").ok());
-    let written = Copying::new(&tree, &scratch, layers)?.run(place, &scan, before)?;
-    keep(place, &scratch)?;
+    let totals = CopyRun::new(&tree, &scratch, layers)?.run(dirs, &scan, before)?;
+    publish(dirs, &scratch)?;
     let mut metadata = scan.describe();
-    metadata.insert("files".to_owned(), written.files.into());
-    metadata.insert("bytes".to_owned(), written.bytes.into());
-    metadata.insert("shared".to_owned(), written.shared.into());
-    metadata.insert("digest".to_owned(), written.digest.into());
+    metadata.insert("files".to_owned(), totals.files.into());
+    metadata.insert("bytes".to_owned(), totals.bytes.into());
+    metadata.insert("shared".to_owned(), totals.shared.into());
+    metadata.insert("digest".to_owned(), totals.digest.into());
     metadata.extend(before.map(|before| ("parent".to_owned(), before.into())));
-    Ok(Taken { reference: None, path: Some(place.content()), metadata })
+    Ok(SnapshotData { reference: None, path: Some(dirs.content()), metadata })
 }
 
-fn rules(place: &Place<'_>) -> Result<Rules> {
-    let ignored = Ignored::below(place.root)?;
-    Ok(Rules { ignored, data: place.identity()?, ..Rules::default() })
+fn rules(dirs: &SnapshotDirs<'_>) -> Result<ScanRules> {
+    let ignored = IgnoredPaths::below(dirs.root)?;
+    Ok(ScanRules { ignored, data: dirs.identity()?, ..ScanRules::default() })
 }
 
-/// The files and symlinks of another copy.
-fn covered(taken: &Taken) -> Result<Vec<Rel>> {
-    let path = taken.path.as_deref().ok_or_else(|| error::corrupt("the record of the snapshot lacks its path"))?;
+/// The paths of the files and symlinks in a copy.
+fn file_paths(snapshot: &SnapshotData) -> Result<Vec<RelPath>> {
+    let path = snapshot.path.as_deref().ok_or_else(|| error::corrupt("the record of the snapshot lacks its path"))?;
     let id = path.file_name().unwrap_or_default().to_string_lossy();
-    let things = manifest::read(&path.join(MANIFEST), &id, taken.text("digest")?)?;
-    Ok(things.into_iter().filter(|(_, thing)| !matches!(thing, Thing::Dir { .. })).map(|(at, _)| at).collect())
+    let entries = manifest::read(&path.join(MANIFEST), &id, snapshot.text("digest")?)?;
+    Ok(entries.into_iter().filter(|(_, entry)| !matches!(entry, ManifestEntry::Dir { .. })).map(|(at, _)| at).collect())
 }
 
-fn already(place: &Place<'_>) -> Error {
-    Error::new(Code::Conflict, format!("there is a snapshot of this name already: {}", place.content().display()))
+fn exists_error(dirs: &SnapshotDirs<'_>) -> Error {
+    Error::new(Code::Conflict, format!("there is a snapshot of this name already: {}", dirs.content().display()))
 }
 
-/// Gives a whole copy its name, once all of it is on the disk.
-fn keep(place: &Place<'_>, scratch: &Scratch) -> Result<()> {
-    let failed = |e| error::io("keep", place.content().display(), e);
-    let data = File::open(place.data).map_err(|e| error::io("open", place.data.display(), e))?;
+/// Syncs a complete copy to disk and gives it its final name.
+fn publish(dirs: &SnapshotDirs<'_>, scratch: &ScratchDir) -> Result<()> {
+    let failed = |e| error::io("keep", dirs.content().display(), e);
+    let data = File::open(dirs.data).map_err(|e| error::io("open", dirs.data.display(), e))?;
     sync(&data).map_err(failed)?;
-    match rustix::fs::renameat_with(CWD, scratch.path(), CWD, place.content(), RenameFlags::NOREPLACE) {
-        Err(rustix::io::Errno::EXIST) => return Err(already(place)),
+    match rustix::fs::renameat_with(CWD, scratch.path(), CWD, dirs.content(), RenameFlags::NOREPLACE) {
+        Err(rustix::io::Errno::EXIST) => return Err(exists_error(dirs)),
         other => other.map_err(failed)?,
     }
     rustix::fs::fsync(&data).map_err(failed)
@@ -108,61 +112,62 @@ fn sync(_: &File) -> Result<(), rustix::io::Errno> {
 }
 
 #[derive(Debug, Default)]
-struct Written {
+struct CopyTotals {
     files: u64,
     bytes: u64,
     shared: u64,
     digest: String,
 }
 
-/// A copy in its course.
-struct Copying<'c> {
+/// A copy in progress.
+struct CopyRun<'c> {
     from: &'c Tree,
     to: Tree,
-    scratch: &'c Scratch,
+    scratch: &'c ScratchDir,
     layers: Option<&'c dyn LowerLayers>,
     copier: Copier,
 }
 
-impl<'c> Copying<'c> {
-    fn new(from: &'c Tree, scratch: &'c Scratch, layers: Option<&'c dyn LowerLayers>) -> Result<Self> {
+impl<'c> CopyRun<'c> {
+    fn new(from: &'c Tree, scratch: &'c ScratchDir, layers: Option<&'c dyn LowerLayers>) -> Result<Self> {
         let files = scratch.path().join(FILES);
         fs::create_dir(&files).map_err(|e| error::io("make", files.display(), e))?;
         Ok(Self { from, to: Tree::open(&files)?, scratch, layers, copier: Copier::new() })
     }
 
-    fn run(&mut self, place: &Place<'_>, scan: &Scan, before: Option<&str>) -> Result<Written> {
+    fn run(&mut self, dirs: &SnapshotDirs<'_>, scan: &Scan, before: Option<&str>) -> Result<CopyTotals> {
         let path = self.scratch.path().join(MANIFEST);
-        let mut manifest = Writer::new(&path, place.id, before)?;
-        let mut written = Written::default();
-        for (at, kind) in &scan.taken {
-            let thing = match kind {
-                Kind::Dir { mode } => {
+        let mut manifest = ManifestWriter::new(&path, dirs.id, before)?;
+        let mut totals = CopyTotals::default();
+        for (at, kind) in &scan.included {
+            let entry = match kind {
+                FileKind::Dir { mode } => {
                     self.to.make_dir(at.bytes())?;
-                    Thing::Dir { mode: *mode }
+                    ManifestEntry::Dir { mode: *mode }
                 }
-                Kind::Link => {
-                    written.files += 1;
-                    Thing::Link { target: self.from.target(at)? }
+                FileKind::Link => {
+                    totals.files += 1;
+                    ManifestEntry::Link { target: self.from.target(at)? }
                 }
-                Kind::File { mode, .. } => {
-                    // A file that went meanwhile was not in the tree when the snapshot was whole.
+                FileKind::File { mode, .. } => {
+                    // The file was deleted during the snapshot.
                     let Some((content, lower)) = self.file(at)? else { continue };
-                    written.files += 1;
-                    written.bytes += content.size;
-                    written.shared += u64::from(content.is_shared);
-                    Thing::File { mode: *mode, size: content.size, hash: content.hash, lower }
+                    totals.files += 1;
+                    totals.bytes += content.size;
+                    totals.shared += u64::from(content.is_shared);
+                    ManifestEntry::File { mode: *mode, size: content.size, hash: content.hash, lower }
                 }
-                Kind::Special => continue,
+                FileKind::Special => continue,
             };
-            manifest.add(at, thing)?;
+            manifest.add(at, entry)?;
         }
-        written.digest = manifest.finish()?;
-        Ok(written)
+        totals.digest = manifest.finish()?;
+        Ok(totals)
     }
 
-    /// Copies a file; says what is in it, and whether that is in a layer below and so was not copied.
-    fn file(&mut self, at: &Rel) -> Result<Option<(Content, bool)>> {
+    /// Copies a file, unless a lower layer has the same content. Returns its content, and whether it is in a lower
+    /// layer; `None` if the file has been deleted.
+    fn file(&mut self, at: &RelPath) -> Result<Option<(FileContent, bool)>> {
         let Some(mut from) = self.from.read_if_there(at)? else { return Ok(None) };
         let failed = |e| error::io("copy", at, e);
         if let Some(mut below) = self.layers.map(|layers| layers.unchanged(at)).transpose()?.flatten() {
@@ -182,22 +187,26 @@ impl<'c> Copying<'c> {
     }
 }
 
-pub(crate) fn verify(place: &Place<'_>, taken: &Taken) -> Result<Proof> {
-    prove(place, taken, None)
+pub(crate) fn verify(dirs: &SnapshotDirs<'_>, snapshot: &SnapshotData) -> Result<VerifyReport> {
+    verify_with_layers(dirs, snapshot, None)
 }
 
-pub(crate) fn prove(place: &Place<'_>, taken: &Taken, layers: Option<&dyn LowerLayers>) -> Result<Proof> {
-    let mut proof = Proof::default();
-    let content = place.content();
-    let things = match manifest::read(&content.join(MANIFEST), place.id, taken.text("digest")?) {
-        Ok(things) => things,
+pub(crate) fn verify_with_layers(
+    dirs: &SnapshotDirs<'_>,
+    snapshot: &SnapshotData,
+    layers: Option<&dyn LowerLayers>,
+) -> Result<VerifyReport> {
+    let mut proof = VerifyReport::default();
+    let content = dirs.content();
+    let entries = match manifest::read(&content.join(MANIFEST), dirs.id, snapshot.text("digest")?) {
+        Ok(entries) => entries,
         Err(e) if e.code == Code::Corrupt => {
             proof.problem(e.message);
             return Ok(proof.done());
         }
         Err(e) => return Err(e),
     };
-    let mut copy = match Copy::open(&content.join(FILES), layers) {
+    let mut copy = match CopySource::open(&content.join(FILES), layers) {
         Ok(copy) => copy,
         Err(e) => {
             proof.problem(e.message);
@@ -205,9 +214,9 @@ pub(crate) fn prove(place: &Place<'_>, taken: &Taken, layers: Option<&dyn LowerL
         }
     };
     let mut known = BTreeSet::new();
-    for (at, thing) in &things {
-        proof.files += u64::from(!matches!(thing, Thing::Dir { .. }));
-        if let Thing::File { size, hash, lower, .. } = thing {
+    for (at, entry) in &entries {
+        proof.files += u64::from(!matches!(entry, ManifestEntry::Dir { .. }));
+        if let ManifestEntry::File { size, hash, lower, .. } = entry {
             match copy.content(at, *lower) {
                 Ok(found) if found.size == *size && found.hash == *hash => {}
                 Ok(_) => proof.problem(format!("{at} has another content than it should")),
@@ -216,57 +225,61 @@ pub(crate) fn prove(place: &Place<'_>, taken: &Taken, layers: Option<&dyn LowerL
             known.insert(at);
         }
     }
-    let there = Scan::of(&copy.tree, &Rules::default())?;
-    let is_dir = |kind: &Kind| matches!(kind, Kind::Dir { .. });
-    let strange = there.taken.iter().filter(|(at, kind)| !is_dir(kind) && !known.contains(at));
-    for (at, _) in strange.chain(&there.kept) {
+    let there = Scan::of(&copy.tree, &ScanRules::default())?;
+    let is_dir = |kind: &FileKind| matches!(kind, FileKind::Dir { .. });
+    let strange = there.included.iter().filter(|(at, kind)| !is_dir(kind) && !known.contains(at));
+    for (at, _) in strange.chain(&there.excluded) {
         proof.problem(format!("{at} is in the copy, but not in its manifest"));
     }
     Ok(proof.done())
 }
 
-pub(crate) fn restore(place: &Place<'_>, taken: &Taken) -> Result<Restored> {
-    put_back(place, taken, None)
+pub(crate) fn restore(dirs: &SnapshotDirs<'_>, snapshot: &SnapshotData) -> Result<RestoreCounts> {
+    restore_with_layers(dirs, snapshot, None)
 }
 
-pub(crate) fn put_back(place: &Place<'_>, taken: &Taken, layers: Option<&dyn LowerLayers>) -> Result<Restored> {
-    let content = place.content();
-    let things = manifest::read(&content.join(MANIFEST), place.id, taken.text("digest")?)?;
-    let mut copy = Copy::open(&content.join(FILES), layers)?;
-    let mut wanted = BTreeMap::new();
-    for (at, thing) in things {
-        let want = match thing {
-            Thing::Dir { mode } => Want::Dir { mode },
-            Thing::Link { target } => Want::Link { target },
-            Thing::File { mode, size, hash, lower } => {
+pub(crate) fn restore_with_layers(
+    dirs: &SnapshotDirs<'_>,
+    snapshot: &SnapshotData,
+    layers: Option<&dyn LowerLayers>,
+) -> Result<RestoreCounts> {
+    let content = dirs.content();
+    let entries = manifest::read(&content.join(MANIFEST), dirs.id, snapshot.text("digest")?)?;
+    let mut copy = CopySource::open(&content.join(FILES), layers)?;
+    let mut entries_by_path = BTreeMap::new();
+    for (at, entry) in entries {
+        let entry = match entry {
+            ManifestEntry::Dir { mode } => TargetEntry::Dir { mode },
+            ManifestEntry::Link { target } => TargetEntry::Link { target },
+            ManifestEntry::File { mode, size, hash, lower } => {
                 if lower {
                     copy.lower.insert(at.clone());
                 }
-                Want::File { mode, size: Some(size), content: hash }
+                TargetEntry::File { mode, size: Some(size), content: hash }
             }
         };
-        if let Some(twice) = wanted.insert(at.clone(), want) {
+        if let Some(twice) = entries_by_path.insert(at.clone(), entry) {
             return Err(error::corrupt(format!("the manifest has {at} twice: {twice:?}")));
         }
     }
-    let goal = Goal { wanted, with_empty_dirs: true };
-    equal::make_equal(&Tree::open(place.root)?, &rules(place)?, &goal, &mut copy)
+    let target = TargetTree { entries: entries_by_path, with_empty_dirs: true };
+    apply::apply_target(&Tree::open(dirs.root)?, &rules(dirs)?, &target, &mut copy)
 }
 
-/// The contents of a copy.
-struct Copy<'l> {
+/// Reads the contents of a copy.
+struct CopySource<'l> {
     tree: Tree,
     layers: Option<&'l dyn LowerLayers>,
-    lower: BTreeSet<Rel>,
+    lower: BTreeSet<RelPath>,
     copier: Copier,
 }
 
-impl<'l> Copy<'l> {
+impl<'l> CopySource<'l> {
     fn open(files: &Path, layers: Option<&'l dyn LowerLayers>) -> Result<Self> {
         Ok(Self { tree: Tree::open(files)?, layers, lower: BTreeSet::new(), copier: Copier::new() })
     }
 
-    fn file(&self, at: &Rel, lower: bool) -> Result<File> {
+    fn file(&self, at: &RelPath, lower: bool) -> Result<File> {
         if !lower {
             return self.tree.read(at);
         }
@@ -274,18 +287,18 @@ impl<'l> Copy<'l> {
         below.ok_or_else(|| error::corrupt(format!("{at} is in no lower layer any more")))
     }
 
-    fn content(&mut self, at: &Rel, lower: bool) -> Result<Content> {
+    fn content(&mut self, at: &RelPath, lower: bool) -> Result<FileContent> {
         let mut file = self.file(at, lower)?;
         self.copier.hash(&mut file).map_err(|e| error::io("read", at, e))
     }
 }
 
-impl Source for Copy<'_> {
-    fn is_same(&mut self, at: &Rel, content: &str, file: &mut File) -> Result<bool> {
+impl ContentSource for CopySource<'_> {
+    fn is_same(&mut self, at: &RelPath, content: &str, file: &mut File) -> Result<bool> {
         Ok(self.copier.hash(file).map_err(|e| error::io("read", at, e))?.hash == content)
     }
 
-    fn fill(&mut self, at: &Rel, content: &str, file: &mut File) -> Result<()> {
+    fn fill(&mut self, at: &RelPath, content: &str, file: &mut File) -> Result<()> {
         let mut from = self.file(at, self.lower.contains(at))?;
         let copied = self.copier.copy(&mut from, file).map_err(|e| error::io("write", at, e))?;
         if copied.hash == content {
@@ -295,7 +308,7 @@ impl Source for Copy<'_> {
     }
 }
 
-pub(crate) fn delete(place: &Place<'_>) -> Result<()> {
-    Scratch::sweep(place)?;
-    place::remove_all(&place.content())
+pub(crate) fn delete(dirs: &SnapshotDirs<'_>) -> Result<()> {
+    ScratchDir::sweep(dirs)?;
+    snapshot::remove_all(&dirs.content())
 }

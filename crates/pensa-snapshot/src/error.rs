@@ -1,11 +1,11 @@
-//! Turns failures of the file system into the product's errors.
+//! Maps failures of the file system to Pensa's error codes.
 
 use std::fmt::Display;
 use std::io;
 
 use pensa_core::{Code, Error};
 
-/// A step of the file system that failed.
+/// A failed file system operation: "cannot WHAT THING: REASON".
 pub(crate) fn io(what: &str, thing: impl Display, error: impl Into<io::Error>) -> Error {
     let error = error.into();
     let code = match error.kind() {
@@ -15,25 +15,25 @@ pub(crate) fn io(what: &str, thing: impl Display, error: impl Into<io::Error>) -
     };
     let text = error.to_string().to_lowercase();
     let reason = text.split(" (os error").next().unwrap_or_default();
-    let told = Error::new(code, format!("cannot {what} {thing}: {reason}"));
+    let error = Error::new(code, format!("cannot {what} {thing}: {reason}"));
     match code {
-        Code::DiskFull => told.hint("free some space and try again"),
-        Code::Forbidden => told.hint("check who owns it and whether it is read-only"),
-        _ => told,
+        Code::DiskFull => error.hint("free some space and try again"),
+        Code::Forbidden => error.hint("check who owns it and whether it is read-only"),
+        _ => error,
     }
 }
 
-/// A snapshot that is not what it was when it was taken.
+/// The snapshot has changed since it was taken.
 pub(crate) fn corrupt(message: impl Into<String>) -> Error {
     Error::new(Code::Corrupt, message).hint("pn snapshot verify tells all that is wrong with it")
 }
 
-/// A provider that this tree or this machine does not offer.
+/// The tree or the machine does not support the provider.
 pub(crate) fn unsupported(message: impl Into<String>) -> Error {
     Error::new(Code::Unsupported, message).hint("the providers git and copy need no special file system")
 }
 
-/// A provider that was left out of this build; the feature that brings it has its name.
+/// The provider is not in this build. The feature has the same name.
 #[cfg(not(all(feature = "btrfs", feature = "overlay", feature = "zfs")))]
 pub(crate) fn not_built(provider: pensa_core::snapshot::Provider) -> Error {
     Error::new(Code::Unsupported, format!("this pn was built without the provider {provider}"))

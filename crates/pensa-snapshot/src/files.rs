@@ -1,6 +1,4 @@
-//! Copies and hashes contents, sharing blocks where the file system can.
-//!
-//! Which files, and where to, is left to the providers.
+//! Copies and hashes files, sharing blocks if the file system can.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,11 +6,11 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use pensa_core::Result;
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
-const BUFFER: usize = 128 * 1024;
+const BUFFER_BYTES: usize = 128 * 1024;
 
-/// What a file has in it.
+/// Size and hash of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Content {
+pub(crate) struct FileContent {
     pub(crate) size: u64,
     /// BLAKE3, in hexadecimal digits
     pub(crate) hash: String,
@@ -22,25 +20,25 @@ pub(crate) struct Content {
 
 #[derive(Debug)]
 pub(crate) struct Copier {
-    /// False once the file system refused
+    /// False after the file system has refused to share blocks
     can_share: bool,
     buffer: Vec<u8>,
 }
 
 impl Copier {
     pub(crate) fn new() -> Self {
-        Self { can_share: true, buffer: vec![0; BUFFER] }
+        Self { can_share: true, buffer: vec![0; BUFFER_BYTES] }
     }
 
     /// Copies a file into an empty one.
-    pub(crate) fn copy(&mut self, from: &mut File, to: &mut File) -> io::Result<Content> {
+    pub(crate) fn copy(&mut self, from: &mut File, to: &mut File) -> io::Result<FileContent> {
         if self.can_share {
             self.can_share = share(from, to);
         }
         if self.can_share {
-            // The copy is looked at, for the original may change meanwhile.
+            // Hash the copy, because the original may change meanwhile.
             to.rewind()?;
-            return Ok(Content { is_shared: true, ..self.hash(to)? });
+            return Ok(FileContent { is_shared: true, ..self.hash(to)? });
         }
         let mut size = 0;
         let mut hasher = blake3::Hasher::new();
@@ -52,7 +50,7 @@ impl Copier {
             }
             hasher.update(piece);
             size += count as u64;
-            // A file with holes can be larger than the disk.
+            // Preserve holes: a sparse file can be larger than the disk.
             if piece.iter().all(|byte| *byte == 0) {
                 to.seek(SeekFrom::Current(count.try_into().unwrap_or(0)))?;
             } else {
@@ -60,16 +58,16 @@ impl Copier {
             }
         }
         to.set_len(size)?;
-        Ok(Content { size, hash: hasher.finalize().to_hex().to_string(), is_shared: false })
+        Ok(FileContent { size, hash: hasher.finalize().to_hex().to_string(), is_shared: false })
     }
 
-    /// What the rest of a file is.
-    pub(crate) fn hash(&mut self, file: &mut File) -> io::Result<Content> {
+    /// Hashes a file from the current position to its end.
+    pub(crate) fn hash(&mut self, file: &mut File) -> io::Result<FileContent> {
         let mut size = 0;
         let mut hasher = blake3::Hasher::new();
         loop {
             match file.read(&mut self.buffer)? {
-                0 => return Ok(Content { size, hash: hasher.finalize().to_hex().to_string(), is_shared: false }),
+                0 => return Ok(FileContent { size, hash: hasher.finalize().to_hex().to_string(), is_shared: false }),
                 count => {
                     hasher.update(&self.buffer[..count]);
                     size += count as u64;
@@ -78,7 +76,7 @@ impl Copier {
         }
     }
 
-    /// Whether two files have the same bytes.
+    /// Whether two files have the same content.
     #[cfg(any(feature = "btrfs", feature = "zfs"))]
     pub(crate) fn are_same(&mut self, one: &mut File, other: &mut File) -> io::Result<bool> {
         if one.metadata()?.len() != other.metadata()?.len() {
@@ -98,7 +96,7 @@ fn share(_: &File, _: &File) -> bool {
     false
 }
 
-/// Gives a copy the time at which its original was changed.
+/// Copies the modification time.
 pub(crate) fn copy_time(from: &File, to: &File) -> Result<(), rustix::io::Errno> {
     let stat = rustix::fs::fstat(from)?;
     let changed = Timespec { tv_sec: stat.st_mtime, tv_nsec: stat.st_mtime_nsec.try_into().unwrap_or_default() };

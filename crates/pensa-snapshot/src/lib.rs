@@ -1,16 +1,30 @@
-//! Snapshots of a directory tree on this machine: taken, proved, restored and deleted.
+//! Takes, verifies, restores and deletes snapshots of a directory tree on this machine.
 //!
-//! It knows file systems and git as a program. Which snapshots there are, and that a restore takes another one first, is
-//! left to the caller.
+//! A snapshot contains the files, symlinks and modes of a tree, but never `.git`, `.pensa` or ignored files, and a
+//! restore leaves those alone. Times, owners and extended attributes are not restored: a restored file gets the current
+//! time, so that build tools rebuild what depends on it.
 //!
-//! A snapshot has the files, symlinks and modes of a tree. It never has `.git`, `.pensa` or what git ignores, and a
-//! restore leaves those as they are. Times, owners and extended attributes are not restored: a file that is written has
-//! the time of the restore, so that programs that compare times build anew what is older.
+//! ```
+//! use pensa_snapshot::{Provider, SnapshotDirs, create, restore};
+//!
+//! let (tree, data) = (tempfile::tempdir()?, tempfile::tempdir()?);
+//! std::fs::write(tree.path().join("a"), "before")?;
+//! let dirs = SnapshotDirs { root: tree.path(), data: data.path(), id: "snap-1" };
+//! let snapshot = create(Provider::Copy, &dirs, None, None)?;
+//!
+//! std::fs::write(tree.path().join("a"), "after")?;
+//! restore(Provider::Copy, &dirs, &snapshot)?;
+//! assert_eq!(std::fs::read_to_string(tree.path().join("a"))?, "before");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Start with [`create`] and [`SnapshotDirs`]. Each [`Provider`] has a module that stores snapshots in its own way; all
+//! restore through the module `apply`. The caller records which snapshots exist, and takes one before each restore.
 
+mod apply;
 #[cfg(feature = "btrfs")]
 mod btrfs;
 mod copy;
-mod equal;
 mod error;
 mod files;
 mod git;
@@ -23,9 +37,9 @@ mod mounts;
 #[cfg(feature = "overlay")]
 mod overlay;
 mod path;
-mod place;
 mod run;
 mod scan;
+mod snapshot;
 mod tree;
 #[cfg(feature = "zfs")]
 mod zfs;
@@ -35,90 +49,90 @@ use std::path::Path;
 use pensa_core::Result;
 pub use pensa_core::snapshot::Provider;
 
-pub use self::place::{Place, Proof, Restored, Taken};
+pub use self::snapshot::{RestoreCounts, SnapshotData, SnapshotDirs, VerifyReport};
 
-/// The provider for a tree when none is named.
+/// The default provider for a tree.
 pub fn detect(root: &Path) -> Result<Provider> {
     #[cfg(feature = "btrfs")]
-    if btrfs::is_offered(root) {
+    if btrfs::is_supported(root) {
         return Ok(Provider::Btrfs);
     }
     #[cfg(feature = "zfs")]
-    if zfs::is_offered(root) {
+    if zfs::is_supported(root) {
         return Ok(Provider::Zfs);
     }
-    Ok(if run::top_of(root)?.is_some() { Provider::Git } else { Provider::Copy })
+    Ok(if run::work_tree_root(root)?.is_some() { Provider::Git } else { Provider::Copy })
 }
 
-/// Takes a snapshot, or leaves nothing behind.
+/// Takes a snapshot. Leaves nothing behind on failure.
 ///
-/// `parent` is the snapshot before it. `covering` is one that is going to be restored: what lies at its paths is taken
-/// too, though git may ignore it by now, for the restore is going to write there.
+/// `parent` is the previous snapshot. `restoring` is a snapshot about to be restored: files at its paths are included
+/// even if git ignores them now, because the restore will overwrite them.
 pub fn create(
     provider: Provider,
-    place: &Place<'_>,
-    parent: Option<&Taken>,
-    covering: Option<&Taken>,
-) -> Result<Taken> {
-    place.prepare()?;
+    dirs: &SnapshotDirs<'_>,
+    parent: Option<&SnapshotData>,
+    restoring: Option<&SnapshotData>,
+) -> Result<SnapshotData> {
+    dirs.prepare()?;
     match provider {
-        Provider::Git => git::create(place, parent, covering),
-        Provider::Copy => copy::create(place, parent, covering),
+        Provider::Git => git::create(dirs, parent, restoring),
+        Provider::Copy => copy::create(dirs, parent, restoring),
         #[cfg(feature = "btrfs")]
-        Provider::Btrfs => btrfs::create(place),
+        Provider::Btrfs => btrfs::create(dirs),
         #[cfg(feature = "zfs")]
-        Provider::Zfs => zfs::create(place),
+        Provider::Zfs => zfs::create(dirs),
         #[cfg(feature = "overlay")]
-        Provider::Overlay => overlay::create(place, parent, covering),
+        Provider::Overlay => overlay::create(dirs, parent, restoring),
         #[cfg(not(all(feature = "btrfs", feature = "overlay", feature = "zfs")))]
         other => Err(error::not_built(other)),
     }
 }
 
-/// Looks at every byte of a snapshot, as far as the provider keeps a proof of them.
-pub fn verify(provider: Provider, place: &Place<'_>, taken: &Taken) -> Result<Proof> {
-    place.prepare()?;
+/// Checks the content of a snapshot against its hashes, if the provider keeps any.
+pub fn verify(provider: Provider, dirs: &SnapshotDirs<'_>, snapshot: &SnapshotData) -> Result<VerifyReport> {
+    dirs.prepare()?;
     match provider {
-        Provider::Git => git::verify(place, taken),
-        Provider::Copy => copy::verify(place, taken),
+        Provider::Git => git::verify(dirs, snapshot),
+        Provider::Copy => copy::verify(dirs, snapshot),
         #[cfg(feature = "btrfs")]
-        Provider::Btrfs => btrfs::verify(place, taken),
+        Provider::Btrfs => btrfs::verify(dirs, snapshot),
         #[cfg(feature = "zfs")]
-        Provider::Zfs => zfs::verify(place, taken),
+        Provider::Zfs => zfs::verify(dirs, snapshot),
         #[cfg(feature = "overlay")]
-        Provider::Overlay => overlay::verify(place, taken),
+        Provider::Overlay => overlay::verify(dirs, snapshot),
         #[cfg(not(all(feature = "btrfs", feature = "overlay", feature = "zfs")))]
         other => Err(error::not_built(other)),
     }
 }
 
-/// Makes the tree equal to a snapshot. One that was stopped on the way can be done again.
-pub fn restore(provider: Provider, place: &Place<'_>, taken: &Taken) -> Result<Restored> {
-    place.prepare()?;
+/// Makes the tree equal to a snapshot. An interrupted restore can be repeated.
+pub fn restore(provider: Provider, dirs: &SnapshotDirs<'_>, snapshot: &SnapshotData) -> Result<RestoreCounts> {
+    dirs.prepare()?;
     match provider {
-        Provider::Git => git::restore(place, taken),
-        Provider::Copy => copy::restore(place, taken),
+        Provider::Git => git::restore(dirs, snapshot),
+        Provider::Copy => copy::restore(dirs, snapshot),
         #[cfg(feature = "btrfs")]
-        Provider::Btrfs => btrfs::restore(place, taken),
+        Provider::Btrfs => btrfs::restore(dirs, snapshot),
         #[cfg(feature = "zfs")]
-        Provider::Zfs => zfs::restore(place, taken),
+        Provider::Zfs => zfs::restore(dirs, snapshot),
         #[cfg(feature = "overlay")]
-        Provider::Overlay => overlay::restore(place, taken),
+        Provider::Overlay => overlay::restore(dirs, snapshot),
         #[cfg(not(all(feature = "btrfs", feature = "overlay", feature = "zfs")))]
         other => Err(error::not_built(other)),
     }
 }
 
-/// Deletes a snapshot and what a stopped call left of it. One that is gone already is no error.
-pub fn delete(provider: Provider, place: &Place<'_>) -> Result<()> {
-    path::check_id(place.id)?;
+/// Deletes a snapshot and what an interrupted call left of it. It is no error if the snapshot does not exist.
+pub fn delete(provider: Provider, dirs: &SnapshotDirs<'_>) -> Result<()> {
+    path::check_id(dirs.id)?;
     match provider {
-        Provider::Git => git::delete(place),
-        Provider::Copy | Provider::Overlay => copy::delete(place),
+        Provider::Git => git::delete(dirs),
+        Provider::Copy | Provider::Overlay => copy::delete(dirs),
         #[cfg(feature = "btrfs")]
-        Provider::Btrfs => btrfs::delete(place),
+        Provider::Btrfs => btrfs::delete(dirs),
         #[cfg(feature = "zfs")]
-        Provider::Zfs => zfs::delete(place),
+        Provider::Zfs => zfs::delete(dirs),
         #[cfg(not(all(feature = "btrfs", feature = "zfs")))]
         other => Err(error::not_built(other)),
     }

@@ -1,6 +1,5 @@
-//! The manifest of a copy: one line of JSON for each thing in it, with its hash. Its own hash proves it.
-//!
-//! The contents themselves are left to `copy`.
+//! Reads and writes the manifest of a copy: one line of JSON for each file, symlink and directory. The hash of the
+//! manifest is recorded with the snapshot.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -10,22 +9,22 @@ use pensa_core::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::error;
-use crate::path::{Rel, escape, unescape};
+use crate::path::{RelPath, escape, unescape};
 
-/// The version of the lines.
+/// The version of the format.
 const VERSION: u32 = 1;
 
-/// Longest line: a path and a target, all of it escaped.
+/// Limit on the length of a line: a path and a target, both escaped.
 const MAX_LINE: u64 = 512 * 1024;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-enum Line {
+enum ManifestLine {
     Snapshot {
         version: u32,
         id: String,
-        /// The hash of the manifest of the snapshot before it
+        /// The hash of the parent snapshot's manifest
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
     },
@@ -48,47 +47,51 @@ enum Line {
     },
 }
 
-/// A thing in a copy.
+/// A file, symlink or directory in a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Thing {
+pub(crate) enum ManifestEntry {
     Dir { mode: u32 },
     File { mode: u32, size: u64, hash: String, lower: bool },
     Link { target: Vec<u8> },
 }
 
-/// A manifest that is being written.
+/// Writes a manifest.
 #[derive(Debug)]
-pub(crate) struct Writer<'p> {
+pub(crate) struct ManifestWriter<'p> {
     path: &'p Path,
     out: BufWriter<File>,
     hasher: blake3::Hasher,
 }
 
-impl<'p> Writer<'p> {
+impl<'p> ManifestWriter<'p> {
     pub(crate) fn new(path: &'p Path, id: &str, parent: Option<&str>) -> Result<Self> {
         let file = File::create_new(path).map_err(|e| error::io("write", path.display(), e))?;
         let mut writer = Self { path, out: BufWriter::new(file), hasher: blake3::Hasher::new() };
-        writer.line(&Line::Snapshot { version: VERSION, id: id.to_owned(), parent: parent.map(str::to_owned) })?;
+        writer.line(&ManifestLine::Snapshot {
+            version: VERSION,
+            id: id.to_owned(),
+            parent: parent.map(str::to_owned),
+        })?;
         Ok(writer)
     }
 
-    pub(crate) fn add(&mut self, at: &Rel, thing: Thing) -> Result<()> {
+    pub(crate) fn add(&mut self, at: &RelPath, entry: ManifestEntry) -> Result<()> {
         let path = at.to_string();
-        self.line(&match thing {
-            Thing::Dir { mode } => Line::Dir { path, mode },
-            Thing::File { mode, size, hash, lower } => Line::File { path, mode, size, hash, lower },
-            Thing::Link { target } => Line::Link { path, target: escape(&target) },
+        self.line(&match entry {
+            ManifestEntry::Dir { mode } => ManifestLine::Dir { path, mode },
+            ManifestEntry::File { mode, size, hash, lower } => ManifestLine::File { path, mode, size, hash, lower },
+            ManifestEntry::Link { target } => ManifestLine::Link { path, target: escape(&target) },
         })
     }
 
-    fn line(&mut self, line: &Line) -> Result<()> {
+    fn line(&mut self, line: &ManifestLine) -> Result<()> {
         let mut bytes = serde_json::to_vec(line).map_err(Error::internal)?;
         bytes.push(b'\n');
         self.hasher.update(&bytes);
         self.out.write_all(&bytes).map_err(|e| error::io("write", self.path.display(), e))
     }
 
-    /// Ends it, and gives its hash.
+    /// Syncs the manifest to disk and returns its hash.
     pub(crate) fn finish(mut self) -> Result<String> {
         let flushed = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
         flushed.map_err(|e| error::io("write", self.path.display(), e))?;
@@ -96,8 +99,8 @@ impl<'p> Writer<'p> {
     }
 }
 
-/// Reads the manifest of a snapshot, after its hash was found to be the one that was told.
-pub(crate) fn read(path: &Path, id: &str, digest: &str) -> Result<Vec<(Rel, Thing)>> {
+/// Reads the manifest of a snapshot and checks its hash against `digest`.
+pub(crate) fn read(path: &Path, id: &str, digest: &str) -> Result<Vec<(RelPath, ManifestEntry)>> {
     let failed = |e| error::io("read", path.display(), e);
     let open = || match File::open(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
@@ -111,7 +114,7 @@ pub(crate) fn read(path: &Path, id: &str, digest: &str) -> Result<Vec<(Rel, Thin
         return Err(error::corrupt(format!("{} is not the manifest that was written", path.display())));
     }
     let mut lines = BufReader::new(open()?);
-    let mut things = Vec::new();
+    let mut entries = Vec::new();
     for number in 1.. {
         let mut bytes = Vec::new();
         (&mut lines).take(MAX_LINE).read_until(b'\n', &mut bytes).map_err(failed)?;
@@ -120,35 +123,35 @@ pub(crate) fn read(path: &Path, id: &str, digest: &str) -> Result<Vec<(Rel, Thin
         }
         let wrong = |e: Error| e.within(format!("{}, line {number}", path.display()));
         match serde_json::from_slice(&bytes).map_err(|e| wrong(error::corrupt(e.to_string())))? {
-            Line::Snapshot { version: VERSION, id: written, .. } if number == 1 && written == id => {}
-            Line::Snapshot { version, .. } if number == 1 && version != VERSION => {
+            ManifestLine::Snapshot { version: VERSION, id: written, .. } if number == 1 && written == id => {}
+            ManifestLine::Snapshot { version, .. } if number == 1 && version != VERSION => {
                 return Err(wrong(Error::new(
                     Code::Unsupported,
                     format!("manifests of version {version} are not known"),
                 )));
             }
-            line => things.push(thing(line).map_err(wrong)?),
+            line => entries.push(entry(line).map_err(wrong)?),
         }
     }
-    Ok(things)
+    Ok(entries)
 }
 
-fn thing(line: Line) -> Result<(Rel, Thing)> {
+fn entry(line: ManifestLine) -> Result<(RelPath, ManifestEntry)> {
     let plain = |mode: u32| {
         if mode <= 0o7777 { Ok(mode) } else { Err(error::corrupt(format!("no file has the mode {mode:o}"))) }
     };
     Ok(match line {
-        Line::Snapshot { .. } => return Err(error::corrupt("the manifest is of another snapshot")),
-        Line::Dir { path, mode } => (Rel::parse(&path)?, Thing::Dir { mode: plain(mode)? }),
-        Line::File { path, mode, size, hash, lower } => {
-            (Rel::parse(&path)?, Thing::File { mode: plain(mode)?, size, hash, lower })
+        ManifestLine::Snapshot { .. } => return Err(error::corrupt("the manifest is of another snapshot")),
+        ManifestLine::Dir { path, mode } => (RelPath::parse(&path)?, ManifestEntry::Dir { mode: plain(mode)? }),
+        ManifestLine::File { path, mode, size, hash, lower } => {
+            (RelPath::parse(&path)?, ManifestEntry::File { mode: plain(mode)?, size, hash, lower })
         }
-        Line::Link { path, target } => {
+        ManifestLine::Link { path, target } => {
             let target = unescape(&target)?;
             if target.is_empty() || target.contains(&0) {
                 return Err(error::corrupt(format!("{path} has a target that no symlink can have")));
             }
-            (Rel::parse(&path)?, Thing::Link { target })
+            (RelPath::parse(&path)?, ManifestEntry::Link { target })
         }
     })
 }

@@ -1,23 +1,21 @@
-//! What is mounted where, by the kernel's own list.
-//!
-//! What follows from it is left to the providers.
+//! Reads the kernel's list of mounts.
 
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// A file system in its place.
+/// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
     pub(crate) point: PathBuf,
     pub(crate) kind: String,
     pub(crate) source: PathBuf,
-    /// The file system's own options, still with their escapes
+    /// The file system's own options, still escaped
     pub(crate) options: Vec<u8>,
 }
 
-/// The mount that a directory is on; none where there is no such list.
+/// The mount that contains a directory; `None` if the kernel offers no list.
 pub(crate) fn of(dir: &Path) -> Option<Mount> {
     let dir = dir.canonicalize().ok()?;
     let list = fs::read("/proc/self/mountinfo").ok()?;
@@ -26,7 +24,7 @@ pub(crate) fn of(dir: &Path) -> Option<Mount> {
     mounts.filter(|mount| dir.starts_with(&mount.point)).max_by_key(|mount| mount.point.as_os_str().len())
 }
 
-/// One line: six fields, any number of others, a dash, and three about the file system.
+/// Parses a line: six fields, any number of optional ones, a dash, and three about the file system.
 fn parse(line: &[u8]) -> Option<Mount> {
     let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
     let dash = fields.iter().skip(6).position(|field| field == b"-")? + 6;
@@ -42,7 +40,7 @@ pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }
 
-/// Undoes the kernel's `\040` and the like.
+/// Decodes the kernel's octal escapes, such as `\040`.
 pub(crate) fn unescape(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;

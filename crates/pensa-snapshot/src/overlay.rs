@@ -1,10 +1,9 @@
-//! Snapshots of a tree on an overlay mount: a copy of what lies above the lower layers, and hashes of all.
+//! Snapshots of a tree on an overlay mount: a copy of the files in the upper layer, and hashes of all files.
 //!
-//! An overlay mounted over a tree would change with it, and so be no snapshot. What does hold is the other way round:
-//! if the tree itself is on an overlay mount, its lower layers do not change while it is mounted. So only files that are
-//! in the upper layer are copied; of the others the manifest has the hash, and their content is read from the lower
-//! layers when it is needed. If a layer did change, `verify` tells and a restore refuses. Nothing is mounted, so no
-//! rights are needed but to read the layers; where they cannot be seen, as in most containers, there is no snapshot.
+//! The lower layers of an overlay do not change while it is mounted. So only files in the upper layer are copied; for
+//! the others the manifest has the hash, and their content is read from the lower layers when needed. If a layer has
+//! changed, `verify` reports it and a restore refuses. Nothing is mounted, so only read access to the layers is needed.
+//! Where they cannot be seen, as in most containers, this provider is unsupported.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,32 +11,36 @@ use std::path::{Path, PathBuf};
 use pensa_core::Result;
 
 use crate::copy::LowerLayers;
-use crate::path::Rel;
-use crate::place::{Place, Proof, Restored, Taken};
-use crate::tree::{Kind, Tree};
+use crate::path::RelPath;
+use crate::snapshot::{RestoreCounts, SnapshotData, SnapshotDirs, VerifyReport};
+use crate::tree::{FileKind, Tree};
 use crate::{copy, error, mounts};
 
-pub(crate) fn create(place: &Place<'_>, parent: Option<&Taken>, covering: Option<&Taken>) -> Result<Taken> {
-    let layers = Layers::of(place.root)?;
-    let mut taken = copy::take(place, parent, covering, Some(&layers))?;
-    taken.reference = Some(layers.upper.display().to_string());
-    Ok(taken)
+pub(crate) fn create(
+    dirs: &SnapshotDirs<'_>,
+    parent: Option<&SnapshotData>,
+    restoring: Option<&SnapshotData>,
+) -> Result<SnapshotData> {
+    let layers = Layers::of(dirs.root)?;
+    let mut snapshot = copy::create_with_layers(dirs, parent, restoring, Some(&layers))?;
+    snapshot.reference = Some(layers.upper.display().to_string());
+    Ok(snapshot)
 }
 
-pub(crate) fn verify(place: &Place<'_>, taken: &Taken) -> Result<Proof> {
-    copy::prove(place, taken, Some(&Layers::of(place.root)?))
+pub(crate) fn verify(dirs: &SnapshotDirs<'_>, snapshot: &SnapshotData) -> Result<VerifyReport> {
+    copy::verify_with_layers(dirs, snapshot, Some(&Layers::of(dirs.root)?))
 }
 
-pub(crate) fn restore(place: &Place<'_>, taken: &Taken) -> Result<Restored> {
-    copy::put_back(place, taken, Some(&Layers::of(place.root)?))
+pub(crate) fn restore(dirs: &SnapshotDirs<'_>, snapshot: &SnapshotData) -> Result<RestoreCounts> {
+    copy::restore_with_layers(dirs, snapshot, Some(&Layers::of(dirs.root)?))
 }
 
-/// The layers of the mount that a tree is on, each at the tree's place in it.
+/// The layers of the mount that contains a tree, each opened at the tree's path in it.
 #[derive(Debug)]
 struct Layers {
     upper: PathBuf,
     above: Option<Tree>,
-    /// The uppermost first; those that have no such directory are not in it
+    /// The uppermost first, without those that lack the directory
     lower: Vec<Tree>,
 }
 
@@ -47,7 +50,7 @@ impl Layers {
         let mount = mounts::of(&root).filter(|mount| mount.kind == "overlay");
         let mount =
             mount.ok_or_else(|| error::unsupported(format!("{} is not on an overlay mount", root.display())))?;
-        let named = named_layers(&mount.options);
+        let named = parse_layers(&mount.options);
         let upper = named.upper.ok_or_else(|| {
             error::unsupported(format!("the overlay mount at {} has no upper layer", mount.point.display()))
         })?;
@@ -70,15 +73,15 @@ impl Layers {
 }
 
 impl LowerLayers for Layers {
-    fn unchanged(&self, at: &Rel) -> Result<Option<File>> {
+    fn unchanged(&self, at: &RelPath) -> Result<Option<File>> {
         let is_above = self.above.as_ref().map(|above| above.kind(at)).transpose()?.flatten().is_some();
         if is_above { Ok(None) } else { self.below(at) }
     }
 
-    fn below(&self, at: &Rel) -> Result<Option<File>> {
+    fn below(&self, at: &RelPath) -> Result<Option<File>> {
         for layer in &self.lower {
             match layer.kind(at)? {
-                Some(Kind::File { .. }) => return layer.read_if_there(at),
+                Some(FileKind::File { .. }) => return layer.read_if_there(at),
                 Some(_) => return Ok(None),
                 None => {}
             }
@@ -88,28 +91,28 @@ impl LowerLayers for Layers {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Named {
+struct MountLayers {
     upper: Option<PathBuf>,
     lower: Vec<PathBuf>,
 }
 
-/// The layers that the options of a mount name.
-fn named_layers(options: &[u8]) -> Named {
-    let mut named = Named::default();
+/// Parses the layers from mount options.
+fn parse_layers(options: &[u8]) -> MountLayers {
+    let mut layers = MountLayers::default();
     for option in options.split(|byte| *byte == b',') {
         let Some(at) = option.iter().position(|byte| *byte == b'=') else { continue };
         let value = mounts::unescape(&option[at + 1..]);
         match &option[..at] {
-            b"upperdir" => named.upper = Some(mounts::path(&plain(&value))),
-            b"lowerdir" => named.lower.extend(split_layers(&value)),
-            b"lowerdir+" => named.lower.push(mounts::path(&value)),
+            b"upperdir" => layers.upper = Some(mounts::path(&plain(&value))),
+            b"lowerdir" => layers.lower.extend(split_layers(&value)),
+            b"lowerdir+" => layers.lower.push(mounts::path(&value)),
             _ => {}
         }
     }
-    named
+    layers
 }
 
-/// Splits at colons; one that belongs to a name has a backslash before it.
+/// Splits at colons that are not escaped by a backslash.
 fn split_layers(value: &[u8]) -> Vec<PathBuf> {
     let mut layers = vec![Vec::new()];
     let mut bytes = value.iter();
@@ -125,7 +128,7 @@ fn split_layers(value: &[u8]) -> Vec<PathBuf> {
     layers.iter().map(|layer| mounts::path(layer)).collect()
 }
 
-/// A single path without its backslashes.
+/// Removes the backslash escapes of a single path.
 fn plain(value: &[u8]) -> Vec<u8> {
     let mut bytes = value.iter();
     let mut plain = Vec::new();
@@ -141,11 +144,11 @@ mod tests {
 
     #[test]
     fn layers_are_read_from_the_options_of_a_mount() {
-        let named = named_layers(br"rw,lowerdir=/a:/b\134:c\040d,upperdir=/up\054x,workdir=/w,xino=off");
+        let named = parse_layers(br"rw,lowerdir=/a:/b\134:c\040d,upperdir=/up\054x,workdir=/w,xino=off");
         assert_eq!(named.upper.as_deref(), Some(Path::new("/up,x")));
         assert_eq!(named.lower, [Path::new("/a"), Path::new("/b:c d")]);
-        let newer = named_layers(b"rw,lowerdir+=/a:b,lowerdir+=/c,upperdir=/u");
+        let newer = parse_layers(b"rw,lowerdir+=/a:b,lowerdir+=/c,upperdir=/u");
         assert_eq!(newer.lower, [Path::new("/a:b"), Path::new("/c")]);
-        assert_eq!(named_layers(b"rw"), Named::default());
+        assert_eq!(parse_layers(b"rw"), MountLayers::default());
     }
 }

@@ -1,6 +1,4 @@
-//! Paths inside a tree, as bytes: which are allowed, and how they are written down as text.
-//!
-//! What lies at a path is left to `tree`.
+//! Validates paths inside a tree, and encodes them as text.
 
 use std::fmt;
 
@@ -8,18 +6,18 @@ use pensa_core::{Error, Result};
 
 use crate::error;
 
-/// Longest path that is taken from a manifest or a tree of git.
+/// Limit on paths read from a manifest or git tree.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The directory of a store. It keeps what Pensa knows, among other things of snapshots, so none has it.
+/// The directory of a store, which also records the snapshots, so it is never part of one.
 const STORE: &[u8] = b".pensa";
 
-/// A path below the root of a tree: names joined by `/`, none of which leads anywhere else.
+/// A path relative to the root of a tree, as bytes, without `.`, `..` or empty names.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Rel(Vec<u8>);
+pub(crate) struct RelPath(Vec<u8>);
 
-impl Rel {
-    /// A path that somebody else wrote down.
+impl RelPath {
+    /// Validates a path from an untrusted source.
     pub(crate) fn checked(bytes: Vec<u8>) -> Result<Self> {
         let refused = |why: &str| {
             let shown = escape(&bytes[..bytes.len().min(200)]);
@@ -39,7 +37,7 @@ impl Rel {
         Ok(Self(bytes))
     }
 
-    /// A name that the file system gave for something in a directory; the root's is empty.
+    /// Joins a directory, empty for the root, and a name read from the file system.
     pub(crate) fn inside(dir: &[u8], name: &[u8]) -> Self {
         if dir.is_empty() { Self(name.to_vec()) } else { Self([dir, b"/", name].concat()) }
     }
@@ -48,7 +46,7 @@ impl Rel {
         &self.0
     }
 
-    /// The directory it is in, empty for the root, and its name there.
+    /// The parent directory, empty for the root, and the file name.
     pub(crate) fn split(&self) -> (&[u8], &[u8]) {
         match self.0.iter().rposition(|byte| *byte == b'/') {
             Some(at) => (&self.0[..at], &self.0[at + 1..]),
@@ -60,55 +58,55 @@ impl Rel {
         self.split().1
     }
 
-    /// The directories it is in, the nearest first, without the root.
-    pub(crate) fn ancestors(&self) -> impl Iterator<Item = Rel> {
+    /// The parent directories, the nearest first, without the root.
+    pub(crate) fn ancestors(&self) -> impl Iterator<Item = RelPath> {
         let slashes = self.0.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/');
         slashes.map(|(at, _)| Self(self.0[..at].to_vec()))
     }
 
-    /// What everything below it begins with.
+    /// The prefix of all paths below this one.
     pub(crate) fn with_slash(&self) -> Vec<u8> {
         [&self.0, b"/".as_slice()].concat()
     }
 
-    /// Reads what `Display` wrote.
+    /// Parses the output of `Display`.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         Self::checked(unescape(text)?)
     }
 }
 
-impl fmt::Display for Rel {
+impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&escape(&self.0))
     }
 }
 
-impl fmt::Debug for Rel {
+impl fmt::Debug for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
 }
 
-/// Whether a name is never taken up and never written: a repository's own directory holds commands that git runs, and
-/// some file systems and programs take these names for it.
+/// Whether a name is never included or written. Git runs commands from `.git`, and some file systems and programs treat
+/// these names as `.git`.
 pub(crate) fn is_forbidden(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1")
 }
 
-/// Whether a name is that of a repository's directory or of a store, which every tree may have and none is asked about.
+/// Whether a name is `.git` or `.pensa`, which are excluded without a remark.
 pub(crate) fn is_own(name: &[u8]) -> bool {
     name == b".git" || name == STORE
 }
 
-/// Bytes as text that can be read back: what is no UTF-8 or moves a cursor becomes `%XX`, and so does `%`.
+/// Encodes bytes as text: `%`, control characters and invalid UTF-8 become `%XX`.
 pub(crate) fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     let hex = |text: &mut String, byte: u8| text.push_str(&format!("%{byte:02X}"));
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
             if c == '%' || c.is_control() {
-                let mut room = [0; 4];
-                c.encode_utf8(&mut room).bytes().for_each(|byte| hex(&mut text, byte));
+                let mut utf8 = [0; 4];
+                c.encode_utf8(&mut utf8).bytes().for_each(|byte| hex(&mut text, byte));
             } else {
                 text.push(c);
             }
@@ -118,7 +116,7 @@ pub(crate) fn escape(bytes: &[u8]) -> String {
     text
 }
 
-/// Reads what `escape` wrote, and nothing else: two spellings of one path would be two files for some and one for others.
+/// Decodes the output of `escape`. Refuses any other encoding, so that each path has only one.
 pub(crate) fn unescape(text: &str) -> Result<Vec<u8>> {
     let wrong =
         || error::corrupt(format!("the snapshot has a path that is not spelled well: {}", escape(text.as_bytes())));
@@ -137,7 +135,7 @@ pub(crate) fn unescape(text: &str) -> Result<Vec<u8>> {
     if escape(&bytes) == text { Ok(bytes) } else { Err(wrong()) }
 }
 
-/// Refuses ids that could name another file or ref.
+/// Refuses ids that could lead to another file or ref.
 pub(crate) fn check_id(id: &str) -> Result<()> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let starts_well = id.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
@@ -154,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_that_lead_elsewhere_or_into_a_repository_are_refused() {
+    fn paths_outside_the_tree_or_into_a_repository_are_refused() {
         for path in [
             "",
             "/",
@@ -173,17 +171,17 @@ mod tests {
             ".pensa/db",
             "a\0b",
         ] {
-            let refused = Rel::checked(path.into()).expect_err(path);
+            let refused = RelPath::checked(path.into()).expect_err(path);
             assert_eq!(refused.code, pensa_core::Code::Corrupt, "{path}");
         }
         for path in ["a", "-a/b", "a b/\n", "..a/b..", ".gitignore", "a/.github"] {
-            assert_eq!(Rel::checked(path.into()).expect(path).bytes(), path.as_bytes());
+            assert_eq!(RelPath::checked(path.into()).expect(path).bytes(), path.as_bytes());
         }
-        assert!(Rel::checked(vec![b'a'; MAX_BYTES + 1]).is_err());
+        assert!(RelPath::checked(vec![b'a'; MAX_BYTES + 1]).is_err());
     }
 
     #[test]
-    fn a_path_has_one_spelling() {
+    fn a_path_has_one_encoding() {
         for text in ["%41", "a%0", "%zz", "%", "a\nb", "%0a"] {
             assert!(unescape(text).is_err(), "{text}");
         }
@@ -200,12 +198,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_bytes_a_path_has_come_back(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn escaping_and_unescaping_restores_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             prop_assert_eq!(unescape(&escape(&bytes)).expect("well spelled"), bytes);
         }
 
         #[test]
-        fn no_text_has_two_readings(text in "[%0-9A-F\\PC]{0,12}") {
+        fn only_canonical_escapes_are_accepted(text in "[%0-9A-F\\PC]{0,12}") {
             if let Ok(bytes) = unescape(&text) {
                 prop_assert_eq!(escape(&bytes), text);
             }

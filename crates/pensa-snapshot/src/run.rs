@@ -1,6 +1,6 @@
-//! Runs git and the programs of file systems, never through a shell and never asking anybody anything.
+//! Runs git and file system tools, never through a shell and never with prompts.
 //!
-//! There is no limit of time: how long it takes depends on how much there is to read.
+//! There is no time limit, because the duration depends on the amount of data.
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStringExt;
@@ -8,23 +8,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use pensa_core::repo::GIT_SURROUNDINGS;
+use pensa_core::repo::GIT_ENVIRONMENT;
 use pensa_core::{Code, Error, Result};
 
 use crate::error;
 use crate::path::escape;
 
-/// Most of a program's complaint that is passed on.
-const COMPLAINT: usize = 600;
+/// Limit on the part of a program's standard error that goes into an error message.
+const MAX_STDERR_CHARS: usize = 600;
 
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct CommandOutput {
     pub(crate) success: bool,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
 
-/// Git in a directory. No hook and no watcher of the repository is run, and its index is never written by the way.
+/// Git in a directory, without hooks and file system monitors. Git does not update the index.
 pub(crate) fn git(dir: &Path) -> Command {
     let mut command = bare_git();
     command.arg("-C").arg(dir);
@@ -32,36 +32,40 @@ pub(crate) fn git(dir: &Path) -> Command {
     command
 }
 
-/// Git without a word about where.
+/// Git without a directory.
 pub(crate) fn bare_git() -> Command {
     let mut command = Command::new("git");
-    for name in GIT_SURROUNDINGS {
+    for name in GIT_ENVIRONMENT {
         command.env_remove(name);
     }
-    // Its words are looked into, so they must be in one language.
+    // Error messages are matched below, so they must be in English.
     command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
-    // An object that is not here must not be fetched, nor another be taken for it.
+    // A missing object must not be fetched or replaced by another.
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_NO_REPLACE_OBJECTS", "1");
     command
 }
 
-/// The root of the work tree that a directory is in; none outside one.
-pub(crate) fn top_of(dir: &Path) -> Result<Option<PathBuf>> {
+/// The root of the work tree that contains a directory; `None` outside a work tree.
+pub(crate) fn work_tree_root(dir: &Path) -> Result<Option<PathBuf>> {
     let dir = dir.canonicalize().map_err(|e| error::io("open", dir.display(), e))?;
-    // Most directories outside a repository are known for that without asking git.
+    // Avoids starting git for most directories outside a repository.
     if !dir.ancestors().any(|above| above.join(".git").symlink_metadata().is_ok()) {
         return Ok(None);
     }
-    let told = run(git(&dir).args(["rev-parse", "--show-toplevel"]), None)?;
-    if told.success {
-        return Ok(Some(path_line(told.stdout)));
+    let output = run(git(&dir).args(["rev-parse", "--show-toplevel"]), None)?;
+    if output.success {
+        return Ok(Some(path_line(output.stdout)));
     }
     let nowhere = ["not a git repository", "must be run in a work tree"];
-    if nowhere.iter().any(|words| told.stderr.contains(words)) { Ok(None) } else { Err(complaint("git", &told)) }
+    if nowhere.iter().any(|words| output.stderr.contains(words)) {
+        Ok(None)
+    } else {
+        Err(command_error("git", &output))
+    }
 }
 
-/// Does two things at once, for most of the time is spent waiting for programs.
-pub(crate) fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+/// Runs two closures in parallel: most of their time is spent waiting for programs.
+pub(crate) fn join<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
     thread::scope(|scope| {
         let other = scope.spawn(other);
         let one = one();
@@ -69,7 +73,7 @@ pub(crate) fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> 
     })
 }
 
-/// A path that was printed alone; it may have line breaks of its own.
+/// Parses a path printed on a line of its own. The path itself may contain newlines.
 pub(crate) fn path_line(mut bytes: Vec<u8>) -> PathBuf {
     if bytes.last() == Some(&b'\n') {
         bytes.pop();
@@ -77,36 +81,36 @@ pub(crate) fn path_line(mut bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(std::ffi::OsString::from_vec(bytes))
 }
 
-/// Runs a program that must succeed, and gives what it printed.
+/// Runs a program and returns its output; an error if it fails.
 pub(crate) fn must(command: &mut Command, input: Option<Vec<u8>>) -> Result<Vec<u8>> {
-    let told = run(command, input)?;
-    if told.success { Ok(told.stdout) } else { Err(complaint(&name(command), &told)) }
+    let output = run(command, input)?;
+    if output.success { Ok(output.stdout) } else { Err(command_error(&name(command), &output)) }
 }
 
-/// The same, for a program that prints one line.
+/// Like [`must`], for a program that prints one line.
 pub(crate) fn must_line(command: &mut Command, input: Option<Vec<u8>>) -> Result<String> {
     let line = String::from_utf8_lossy(&must(command, input)?).trim_end_matches('\n').to_owned();
     if line.is_empty() { Err(Error::internal(format!("{} printed nothing", name(command)))) } else { Ok(line) }
 }
 
-/// Runs a program to its end.
-pub(crate) fn run(command: &mut Command, input: Option<Vec<u8>>) -> Result<Told> {
+/// Runs a program and collects its output.
+pub(crate) fn run(command: &mut Command, input: Option<Vec<u8>>) -> Result<CommandOutput> {
     let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
     let spawned = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = spawned.map_err(|e| not_run(command, e))?;
+    let mut child = spawned.map_err(|e| spawn_error(command, e))?;
     let writer = child.stdin.take().zip(input).map(|(mut pipe, input)| {
-        // Whether the program reads all of it is for the program to say.
+        // If the program stops reading early, its exit status says why.
         thread::spawn(move || drop(pipe.write_all(&input)))
     });
-    let ended = child.wait_with_output().map_err(|e| not_run(command, e))?;
+    let ended = child.wait_with_output().map_err(|e| spawn_error(command, e))?;
     if let Some(writer) = writer {
         let _ = writer.join();
     }
     let stderr = String::from_utf8_lossy(&ended.stderr).into_owned();
-    Ok(Told { success: ended.status.success(), stdout: ended.stdout, stderr })
+    Ok(CommandOutput { success: ended.status.success(), stdout: ended.stdout, stderr })
 }
 
-pub(crate) fn not_run(command: &Command, error: io::Error) -> Error {
+pub(crate) fn spawn_error(command: &Command, error: io::Error) -> Error {
     let name = name(command);
     if error.kind() == io::ErrorKind::NotFound {
         return error::unsupported(format!("the program {name} is not on this machine's PATH"));
@@ -118,10 +122,11 @@ fn name(command: &Command) -> String {
     command.get_program().display().to_string()
 }
 
-/// What a program said when it failed.
-pub(crate) fn complaint(name: &str, told: &Told) -> Error {
-    let words: String = escape(told.stderr.trim().as_bytes()).replace("%0A", "; ").chars().take(COMPLAINT).collect();
-    let has = |some: &[&str]| some.iter().any(|part| told.stderr.contains(part));
+/// The error for a program that failed.
+pub(crate) fn command_error(name: &str, output: &CommandOutput) -> Error {
+    let words: String =
+        escape(output.stderr.trim().as_bytes()).replace("%0A", "; ").chars().take(MAX_STDERR_CHARS).collect();
+    let has = |some: &[&str]| some.iter().any(|part| output.stderr.contains(part));
     let message = format!("{name} failed: {words}");
     if has(&["No space left on device", "Disk quota exceeded"]) {
         return Error::new(Code::DiskFull, message).hint("free some space and try again");
@@ -132,7 +137,7 @@ pub(crate) fn complaint(name: &str, told: &Told) -> Error {
     Error::internal(message)
 }
 
-/// Whether a program can be run by its name.
+/// Whether a program is on the PATH.
 #[cfg(any(feature = "btrfs", feature = "zfs"))]
 pub(crate) fn is_program(name: &str) -> bool {
     let is_one = |dir: PathBuf| rustix::fs::access(dir.join(name), rustix::fs::Access::EXEC_OK).is_ok();

@@ -1,6 +1,4 @@
-//! What there is in a tree: what a snapshot takes, and what it leaves alone.
-//!
-//! Which paths git ignores is left to `ignore`, what is done about any of it to the providers.
+//! Lists the entries of a tree, and decides which a snapshot includes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -8,50 +6,50 @@ use std::io::Read;
 use pensa_core::Result;
 use serde_json::{Map, Value};
 
-use crate::ignore::Ignored;
-use crate::path::{self, Rel};
-use crate::tree::{Identity, Kind, Tree};
+use crate::ignore::IgnoredPaths;
+use crate::path::{self, RelPath};
+use crate::tree::{DirIdentity, FileKind, Tree};
 
-/// Most remarks that are kept of one snapshot.
+/// Limit on the remarks recorded for one snapshot.
 const MAX_REMARKS: usize = 100;
 
-/// Most bytes of a `.git` file that are looked at.
+/// How many bytes of a `.git` file are read.
 const GITFILE_BYTES: u64 = 8;
 
-/// What of a tree is left alone.
+/// What a scan excludes.
 #[derive(Debug, Default)]
-pub(crate) struct Rules {
-    pub(crate) ignored: Ignored,
-    /// The directory of snapshots, which may lie in the tree
-    pub(crate) data: Option<Identity>,
-    /// Whether repositories inside the tree are left alone, but for these, which are its submodules
-    pub(crate) submodules: Option<BTreeSet<Rel>>,
-    /// Whether other file systems that are mounted in the tree are left alone
+pub(crate) struct ScanRules {
+    pub(crate) ignored: IgnoredPaths,
+    /// The data directory, which may be inside the tree
+    pub(crate) data: Option<DirIdentity>,
+    /// The submodules; other repositories inside the tree are excluded. `None` includes all repositories
+    pub(crate) submodules: Option<BTreeSet<RelPath>>,
+    /// Whether file systems mounted inside the tree are excluded
     pub(crate) one_device: bool,
 }
 
-/// Everything in a tree, in the order of its paths.
+/// The entries of a tree, sorted by path.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    /// What a snapshot takes
-    pub(crate) taken: BTreeMap<Rel, Kind>,
-    /// What it leaves alone, but for what is inside of that
-    pub(crate) kept: BTreeMap<Rel, Kind>,
-    /// Submodules that are there
-    pub(crate) submodules: BTreeSet<Rel>,
-    /// What nobody asked to leave out
+    /// What a snapshot contains
+    pub(crate) included: BTreeMap<RelPath, FileKind>,
+    /// What it does not contain; entries below an excluded directory are not listed
+    pub(crate) excluded: BTreeMap<RelPath, FileKind>,
+    /// Submodules that exist in the tree
+    pub(crate) submodules: BTreeSet<RelPath>,
+    /// Remarks on entries that were excluded although no rule of the user says so
     left_out: Vec<String>,
     left_out_count: usize,
 }
 
 impl Scan {
-    pub(crate) fn of(tree: &Tree, rules: &Rules) -> Result<Self> {
+    pub(crate) fn of(tree: &Tree, rules: &ScanRules) -> Result<Self> {
         let mut scan = Self::default();
         let mut dirs = vec![Vec::new()];
         while let Some(dir) = dirs.pop() {
             for (name, kind) in tree.list(&dir)? {
-                let at = Rel::inside(&dir, &name);
-                if scan.take(tree, rules, &at, kind)? {
+                let at = RelPath::inside(&dir, &name);
+                if scan.add(tree, rules, &at, kind)? {
                     dirs.push(at.bytes().to_vec());
                 }
             }
@@ -59,92 +57,92 @@ impl Scan {
         Ok(scan)
     }
 
-    /// Sorts one thing in; says whether it is a directory to look into.
-    fn take(&mut self, tree: &Tree, rules: &Rules, at: &Rel, kind: Kind) -> Result<bool> {
-        let is_dir = matches!(kind, Kind::Dir { .. });
+    /// Adds an entry. Returns whether it is a directory to scan.
+    fn add(&mut self, tree: &Tree, rules: &ScanRules, at: &RelPath, kind: FileKind) -> Result<bool> {
+        let is_dir = matches!(kind, FileKind::Dir { .. });
         if path::is_own(at.name()) || rules.ignored.has(at) || (is_dir && is_data(tree, rules, at)) {
-            self.kept.insert(at.clone(), kind);
+            self.excluded.insert(at.clone(), kind);
         } else if path::is_forbidden(at.name()) {
             self.leave_out(at, kind, "has a name that stands for a repository's own directory");
-        } else if kind == Kind::Special {
+        } else if kind == FileKind::Special {
             self.leave_out(at, kind, "is a pipe, a socket or a device");
         } else if is_dir && rules.submodules.as_ref().is_some_and(|known| known.contains(at)) {
             self.submodules.insert(at.clone());
-            self.kept.insert(at.clone(), kind);
+            self.excluded.insert(at.clone(), kind);
         } else if is_dir && rules.submodules.is_some() && is_repository(tree, at)? {
             self.leave_out(at, kind, "is a repository of its own");
         } else if is_dir && rules.one_device && is_elsewhere(tree, at) {
             self.leave_out(at, kind, "is another file system or subvolume");
         } else {
-            self.taken.insert(at.clone(), kind);
+            self.included.insert(at.clone(), kind);
             return Ok(is_dir);
         }
         Ok(false)
     }
 
-    fn leave_out(&mut self, at: &Rel, kind: Kind, why: &str) {
-        self.kept.insert(at.clone(), kind);
+    fn leave_out(&mut self, at: &RelPath, kind: FileKind, why: &str) {
+        self.excluded.insert(at.clone(), kind);
         self.left_out_count += 1;
         if self.left_out.len() < MAX_REMARKS {
             self.left_out.push(format!("{at} {why}"));
         }
     }
 
-    /// Takes up what lies at some paths too, though it would be left alone: a restore is going to write there.
-    pub(crate) fn cover(&mut self, tree: &Tree, paths: impl Iterator<Item = Rel>) -> Result<()> {
+    /// Includes files at some paths even if they would be excluded, because a restore is going to overwrite them.
+    pub(crate) fn include(&mut self, tree: &Tree, paths: impl Iterator<Item = RelPath>) -> Result<()> {
         for at in paths.collect::<Vec<_>>() {
-            if self.taken.contains_key(&at) {
+            if self.included.contains_key(&at) {
                 continue;
             }
-            if let Some(kind @ (Kind::File { .. } | Kind::Link)) = tree.kind(&at)? {
+            if let Some(kind @ (FileKind::File { .. } | FileKind::Link)) = tree.kind(&at)? {
                 for above in at.ancestors() {
-                    if let Some(dir @ Kind::Dir { .. }) = tree.kind(&above)? {
-                        self.taken.entry(above).or_insert(dir);
+                    if let Some(dir @ FileKind::Dir { .. }) = tree.kind(&above)? {
+                        self.included.entry(above).or_insert(dir);
                     }
                 }
-                self.kept.remove(&at);
-                self.taken.insert(at, kind);
+                self.excluded.remove(&at);
+                self.included.insert(at, kind);
             }
         }
         Ok(())
     }
 
-    /// How many files and symlinks there are, and how many bytes.
+    /// The number of files and symlinks, and of bytes.
     pub(crate) fn count(&self) -> (u64, u64) {
-        self.taken.values().fold((0, 0), |(files, bytes), kind| match kind {
-            Kind::File { size, .. } => (files + 1, bytes + size),
-            Kind::Link => (files + 1, bytes),
+        self.included.values().fold((0, 0), |(files, bytes), kind| match kind {
+            FileKind::File { size, .. } => (files + 1, bytes + size),
+            FileKind::Link => (files + 1, bytes),
             _ => (files, bytes),
         })
     }
 
-    /// What everybody may know of it.
+    /// The metadata that every provider records.
     pub(crate) fn describe(&self) -> Map<String, Value> {
         let (files, bytes) = self.count();
-        let mut told = Map::from_iter([("files".to_owned(), files.into()), ("bytes".to_owned(), bytes.into())]);
+        let mut metadata = Map::from_iter([("files".to_owned(), files.into()), ("bytes".to_owned(), bytes.into())]);
         if self.left_out_count > 0 {
-            told.insert("left_out".to_owned(), self.left_out.clone().into());
-            told.insert("left_out_count".to_owned(), self.left_out_count.into());
+            metadata.insert("left_out".to_owned(), self.left_out.clone().into());
+            metadata.insert("left_out_count".to_owned(), self.left_out_count.into());
         }
-        told
+        metadata
     }
 }
 
-fn is_data(tree: &Tree, rules: &Rules, at: &Rel) -> bool {
+fn is_data(tree: &Tree, rules: &ScanRules, at: &RelPath) -> bool {
     rules.data.is_some_and(|data| tree.identity(at.bytes()) == Ok(data))
 }
 
-fn is_elsewhere(tree: &Tree, at: &Rel) -> bool {
+fn is_elsewhere(tree: &Tree, at: &RelPath) -> bool {
     let device = |rel| tree.identity(rel).map(|(device, _)| device);
     device(at.bytes()) != device(b"")
 }
 
-/// Whether git would take a directory for a repository: an empty `.git` makes none.
-fn is_repository(tree: &Tree, at: &Rel) -> Result<bool> {
-    let git = Rel::inside(at.bytes(), b".git");
+/// Whether git would treat a directory as a repository. It ignores an empty `.git`.
+fn is_repository(tree: &Tree, at: &RelPath) -> Result<bool> {
+    let git = RelPath::inside(at.bytes(), b".git");
     match tree.kind(&git)? {
-        Some(Kind::Dir { .. }) => Ok(tree.kind(&Rel::inside(git.bytes(), b"HEAD"))?.is_some()),
-        Some(Kind::File { .. }) => {
+        Some(FileKind::Dir { .. }) => Ok(tree.kind(&RelPath::inside(git.bytes(), b"HEAD"))?.is_some()),
+        Some(FileKind::File { .. }) => {
             let mut start = Vec::new();
             let read = tree.read(&git)?.take(GITFILE_BYTES).read_to_end(&mut start);
             Ok(read.is_ok() && start == b"gitdir: ")

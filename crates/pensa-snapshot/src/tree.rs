@@ -1,6 +1,4 @@
-//! A directory tree that is read and changed through open directories only, so that no symlink in it is ever followed.
-//!
-//! What is to be changed is left to `equal`.
+//! Reads and changes a directory tree through open directory handles, so that no symlink in it is ever followed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -14,17 +12,17 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::error;
-use crate::path::{self, Rel};
+use crate::path::{self, RelPath};
 
-/// How the names of files begin that are not whole yet. What a killed restore leaves of them goes with the next.
-const DRAFT: &str = ".pensa-draft-";
+/// Prefix of temporary files. The next restore removes what a killed one left.
+const DRAFT_PREFIX: &str = ".pensa-draft-";
 
-/// The bits of a mode that are kept.
+/// The permission bits of a mode.
 const MODE_BITS: u32 = 0o7777;
 
-/// What lies at a path.
+/// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     File {
         mode: u32,
         size: u64,
@@ -37,7 +35,7 @@ pub(crate) enum Kind {
     Special,
 }
 
-impl Kind {
+impl FileKind {
     fn of(stat: &Stat) -> Self {
         let mode = stat.st_mode & MODE_BITS;
         match FileType::from_raw_mode(stat.st_mode) {
@@ -49,24 +47,25 @@ impl Kind {
     }
 }
 
-/// What tells two directories apart, whatever they are called.
-pub(crate) type Identity = (u64, u64);
+/// Device and inode of a directory.
+pub(crate) type DirIdentity = (u64, u64);
 
-/// Most directories that are kept open.
+/// Limit on cached open directories.
 const OPEN_DIRS: usize = 64;
 
-/// A path and the directories along it, each by the length of its own path. Only the deepest are kept.
+/// A cache of open directories along one path, each with the length of its own path. Only the deepest are kept.
 #[derive(Debug, Default)]
-struct Way {
+struct OpenDirs {
     path: Vec<u8>,
     dirs: VecDeque<(usize, Rc<OwnedFd>)>,
 }
 
-impl Way {
-    /// Forgets what is not on the way to another path; gives the deepest that is, and the length of its path.
-    fn turn(&mut self, path: &[u8]) -> Option<(usize, Rc<OwnedFd>)> {
-        let leads = |len: usize| path.starts_with(&self.path[..len]) && matches!(path.get(len), None | Some(b'/'));
-        while self.dirs.back().is_some_and(|(len, _)| !leads(*len)) {
+impl OpenDirs {
+    /// Drops the directories that are not on another path. Returns the deepest that is left, and the length of its
+    /// path.
+    fn retain_prefix(&mut self, path: &[u8]) -> Option<(usize, Rc<OwnedFd>)> {
+        let is_on_path = |len: usize| path.starts_with(&self.path[..len]) && matches!(path.get(len), None | Some(b'/'));
+        while self.dirs.back().is_some_and(|(len, _)| !is_on_path(*len)) {
             self.dirs.pop_back();
         }
         self.path = path.to_vec();
@@ -81,19 +80,20 @@ impl Way {
     }
 }
 
+/// A directory tree.
 #[derive(Debug)]
 pub(crate) struct Tree {
     path: PathBuf,
     root: Rc<OwnedFd>,
-    /// The way to the directory that was opened last: neighbours are mostly asked for together
-    last: RefCell<Way>,
-    /// Directories that were made writable for a while, and the modes they had
-    loosened: RefCell<BTreeMap<Vec<u8>, u32>>,
+    /// The directories opened last, because accesses are mostly to neighbours
+    last: RefCell<OpenDirs>,
+    /// The original modes of directories that were made writable
+    relaxed_modes: RefCell<BTreeMap<Vec<u8>, u32>>,
     drafts: Cell<u64>,
 }
 
 impl Tree {
-    /// The tree below a directory, which itself may be named by way of symlinks.
+    /// Opens a tree. Symlinks in `path` itself are followed.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = fs::open(path, flags, Mode::empty()).map_err(|e| error::io("open", path.display(), e))?;
@@ -101,7 +101,7 @@ impl Tree {
             path: path.to_owned(),
             root: Rc::new(root),
             last: RefCell::default(),
-            loosened: RefCell::default(),
+            relaxed_modes: RefCell::default(),
             drafts: Cell::default(),
         })
     }
@@ -110,12 +110,12 @@ impl Tree {
         &self.path
     }
 
-    /// An error about something in it.
-    pub(crate) fn failed(&self, what: &str, at: &Rel, error: Errno) -> Error {
+    /// An error about a path in the tree.
+    pub(crate) fn failed(&self, what: &str, at: &RelPath, error: Errno) -> Error {
         error::io(what, format!("{}/{at}", self.path.display()), error)
     }
 
-    /// Opens a directory, one name after the other.
+    /// Opens a directory, name by name.
     pub(crate) fn dir(&self, rel: &[u8]) -> Result<Rc<OwnedFd>, Errno> {
         self.descend(rel, open_dir)
     }
@@ -125,32 +125,32 @@ impl Tree {
         rel: &[u8],
         mut step: impl FnMut(&OwnedFd, &[u8]) -> Result<OwnedFd, Errno>,
     ) -> Result<Rc<OwnedFd>, Errno> {
-        let mut way = self.last.borrow_mut();
-        let (mut len, mut at) = way.turn(rel).unwrap_or_else(|| (0, Rc::clone(&self.root)));
+        let mut open_dirs = self.last.borrow_mut();
+        let (mut len, mut at) = open_dirs.retain_prefix(rel).unwrap_or_else(|| (0, Rc::clone(&self.root)));
         while len < rel.len() {
             let start = if len == 0 { 0 } else { len + 1 };
             let end = rel[start..].iter().position(|byte| *byte == b'/').map_or(rel.len(), |slash| start + slash);
             at = Rc::new(step(&at, &rel[start..end])?);
-            way.add(end, Rc::clone(&at));
+            open_dirs.add(end, Rc::clone(&at));
             len = end;
         }
         Ok(at)
     }
 
-    /// What lies at a path; nothing if a symlink or a file stands where a directory would have to.
-    pub(crate) fn kind(&self, at: &Rel) -> Result<Option<Kind>> {
+    /// The type of the entry at a path; `None` if it does not exist or a parent is not a directory.
+    pub(crate) fn kind(&self, at: &RelPath) -> Result<Option<FileKind>> {
         let (dir, name) = at.split();
         let stat = self.dir(dir).and_then(|dir| fs::statat(&*dir, name, AtFlags::SYMLINK_NOFOLLOW));
         match stat {
-            Ok(stat) => Ok(Some(Kind::of(&stat))),
+            Ok(stat) => Ok(Some(FileKind::of(&stat))),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
             Err(e) => Err(self.failed("look at", at, e)),
         }
     }
 
-    /// The names in a directory and what they are.
-    pub(crate) fn list(&self, rel: &[u8]) -> Result<Vec<(Vec<u8>, Kind)>> {
-        let at = || Rel::inside(rel, b"");
+    /// The entries of a directory, with their types.
+    pub(crate) fn list(&self, rel: &[u8]) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        let at = || RelPath::inside(rel, b"");
         let dir = self.dir(rel).map_err(|e| self.failed("read", &at(), e))?;
         let mut names = Vec::new();
         for entry in fs::Dir::read_from(&*dir).map_err(|e| self.failed("read", &at(), e))? {
@@ -160,27 +160,27 @@ impl Tree {
                 continue;
             }
             match fs::statat(&*dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => names.push((name.to_vec(), Kind::of(&stat))),
-                // It went while we looked.
+                Ok(stat) => names.push((name.to_vec(), FileKind::of(&stat))),
+                // It was deleted meanwhile.
                 Err(Errno::NOENT) => {}
-                Err(e) => return Err(self.failed("look at", &Rel::inside(rel, name), e)),
+                Err(e) => return Err(self.failed("look at", &RelPath::inside(rel, name), e)),
             }
         }
         Ok(names)
     }
 
-    /// What a directory is by its numbers.
-    pub(crate) fn identity(&self, rel: &[u8]) -> Result<Identity, Errno> {
+    /// Device and inode of a directory.
+    pub(crate) fn identity(&self, rel: &[u8]) -> Result<DirIdentity, Errno> {
         identity(&*self.dir(rel)?)
     }
 
-    /// A file to read from. Anything else is an error, and nothing waits for the other end of a pipe.
-    pub(crate) fn read(&self, at: &Rel) -> Result<File> {
+    /// Opens a regular file. Anything else is an error; opening a FIFO does not block.
+    pub(crate) fn read(&self, at: &RelPath) -> Result<File> {
         self.read_if_there(at)?.ok_or_else(|| self.failed("read", at, Errno::NOENT))
     }
 
-    /// The same for a file that may be gone.
-    pub(crate) fn read_if_there(&self, at: &Rel) -> Result<Option<File>> {
+    /// Like [`Self::read`]; `None` if the file does not exist.
+    pub(crate) fn read_if_there(&self, at: &RelPath) -> Result<Option<File>> {
         let (dir, name) = at.split();
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = match self.dir(dir).and_then(|dir| fs::openat(&*dir, name, flags, Mode::empty())) {
@@ -188,20 +188,20 @@ impl Tree {
             opened => opened.map_err(|e| self.failed("read", at, e))?,
         };
         let stat = fs::fstat(&opened).map_err(|e| self.failed("read", at, e))?;
-        match Kind::of(&stat) {
-            Kind::File { .. } => Ok(Some(File::from(opened))),
+        match FileKind::of(&stat) {
+            FileKind::File { .. } => Ok(Some(File::from(opened))),
             _ => Err(Error::new(Code::Conflict, format!("{}/{at} is not a file any more", self.path.display()))),
         }
     }
 
-    /// Where a symlink leads.
-    pub(crate) fn target(&self, at: &Rel) -> Result<Vec<u8>> {
+    /// The target of a symlink.
+    pub(crate) fn target(&self, at: &RelPath) -> Result<Vec<u8>> {
         let (dir, name) = at.split();
         let read = self.dir(dir).and_then(|dir| fs::readlinkat(&*dir, name, Vec::new()));
         Ok(read.map_err(|e| self.failed("read", at, e))?.into_bytes())
     }
 
-    /// Makes a directory and those above it, as far as they are missing. Nothing is removed for it.
+    /// Creates a directory and its missing parents. Fails if something else is in the way.
     pub(crate) fn make_dir(&self, rel: &[u8]) -> Result<Rc<OwnedFd>> {
         let made = self.descend(rel, |dir, name| match open_dir(dir, name) {
             Err(Errno::NOENT) => {
@@ -210,7 +210,7 @@ impl Tree {
             }
             other => other,
         });
-        let at = || Rel::inside(rel, b"");
+        let at = || RelPath::inside(rel, b"");
         let dir = match made {
             Ok(dir) => dir,
             Err(Errno::NOTDIR | Errno::LOOP) => {
@@ -219,41 +219,41 @@ impl Tree {
             }
             Err(e) => return Err(self.failed("make the directory", &at(), e)),
         };
-        self.loosen(rel, &dir).map_err(|e| self.failed("write in", &at(), e))?;
+        self.make_writable(rel, &dir).map_err(|e| self.failed("write in", &at(), e))?;
         Ok(dir)
     }
 
-    /// Makes a directory writable until `tighten`.
-    fn loosen(&self, rel: &[u8], dir: &OwnedFd) -> Result<(), Errno> {
+    /// Makes a directory writable until [`Self::restore_modes`].
+    fn make_writable(&self, rel: &[u8], dir: &OwnedFd) -> Result<(), Errno> {
         let mode = fs::fstat(dir)?.st_mode & MODE_BITS;
         if mode & 0o700 != 0o700 {
             fs::fchmod(dir, Mode::from_raw_mode(mode | 0o700))?;
-            self.loosened.borrow_mut().entry(rel.to_vec()).or_insert(mode);
+            self.relaxed_modes.borrow_mut().entry(rel.to_vec()).or_insert(mode);
         }
         Ok(())
     }
 
-    /// Gives directories their modes back, unless `set_mode` gave them another since.
-    pub(crate) fn tighten(&self) -> Result<()> {
-        for (rel, mode) in std::mem::take(&mut *self.loosened.borrow_mut()) {
+    /// Restores the modes of directories made writable, unless `set_mode` has changed them since.
+    pub(crate) fn restore_modes(&self) -> Result<()> {
+        for (rel, mode) in std::mem::take(&mut *self.relaxed_modes.borrow_mut()) {
             match self.dir(&rel).and_then(|dir| fs::fchmod(&*dir, Mode::from_raw_mode(mode))) {
                 Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                Err(e) => return Err(self.failed("set the mode of", &Rel::inside(&rel, b""), e)),
+                Err(e) => return Err(self.failed("set the mode of", &RelPath::inside(&rel, b""), e)),
             }
         }
         Ok(())
     }
 
-    /// Gives a file or a directory another mode.
-    pub(crate) fn set_mode(&self, at: &Rel, mode: u32) -> Result<()> {
-        self.loosened.borrow_mut().remove(at.bytes());
+    /// Sets the mode of a file or directory.
+    pub(crate) fn set_mode(&self, at: &RelPath, mode: u32) -> Result<()> {
+        self.relaxed_modes.borrow_mut().remove(at.bytes());
         let (dir, name) = at.split();
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let set = self.dir(dir).and_then(|dir| match fs::openat(&*dir, name, flags, Mode::empty()) {
             Ok(open) => fs::fchmod(open, Mode::from_raw_mode(mode)),
-            // It can't be opened before it has another mode. The name is looked at first, for this follows symlinks.
-            Err(Errno::ACCESS) => match Kind::of(&fs::statat(&*dir, name, AtFlags::SYMLINK_NOFOLLOW)?) {
-                Kind::File { .. } | Kind::Dir { .. } => {
+            // It cannot be opened with its present mode. `chmodat` follows symlinks, so check the type first.
+            Err(Errno::ACCESS) => match FileKind::of(&fs::statat(&*dir, name, AtFlags::SYMLINK_NOFOLLOW)?) {
+                FileKind::File { .. } | FileKind::Dir { .. } => {
                     fs::chmodat(&*dir, name, Mode::from_raw_mode(mode), AtFlags::empty())
                 }
                 _ => Err(Errno::LOOP),
@@ -263,8 +263,8 @@ impl Tree {
         set.map_err(|e| self.failed("set the mode of", at, e))
     }
 
-    /// Puts a file in place of a file or symlink of that name: whole or not at all.
-    pub(crate) fn put_file(&self, at: &Rel, mode: u32, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+    /// Replaces a file or symlink by a file, atomically.
+    pub(crate) fn put_file(&self, at: &RelPath, mode: u32, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
         let (dir, name) = at.split();
         let dir = self.make_dir(dir)?;
         let draft = self.draft_name();
@@ -281,8 +281,8 @@ impl Tree {
         filled
     }
 
-    /// The same for a symlink.
-    pub(crate) fn put_link(&self, at: &Rel, target: &[u8]) -> Result<()> {
+    /// Replaces a file or symlink by a symlink, atomically.
+    pub(crate) fn put_link(&self, at: &RelPath, target: &[u8]) -> Result<()> {
         let (dir, name) = at.split();
         let dir = self.make_dir(dir)?;
         let draft = self.draft_name();
@@ -294,21 +294,21 @@ impl Tree {
         put.map_err(|e| self.failed("write", at, e))
     }
 
-    /// Removes a file or symlink; says whether there was one.
-    pub(crate) fn remove(&self, at: &Rel) -> Result<bool> {
+    /// Removes a file or symlink. Returns whether it existed.
+    pub(crate) fn remove(&self, at: &RelPath) -> Result<bool> {
         self.unlink(at, AtFlags::empty(), &[Errno::NOENT, Errno::NOTDIR, Errno::LOOP])
     }
 
-    /// Removes a directory if it is there and empty.
-    pub(crate) fn remove_dir(&self, at: &Rel) -> Result<bool> {
+    /// Removes a directory if it exists and is empty. Returns whether it was removed.
+    pub(crate) fn remove_dir(&self, at: &RelPath) -> Result<bool> {
         let harmless = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NOTEMPTY, Errno::EXIST, Errno::BUSY];
         self.unlink(at, AtFlags::REMOVEDIR, &harmless)
     }
 
-    fn unlink(&self, at: &Rel, flags: AtFlags, harmless: &[Errno]) -> Result<bool> {
+    fn unlink(&self, at: &RelPath, flags: AtFlags, harmless: &[Errno]) -> Result<bool> {
         let (dir, name) = at.split();
         let removed = self.dir(dir).and_then(|open| {
-            self.loosen(dir, &open)?;
+            self.make_writable(dir, &open)?;
             fs::unlinkat(&*open, name, flags)
         });
         match removed {
@@ -320,12 +320,12 @@ impl Tree {
 
     fn draft_name(&self) -> String {
         self.drafts.set(self.drafts.get() + 1);
-        format!("{DRAFT}{}-{}", std::process::id(), self.drafts.get())
+        format!("{DRAFT_PREFIX}{}-{}", std::process::id(), self.drafts.get())
     }
 }
 
-/// The numbers of a directory.
-pub(crate) fn identity(dir: impl std::os::fd::AsFd) -> Result<Identity, Errno> {
+/// Device and inode of an open directory.
+pub(crate) fn identity(dir: impl std::os::fd::AsFd) -> Result<DirIdentity, Errno> {
     let stat = fs::fstat(dir)?;
     Ok((stat.st_dev, stat.st_ino))
 }

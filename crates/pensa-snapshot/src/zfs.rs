@@ -1,17 +1,17 @@
-//! Snapshots of ZFS: `DATASET@pensa-ID`, seen below `.zfs/snapshot` in the tree.
+//! Snapshots on ZFS: `DATASET@pensa-ID`, visible below `.zfs/snapshot` in the tree.
 //!
-//! The file system proves its blocks itself, so `verify` only looks whether it is that snapshot. Other datasets inside
-//! the tree are not in it, and a restore leaves them alone.
+//! The file system checks its blocks itself, so `verify` only checks that the snapshot is the recorded one. Other
+//! datasets inside the tree are not part of a snapshot, and a restore leaves them alone.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use pensa_core::{Code, Error, Result};
 
-use crate::place::{Place, Proof, Restored, Taken};
+use crate::snapshot::{RestoreCounts, SnapshotData, SnapshotDirs, VerifyReport};
 use crate::{error, mirror, mounts, run};
 
-/// The dataset that is mounted at a tree, or why there can be no snapshot of it.
+/// The dataset mounted at a tree, or why ZFS snapshots are impossible.
 fn dataset(root: &Path) -> Result<String> {
     let shown = root.display();
     let mount = mounts::of(root).filter(|mount| mount.kind == "zfs");
@@ -25,7 +25,7 @@ fn dataset(root: &Path) -> Result<String> {
     Ok(mount.source.display().to_string())
 }
 
-pub(crate) fn is_offered(root: &Path) -> bool {
+pub(crate) fn is_supported(root: &Path) -> bool {
     dataset(root).is_ok()
 }
 
@@ -35,59 +35,59 @@ fn zfs() -> Command {
     command
 }
 
-fn name(dataset: &str, place: &Place<'_>) -> String {
-    format!("{dataset}@pensa-{}", place.id)
+fn name(dataset: &str, dirs: &SnapshotDirs<'_>) -> String {
+    format!("{dataset}@pensa-{}", dirs.id)
 }
 
-fn content(place: &Place<'_>) -> PathBuf {
-    place.root.join(".zfs/snapshot").join(format!("pensa-{}", place.id))
+fn content(dirs: &SnapshotDirs<'_>) -> PathBuf {
+    dirs.root.join(".zfs/snapshot").join(format!("pensa-{}", dirs.id))
 }
 
-pub(crate) fn create(place: &Place<'_>) -> Result<Taken> {
-    let name = name(&dataset(place.root)?, place);
-    let told = run::run(zfs().args(["snapshot", &name]), None)?;
-    if told.stderr.contains("dataset already exists") {
+pub(crate) fn create(dirs: &SnapshotDirs<'_>) -> Result<SnapshotData> {
+    let name = name(&dataset(dirs.root)?, dirs);
+    let output = run::run(zfs().args(["snapshot", &name]), None)?;
+    if output.stderr.contains("dataset already exists") {
         return Err(Error::new(Code::Conflict, format!("there is a snapshot of this name already: {name}")));
     }
-    if !told.success {
-        return Err(run::complaint("zfs", &told));
+    if !output.success {
+        return Err(run::command_error("zfs", &output));
     }
-    let described = mirror::describe(&content(place)).and_then(|metadata| Ok((metadata, guid(&name)?)));
+    let described = mirror::describe(&content(dirs)).and_then(|metadata| Ok((metadata, guid(&name)?)));
     let (mut metadata, guid) = described.inspect_err(|_| drop(destroy(&name)))?;
     metadata.extend(guid.map(|guid| ("guid".to_owned(), guid.into())));
-    Ok(Taken { reference: Some(name), path: Some(content(place)), metadata })
+    Ok(SnapshotData { reference: Some(name), path: Some(content(dirs)), metadata })
 }
 
-/// What tells a snapshot from all others; none if it is not there.
+/// The GUID of a snapshot; `None` if it does not exist.
 fn guid(name: &str) -> Result<Option<String>> {
-    let told = run::run(zfs().args(["get", "-H", "-p", "-o", "value", "guid", name]), None)?;
-    if told.success {
-        return Ok(Some(String::from_utf8_lossy(&told.stdout).trim().to_owned()));
+    let output = run::run(zfs().args(["get", "-H", "-p", "-o", "value", "guid", name]), None)?;
+    if output.success {
+        return Ok(Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()));
     }
-    if told.stderr.contains("dataset does not exist") { Ok(None) } else { Err(run::complaint("zfs", &told)) }
+    if output.stderr.contains("dataset does not exist") { Ok(None) } else { Err(run::command_error("zfs", &output)) }
 }
 
-pub(crate) fn verify(place: &Place<'_>, taken: &Taken) -> Result<Proof> {
-    let mut proof = Proof::default();
-    let name = name(&dataset(place.root)?, place);
+pub(crate) fn verify(dirs: &SnapshotDirs<'_>, snapshot: &SnapshotData) -> Result<VerifyReport> {
+    let mut proof = VerifyReport::default();
+    let name = name(&dataset(dirs.root)?, dirs);
     match guid(&name)? {
         None => proof.problem(format!("{name} is not there")),
-        Some(guid) if guid == taken.text("guid")? => proof.files = taken.number("files")?,
+        Some(guid) if guid == snapshot.text("guid")? => proof.files = snapshot.number("files")?,
         Some(_) => proof.problem(format!("{name} is another snapshot")),
     }
     Ok(proof.done())
 }
 
-pub(crate) fn restore(place: &Place<'_>, taken: &Taken) -> Result<Restored> {
-    let proof = verify(place, taken)?;
+pub(crate) fn restore(dirs: &SnapshotDirs<'_>, snapshot: &SnapshotData) -> Result<RestoreCounts> {
+    let proof = verify(dirs, snapshot)?;
     match proof.problems.first() {
-        None => mirror::restore(place, &content(place)),
+        None => mirror::restore(dirs, &content(dirs)),
         Some(problem) => Err(error::corrupt(problem.clone())),
     }
 }
 
-pub(crate) fn delete(place: &Place<'_>) -> Result<()> {
-    let name = name(&dataset(place.root)?, place);
+pub(crate) fn delete(dirs: &SnapshotDirs<'_>) -> Result<()> {
+    let name = name(&dataset(dirs.root)?, dirs);
     if guid(&name)?.is_none() {
         return Ok(());
     }

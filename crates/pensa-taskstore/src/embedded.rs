@@ -1,4 +1,4 @@
-//! Stores of this machine, opened in this process.
+//! Opens stores on this machine, with the engine in this process.
 
 use std::path::Path;
 
@@ -6,18 +6,18 @@ use pensa_client::Client;
 use pensa_core::{Code, Error, Result};
 use pensa_engine::{Engine, StoreDir};
 
-use crate::listing::{self, Listing};
+use crate::listing::{self, RecordListing};
 use crate::{Record, TaskStore, actor_source};
 
 impl TaskStore {
-    /// Opens the store of a project: the directory that has a `.pensa`, or that directory itself. Makes none.
+    /// Opens the store of a project, or a store directory itself; fails if there is none.
     pub fn open(project: &Path, actor: &str) -> Result<Self> {
         let inner = project.join(StoreDir::NAME);
         let root = if inner.is_dir() { inner } else { project.to_owned() };
         Self::of_dir(StoreDir::at(&root)?, actor)
     }
 
-    /// Opens the store of a project, and makes one if there is none.
+    /// Opens the store of a project, and creates it if necessary.
     pub fn create_at(project: &Path, actor: &str) -> Result<Self> {
         Self::of_dir(StoreDir::create(&project.join(StoreDir::NAME))?.0, actor)
     }
@@ -27,9 +27,9 @@ impl TaskStore {
         Ok(Self { files, ..Self::on(Client::embedded(Engine::open(dir)?, actor_source(actor))) })
     }
 
-    /// What the file of a kind of record holds, and which of its lines cannot be read or are no such record. Only where
-    /// the files are.
-    pub fn list_tolerant<T: Record>(&self) -> Result<Listing<T>> {
+    /// Reads the file of a record type and reports the lines that cannot be read, instead of failing. Only for stores
+    /// on this machine.
+    pub fn list_tolerant<T: Record>(&self) -> Result<RecordListing<T>> {
         let Some(dir) = &self.files else {
             return Err(Error::new(Code::Unsupported, "the files of this store are not on this machine"));
         };

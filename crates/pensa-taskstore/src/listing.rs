@@ -1,4 +1,4 @@
-//! What a file of records holds, with the lines that cannot be read.
+//! Reads a file of records, and reports the lines that cannot be read.
 
 use std::path::Path;
 
@@ -7,35 +7,35 @@ use serde_json::Value;
 
 use crate::{Code, Record, Result};
 
-/// Records from a file.
+/// The records in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing<T> {
-    /// The last state of each, by id.
+pub struct RecordListing<T> {
+    /// The latest state of each record, by id.
     pub records: Vec<T>,
-    pub corrupt: Vec<Corrupt>,
+    pub corrupt: Vec<CorruptLine>,
 }
 
-/// A line that is no such record.
+/// A line that is not a valid record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Corrupt {
-    /// Counted from 1.
+pub struct CorruptLine {
+    /// Line number, from 1.
     pub line: u64,
     pub why: String,
 }
 
-pub(crate) fn read<T: Record>(path: &Path) -> Result<Listing<T>> {
-    let listing = match taskstore::list(path) {
-        Err(e) if e.code == Code::NotFound => taskstore::Listing::default(),
+pub(crate) fn read<T: Record>(path: &Path) -> Result<RecordListing<T>> {
+    let file = match taskstore::list(path) {
+        Err(e) if e.code == Code::NotFound => taskstore::TaskstoreFile::default(),
         listed => listed?,
     };
-    let corrupt = listing.corrupt.into_iter().map(|corrupt| Corrupt { line: corrupt.line, why: corrupt.why });
-    let mut told = Listing { records: Vec::new(), corrupt: corrupt.collect() };
-    for (line, found) in listing.records {
-        match T::deserialize(Value::Object(found.data.unwrap_or_default())) {
-            Ok(record) => told.records.push(record),
-            Err(e) => told.corrupt.push(Corrupt { line, why: format!("no such record: {e}") }),
+    let corrupt = file.corrupt.into_iter().map(|corrupt| CorruptLine { line: corrupt.line, why: corrupt.why });
+    let mut listing = RecordListing { records: Vec::new(), corrupt: corrupt.collect() };
+    for (line, record) in file.records {
+        match T::deserialize(Value::Object(record.data.unwrap_or_default())) {
+            Ok(record) => listing.records.push(record),
+            Err(e) => listing.corrupt.push(CorruptLine { line, why: format!("no such record: {e}") }),
         }
     }
-    told.corrupt.sort_unstable_by_key(|corrupt| corrupt.line);
-    Ok(told)
+    listing.corrupt.sort_unstable_by_key(|corrupt| corrupt.line);
+    Ok(listing)
 }

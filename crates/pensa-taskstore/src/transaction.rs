@@ -1,10 +1,10 @@
-//! Changes of several collections that happen together, or not at all.
+//! Collects changes in several collections, which succeed or fail together.
 
 use pensa_core::ops::record::{Change, Removal};
 
 use crate::{Record, Result, TaskStore, to_put};
 
-/// Changes that are gathered and then made at once. Dropped without [`commit`](Self::commit), nothing happens.
+/// A list of changes. Nothing happens until [`commit`](Self::commit).
 ///
 /// ```
 /// # use pensa_taskstore::{Record, TaskStore};
@@ -50,32 +50,32 @@ impl<'s> Transaction<'s> {
         Ok(self)
     }
 
-    /// A new record.
+    /// Creates a record.
     pub fn create<T: Record>(self, record: &T) -> Result<Self> {
         self.with(record, Some(0), false)
     }
 
-    /// A record, whether it is there or not.
+    /// Creates or replaces a record.
     pub fn put<T: Record>(self, record: &T) -> Result<Self> {
         self.with(record, None, false)
     }
 
-    /// A record that has to be there.
+    /// Replaces an existing record.
     pub fn update<T: Record>(self, record: &T) -> Result<Self> {
         self.with(record, None, true)
     }
 
-    /// A record that has to be there with this revision.
+    /// Replaces a record with this revision.
     pub fn update_if<T: Record>(self, record: &T, rev: i64) -> Result<Self> {
         self.with(record, Some(rev), true)
     }
 
-    /// A record that is gone afterwards, whether it is there or not.
+    /// Deletes a record, if it exists.
     pub fn delete<T: Record>(self, id: &str) -> Self {
         self.without::<T>(id, None)
     }
 
-    /// A record that is gone afterwards, and has to be there with this revision.
+    /// Deletes a record with this revision.
     pub fn delete_if<T: Record>(self, id: &str, rev: i64) -> Self {
         self.without::<T>(id, Some(rev))
     }
@@ -86,7 +86,7 @@ impl<'s> Transaction<'s> {
         self
     }
 
-    /// Makes all changes, in order; gives the revision that each left, none for what is gone.
+    /// Makes all changes in order. Returns the new revisions, `None` for deletions.
     pub fn commit(self) -> Result<Vec<Option<i64>>> {
         Ok(self.store.apply(self.changes)?.into_iter().map(|applied| applied.rev).collect())
     }

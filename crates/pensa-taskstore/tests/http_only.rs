@@ -1,4 +1,4 @@
-//! Records through a real daemon. `cargo xtask test` runs it on a build without the engine, when `pn` is built.
+//! Uses records through a real daemon. `cargo xtask test` runs this on a build without the engine, once `pn` is built.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ impl Record for Part {
     }
 }
 
-/// The program that was built beside this test.
+/// The `pn` built in the same target directory.
 fn pn() -> PathBuf {
     let here = std::env::current_exe().expect("a test with a path");
     here.ancestors().nth(2).expect("target/debug/deps").join("pn")
@@ -35,7 +35,7 @@ fn pn() -> PathBuf {
 
 #[test]
 #[ignore = "needs target/debug/pn; cargo xtask test runs it"]
-fn records_are_kept_by_a_daemon_without_an_engine_in_this_process() {
+fn records_are_stored_through_a_daemon_without_an_engine() {
     let sandbox = Sandbox::with_store(pn());
     let daemon = sandbox.daemon();
     let options = RemoteOptions { url: daemon.url.clone(), ..RemoteOptions::default() };

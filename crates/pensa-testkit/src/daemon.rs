@@ -1,4 +1,4 @@
-//! A running `pn daemon`, ended and reaped with its guard.
+//! Runs `pn daemon`, and stops it when the guard is dropped.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -11,17 +11,17 @@ use serde_json::Value;
 
 use crate::{PATIENCE, eventually};
 
-/// A daemon that serves until dropped.
+/// A daemon that runs until dropped.
 #[derive(Debug)]
 pub struct Daemon {
     child: Child,
-    /// What it said when it was ready: `url`, `project_dir`, `version`, `store_id`.
+    /// Its first line of output: `url`, `project_dir`, `version`, `store_id`.
     pub ready: Value,
     pub url: String,
 }
 
 impl Daemon {
-    /// Starts it and waits for the line that says it is ready.
+    /// Starts a daemon and waits until it is ready.
     pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("a daemon that starts");
         let stdout = child.stdout.take().expect("a pipe");
@@ -34,7 +34,7 @@ impl Daemon {
         };
         let ready: Value = serde_json::from_str(&first).expect("a daemon whose first line is JSON");
         let url = ready["url"].as_str().expect("a daemon that tells its address").to_owned();
-        // Later lines are read and forgotten, so that the daemon never writes into a closed pipe.
+        // Discard later lines, so that the daemon never writes to a closed pipe.
         thread::spawn(move || lines.into_iter().for_each(drop));
         Self { child, ready, url }
     }
@@ -43,18 +43,18 @@ impl Daemon {
         self.child.id()
     }
 
-    /// The port of its address.
+    /// The port in its URL.
     pub fn port(&self) -> u16 {
         let port = self.url.rsplit(':').next().expect("an address with a port");
         port.trim_end_matches('/').parse().expect("a port")
     }
 
-    /// Asks it to stop and waits until it has.
+    /// Sends a signal and waits for the exit.
     pub fn stop(mut self, signal: Signal) -> ExitStatus {
         self.end(signal)
     }
 
-    /// Asks it to stop and does not wait.
+    /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         let _ = kill_process(Pid::from_child(&self.child), signal);
     }
@@ -68,7 +68,7 @@ impl Daemon {
     }
 }
 
-/// Waits, within bounds, for a process that was told to end.
+/// Waits for a process to exit, up to [`PATIENCE`].
 pub fn reap(child: &mut Child) -> ExitStatus {
     eventually("the end of a process", || child.try_wait().expect("a child of ours"))
 }

@@ -1,6 +1,4 @@
-//! A small HTTP client: says exactly what it is told, keeps its connection, and follows streams of events.
-//!
-//! Plain HTTP/1.1 only. What an answer should be is left to the tests.
+//! A small HTTP/1.1 client that sends exactly the given headers, keeps its connection, and follows event streams.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -12,38 +10,38 @@ use serde_json::Value;
 
 use crate::PATIENCE;
 
-/// A client of one server, with the headers it sends with everything.
+/// A client of one server, with headers for all requests.
 #[derive(Debug)]
 pub struct Http {
     host: String,
-    /// What goes before every path.
+    /// Prefix of all paths.
     base: String,
     headers: Vec<(String, String)>,
     connection: Option<BufReader<TcpStream>>,
 }
 
 impl Http {
-    /// A client of an address such as `http://127.0.0.1:7533/p/web`.
+    /// A client for a URL such as `http://127.0.0.1:7533/p/web`.
     pub fn to(url: &str) -> Self {
         let rest = url.strip_prefix("http://").expect("an address without encryption").trim_end_matches('/');
         let (host, base) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         Self { host: host.to_owned(), base: base.to_owned(), headers: Vec::new(), connection: None }
     }
 
-    /// Sends this header with everything.
+    /// Sends this header with all requests.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Shows this secret with everything.
+    /// Sends this token with all requests.
     #[must_use]
     pub fn token(self, secret: &str) -> Self {
         self.with("Authorization", &format!("Bearer {secret}"))
     }
 
-    /// Asks for something.
+    /// Starts a request.
     pub fn ask(&mut self, method: &str, path: &str) -> Ask<'_> {
         Ask { method: method.to_owned(), path: path.to_owned(), headers: Vec::new(), body: None, http: self }
     }
@@ -67,7 +65,7 @@ impl Http {
     }
 }
 
-/// A request that is being put together.
+/// A request under construction.
 #[derive(Debug)]
 pub struct Ask<'h> {
     http: &'h mut Http,
@@ -106,18 +104,18 @@ impl Ask<'_> {
         text
     }
 
-    /// The answer.
+    /// Sends the request; panics without an answer.
     #[track_caller]
     pub fn reply(self) -> Reply {
-        let told = format!("{} {}", self.method, self.path);
-        self.try_reply().unwrap_or_else(|e| panic!("{told}: no answer: {e}"))
+        let description = format!("{} {}", self.method, self.path);
+        self.try_reply().unwrap_or_else(|e| panic!("{description}: no answer: {e}"))
     }
 
-    /// The answer, if one arrives whole. A connection that the server has closed in the meantime is opened anew.
+    /// Sends the request. Reconnects if the server has closed the connection.
     pub fn try_reply(self) -> io::Result<Reply> {
         let text = self.text();
-        if let Some(kept) = self.http.connection.take()
-            && let Ok(reply) = self.http.exchange(kept, &text)
+        if let Some(open) = self.http.connection.take()
+            && let Ok(reply) = self.http.exchange(open, &text)
         {
             return Ok(reply);
         }
@@ -125,7 +123,7 @@ impl Ask<'_> {
         self.http.exchange(fresh, &text)
     }
 
-    /// The answer as a stream of events, on a connection of its own.
+    /// Sends the request on a new connection and follows the event stream.
     #[track_caller]
     pub fn events(self) -> Events {
         let mut connection = self.http.connect().expect("a server");
@@ -210,7 +208,7 @@ fn find<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 
-/// A body that comes in pieces.
+/// Decodes a chunked body.
 struct Chunked<R> {
     from: R,
     left: usize,
@@ -227,7 +225,7 @@ impl<R: BufRead> Read for Chunked<R> {
                 self.from.read_line(&mut line)?;
                 return Ok(0);
             }
-            // With the line end that follows the piece.
+            // Including the line end after the chunk.
             self.left = size + 2;
         }
         let wanted = to.len().min(self.left.saturating_sub(2));
@@ -244,7 +242,7 @@ impl<R: BufRead> Read for Chunked<R> {
     }
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub status: u16,
@@ -263,14 +261,14 @@ impl Reply {
         serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 
-    /// It succeeded; what it says.
+    /// Expects success. Returns the body.
     #[track_caller]
     pub fn ok(&self) -> Value {
         assert!((200..300).contains(&self.status), "{self:?}");
         self.json()
     }
 
-    /// It is an error with this status and code; what it says.
+    /// Expects an error with this status and code. Returns the body.
     #[track_caller]
     pub fn refused(&self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{self:?}");
@@ -282,13 +280,13 @@ impl Reply {
     }
 }
 
-/// One event of a stream, or only how far it is.
+/// An event of a stream, or a position without data.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Event {
     pub id: i64,
-    /// What kind of event it is, if it says so.
+    /// The name of the event, or empty.
     pub name: String,
-    /// Nothing, if it is only a number.
+    /// Null, if the event is only a position.
     pub data: Value,
 }
 
@@ -298,7 +296,7 @@ impl Event {
     }
 }
 
-/// A stream of events, followed until dropped.
+/// An event stream, followed until dropped.
 #[derive(Debug)]
 pub struct Events {
     stream: TcpStream,
@@ -306,18 +304,18 @@ pub struct Events {
 }
 
 impl Events {
-    /// The next event, which is bound to come.
+    /// The next event; panics if none arrives.
     #[track_caller]
     pub fn next(&self) -> Event {
         self.next_within(PATIENCE).expect("an event")
     }
 
-    /// The next event, if it comes in time.
+    /// The next event, if it arrives in time.
     pub fn next_within(&self, time: Duration) -> Option<Event> {
         self.received.recv_timeout(time).ok()
     }
 
-    /// Whether the server ends the stream in time; events before its end are skipped.
+    /// Whether the server ends the stream in time. Skips events.
     pub fn ends_within(&self, time: Duration) -> bool {
         loop {
             match self.received.recv_timeout(time) {

@@ -1,11 +1,22 @@
-//! Hermetic surroundings for tests that run the real `pn`: a machine of its own, its daemon, its disks, its PostgreSQL.
+//! Hermetic environments for tests that run the real `pn`: a home directory and project, a daemon, small disks,
+//! PostgreSQL.
 //!
-//! Knows processes and directories only; what `pn` should answer is left to the tests.
+//! ```no_run
+//! use pensa_testkit::Sandbox;
+//!
+//! let sandbox = Sandbox::with_store("target/debug/pn");
+//! let issue = sandbox.pn(["create", "Write the report"]).ok_json();
+//! sandbox.pn(["show", "no-such-issue"]).fails("not_found");
+//! # let _ = issue;
+//! ```
+//!
+//! Start with [`Sandbox`] and [`Run`]. [`Http`] talks to a server, [`postgres::shared`] provides databases.
 
 mod daemon;
 mod disk;
 pub mod http;
 pub mod mcp;
+pub mod networkx;
 pub mod postgres;
 pub mod prek;
 pub mod pypi;
@@ -21,16 +32,16 @@ pub use http::{Http, Reply};
 pub use run::{Answer, Run};
 pub use sandbox::{Mode, Sandbox};
 
-/// Longest wait for anything that is bound to happen.
+/// Time limit for anything a test waits for.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Asks again and again until there is an answer; panics, naming `what`, when there never is one.
+/// Polls until there is an answer; panics with `what` after [`PATIENCE`].
 #[track_caller]
 pub fn eventually<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
     within(PATIENCE, what, ask)
 }
 
-/// The same with a shorter patience, for what is promised to happen in time.
+/// Like [`eventually`] with another time limit.
 #[track_caller]
 pub fn within<T>(time: Duration, what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + time;

@@ -1,19 +1,19 @@
-//! prek from PyPI, which runs hooks that a project has in its configuration. What those hooks are is left to the tests.
+//! Installs prek, which runs the git hooks configured in a project, from PyPI.
 
 use std::path::PathBuf;
 
 use crate::pypi::Package;
 
-/// Which prek the tests are about.
-const PREK: Package = Package { name: "prek", version: "0.5.10", with_needs: false };
+/// The tested version.
+const PREK: Package = Package { name: "prek", version: "0.5.10", with_dependencies: false };
 
-/// The program, fetched first if it is not there.
+/// The path of the program. Installs it if necessary.
 pub fn program() -> PathBuf {
     let Package { name, version, .. } = PREK;
     install().unwrap_or_else(|e| panic!("these tests need prek {version} (pip install {name}=={version}): {e}"))
 }
 
-/// Fetches the program unless it is there, and says where it is. It goes into the directory of the build.
+/// Installs the program below the target directory, unless it exists. Returns its path.
 pub fn install() -> Result<PathBuf, String> {
     Ok(PREK.install()?.join("bin/prek"))
 }

@@ -1,21 +1,20 @@
-//! Packages from PyPI, in a directory beside what cargo builds. Which of them are needed, and for what, is left to
-//! those who name them.
+//! Installs packages from PyPI below cargo's target directory.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// A package in one version.
+/// A package and its version.
 #[derive(Debug, Clone, Copy)]
 pub struct Package {
     pub name: &'static str,
     pub version: &'static str,
-    /// Whether what it needs itself comes too.
-    pub with_needs: bool,
+    /// Whether its dependencies are installed too.
+    pub with_dependencies: bool,
 }
 
 impl Package {
-    /// Fetches the package unless it is there, and says in which directory it is.
+    /// Installs the package unless it exists. Returns its directory.
     pub fn install(&self) -> Result<PathBuf, String> {
         let Self { name, version, .. } = self;
         let tools = tools_dir()?;
@@ -24,7 +23,7 @@ impl Package {
             return Ok(home);
         }
         fs::create_dir_all(&tools).map_err(|e| format!("{}: {e}", tools.display()))?;
-        // One of many tests does it for all.
+        // Tests run in parallel; one of them installs the package.
         let lock = File::create(tools.join(format!("{name}.lock"))).map_err(|e| e.to_string())?;
         lock.lock().map_err(|e| e.to_string())?;
         if home.is_dir() {
@@ -34,7 +33,7 @@ impl Package {
         let _ = fs::remove_dir_all(&draft);
         let mut pip = Command::new("python3");
         pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--target"]).arg(&draft);
-        if !self.with_needs {
+        if !self.with_dependencies {
             pip.arg("--no-deps");
         }
         let output = pip.arg(format!("{name}=={version}")).stdin(Stdio::null()).output();
@@ -47,7 +46,7 @@ impl Package {
     }
 }
 
-/// A directory beside what cargo builds; cargo marks its own.
+/// The directory `tools` in cargo's target directory, which is found by its tag file.
 fn tools_dir() -> Result<PathBuf, String> {
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let target = here.ancestors().find(|dir| dir.join("CACHEDIR.TAG").is_file());

@@ -1,4 +1,4 @@
-//! One run of `pn`, and what a test may expect of it.
+//! Runs `pn` and checks its result.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::daemon::Daemon;
 use crate::disk::Disk;
 
-/// A run that is being put together.
+/// A command line of `pn` with its environment.
 #[derive(Debug)]
 pub struct Run {
     command: Command,
@@ -20,10 +20,10 @@ pub struct Run {
     stdin: Vec<u8>,
 }
 
-/// What a run said.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The exit code; none if a signal ended it.
+    /// The exit code; `None` if a signal ended the process.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
@@ -63,23 +63,23 @@ impl Run {
         self
     }
 
-    /// The run as the processes see the file system that have `disk` mounted.
+    /// Runs in the namespace of `disk`.
     #[must_use]
     pub fn on(mut self, disk: &Disk) -> Self {
         self.command = disk.enter(&self.command);
         self
     }
 
-    /// The run under another program, which takes the command line at the end of its own: `strace`, `timeout`.
+    /// Runs under another program that takes a command line as its last arguments, such as `strace` or `timeout`.
     #[must_use]
     pub fn under<S: AsRef<OsStr>>(mut self, program: &str, args: impl IntoIterator<Item = S>) -> Self {
-        let mut outer = copy_surroundings(&self.command, program);
+        let mut outer = copy_environment(&self.command, program);
         outer.args(args).arg(self.command.get_program()).args(self.command.get_args());
         self.command = outer;
         self
     }
 
-    /// What it says on standard error goes to this file, if it is started as a daemon.
+    /// Redirects standard error to a file, for daemons.
     #[must_use]
     pub fn errors_to(mut self, file: &Path) -> Self {
         self.command.stderr(File::create(file).expect("a file for standard error"));
@@ -92,13 +92,13 @@ impl Run {
         self
     }
 
-    /// Starts it as a daemon: it serves until its guard is dropped.
+    /// Starts a daemon that runs until the guard is dropped.
     pub fn serve(mut self) -> Daemon {
         self.command.args(&self.args);
         Daemon::start(&mut self.command)
     }
 
-    /// Starts it and leaves it to the caller, standard output and error on pipes.
+    /// Starts the process with standard output and error on pipes.
     pub fn spawn(self) -> Child {
         let (child, feeding) = self.start();
         drop(feeding);
@@ -112,7 +112,7 @@ impl Run {
         let mut child = self.command.spawn().unwrap_or_else(|e| panic!("these tests need {program:?}: {e}"));
         let mut stdin = child.stdin.take().expect("a pipe");
         let bytes = self.stdin;
-        // A program that does not read its input must not stop the test.
+        // A program that does not read its input must not block the test.
         let feeding = thread::spawn(move || stdin.write_all(&bytes));
         (child, feeding)
     }
@@ -125,61 +125,61 @@ impl Run {
         Answer { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// It succeeds; what it printed.
+    /// Expects success. Returns standard output.
     #[track_caller]
     pub fn ok(self) -> String {
-        let told = self.told();
+        let description = self.description();
         let answer = self.answer();
-        assert_eq!(answer.code, Some(0), "{told}: {answer:?}");
+        assert_eq!(answer.code, Some(0), "{description}: {answer:?}");
         answer.stdout
     }
 
-    /// It succeeds and prints one line of JSON.
+    /// Expects success and one line of JSON.
     #[track_caller]
     pub fn ok_json(self) -> Value {
-        let told = self.told();
+        let description = self.description();
         let lines = self.ok_json_lines();
-        assert_eq!(lines.len(), 1, "{told}: {lines:?}");
+        assert_eq!(lines.len(), 1, "{description}: {lines:?}");
         lines.into_iter().next().expect("one line")
     }
 
-    /// It succeeds and prints lines of JSON.
+    /// Expects success and lines of JSON.
     #[track_caller]
     pub fn ok_json_lines(self) -> Vec<Value> {
-        let told = self.told();
+        let description = self.description();
         let shown = self.json().ok();
-        assert!(shown.is_empty() || shown.ends_with('\n'), "{told}: the last line has no end");
-        let parse = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{told}: {e}: {line}"));
+        assert!(shown.is_empty() || shown.ends_with('\n'), "{description}: the last line has no end");
+        let parse = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{description}: {e}: {line}"));
         shown.lines().map(parse).collect()
     }
 
-    /// It fails with this code: exit 1, nothing on standard output, one line of JSON on standard error.
+    /// Expects an error with this code: exit 1, nothing on standard output, one line of JSON on standard error.
     #[track_caller]
     pub fn fails(self, code: &str) -> Value {
-        let told = self.told();
+        let description = self.description();
         let answer = self.json().answer();
-        assert_eq!((answer.code, answer.stdout.as_str()), (Some(1), ""), "{told}: {answer:?}");
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(1), ""), "{description}: {answer:?}");
         let error = answer.error();
-        assert_eq!(error["code"], code, "{told}: {error}");
-        assert!(error["error"].as_str().is_some_and(|message| !message.is_empty()), "{told}: {error}");
+        assert_eq!(error["code"], code, "{description}: {error}");
+        assert!(error["error"].as_str().is_some_and(|message| !message.is_empty()), "{description}: {error}");
         error
     }
 
-    /// The command line is refused: exit 2, and one line of JSON on standard error.
+    /// Expects a usage error: exit 2, and one line of JSON on standard error.
     #[track_caller]
     pub fn misused(self) -> Value {
-        let told = self.told();
+        let description = self.description();
         let answer = self.json().answer();
-        assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""), "{told}: {answer:?}");
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""), "{description}: {answer:?}");
         answer.error()
     }
 
-    fn told(&self) -> String {
-        let mut told = format!("pn {}", self.args.join(OsStr::new(" ")).to_string_lossy());
-        if told.len() > 300 {
-            told = told.chars().take(300).chain("…".chars()).collect();
+    fn description(&self) -> String {
+        let mut description = format!("pn {}", self.args.join(OsStr::new(" ")).to_string_lossy());
+        if description.len() > 300 {
+            description = description.chars().take(300).chain("…".chars()).collect();
         }
-        told
+        description
     }
 }
 
@@ -192,8 +192,8 @@ impl Answer {
     }
 }
 
-/// Another program in the same directory and environment.
-pub(crate) fn copy_surroundings(of: &Command, program: impl AsRef<OsStr>) -> Command {
+/// A command for another program with the same directory and environment.
+pub(crate) fn copy_environment(of: &Command, program: impl AsRef<OsStr>) -> Command {
     let mut copy = Command::new(program);
     copy.env_clear();
     for (name, value) in of.get_envs() {

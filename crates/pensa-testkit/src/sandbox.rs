@@ -1,4 +1,4 @@
-//! A machine of a test's own: home, project and environment, and optionally a daemon between `pn` and the store.
+//! An isolated environment for a test: home, project, environment variables, and optionally a daemon.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,13 +14,13 @@ use crate::run::Run;
 /// How `pn` reaches the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// It opens the store's files.
+    /// `pn` opens the store's files.
     Embedded,
-    /// It stands in a directory without a store and is told of a daemon, as inside a container.
+    /// `pn` runs outside the project and uses a daemon, as in a container.
     Daemon,
 }
 
-/// A throw-away machine. Nothing of the real one shows through but the programs on the path.
+/// A temporary environment that shares only the PATH with the real one.
 #[derive(Debug)]
 pub struct Sandbox {
     root: TempDir,
@@ -30,7 +30,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A machine with an empty project and no store; `pn` is the program under test.
+    /// An environment with an empty project and no store; `pn` is the program under test.
     pub fn bare(pn: impl Into<PathBuf>) -> Self {
         let root = tempfile::Builder::new().prefix("pensa-test-").tempdir().expect("a temporary directory");
         for dir in ["home", "xdg", "project", "elsewhere"] {
@@ -40,14 +40,14 @@ impl Sandbox {
         Self { root, pn: pn.into(), mode: Mode::Embedded, daemon: Mutex::default() }
     }
 
-    /// A machine whose project has a store.
+    /// An environment whose project has a store.
     pub fn with_store(pn: impl Into<PathBuf>) -> Self {
         let sandbox = Self::bare(pn);
         sandbox.pn(["init"]).ok();
         sandbox
     }
 
-    /// A machine whose project has a store that `pn` reaches as `mode` says.
+    /// An environment whose store `pn` accesses by `mode`.
     pub fn in_mode(pn: impl Into<PathBuf>, mode: Mode) -> Self {
         let mut sandbox = Self::with_store(pn);
         if mode == Mode::Daemon {
@@ -57,7 +57,7 @@ impl Sandbox {
         sandbox
     }
 
-    /// Where the project lies.
+    /// The directory of the project.
     pub fn project(&self) -> PathBuf {
         self.path("project")
     }
@@ -67,12 +67,12 @@ impl Sandbox {
         self.project().join(".pensa")
     }
 
-    /// Where the store has its journal, its backups and the writers' lock.
+    /// The directory of the store's journal, backups and writer lock.
     pub fn durable(&self) -> PathBuf {
         self.durable_of(&self.project())
     }
 
-    /// The same of another project: in its git directory, or else in the user's directory for state.
+    /// Like [`Self::durable`] for another project: in its git directory, or else in the user's state directory.
     pub fn durable_of(&self, project: &Path) -> PathBuf {
         let config = fs::read_to_string(project.join(".pensa/config.toml")).expect("a store with settings");
         let id =
@@ -85,12 +85,12 @@ impl Sandbox {
         below.next().expect("one directory for each path").path()
     }
 
-    /// A path of the machine.
+    /// A path in the environment.
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.root.path().join(name)
     }
 
-    /// A run of `pn` as the mode has it.
+    /// A run of `pn` with the mode of the sandbox.
     pub fn pn<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Run {
         let run = self.embedded(args);
         match self.own_daemon().as_ref() {
@@ -99,12 +99,12 @@ impl Sandbox {
         }
     }
 
-    /// A run of `pn` on the store's files, whatever the mode.
+    /// A run of `pn` on the store's files in any mode.
     pub fn embedded<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Run {
         Run::new(self.command(&self.pn), args)
     }
 
-    /// A daemon on the project's store, besides the one the mode may have started.
+    /// Starts another daemon on the project's store.
     pub fn daemon(&self) -> Daemon {
         let mut command = self.command(&self.pn);
         command.args(["daemon", "--port", "0", "--json", "--project-dir"]).arg(self.project());
@@ -115,7 +115,7 @@ impl Sandbox {
         self.daemon.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something to the store's files while no daemon has them open.
+    /// Runs `work` on the store's files while no daemon has them open.
     pub fn offline(&self, work: impl FnOnce(&Path)) {
         let mut daemon = self.own_daemon();
         drop(daemon.take());
@@ -131,23 +131,23 @@ impl Sandbox {
         self.git(["commit", "--quiet", "--allow-empty", "--message=start"]);
     }
 
-    /// Runs git in the project; gives back what it printed.
+    /// Runs git in the project. Returns its output.
     pub fn git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> String {
         let mut git = self.command("git");
         git.args(["-c", "user.name=Git User", "-c", "user.email=git@example.test"]);
         self.tool(git.args(args))
     }
 
-    /// Runs a program that must succeed; gives back what it printed.
+    /// Runs a program that must succeed. Returns its output.
     pub fn tool(&self, command: &mut Command) -> String {
         let name = command.get_program().to_string_lossy().into_owned();
         let output = command.output().unwrap_or_else(|e| panic!("these tests need the program {name}: {e}"));
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{command:?} failed: {told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command:?} failed: {stderr}");
         String::from_utf8(output.stdout).expect("a program that prints UTF-8")
     }
 
-    /// A program in the project, in the machine's environment and no other.
+    /// A command in the project with only the environment variables of the sandbox.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.project());

@@ -1,8 +1,12 @@
-//! `pn`: parses a command line, calls the store, shows the answer.
+//! The program `pn`: parses the command line, runs one command, and prints its answer.
+//!
+//! Start with `cli.rs` (arguments) and `commands/mod.rs` (the list of commands and what each runs). `connect.rs` finds the
+//! store or server, `render` prints answers for people.
 
 mod cli;
 mod commands;
 mod connect;
+mod draw;
 mod output;
 mod progress;
 mod render;
@@ -15,7 +19,7 @@ use clap::{Args, FromArgMatches};
 use clap_complete::CompleteEnv;
 use pensa_core::{Error, VERSION, text};
 
-use cli::{Cli, Options};
+use cli::{Cli, GlobalOptions};
 use output::Output;
 
 fn main() -> ExitCode {
@@ -24,8 +28,12 @@ fn main() -> ExitCode {
     }
     let cli = match parse() {
         Ok(cli) => cli,
-        Err(usage) => return explain_usage(&usage),
+        Err(usage) => return print_usage_error(&usage),
     };
+    let options = &cli.options;
+    if !options.json && !options.quiet {
+        render::detect(options.absolute, || if options.no_pager { None } else { connect::pager(options) });
+    }
     let output = Output::new(cli.options.json, cli.options.quiet);
     match commands::run(cli, &output) {
         Ok(()) => ExitCode::SUCCESS,
@@ -36,16 +44,26 @@ fn main() -> ExitCode {
     }
 }
 
-/// Reads the command line. Only the command that is meant takes part, because clap prepares every one that does, and it
-/// is not taken apart again; both cost as much as a small command. What cannot be read so is read with all of them, so
-/// that clap knows what to say.
+/// Parses the command line. A text of several words needs no quotes where it is unambiguous.
 fn parse() -> Result<Cli, clap::Error> {
     let args: Vec<OsString> = std::env::args_os().collect();
-    let word = args.iter().skip(1).find(|word| !word.as_encoded_bytes().starts_with(b"-"));
-    let meant = word.and_then(|word| cli::one(word));
-    if word.is_none() || meant.is_some() {
-        let mut root = Options::augment_args(clap::Command::new("pn").version(VERSION)).subcommands(meant);
-        let read = root.try_get_matches_from_mut(&args).and_then(|mut read| Cli::from_arg_matches_mut(&mut read));
+    let usage = match parse_args(&args) {
+        Err(usage) if usage.kind() == ErrorKind::UnknownArgument => usage,
+        read => return read,
+    };
+    let Some(ContextValue::String(extra)) = usage.get(ContextKind::InvalidArg) else { return Err(usage) };
+    let joined = cli::with_words_joined(&args, extra);
+    joined.and_then(|args| parse_args(&args).ok()).ok_or(usage)
+}
+
+/// Parses with the named command only, and does not drop the clap tree: building and dropping all commands takes as long
+/// as a small command runs. On failure it parses again with all commands, so that clap can explain the error.
+fn parse_args(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let named = cli::command_index(args).and_then(|at| cli::one(&args[at]));
+    if cli::command_index(args).is_none() || named.is_some() {
+        let root = clap::Command::new("pn").version(VERSION).disable_help_subcommand(true);
+        let mut root = GlobalOptions::augment_args(root).subcommands(named);
+        let read = root.try_get_matches_from_mut(args).and_then(|mut read| Cli::from_arg_matches_mut(&mut read));
         std::mem::forget(root);
         match read {
             Err(usage) if usage.kind() != ErrorKind::DisplayVersion => {}
@@ -54,34 +72,34 @@ fn parse() -> Result<Cli, clap::Error> {
     }
     let mut root = cli::whole();
     let read = root.try_get_matches_from_mut(args).and_then(|mut read| Cli::from_arg_matches_mut(&mut read));
-    read.map_err(|e| e.format(&mut root))
+    read.map_err(|e| commands::suggest::with_nearest_suggestion(e.format(&mut root)))
 }
 
-/// What clap would tell a person to try instead: the values or flags that are possible, and the nearest.
+/// The hint for a usage error: the possible values, and the nearest one.
 fn suggestion(usage: &clap::Error) -> Option<String> {
-    let told = |kind: ContextKind| match usage.get(kind)? {
+    let value = |kind: ContextKind| match usage.get(kind)? {
         ContextValue::String(one) if !one.is_empty() => Some(one.clone()),
         ContextValue::Strings(many) if !many.is_empty() => Some(many.join(", ")),
         _ => None,
     };
     let nearest = [ContextKind::SuggestedValue, ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];
-    let nearest = nearest.into_iter().find_map(told).map(|nearest| format!("did you mean {nearest}?"));
-    let possible = told(ContextKind::ValidValue).map(|values| format!("possible values: {values}"));
+    let nearest = nearest.into_iter().find_map(value).map(|nearest| format!("did you mean {nearest}?"));
+    let possible = value(ContextKind::ValidValue).map(|values| format!("possible values: {values}"));
     let parts: Vec<String> = possible.into_iter().chain(nearest).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// clap's own words, or one line of JSON where JSON was asked for.
-fn explain_usage(usage: &clap::Error) -> ExitCode {
-    let wants_json = std::env::args_os().any(|arg| arg == "--json");
-    if usage.use_stderr() && wants_json {
+/// Prints a usage error: as clap words it, or as one line of JSON with `--json`.
+fn print_usage_error(usage: &clap::Error) -> ExitCode {
+    let is_json = std::env::args_os().any(|arg| arg == "--json");
+    if usage.use_stderr() && is_json {
         let text = usage.to_string();
         let first = text.lines().next().unwrap_or_default();
         let message = first.strip_prefix("error: ").unwrap_or(first);
-        let hint = suggestion(usage).unwrap_or_else(|| "pn help tells how it is called".to_owned());
+        let hint = suggestion(usage).unwrap_or_else(|| "pn help explains how to call it".to_owned());
         Output::new(true, false).error(&Error::invalid(message).hint(hint));
     } else if usage.use_stderr() {
-        // clap repeats what was typed, and that may come from anywhere.
+        // clap repeats the arguments, which may contain terminal escape sequences.
         eprint!("{}", text::printable_block(&usage.to_string()));
     } else {
         let _ = usage.print();

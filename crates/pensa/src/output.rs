@@ -1,124 +1,137 @@
-//! Where answers and errors go: data to standard output, the rest to standard error, in the form asked for.
+//! Prints answers to standard output, and errors and notes to standard error, in the requested format.
 
 use std::io::{self, IsTerminal, Write};
 
 use pensa_core::{Error, Result, json, text};
 use serde::Serialize;
 
-use crate::render::{Render, Screen};
+use crate::render::{Render, Screen, terminal};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum OutputFormat {
     Human,
     Json,
     Ids,
 }
 
-/// How this run of the program speaks.
+/// The output format of this run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
-    form: Form,
+    format: OutputFormat,
 }
 
 impl Output {
     pub(crate) fn new(json: bool, ids: bool) -> Self {
-        let form = match (json, ids) {
-            (true, _) => Form::Json,
-            (false, true) => Form::Ids,
-            (false, false) => Form::Human,
+        let format = match (json, ids) {
+            (true, _) => OutputFormat::Json,
+            (false, true) => OutputFormat::Ids,
+            (false, false) => OutputFormat::Human,
         };
-        Self { form }
+        Self { format }
     }
 
-    pub(crate) fn is_for_people(self) -> bool {
-        self.form == Form::Human
+    pub(crate) fn is_human(self) -> bool {
+        self.format == OutputFormat::Human
     }
 
     pub(crate) fn is_json(self) -> bool {
-        self.form == Form::Json
+        self.format == OutputFormat::Json
     }
 
-    /// Shows an answer.
+    /// Prints the answer of an operation.
     pub(crate) fn answer<T: Serialize + Render>(self, answer: &T) -> Result<()> {
-        match self.form {
-            Form::Json => self.line(&json::to_line(answer)?),
-            Form::Ids => {
+        match self.format {
+            OutputFormat::Json => self.line(&json::to_line(answer)?),
+            OutputFormat::Ids => {
                 let mut text = answer.ids().join("\n");
                 if !text.is_empty() {
                     text.push('\n');
                 }
                 write(&mut io::stdout().lock(), text::printable_block(&text).as_bytes())
             }
-            Form::Human => {
+            OutputFormat::Human => {
                 let mut screen = Screen::new(colours(&io::stdout()));
                 answer.render(&mut screen);
-                write(&mut io::stdout().lock(), screen.as_bytes())
+                show(screen.as_bytes())
             }
         }
     }
 
-    /// One line of data that is ready to print.
+    /// Prints text for people, through the pager if it is long. The text must be safe for a terminal.
+    pub(crate) fn text(self, text: &str) -> Result<()> {
+        show(text.as_bytes())
+    }
+
+    /// Prints one line as it is.
     pub(crate) fn line(self, line: &str) -> Result<()> {
         write(&mut io::stdout().lock(), format!("{line}\n").as_bytes())
     }
 
-    /// Data that is ready to print, as it is.
+    /// Prints data as it is.
     pub(crate) fn raw(self, data: &[u8]) -> Result<()> {
         write(&mut io::stdout().lock(), data)
     }
 
-    /// Data that is ready to print, as it is; false if nobody reads any more.
+    /// Prints data as it is. Returns false if the reader has closed the pipe.
     pub(crate) fn try_raw(self, data: &[u8]) -> Result<bool> {
         try_write(&mut io::stdout().lock(), data)
     }
 
-    /// Whether what is printed for a person may be coloured.
+    /// Whether output for people may have colours.
     pub(crate) fn has_colours(self) -> bool {
         colours(&io::stdout())
     }
 
-    /// Whether standard output is a terminal on which lines can be drawn again.
+    /// Whether standard output is a terminal that can redraw lines.
     pub(crate) fn can_draw(self) -> bool {
         io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
     }
 
-    /// A remark for a person; machines and scripts are not told.
+    /// Prints a note for people; `--json` and `-q` print nothing.
     pub(crate) fn note(self, note: &str) {
-        if self.form == Form::Human {
+        if self.format == OutputFormat::Human {
             let _ = writeln!(io::stderr(), "{}", text::printable_block(note));
         }
     }
 
-    /// Something that everybody should know, also a machine: there it is a line of JSON of its own.
+    /// Prints a warning in every format; with `--json` as a separate line of JSON.
     pub(crate) fn warning(self, warning: &str) {
-        let told = match self.form {
-            Form::Json => json::to_line(&serde_json::json!({"warning": warning})).unwrap_or_default(),
-            Form::Human | Form::Ids => format!("warning: {}", text::printable_block(warning)),
+        let line = match self.format {
+            OutputFormat::Json => json::to_line(&serde_json::json!({"warning": warning})).unwrap_or_default(),
+            OutputFormat::Human | OutputFormat::Ids => format!("warning: {}", text::printable_block(warning)),
         };
-        let _ = writeln!(io::stderr(), "{told}");
+        let _ = writeln!(io::stderr(), "{line}");
     }
 
     pub(crate) fn error(self, error: &Error) {
-        let told = match self.form {
-            Form::Json => json::to_line(error).unwrap_or_else(|_| error.message.clone()),
-            Form::Human | Form::Ids => {
-                let mut told = format!("error: {}", text::printable_block(&error.message));
+        let shown = match self.format {
+            OutputFormat::Json => json::to_line(error).unwrap_or_else(|_| error.message.clone()),
+            OutputFormat::Human | OutputFormat::Ids => {
+                let mut shown = format!("error: {}", text::printable_block(&error.message));
                 if let Some(hint) = &error.hint {
-                    told.push_str(&format!("\nhint: {}", text::printable_block(hint)));
+                    shown.push_str(&format!("\nhint: {}", text::printable_block(hint)));
                 }
-                told
+                shown
             }
         };
-        let _ = writeln!(io::stderr(), "{told}");
+        let _ = writeln!(io::stderr(), "{shown}");
     }
 }
 
-/// A reader that has seen enough is no error.
+/// Prints text, through the pager if the terminal is too small for it.
+fn show(text: &[u8]) -> Result<()> {
+    if terminal().is_some_and(|terminal| terminal.page(text)) {
+        return Ok(());
+    }
+    write(&mut io::stdout().lock(), text)
+}
+
+/// Like [`try_write`]; a closed pipe is not an error.
 fn write(to: &mut impl Write, bytes: &[u8]) -> Result<()> {
     try_write(to, bytes).map(drop)
 }
 
-/// False if there is nobody to read it.
+/// Returns false if the reader has closed the pipe.
 fn try_write(to: &mut impl Write, bytes: &[u8]) -> Result<bool> {
     match to.write_all(bytes).and_then(|()| to.flush()) {
         Ok(()) => Ok(true),

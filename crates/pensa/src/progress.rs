@@ -1,4 +1,4 @@
-//! A bar on the terminal for whatever takes longer than a second.
+//! Shows a progress bar on the terminal for work that takes longer than a second.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -7,57 +7,57 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pensa_engine::meter;
+use pensa_engine::progress;
 
 use crate::output::Output;
 
-/// What is over sooner needs no bar.
-const SOON: Duration = Duration::from_secs(1);
-const STEP: Duration = Duration::from_millis(100);
+/// Work that ends sooner gets no bar.
+const BAR_DELAY: Duration = Duration::from_secs(1);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Does something that may take long, with a bar for a person at a terminal.
-pub(crate) fn watched<T>(output: Output, work: impl FnOnce() -> T) -> T {
-    let _progress = (output.is_for_people() && std::io::stderr().is_terminal()).then(Progress::watch);
+/// Runs `work`, with a progress bar if a person is at the terminal.
+pub(crate) fn with_progress<T>(output: Output, work: impl FnOnce() -> T) -> T {
+    let _progress = (output.is_human() && std::io::stderr().is_terminal()).then(ProgressDisplay::start);
     work()
 }
 
-/// Shows how far the work has come, until it is dropped.
+/// A thread that draws the bar until this is dropped.
 #[derive(Debug)]
-struct Progress {
+struct ProgressDisplay {
     done: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Progress {
-    fn watch() -> Self {
+impl ProgressDisplay {
+    fn start() -> Self {
         let done = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&done);
         let thread = thread::spawn(move || {
-            thread::park_timeout(SOON);
+            thread::park_timeout(BAR_DELAY);
             if !ended.load(Ordering::Relaxed) {
-                show(&ended);
+                draw_until_done(&ended);
             }
         });
         Self { done, thread: Some(thread) }
     }
 }
 
-fn show(ended: &AtomicBool) {
+fn draw_until_done(ended: &AtomicBool) {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent:>3}% {elapsed}") {
         bar.set_style(style);
     }
     while !ended.load(Ordering::Relaxed) {
-        if let Some((done, total)) = meter().read() {
+        if let Some((done, total)) = progress().read() {
             bar.set_length(total);
             bar.set_position(done);
         }
-        thread::park_timeout(STEP);
+        thread::park_timeout(REDRAW_INTERVAL);
     }
     bar.finish_and_clear();
 }
 
-impl Drop for Progress {
+impl Drop for ProgressDisplay {
     fn drop(&mut self) {
         self.done.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::Plan;
+use super::BenchPlan;
 use super::entries::Conversation;
-use super::lab::{Lab, Project, output};
-use super::load::{self, CONNECTIONS, Connection};
-use super::report::{Row, Target, grouped, rates};
+use super::lab::{BenchProject, Lab, output};
+use super::load::{self, CONNECTIONS, KeptAliveConnection};
+use super::report::{BenchTarget, ReportRow, grouped, rates};
 use super::samples::{Contender, alternate};
-use super::server::Server;
+use super::server::BenchServer;
 use crate::Result;
 
 /// Entries of each agent.
@@ -28,13 +28,13 @@ const WRITTEN: usize = 8;
 /// Entries of each connection before it repeats itself.
 const DIFFERENT: usize = 1_000;
 
-pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+pub(super) fn rows(lab: &Lab, plan: &BenchPlan) -> Result<Vec<ReportRow>> {
     Ok(vec![context(lab, plan)?, bulk(lab, plan)?, singles(lab, plan)?])
 }
 
 /// A store with agents in it.
 struct Crowd {
-    project: Project,
+    project: BenchProject,
     agents: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl Crowd {
     fn gather(lab: &Lab, name: &str, count: usize) -> Result<Self> {
         let start = Instant::now();
         let project = lab.empty_store(name)?;
-        let daemon = Server::daemon(lab, &project)?;
+        let daemon = BenchServer::daemon(lab, &project)?;
         let agents = (0..count).map(|_| create(&daemon)).collect::<Result<Vec<_>>>()?;
         let talked: std::result::Result<(), String> = thread::scope(|scope| {
             let (daemon, agents) = (&daemon, &agents);
@@ -59,16 +59,16 @@ impl Crowd {
 }
 
 /// Makes an agent, and tells its id.
-pub(super) fn create(daemon: &Server) -> Result<String> {
-    let mut connection = Connection::open(daemon.address)?;
+pub(super) fn create(daemon: &BenchServer) -> Result<String> {
+    let mut connection = KeptAliveConnection::open(daemon.address)?;
     let answer = connection.ask(&load::post(daemon.address, "/agents", &json!({"type": "user"})))?;
     let agent: Value = serde_json::from_slice(answer)?;
     Ok(agent["id"].as_str().ok_or_else(|| format!("the daemon made {agent}"))?.to_owned())
 }
 
 /// Has every agent say its entries whose turn it is on this connection.
-fn talk(daemon: &Server, agents: &[String], first: usize) -> Result {
-    let mut connection = Connection::open(daemon.address)?;
+fn talk(daemon: &BenchServer, agents: &[String], first: usize) -> Result {
+    let mut connection = KeptAliveConnection::open(daemon.address)?;
     let own = agents.iter().enumerate().skip(first).step_by(CONNECTIONS);
     let mut own: Vec<_> = own.map(|(at, id)| (id, Conversation::new(at))).collect();
     for _ in 0..ENTRIES / AT_ONCE {
@@ -79,12 +79,12 @@ fn talk(daemon: &Server, agents: &[String], first: usize) -> Result {
     Ok(())
 }
 
-fn append(daemon: &Server, agent: &str, entries: Vec<Value>) -> Vec<u8> {
+fn append(daemon: &BenchServer, agent: &str, entries: Vec<Value>) -> Vec<u8> {
     load::post(daemon.address, &format!("/agents/{agent}/entries"), &json!({"entries": entries}))
 }
 
 /// What one agent's context costs among others and alone.
-fn context(lab: &Lab, plan: &Plan) -> Result<Row> {
+fn context(lab: &Lab, plan: &BenchPlan) -> Result<ReportRow> {
     let (many, one) = (Crowd::gather(lab, "crowd", plan.agents)?, Crowd::gather(lab, "alone", 1)?);
     let ask = |crowd: &Crowd, at: usize| {
         lab.pn(&crowd.project, &["session", "context", &crowd.agents[at % crowd.agents.len()], "--json"])
@@ -103,12 +103,12 @@ fn context(lab: &Lab, plan: &Plan) -> Result<Row> {
     for crowd in [many, one] {
         lab.discard(&crowd.project)?;
     }
-    Ok(Row::new(
+    Ok(ReportRow::new(
         format!("`pn session context` at {}", grouped(plan.agents * ENTRIES)),
         ours.describe(),
         reference.describe(),
         ours.median() / reference.median(),
-        Target::AtMost(1.5),
+        BenchTarget::AtMost(1.5),
         format!(
             "`pn session context AGENT --json` of {} entries in a store where {} agents took turns of {AT_ONCE} \
              entries, another agent every time, against the same in a store with one such agent",
@@ -121,7 +121,7 @@ fn context(lab: &Lab, plan: &Plan) -> Result<Row> {
 /// A store with one agent that has said nothing, and many entries in a file.
 struct Bulk<'a> {
     lab: &'a Lab,
-    fresh: Project,
+    fresh: BenchProject,
     agent: String,
     session: String,
     entries: PathBuf,
@@ -129,8 +129,8 @@ struct Bulk<'a> {
 
 impl Bulk<'_> {
     /// A command that reads the entries, on another copy of the store.
-    fn anew(&self, command: impl FnOnce(&Project) -> Result<Command>) -> Result<Command> {
-        let copy = Project { dir: self.lab.dir().join("bulk-copy-0"), size: 0 };
+    fn anew(&self, command: impl FnOnce(&BenchProject) -> Result<Command>) -> Result<Command> {
+        let copy = BenchProject { dir: self.lab.dir().join("bulk-copy-0"), size: 0 };
         if copy.dir.exists() {
             self.lab.discard(&copy)?;
         }
@@ -152,11 +152,12 @@ impl Bulk<'_> {
     }
 }
 
-fn bulk(lab: &Lab, plan: &Plan) -> Result<Row> {
+fn bulk(lab: &Lab, plan: &BenchPlan) -> Result<ReportRow> {
     let fresh = lab.empty_store("bulk")?;
-    let told: Value =
+    let report: Value =
         serde_json::from_str(&output(&mut lab.pn(&fresh, &["agent", "create", "-t", "user", "--json"]))?)?;
-    let field = |name: &str| told[name].as_str().map(str::to_owned).ok_or_else(|| format!("pn agent create: {told}"));
+    let field =
+        |name: &str| report[name].as_str().map(str::to_owned).ok_or_else(|| format!("pn agent create: {report}"));
     let entries = lab.dir().join("entries.jsonl");
     fs::write(&entries, Conversation::new(0).lines(BULK))?;
     let bulk = Bulk { lab, agent: field("id")?, session: field("active_session_id")?, fresh, entries };
@@ -167,7 +168,7 @@ fn bulk(lab: &Lab, plan: &Plan) -> Result<Row> {
         format!("`pn session append` of {}", grouped(BULK)),
         &[rate(ours.median())],
         &[rate(reference.median())],
-        Target::AtLeast(0.5),
+        BenchTarget::AtLeast(0.5),
         "Entries per second of one `pn session append AGENT -` into a new store (checked, secrets taken out, logged, \
          and the store copied into a backup because so much does not go into the journal) against a program that reads \
          the same lines with serde_json and inserts the same rows into the same table, with its checks and its index, \
@@ -176,10 +177,10 @@ fn bulk(lab: &Lab, plan: &Plan) -> Result<Row> {
 }
 
 /// One entry at a time, from many writers and from one process after another.
-fn singles(lab: &Lab, plan: &Plan) -> Result<Row> {
+fn singles(lab: &Lab, plan: &BenchPlan) -> Result<ReportRow> {
     let crowd = Crowd::gather(lab, "written", WRITTEN)?;
     let embedded = lab.copy(&crowd.project, "written-copy")?;
-    let daemon = Server::daemon(lab, &crowd.project)?;
+    let daemon = BenchServer::daemon(lab, &crowd.project)?;
     let mut conversation = Conversation::new(WRITTEN);
     let requests = load::requests(CONNECTIONS, DIFFERENT, |connection| {
         append(&daemon, &crowd.agents[connection % WRITTEN], conversation.next(1))
@@ -197,7 +198,7 @@ fn singles(lab: &Lab, plan: &Plan) -> Result<Row> {
         "daemon: appends".into(),
         &ours,
         &reference,
-        Target::AtLeast(10.0),
+        BenchTarget::AtLeast(10.0),
         &format!(
             "`POST /agents/ID/entries` of one entry over {CONNECTIONS} kept-alive connections to {WRITTEN} agents \
              against `pn session append` processes one after another on a copy of the store; every answer on either \
@@ -209,8 +210,8 @@ fn singles(lab: &Lab, plan: &Plan) -> Result<Row> {
 /// How many `pn session append` processes, one after another, finish in a second.
 fn one_after_another(
     lab: &Lab,
-    plan: &Plan,
-    store: &Project,
+    plan: &BenchPlan,
+    store: &BenchProject,
     agents: &[String],
     conversation: &mut Conversation,
 ) -> Result<f64> {

@@ -6,28 +6,28 @@ use std::process::{Command, Stdio};
 
 use pensa_testkit::postgres::Cluster;
 
-use super::lab::{Lab, Project, output};
+use super::lab::{BenchProject, Lab, output};
 use super::machine;
-use super::server::Server;
+use super::server::BenchServer;
 use crate::Result;
 
 /// Every cluster has this one.
 const DATABASE: &str = "postgres";
 
-pub(super) struct Database<'a> {
+pub(super) struct BenchDatabase<'a> {
     lab: &'a Lab,
     cluster: Cluster,
-    place: Project,
+    place: BenchProject,
 }
 
-impl<'a> Database<'a> {
+impl<'a> BenchDatabase<'a> {
     /// Refuses a place in memory, where a commit costs nothing: the cluster lies where temporary files do.
     pub(super) fn start(lab: &'a Lab) -> Result<Self> {
         let dir = env::temp_dir();
         if machine::file_system(&dir) == "tmpfs" {
             return Err(format!("{} is in memory: set TMPDIR to a place on a disk", dir.display()).into());
         }
-        let place = Project { dir: lab.dir().join("team"), size: 0 };
+        let place = BenchProject { dir: lab.dir().join("team"), size: 0 };
         fs::create_dir(&place.dir)?;
         Ok(Self { lab, cluster: Cluster::durable(), place })
     }
@@ -55,13 +55,13 @@ impl<'a> Database<'a> {
     }
 
     /// A server as people start it. What it logs goes nowhere.
-    pub(super) fn serve(&self, flags: &[&str]) -> Result<Server> {
+    pub(super) fn serve(&self, flags: &[&str]) -> Result<BenchServer> {
         let mut command = self.pn(&["serve", "--listen", "127.0.0.1:0", "--json"]);
-        Server::start(command.args(flags).stderr(Stdio::null()))
+        BenchServer::start(command.args(flags).stderr(Stdio::null()))
     }
 
     /// `pn batch` of these lines, through a server.
-    pub(super) fn batch(&self, server: &Server, project: &str, token: &str, lines: &str) -> Result<Command> {
+    pub(super) fn batch(&self, server: &BenchServer, project: &str, token: &str, lines: &str) -> Result<Command> {
         fs::write(self.place.dir.join("batch.jsonl"), lines)?;
         let mut batch = self.lab.pn(&self.place, &["batch", "batch.jsonl", "--json"]);
         batch.env("PN_DAEMON", format!("http://{}/p/{project}", server.address)).env("PN_TOKEN", token);

@@ -1,17 +1,18 @@
-//! Agents who share one SQLite store by `pn` processes, what a poll of theirs costs, and the first command after a boot.
+//! Agents who share one SQLite store by `pn` processes, what a poll of theirs costs, and the first command after a
+//! boot.
 
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Plan;
+use super::BenchPlan;
 use super::cpu;
-use super::lab::{Lab, Project};
+use super::lab::{BenchProject, Lab};
 use super::processes::READY;
-use super::report::{Row, grouped};
+use super::report::{ReportRow, grouped};
 use super::samples::{Contender, Samples, WARM_UP, alternate};
-use super::timetable::{Outcome, Timetable};
-use super::worker::{CHOICE, Step, Worker};
+use super::timetable::{Timetable, TimetableResult};
+use super::worker::{CHOICE, Worker, WorkerStep};
 use crate::Result;
 
 const SIZE: usize = 10_000;
@@ -19,7 +20,7 @@ const AGENTS: usize = 20;
 /// How often each agent runs a command.
 const EVERY: Duration = Duration::from_millis(500);
 
-pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+pub(super) fn rows(lab: &Lab, plan: &BenchPlan) -> Result<Vec<ReportRow>> {
     let store = lab.filled_store(SIZE)?;
     let mut rows = work(lab, plan, &store)?;
     rows.push(poll(lab, plan, &store, "ready", &READY)?);
@@ -29,11 +30,11 @@ pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn work(lab: &Lab, plan: &Plan, store: &Project) -> Result<Vec<Row>> {
+fn work(lab: &Lab, plan: &BenchPlan, store: &BenchProject) -> Result<Vec<ReportRow>> {
     let mut workers: Vec<Worker> = (0..AGENTS).map(Worker::new).collect();
     let table = Timetable::new(AGENTS, EVERY, plan.lasting);
     let outcome = table.run(&mut workers, AGENTS, |table, first, own| {
-        let mut outcome = Outcome::default();
+        let mut outcome = TimetableResult::default();
         for round in 0..table.rounds {
             for (at, worker) in own.iter_mut().enumerate() {
                 let due = table.due(first + at, round);
@@ -53,24 +54,24 @@ fn work(lab: &Lab, plan: &Plan, store: &Project) -> Result<Vec<Row>> {
 }
 
 /// The next command of an agent.
-fn step(lab: &Lab, store: &Project, worker: &mut Worker) -> Result {
+fn step(lab: &Lab, store: &BenchProject, worker: &mut Worker) -> Result {
     let choice = CHOICE.to_string();
     let args: &[&str] = match &worker.step {
-        Step::Ready => &["ready", "-n", &choice, "--json"],
-        Step::Claim(id) => &["update", id, "--claim", "--json"],
-        Step::Comment(id) => &["comment", "add", id, "found the cause", "--json"],
-        Step::Close(id) => &["close", id, "--reason", "done", "--json"],
+        WorkerStep::Ready => &["ready", "-n", &choice, "--json"],
+        WorkerStep::Claim(id) => &["update", id, "--claim", "--json"],
+        WorkerStep::Comment(id) => &["comment", "add", id, "found the cause", "--json"],
+        WorkerStep::Close(id) => &["close", id, "--reason", "done", "--json"],
     };
     let done = lab.pn(store, args).env("PN_ACTOR", &worker.name).output()?;
     let text = [done.stdout, done.stderr].concat();
     worker.answered(done.status.success(), &String::from_utf8_lossy(&text))
 }
 
-fn poll(lab: &Lab, plan: &Plan, store: &Project, what: &str, args: &[&str]) -> Result<Row> {
+fn poll(lab: &Lab, plan: &BenchPlan, store: &BenchProject, what: &str, args: &[&str]) -> Result<ReportRow> {
     let before = cpu::of_ended_children()?;
     let [times] = alternate(plan.runs, [Contender::new(|_| Ok(lab.pn(store, args)))])?;
     let used = (cpu::of_ended_children()? - before) / (plan.runs + WARM_UP) as f64 * 1000.0;
-    Ok(Row::told(
+    Ok(ReportRow::measured(
         format!("a poll of `{what}`"),
         format!("{:.2} ms, CPU {used:.2} ms", times.median()),
         "The same command again and again as a process of its own, while nothing else happens: the median, and the \
@@ -79,7 +80,7 @@ fn poll(lab: &Lab, plan: &Plan, store: &Project, what: &str, args: &[&str]) -> R
 }
 
 /// A command that finds neither itself nor its store in memory.
-fn cold(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
+fn cold(lab: &Lab, plan: &BenchPlan, store: &BenchProject) -> Result<ReportRow> {
     let name = "first `pn ready` after a boot".to_owned();
     let about = format!(
         "`pn ready -n 10 --json` in a store of {} issues after the kernel has dropped what it keeps of files in memory, \
@@ -90,7 +91,11 @@ fn cold(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
     for _ in 0..plan.rounds {
         rustix::fs::sync();
         if let Err(e) = fs::write("/proc/sys/vm/drop_caches", "3") {
-            return Ok(Row::told(name, format!("not measured: cannot drop the page cache ({})", e.kind()), about));
+            return Ok(ReportRow::measured(
+                name,
+                format!("not measured: cannot drop the page cache ({})", e.kind()),
+                about,
+            ));
         }
         let mut ready = lab.pn(store, &READY);
         let start = Instant::now();
@@ -101,5 +106,5 @@ fn cold(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
         }
     }
     let times = Samples::new(times);
-    Ok(Row::told(name, format!("{:.0} ms (longest {:.0})", times.median(), times.percentile(100)), about))
+    Ok(ReportRow::measured(name, format!("{:.0} ms (longest {:.0})", times.median(), times.percentile(100)), about))
 }

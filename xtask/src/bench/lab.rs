@@ -1,4 +1,4 @@
-//! The bench's own place: the built programs, and stores that go away with it.
+//! The environment of a benchmark: built programs, and temporary stores.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -15,18 +15,18 @@ use crate::{Result, repo};
 
 pub(super) struct Lab {
     dir: PathBuf,
-    /// The binary that is measured, if it was built before.
+    /// A given binary to measure.
     pn: Option<PathBuf>,
     built: OnceLock<HashMap<String, PathBuf>>,
 }
 
 /// A project with a store of known size.
-pub(super) struct Project {
+pub(super) struct BenchProject {
     pub(super) dir: PathBuf,
     pub(super) size: usize,
 }
 
-impl Project {
+impl BenchProject {
     pub(super) fn database(&self) -> PathBuf {
         self.dir.join(".pensa/db.sqlite")
     }
@@ -39,8 +39,8 @@ impl Drop for Lab {
 }
 
 impl Lab {
-    /// The stores go beside the built programs: a system's own place for such things is often in memory, where a durable
-    /// write costs nothing. With a `pn` that is there, the others are built when they are needed.
+    /// Puts the stores next to the built programs: the temporary directory is often in memory, where syncing is free.
+    /// With a given `pn`, the other programs are built when needed.
     pub(super) fn build(pn: Option<PathBuf>) -> Result<Self> {
         let dir = repo::root().join(format!("target/bench-{}", std::process::id()));
         fs::create_dir_all(&dir)?;
@@ -65,7 +65,7 @@ impl Lab {
         &self.dir
     }
 
-    /// A program in an environment that has nothing of the user's.
+    /// A command without the user's environment.
     fn program(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env_clear().env("HOME", &self.dir).env("PN_ACTOR", "bench").stdin(Stdio::null());
@@ -73,34 +73,34 @@ impl Lab {
         command
     }
 
-    pub(super) fn pn(&self, project: &Project, args: &[&str]) -> Command {
+    pub(super) fn pn(&self, project: &BenchProject, args: &[&str]) -> Command {
         let mut command = self.program(self.pn.as_deref().unwrap_or(Path::new("pn")));
         command.args(args).current_dir(&project.dir);
         command
     }
 
-    /// One of the examples of the crates, made for measurements.
+    /// An example of a crate, made for measurements.
     pub(super) fn example(&self, name: &str, args: &[&OsStr]) -> Result<Command> {
         let mut command = self.program(self.built(name)?);
         command.args(args);
         Ok(command)
     }
 
-    /// Python that finds packages in this directory.
+    /// Python with packages from this directory.
     pub(super) fn python(&self, packages: &Path, script: &str) -> Command {
         let mut command = self.program("python3");
         command.env("PYTHONPATH", packages).args(["-c", script]);
         command
     }
 
-    pub(super) fn sqlite3(&self, project: &Project, options: &[&str], sql: &str) -> Command {
+    pub(super) fn sqlite3(&self, project: &BenchProject, options: &[&str], sql: &str) -> Command {
         let mut command = self.program("sqlite3");
         command.arg("-batch").args(options).arg(project.database()).arg(sql);
         command
     }
 
     /// A new git repository with a store of `size` made-up issues.
-    pub(super) fn filled_store(&self, size: usize) -> Result<Project> {
+    pub(super) fn filled_store(&self, size: usize) -> Result<BenchProject> {
         let start = Instant::now();
         let project = self.repository(&format!("store-{size}"), size)?;
         fs::create_dir(project.dir.join(".pensa"))?;
@@ -111,35 +111,35 @@ impl Lab {
     }
 
     /// A new git repository with an empty store.
-    pub(super) fn empty_store(&self, name: &str) -> Result<Project> {
+    pub(super) fn empty_store(&self, name: &str) -> Result<BenchProject> {
         let project = self.repository(name, 0)?;
         output(&mut self.pn(&project, &["init"]))?;
         Ok(project)
     }
 
-    pub(super) fn repository(&self, name: &str, size: usize) -> Result<Project> {
-        let project = Project { dir: self.dir.join(name), size };
+    pub(super) fn repository(&self, name: &str, size: usize) -> Result<BenchProject> {
+        let project = BenchProject { dir: self.dir.join(name), size };
         fs::create_dir(&project.dir)?;
         output(self.program("git").args(["init", "--quiet"]).current_dir(&project.dir))?;
         Ok(project)
     }
 
-    /// Another store with the same content.
-    pub(super) fn copy(&self, of: &Project, name: &str) -> Result<Project> {
-        let copy = Project { dir: self.dir.join(format!("{name}-{}", of.size)), size: of.size };
+    /// Copies a store.
+    pub(super) fn copy(&self, of: &BenchProject, name: &str) -> Result<BenchProject> {
+        let copy = BenchProject { dir: self.dir.join(format!("{name}-{}", of.size)), size: of.size };
         let mut cp = self.program("cp");
         output(cp.arg("-a").arg(&of.dir).arg(&copy.dir))?;
         Ok(copy)
     }
 
     /// Removes a store that is no longer needed.
-    pub(super) fn discard(&self, project: &Project) -> Result {
+    pub(super) fn discard(&self, project: &BenchProject) -> Result {
         Ok(fs::remove_dir_all(&project.dir)?)
     }
 }
 
-/// Builds all programs for release and tells where each is. In one go: built by themselves, each package would have
-/// the features that it alone asks of its dependencies, and the same crates be built again and again.
+/// Builds all programs for release and returns their paths. All at once, because building packages separately would
+/// rebuild shared dependencies with different features.
 fn executables() -> Result<HashMap<String, PathBuf>> {
     let mut build = repo::cargo(&["build", "--release", "--workspace", "--bins", "--examples"]);
     let built = output(build.args(["--message-format", "json"]).stderr(Stdio::inherit()))?;
@@ -151,12 +151,12 @@ fn executables() -> Result<HashMap<String, PathBuf>> {
     Ok(programs.collect())
 }
 
-/// What a command prints; an error if it fails.
+/// Runs a command and returns its output; an error if it fails.
 pub(super) fn output(command: &mut Command) -> Result<String> {
     let done = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     if !done.status.success() {
-        let told = String::from_utf8_lossy(&done.stderr);
-        return Err(format!("{command:?} failed ({}): {}", done.status, told.trim()).into());
+        let report = String::from_utf8_lossy(&done.stderr);
+        return Err(format!("{command:?} failed ({}): {}", done.status, report.trim()).into());
     }
     Ok(String::from_utf8(done.stdout)?)
 }

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::Plan;
+use super::BenchPlan;
 use super::data::{self, Dice};
-use super::lab::{Lab, Project, output};
-use super::report::{Row, Target, grouped};
+use super::lab::{BenchProject, Lab, output};
+use super::report::{BenchTarget, ReportRow, grouped};
 use super::samples::{Contender, alternate};
 use crate::Result;
 
@@ -18,15 +18,15 @@ const LEARNINGS: usize = 50_000;
 /// Questions, each of three words that thousands of learnings have.
 const QUESTIONS: usize = 50;
 
-pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+pub(super) fn rows(lab: &Lab, plan: &BenchPlan) -> Result<Vec<ReportRow>> {
     Ok(vec![recall(lab, plan)?])
 }
 
 /// A store with learnings, and beside it a database with a full-text table of the same texts.
-fn fill(lab: &Lab) -> Result<[Project; 2]> {
+fn fill(lab: &Lab) -> Result<[BenchProject; 2]> {
     let start = Instant::now();
     let ours = lab.repository("learnings", LEARNINGS)?;
-    let reference = Project { dir: lab.dir().join("full-text"), size: LEARNINGS };
+    let reference = BenchProject { dir: lab.dir().join("full-text"), size: LEARNINGS };
     fs::create_dir(ours.dir.join(".pensa"))?;
     fs::create_dir_all(reference.dir.join(".pensa"))?;
     let mut lines = BufWriter::new(File::create(ours.dir.join(".pensa/learnings.jsonl"))?);
@@ -50,7 +50,7 @@ fn fill(lab: &Lab) -> Result<[Project; 2]> {
     Ok([ours, reference])
 }
 
-fn recall(lab: &Lab, plan: &Plan) -> Result<Row> {
+fn recall(lab: &Lab, plan: &BenchPlan) -> Result<ReportRow> {
     let [store, bare] = fill(lab)?;
     let mut dice = Dice::new(3);
     let questions: Vec<String> = (0..QUESTIONS).map(|_| dice.question()).collect();
@@ -71,12 +71,12 @@ fn recall(lab: &Lab, plan: &Plan) -> Result<Row> {
     for project in [&store, &bare] {
         lab.discard(project)?;
     }
-    Ok(Row::new(
+    Ok(ReportRow::new(
         format!("`pn recall` at {}", grouped(LEARNINGS)),
         ours.describe(),
         reference.describe(),
         ours.median() / reference.median(),
-        Target::AtMost(2.0),
+        BenchTarget::AtMost(2.0),
         "`pn recall --json` of three words, each of which thousands of learnings have, against `sqlite3 -json` asking \
          an FTS5 table of the same texts for the ten best rows with any of these words; another question every time",
     ))

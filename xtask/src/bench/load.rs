@@ -1,6 +1,6 @@
-//! Kept-alive connections, and many of them at once, each asking again as soon as it is answered.
+//! Generates load: many kept-alive connections that each send the next request when an answer arrives.
 //!
-//! Does as little as it can between two requests, because it shares the machine's cores with what it measures.
+//! Does as little as possible between requests, because it shares the CPU cores with the server.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,18 +16,18 @@ use crate::Result;
 
 pub(super) const CONNECTIONS: usize = 32;
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Threads that ask. One for each connection would spend most of its time on going to sleep and being woken.
+/// Threads that send requests. One per connection would mostly sleep and wake up.
 pub(super) const THREADS: usize = 2;
 
-/// What each connection asks, over and over. Made beforehand, so that making it costs the measured nothing.
+/// The requests that each connection repeats, built in advance.
 pub(super) type Requests = Vec<Vec<Vec<u8>>>;
 
-/// Makes `each` requests for every one of these connections.
+/// Builds `each` requests for each connection.
 pub(super) fn requests(connections: usize, each: usize, mut request: impl FnMut(usize) -> Vec<u8>) -> Requests {
     (0..connections).map(|connection| (0..each).map(|_| request(connection)).collect()).collect()
 }
 
-/// A request such as `GET /status`, with header lines of the caller's own. Null is no body.
+/// Builds a request such as `GET /status` with additional header lines. Null means no body.
 pub(super) fn request(address: SocketAddr, headers: &str, what: &str, body: &Value) -> Vec<u8> {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
@@ -37,7 +37,7 @@ pub(super) fn request(address: SocketAddr, headers: &str, what: &str, body: &Val
 
 const ACTOR: &str = "Pensa-Actor: bench\r\n";
 
-/// Requests to a daemon.
+/// Builds requests to a daemon.
 pub(super) fn post(address: SocketAddr, path: &str, body: &Value) -> Vec<u8> {
     request(address, ACTOR, &format!("POST {path}"), body)
 }
@@ -46,7 +46,7 @@ pub(super) fn get(address: SocketAddr, path: &str) -> Vec<u8> {
     request(address, ACTOR, &format!("GET {path}"), &Value::Null)
 }
 
-/// Requests per second that `address` answers.
+/// Measures the requests per second that `address` answers.
 pub(super) fn rate(address: SocketAddr, lasting: Duration, requests: &Requests) -> Result<f64> {
     let start = Instant::now();
     let answered: std::result::Result<usize, String> = thread::scope(|scope| {
@@ -58,13 +58,13 @@ pub(super) fn rate(address: SocketAddr, lasting: Duration, requests: &Requests) 
     Ok(answered? as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Asks on many connections, each of which has its next request as soon as it is answered.
+/// Sends requests on many connections, each again as soon as it is answered.
 fn ask_until(end: Instant, address: SocketAddr, requests: &[Vec<Vec<u8>>]) -> Result<usize> {
     let patience = Timespec::try_from(TIMEOUT)?;
     let ready = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut connections = Vec::with_capacity(requests.len());
     for own in requests {
-        let mut connection = Connection::open(address)?;
+        let mut connection = KeptAliveConnection::open(address)?;
         let number = epoll::EventData::new_u64(connections.len() as u64);
         epoll::add(&ready, &connection.stream, number, epoll::EventFlags::IN)?;
         connection.stream.write_all(&own[0])?;
@@ -93,30 +93,30 @@ fn ask_until(end: Instant, address: SocketAddr, requests: &[Vec<Vec<u8>>]) -> Re
 }
 
 /// A kept-alive connection.
-pub(super) struct Connection {
+pub(super) struct KeptAliveConnection {
     stream: TcpStream,
     buffer: Vec<u8>,
-    /// How much of an answer has come.
+    /// How many bytes of an answer have arrived.
     filled: usize,
-    /// That of the last answer: the next is most likely the same.
-    head: Head,
+    /// The head of the last answer; the next is most likely the same.
+    head: AnswerHead,
 }
 
-/// The head of an answer, and what it says.
+/// A parsed head of an answer.
 #[derive(Default)]
-struct Head {
+struct AnswerHead {
     bytes: Vec<u8>,
     status: u16,
     /// Length of the body.
     length: usize,
 }
 
-impl Connection {
+impl KeptAliveConnection {
     pub(super) fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
-        Ok(Self { stream, buffer: vec![0; 64 * 1024], filled: 0, head: Head::default() })
+        Ok(Self { stream, buffer: vec![0; 64 * 1024], filled: 0, head: AnswerHead::default() })
     }
 
     pub(super) fn stream(&self) -> &TcpStream {
@@ -137,7 +137,7 @@ impl Connection {
         }
     }
 
-    /// The body of an answer that means success.
+    /// The body of a successful answer.
     fn good(&self, status: u16, body: Range<usize>) -> Result<&[u8]> {
         let body = self.body(body);
         if (200..300).contains(&status) {
@@ -151,7 +151,7 @@ impl Connection {
         &self.buffer[range]
     }
 
-    /// Takes what has come; the status and where the body of the answer is, once it is whole.
+    /// Reads what has arrived. Returns status and range of the body once the answer is complete.
     pub(super) fn take_some(&mut self) -> Result<Option<(u16, Range<usize>)>> {
         let more = self.stream.read(&mut self.buffer[self.filled..])?;
         if more == 0 {
@@ -177,8 +177,8 @@ impl Connection {
     }
 }
 
-/// The head of an answer, once all of it is there.
-fn head(got: &[u8]) -> Result<Option<Head>> {
+/// Parses the head of an answer once it is complete.
+fn head(got: &[u8]) -> Result<Option<AnswerHead>> {
     let Some(end) = got.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4) else {
         return Ok(None);
     };
@@ -189,5 +189,5 @@ fn head(got: &[u8]) -> Result<Option<Head>> {
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
     });
     let (status, length) = status.zip(length).ok_or("the answer has no status or length")?;
-    Ok(Some(Head { bytes: got[..end].to_vec(), status, length }))
+    Ok(Some(AnswerHead { bytes: got[..end].to_vec(), status, length }))
 }

@@ -42,6 +42,6 @@ pub(super) fn file_system(dir: &Path) -> String {
 }
 
 fn first_word(command: &[&str], at: usize) -> String {
-    let told = Command::new(command[0]).args(&command[1..]).output().map(|output| output.stdout).unwrap_or_default();
-    String::from_utf8_lossy(&told).split_whitespace().nth(at).unwrap_or("?").to_owned()
+    let report = Command::new(command[0]).args(&command[1..]).output().map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&report).split_whitespace().nth(at).unwrap_or("?").to_owned()
 }

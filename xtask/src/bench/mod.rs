@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: how the product feels under the work of agents, and how it compares with programs that do the
-//! least there is to do.
+//! `cargo xtask bench`: measures Pensa under the work of agents, and compares it with programs that do the least
+//! possible.
 //!
-//! Runs of both sides of a comparison alternate, so that a noisy machine disturbs both alike. Reports whether a target
-//! is met and never fails for it: what a machine can do is no property of the code.
+//! The runs of both sides alternate, so that a noisy machine affects both. Missed targets are reported but are no
+//! failure, because they depend on the machine.
 
 mod agents;
 mod cpu;
@@ -11,6 +11,7 @@ mod data;
 mod database;
 mod embedded;
 mod entries;
+mod instructions;
 mod lab;
 mod learnings;
 mod load;
@@ -26,6 +27,7 @@ mod stream;
 mod team;
 mod timetable;
 mod transfer;
+mod triage;
 mod worker;
 
 use std::path::PathBuf;
@@ -33,25 +35,25 @@ use std::time::{Duration, Instant};
 
 use crate::{Result, tools};
 use lab::Lab;
-use report::Row;
+use report::ReportRow;
 
 /// How much is measured.
-pub(super) struct Plan {
-    /// How often each process is run.
+pub(super) struct BenchPlan {
+    /// Runs of each process.
     runs: usize,
-    /// Sizes of stores, in issues, at which processes are compared.
+    /// Sizes of the stores, in issues.
     sizes: &'static [usize],
-    /// How often each side of a comparison under load has its turn, and for how long.
+    /// Rounds of each side under load, and their duration.
     rounds: usize,
     round: Duration,
-    /// How long agents work on a timetable.
+    /// Duration of timetables.
     lasting: Duration,
-    /// How many agents share a store.
+    /// Agents that share a store.
     agents: usize,
 }
 
-impl Plan {
-    const FULL: Plan = Plan {
+impl BenchPlan {
+    const FULL: BenchPlan = BenchPlan {
         runs: 301,
         sizes: &[10_000, 100_000],
         rounds: 5,
@@ -59,7 +61,7 @@ impl Plan {
         lasting: Duration::from_secs(60),
         agents: 1_000,
     };
-    const QUICK: Plan = Plan {
+    const QUICK: BenchPlan = BenchPlan {
         runs: 61,
         sizes: &[10_000],
         rounds: 3,
@@ -72,77 +74,84 @@ impl Plan {
 /// The store that `ready` at the largest size is compared with.
 const SMALL: usize = 1_000;
 
-/// What can be measured by itself.
-struct Group {
+/// A group of measurements.
+struct BenchGroup {
     name: &'static str,
-    rows: fn(&Lab, &Plan) -> Result<Vec<Row>>,
+    rows: fn(&Lab, &BenchPlan) -> Result<Vec<ReportRow>>,
 }
 
-/// Those whose rows are told in users' terms, and those that are compared with a reference.
-const FEEL: [Group; 2] = [Group { name: "team", rows: team::rows }, Group { name: "embedded", rows: embedded::rows }];
-const COMPARED: [Group; 7] = [
-    Group { name: "local", rows: local },
-    Group { name: "transfer", rows: transfer::rows },
-    Group { name: "agents", rows: agents_and_sessions },
-    Group { name: "records", rows: records::rows },
-    Group { name: "stream", rows: stream::rows },
-    Group { name: "learnings", rows: learnings::rows },
-    Group { name: "redaction", rows: redaction::rows },
+/// The groups with results in users' terms, and the groups that compare with a reference.
+const FEEL: [BenchGroup; 3] = [
+    BenchGroup { name: "team", rows: team::rows },
+    BenchGroup { name: "embedded", rows: embedded::rows },
+    BenchGroup { name: "triage", rows: triage::rows },
+];
+const COMPARED: [BenchGroup; 8] = [
+    BenchGroup { name: "local", rows: local },
+    BenchGroup { name: "instructions", rows: instructions::rows },
+    BenchGroup { name: "transfer", rows: transfer::rows },
+    BenchGroup { name: "agents", rows: agents_and_sessions },
+    BenchGroup { name: "records", rows: records::rows },
+    BenchGroup { name: "stream", rows: stream::rows },
+    BenchGroup { name: "learnings", rows: learnings::rows },
+    BenchGroup { name: "redaction", rows: redaction::rows },
 ];
 
-fn groups() -> impl Iterator<Item = &'static Group> {
+fn groups() -> impl Iterator<Item = &'static BenchGroup> {
     FEEL.iter().chain(&COMPARED)
 }
 
-/// What the command line asks for.
+/// The command line.
 #[derive(Default)]
-struct Wanted {
+struct BenchOptions {
     quick: bool,
     write: bool,
     only: Option<String>,
     pn: Option<PathBuf>,
 }
 
-impl Wanted {
+impl BenchOptions {
     fn parse(flags: &[&str]) -> Result<Self> {
-        let (mut wanted, mut flags) = (Self::default(), flags.iter());
+        let (mut options, mut flags) = (Self::default(), flags.iter());
         while let Some(flag) = flags.next() {
             let mut value = || flags.next().ok_or_else(|| format!("{flag} needs a value"));
             match *flag {
-                "--quick" => wanted.quick = true,
-                "--write" => wanted.write = true,
-                "--only" => wanted.only = Some((*value()?).to_owned()),
-                "--pn" => wanted.pn = Some(std::fs::canonicalize(value()?)?),
+                "--quick" => options.quick = true,
+                "--write" => options.write = true,
+                "--only" => options.only = Some((*value()?).to_owned()),
+                "--pn" => options.pn = Some(std::fs::canonicalize(value()?)?),
                 _ => return Err(format!("bench has --quick, --write, --only GROUP and --pn FILE, not {flag}").into()),
             }
         }
-        if let Some(only) = &wanted.only
+        if let Some(only) = &options.only
             && !groups().any(|group| group.name == only)
         {
             let names: Vec<&str> = groups().map(|group| group.name).collect();
             return Err(format!("bench has no group {only:?}; it has {}", names.join(", ")).into());
         }
-        Ok(wanted)
+        Ok(options)
     }
 }
 
 pub(crate) fn run(flags: &[&str]) -> Result {
-    let wanted = Wanted::parse(flags)?;
+    let options = BenchOptions::parse(flags)?;
     let start = Instant::now();
     tools::install_missing()?;
-    let other = if wanted.pn.is_some() { " --pn FILE" } else { "" };
-    let lab = Lab::build(wanted.pn)?;
-    let (plan, quick) = if wanted.quick { (&Plan::QUICK, " --quick") } else { (&Plan::FULL, "") };
+    let other = if options.pn.is_some() { " --pn FILE" } else { "" };
+    let lab = Lab::build(options.pn)?;
+    let (plan, quick) = if options.quick { (&BenchPlan::QUICK, " --quick") } else { (&BenchPlan::FULL, "") };
     let machine = machine::describe(lab.dir());
     let mut parts = Vec::new();
-    for Group { name, rows } in groups().filter(|group| wanted.only.as_ref().is_none_or(|only| only == group.name)) {
+    for BenchGroup { name, rows } in
+        groups().filter(|group| options.only.as_ref().is_none_or(|only| only == group.name))
+    {
         println!("== {name}");
         let rows = rows(&lab, plan)?;
         println!("\n{}", report::table(&rows));
         let command = format!("cargo xtask bench --only {name}{quick}{other}");
         parts.push((*name, report::part(name, &rows, &command, &machine)));
-        if wanted.write {
-            // Whatever comes later, this much is known.
+        if options.write {
+            // Write after each group, so that a later failure does not lose results.
             write(&parts)?;
         }
     }
@@ -153,17 +162,17 @@ pub(crate) fn run(flags: &[&str]) -> Result {
 fn write(parts: &[(&str, String)]) -> Result {
     let path = crate::repo::root().join("docs/benchmarks.md");
     let old = std::fs::read_to_string(&path).unwrap_or_default();
-    let names = |groups: &[Group]| groups.iter().map(|group| group.name).collect::<Vec<_>>();
+    let names = |groups: &[BenchGroup]| groups.iter().map(|group| group.name).collect::<Vec<_>>();
     Ok(std::fs::write(&path, report::document(&old, parts, &names(&FEEL), &names(&COMPARED)))?)
 }
 
-fn agents_and_sessions(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+fn agents_and_sessions(lab: &Lab, plan: &BenchPlan) -> Result<Vec<ReportRow>> {
     let mut rows = agents::rows(lab, plan)?;
     rows.extend(sqlite_session::rows(lab, plan)?);
     Ok(rows)
 }
 
-fn local(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+fn local(lab: &Lab, plan: &BenchPlan) -> Result<Vec<ReportRow>> {
     let mut rows = Vec::new();
     let mut stores = vec![lab.filled_store(SMALL)?];
     for size in plan.sizes {

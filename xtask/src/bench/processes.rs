@@ -1,9 +1,9 @@
 //! One `pn` process against one `sqlite3` process, from start to end.
 
-use super::Plan;
+use super::BenchPlan;
 use super::data::{self, Dice};
-use super::lab::{Lab, Project, output};
-use super::report::{Row, Target, grouped};
+use super::lab::{BenchProject, Lab, output};
+use super::report::{BenchTarget, ReportRow, grouped};
 use super::samples::{Contender, Samples, alternate};
 use super::worker::ids_in;
 use crate::Result;
@@ -13,15 +13,15 @@ const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.p
 
 /// Without this, `sqlite3` folds the log and removes it as it leaves, and `pn` would have to make a new one.
 const LEAVE_LOG: [&str; 2] = ["-cmd", ".dbconfig no_ckpt_on_close on"];
-const READING: [&str; 3] = ["-json", LEAVE_LOG[0], LEAVE_LOG[1]];
-const AT_MOST: Target = Target::AtMost(1.5);
+pub(super) const READING: [&str; 3] = ["-json", LEAVE_LOG[0], LEAVE_LOG[1]];
+const AT_MOST: BenchTarget = BenchTarget::AtMost(1.5);
 
-fn row(name: String, ours: &Samples, reference: &Samples, target: Target, about: &str) -> Row {
+fn row(name: String, ours: &Samples, reference: &Samples, target: BenchTarget, about: &str) -> ReportRow {
     let ratio = ours.median() / reference.median();
-    Row::new(name, ours.describe(), reference.describe(), ratio, target, about)
+    ReportRow::new(name, ours.describe(), reference.describe(), ratio, target, about)
 }
 
-pub(super) fn show(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
+pub(super) fn show(lab: &Lab, plan: &BenchPlan, store: &BenchProject) -> Result<ReportRow> {
     let mut dice = Dice::new(7);
     let ids: Vec<String> = (0..plan.runs + 3).map(|_| data::id(dice.below(store.size))).collect();
     let ours = |run: usize| lab.pn(store, &["show", &ids[run], "--json"]);
@@ -39,7 +39,7 @@ pub(super) fn show(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
     ))
 }
 
-fn show_sql(id: &str) -> String {
+pub(super) fn show_sql(id: &str) -> String {
     format!(
         "SELECT {COLUMNS} FROM issues i WHERE i.id = '{id}';
          SELECT {COLUMNS} FROM issues i JOIN deps d ON d.depends_on_id = i.id WHERE d.issue_id = '{id}'
@@ -50,7 +50,7 @@ fn show_sql(id: &str) -> String {
 
 pub(super) const READY: [&str; 4] = ["ready", "-n", "10", "--json"];
 
-pub(super) fn ready(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
+pub(super) fn ready(lab: &Lab, plan: &BenchPlan, store: &BenchProject) -> Result<ReportRow> {
     let sql = format!(
         "SELECT {COLUMNS} FROM issues i WHERE i.status = 'open' AND i.blockers = 0 AND i.issue_type <> 'bug'
          ORDER BY i.priority, i.created_at, i.id LIMIT 10"
@@ -69,19 +69,24 @@ pub(super) fn ready(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
     ))
 }
 
-pub(super) fn ready_by_size(lab: &Lab, plan: &Plan, large: &Project, small: &Project) -> Result<Row> {
+pub(super) fn ready_by_size(
+    lab: &Lab,
+    plan: &BenchPlan,
+    large: &BenchProject,
+    small: &BenchProject,
+) -> Result<ReportRow> {
     let of = |store| Contender::new(move |_| Ok(lab.pn(store, &READY)));
     let [ours, reference] = alternate(plan.runs, [of(large), of(small)])?;
     Ok(row(
         format!("`pn ready -n 10` at {} against {}", grouped(large.size), grouped(small.size)),
         &ours,
         &reference,
-        Target::AtMost(2.0),
+        BenchTarget::AtMost(2.0),
         "The same command in a large store and in a small one",
     ))
 }
 
-pub(super) fn context(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
+pub(super) fn context(lab: &Lab, plan: &BenchPlan, store: &BenchProject) -> Result<ReportRow> {
     // Of somebody who is doing something.
     let ask = || lab.pn(store, &["context", "--actor", "agent-1"]);
     if !output(&mut ask())?.contains("## Claimed by me") {
@@ -93,7 +98,7 @@ pub(super) fn context(lab: &Lab, plan: &Plan, store: &Project) -> Result<Row> {
         format!("`pn context` at {}", grouped(store.size)),
         &ours,
         &reference,
-        Target::AtMost(3.0),
+        BenchTarget::AtMost(3.0),
         "`pn context` of an actor who has claimed issues against `pn ready -n 10 --json` in the same store",
     ))
 }
@@ -107,7 +112,7 @@ fn same_ids(ours: &str, reference: &str) -> Result {
     Ok(())
 }
 
-pub(super) fn create(lab: &Lab, plan: &Plan, store: &Project) -> Result<[Row; 2]> {
+pub(super) fn create(lab: &Lab, plan: &BenchPlan, store: &BenchProject) -> Result<[ReportRow; 2]> {
     let copies = [lab.copy(store, "create")?, lab.copy(store, "insert")?, lab.copy(store, "insert-only")?];
     let [ours, folding, leaving] = &copies;
     let mut dice = Dice::new(11);

@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::Plan;
+use super::BenchPlan;
 use super::lab::{Lab, output};
-use super::report::{Row, Target, grouped, rates};
+use super::report::{BenchTarget, ReportRow, grouped, rates};
 use super::samples::median;
 use crate::Result;
 
@@ -18,52 +18,52 @@ const QUESTIONS: usize = 300;
 
 /// What both sides took, one of each for every round.
 #[derive(Default)]
-struct Side {
+struct RoundTimes {
     creates: Vec<f64>,
     queries: Vec<f64>,
 }
 
-impl Side {
+impl RoundTimes {
     fn measure(&mut self, lab: &Lab, side: &str, records: usize) -> Result {
         // A repository of its own: a store keeps its journal in the git directory around it, which would be that of
         // the workspace.
         let dir = lab.repository(&format!("records-{side}"), 0)?.dir;
         let (made, records, questions) = (MADE.to_string(), records.to_string(), QUESTIONS.to_string());
         let args = [side.as_ref(), dir.as_os_str(), made.as_ref(), records.as_ref(), questions.as_ref()];
-        let told: Value = serde_json::from_str(&output(&mut lab.example("records", &args)?)?)?;
-        let number = |name: &str| told[name].as_f64().ok_or_else(|| format!("no {name} in {told}"));
+        let report: Value = serde_json::from_str(&output(&mut lab.example("records", &args)?)?)?;
+        let number = |name: &str| report[name].as_f64().ok_or_else(|| format!("no {name} in {report}"));
         self.creates.push(number("create")?);
         self.queries.push(number("query")?);
         Ok(fs::remove_dir_all(dir)?)
     }
 }
 
-pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
-    let [mut ours, mut bare] = [Side::default(), Side::default()];
+pub(super) fn rows(lab: &Lab, plan: &BenchPlan) -> Result<Vec<ReportRow>> {
+    let [mut ours, mut bare] = [RoundTimes::default(), RoundTimes::default()];
     for _ in 0..plan.rounds {
         ours.measure(lab, "ours", MADE)?;
         bare.measure(lab, "bare", MADE)?;
     }
-    let [mut our_many, mut many] = [Side::default(), Side::default()];
+    let [mut our_many, mut many] = [RoundTimes::default(), RoundTimes::default()];
     our_many.measure(lab, "ours", RECORDS)?;
     many.measure(lab, "bare", RECORDS)?;
-    let told = |seconds: f64| format!("{:.3} ms", seconds * 1000.0);
+    let report = |seconds: f64| format!("{:.3} ms", seconds * 1000.0);
     let (our_query, query) = (median(&our_many.queries), median(&many.queries));
     Ok(vec![
         rates(
             format!("`create_many` of {} records", grouped(MADE)),
             &ours.creates,
             &bare.creates,
-            Target::AtLeast(0.5),
+            BenchTarget::AtLeast(0.5),
             "`create_many` of `pensa-taskstore` (checked, logged, in the journal and in a file besides) against one \
              SQLite transaction that inserts the same rows and index rows",
         ),
-        Row::new(
+        ReportRow::new(
             format!("100 records of {}", grouped(RECORDS)),
-            told(our_query),
-            told(query),
+            report(our_query),
+            report(query),
             our_query / query,
-            Target::AtMost(2.0),
+            BenchTarget::AtMost(2.0),
             "`query` of `pensa-taskstore` by a field with an index, which has 100 records of another value every time, \
              against hand-written SQL on the same tables; both make values of a Rust type of them",
         ),

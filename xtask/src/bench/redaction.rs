@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::Plan;
-use super::lab::{Lab, Project, output};
-use super::report::{Row, Target};
+use super::BenchPlan;
+use super::lab::{BenchProject, Lab, output};
+use super::report::{BenchTarget, ReportRow};
 use crate::Result;
 
 /// Lines of code and logs that are looked through.
 const LINES: usize = 20_000;
 
-pub(super) fn rows(lab: &Lab, _: &Plan) -> Result<Vec<Row>> {
+pub(super) fn rows(lab: &Lab, _: &BenchPlan) -> Result<Vec<ReportRow>> {
     let mut rows = caught(lab)?;
     rows.extend(alarms()?);
     Ok(rows)
@@ -64,13 +64,13 @@ const NOUNS: [(&str, &[&str]); 10] = [
     ("agent", &["agent", "create", "-t", "user", "--name", "TEXT"]),
 ];
 
-fn caught(lab: &Lab) -> Result<Vec<Row>> {
+fn caught(lab: &Lab) -> Result<Vec<ReportRow>> {
     let store = lab.repository("redaction", 1)?;
     output(&mut lab.pn(&store, &["init"]))?;
     NOUNS.iter().map(|(noun, command)| noun_row(lab, &store, noun, command)).collect()
 }
 
-fn noun_row(lab: &Lab, store: &Project, noun: &str, command: &[&str]) -> Result<Row> {
+fn noun_row(lab: &Lab, store: &BenchProject, noun: &str, command: &[&str]) -> Result<ReportRow> {
     let planted = planted();
     let mut caught = 0;
     for (text, part) in &planted {
@@ -88,7 +88,7 @@ fn noun_row(lab: &Lab, store: &Project, noun: &str, command: &[&str]) -> Result<
     let part = caught as f64 / planted.len() as f64;
     let about = "Forms of secrets that the answer to a command which stores them no longer has";
     let name = format!("planted in a {noun}");
-    Ok(Row::new(name, format!("{caught}"), planted.len().to_string(), part, Target::AtLeast(0.95), about))
+    Ok(ReportRow::new(name, format!("{caught}"), planted.len().to_string(), part, BenchTarget::AtLeast(0.95), about))
 }
 
 /// Code of other people and logs of this machine, as far as there are any.
@@ -123,7 +123,7 @@ fn gather(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn alarms() -> Result<Vec<Row>> {
+fn alarms() -> Result<Vec<ReportRow>> {
     let text = real_lines()?;
     let lines = text.lines().count();
     let alarms: Vec<&str> = text.lines().filter(|line| pensa_redact::text(line).1 > 0).collect();
@@ -136,15 +136,15 @@ fn alarms() -> Result<Vec<Row>> {
     let megabytes = text.len() as f64 * f64::from(rounds) / 1e6;
     let cost = start.elapsed().as_secs_f64() * 1e3 / megabytes;
     Ok(vec![
-        Row::new(
+        ReportRow::new(
             "false alarms".to_owned(),
             alarms.len().to_string(),
             format!("{lines} lines"),
             alarms.len() as f64,
-            Target::AtMost(0.0),
+            BenchTarget::AtMost(0.0),
             "Lines of other people's code and of this machine's logs in which something is taken for a secret",
         ),
-        Row::told(
+        ReportRow::measured(
             "cost of redaction".to_owned(),
             format!("{cost:.1} ms per MB"),
             "The same lines as one text, all rules compiled",

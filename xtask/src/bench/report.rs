@@ -1,66 +1,66 @@
-//! The results as a table, for the terminal and for `docs/benchmarks.md`.
+//! Formats results as tables for the terminal and `docs/benchmarks.md`.
 
 use std::fmt;
 
 use super::samples::median;
 
 #[derive(Clone, Copy)]
-pub(super) enum Target {
+pub(super) enum BenchTarget {
     AtMost(f64),
     AtLeast(f64),
 }
 
-impl Target {
+impl BenchTarget {
     fn is_met(self, ratio: f64) -> bool {
         match self {
-            Target::AtMost(most) => ratio <= most,
-            Target::AtLeast(least) => ratio >= least,
+            BenchTarget::AtMost(most) => ratio <= most,
+            BenchTarget::AtLeast(least) => ratio >= least,
         }
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for BenchTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::AtMost(most) => write!(f, "≤ {most}×"),
-            Target::AtLeast(least) => write!(f, "≥ {least}×"),
+            BenchTarget::AtMost(most) => write!(f, "≤ {most}×"),
+            BenchTarget::AtLeast(least) => write!(f, "≥ {least}×"),
         }
     }
 }
 
 /// One comparison.
-pub(super) struct Row {
+pub(super) struct ReportRow {
     name: String,
     ours: String,
     reference: String,
     ratio: Option<f64>,
-    /// The target and whether it is met; nothing, if this is only told.
+    /// The target and whether it is met, if there is one.
     target: Option<(String, bool)>,
-    /// What is measured, in one sentence without its full stop.
+    /// What is measured, in one sentence without a full stop.
     about: String,
 }
 
 const TITLES: [&str; 6] = ["measured", "ours", "reference", "ratio", "target", ""];
 
-impl Row {
+impl ReportRow {
     pub(super) fn new(
         name: String,
         ours: String,
         reference: String,
         ratio: f64,
-        target: impl Into<Option<Target>>,
+        target: impl Into<Option<BenchTarget>>,
         about: impl Into<String>,
     ) -> Self {
         let target = target.into().map(|target| (target.to_string(), target.is_met(ratio)));
         Self { name, ours, reference, ratio: Some(ratio), target, about: about.into() }.shown()
     }
 
-    /// A number that is compared with nothing.
-    pub(super) fn told(name: String, ours: String, about: impl Into<String>) -> Self {
+    /// A result without a comparison.
+    pub(super) fn measured(name: String, ours: String, about: impl Into<String>) -> Self {
         Self::limited(name, ours, 0.0, None, about)
     }
 
-    /// A number with the most that it should be, and the unit of both.
+    /// A result with an upper limit, and their unit.
     pub(super) fn limited(
         name: String,
         ours: String,
@@ -95,23 +95,23 @@ impl Row {
     }
 }
 
-/// A comparison of rates, by their medians; without a target it is only told.
+/// A comparison of rates by their medians, with an optional target.
 pub(super) fn rates(
     name: String,
     ours: &[f64],
     reference: &[f64],
-    target: impl Into<Option<Target>>,
+    target: impl Into<Option<BenchTarget>>,
     about: &str,
-) -> Row {
+) -> ReportRow {
     let (ours, reference) = (median(ours), median(reference));
     let ratio = ours / reference;
     let [ours, reference] = [ours, reference].map(|rate| format!("{rate:.0} /s"));
-    Row::new(name, ours, reference, ratio, target, about)
+    ReportRow::new(name, ours, reference, ratio, target, about)
 }
 
-/// A Markdown table whose columns also line up on a terminal. Columns without anything in them are left out.
-pub(super) fn table(rows: &[Row]) -> String {
-    let cells: Vec<[String; 6]> = rows.iter().map(Row::cells).collect();
+/// A Markdown table with aligned columns, without empty columns.
+pub(super) fn table(rows: &[ReportRow]) -> String {
+    let cells: Vec<[String; 6]> = rows.iter().map(ReportRow::cells).collect();
     let used: Vec<usize> = (0..TITLES.len()).filter(|at| cells.iter().any(|line| !line[*at].is_empty())).collect();
     let width = |at: usize| cells.iter().map(|line| line[at].chars().count()).max().unwrap_or(0).max(TITLES[at].len());
     let line = |cell: &dyn Fn(usize) -> String| {
@@ -140,17 +140,17 @@ Times are medians of whole processes, start to end, with the 10th and 90th perce
 rounds. Both sides of a row take turns, so that what else the machine does disturbs both alike: compare the ratios, not
 the times, with those of another machine. The issues have 2 dependencies each on average; half of them are closed.
 ";
-/// The part that people write, which stays as it is.
+/// The hand-written part, which stays unchanged.
 const BY_HAND: &str = "## Build and size";
 
-/// The part of the document about a group.
-pub(super) fn part(group: &str, rows: &[Row], command: &str, machine: &str) -> String {
+/// The section of a group.
+pub(super) fn part(group: &str, rows: &[ReportRow], command: &str, machine: &str) -> String {
     let about: String =
         topics(rows).iter().map(|(names, about)| format!("- {}: {about}.\n", names.join("; "))).collect();
     format!("\n### {group}\n\n`{command}` on: {machine}.\n\n{}\n{about}", table(rows))
 }
 
-/// A document with these parts in place of those of the same groups.
+/// The document with the sections of these groups replaced.
 pub(super) fn document(old: &str, parts: &[(&str, String)], feel: &[&str], compared: &[&str]) -> String {
     let old_part = |heading: &str| {
         let part = &old[old.find(&format!("\n{heading}\n"))?..];
@@ -168,8 +168,8 @@ pub(super) fn document(old: &str, parts: &[(&str, String)], feel: &[&str], compa
     introduction.chain(feel).chain(comparisons).chain(compared).chain(old_part(BY_HAND)).collect()
 }
 
-/// What is compared, with the rows that compare just that.
-fn topics(rows: &[Row]) -> Vec<(Vec<&str>, &str)> {
+/// The descriptions, each with the rows that share it.
+fn topics(rows: &[ReportRow]) -> Vec<(Vec<&str>, &str)> {
     let mut topics: Vec<(Vec<&str>, &str)> = Vec::new();
     for row in rows {
         match topics.iter_mut().find(|(_, about)| *about == row.about) {
@@ -211,8 +211,10 @@ mod tests {
 
     #[test]
     fn columns_without_content_are_left_out() {
-        let rows =
-            [Row::told("a".into(), "1 ms".into(), ""), Row::limited("b".into(), "2".into(), 2.0, Some((0.0, "")), "")];
+        let rows = [
+            ReportRow::measured("a".into(), "1 ms".into(), ""),
+            ReportRow::limited("b".into(), "2".into(), 2.0, Some((0.0, "")), ""),
+        ];
         let table = table(&rows);
         assert!(table.starts_with("| measured | ours | target |"), "{table}");
         assert!(table.ends_with("| b        | 2    | 0      | **not met** |\n"), "{table}");

@@ -1,11 +1,11 @@
-//! Times processes in alternation, and what a set of times comes to.
+//! Times processes in alternation, with statistics of the times.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// One side of a comparison: does what is not timed, and hands out the process that is.
+/// One side of a comparison: prepares a run, and returns the process to time.
 pub(super) struct Contender<'a>(Box<dyn FnMut(usize) -> Result<Command> + 'a>);
 
 impl<'a> Contender<'a> {
@@ -23,10 +23,10 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// Runs of each contender that are not counted.
+/// Warm-up runs of each contender.
 pub(super) const WARM_UP: usize = 3;
 
-/// Runs every contender `runs` times, in turn; who goes first changes, because the first one warms the caches.
+/// Runs the contenders in turn, `runs` times each. The first one alternates, because it warms the caches.
 pub(super) fn alternate<const N: usize>(runs: usize, mut contenders: [Contender<'_>; N]) -> Result<[Samples; N]> {
     let mut times = [const { Vec::new() }; N];
     for run in 0..runs + WARM_UP {
@@ -41,7 +41,7 @@ pub(super) fn alternate<const N: usize>(runs: usize, mut contenders: [Contender<
     Ok(times.map(Samples::new))
 }
 
-/// Times, shortest first.
+/// Times, sorted.
 pub(super) struct Samples(Vec<Duration>);
 
 impl Samples {
@@ -66,7 +66,7 @@ impl Samples {
     }
 }
 
-/// The middle one of a few numbers.
+/// The median of a few numbers.
 pub(super) fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::lab::{Lab, Project, output};
+use super::lab::{BenchProject, Lab, output};
 use super::machine;
 use crate::Result;
 
 /// A server that runs until it is stopped, or dropped.
-pub(super) struct Server {
+pub(super) struct BenchServer {
     child: Child,
     pub(super) address: SocketAddr,
 }
 
-impl Server {
+impl BenchServer {
     /// Starts a server whose first line is JSON with its `url`.
     pub(super) fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdout(Stdio::piped()).spawn()?;
@@ -26,15 +26,15 @@ impl Server {
         if let Some(stdout) = child.stdout.take() {
             BufReader::new(stdout).read_line(&mut line)?;
         }
-        let told: Value = serde_json::from_str(&line).map_err(|e| format!("{command:?} said {line:?}: {e}"))?;
-        let url = told["url"].as_str().unwrap_or_default();
+        let report: Value = serde_json::from_str(&line).map_err(|e| format!("{command:?} said {line:?}: {e}"))?;
+        let url = report["url"].as_str().unwrap_or_default();
         let address = url.trim_start_matches("http://").trim_end_matches('/').parse();
         let address = address.map_err(|e| format!("{command:?} is at {url:?}: {e}"))?;
         Ok(Self { child, address })
     }
 
     /// Starts the daemon of a store.
-    pub(super) fn daemon(lab: &Lab, store: &Project) -> Result<Self> {
+    pub(super) fn daemon(lab: &Lab, store: &BenchProject) -> Result<Self> {
         let dir = store.dir.display().to_string();
         Self::start(&mut lab.pn(store, &["daemon", "--port", "0", "--json", "--project-dir", &dir]))
     }
@@ -66,7 +66,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for BenchServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

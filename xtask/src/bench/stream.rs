@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::Plan;
+use super::BenchPlan;
 use super::cpu;
 use super::lab::Lab;
-use super::load::{self, Connection};
-use super::report::{Row, Target, grouped, rates};
+use super::load::{self, KeptAliveConnection};
+use super::report::{BenchTarget, ReportRow, grouped, rates};
 use super::samples::median;
-use super::server::Server;
+use super::server::BenchServer;
 use crate::Result;
 
 const SUBSCRIBERS: usize = 100;
@@ -26,24 +26,24 @@ const AT_ONCE: usize = 250;
 const PER_CORE: f64 = 50_000.0;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+pub(super) fn rows(lab: &Lab, plan: &BenchPlan) -> Result<Vec<ReportRow>> {
     let project = lab.empty_store("stream")?;
-    let daemon = Server::daemon(lab, &project)?;
-    let mut writer = Connection::open(daemon.address)?;
+    let daemon = BenchServer::daemon(lab, &project)?;
+    let mut writer = KeptAliveConnection::open(daemon.address)?;
     let batch = batch(&mut writer, daemon.address)?;
     let line = lab.dir().join("event.json");
     fs::write(&line, typical_event(&mut writer, daemon.address)?)?;
-    let bare = Server::start(&mut lab.example("bare_stream", &[line.as_os_str()])?)?;
-    let mut sender = Connection::open(bare.address)?;
+    let bare = BenchServer::start(&mut lab.example("bare_stream", &[line.as_os_str()])?)?;
+    let mut sender = KeptAliveConnection::open(bare.address)?;
     let (mut ours, mut per_core, mut reference) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
         let sent = deliveries(&bare, || {
             sender.ask(&load::post(bare.address, &format!("/send/{EVENTS}"), &json!({}))).map(drop)
         })?;
         reference.push(sent.per_second);
-        let told = deliveries(&daemon, || (0..EVENTS / AT_ONCE).try_for_each(|_| writer.ask(&batch).map(drop)))?;
-        ours.push(told.per_second);
-        per_core.push(told.per_core);
+        let report = deliveries(&daemon, || (0..EVENTS / AT_ONCE).try_for_each(|_| writer.ask(&batch).map(drop)))?;
+        ours.push(report.per_second);
+        per_core.push(report.per_core);
     }
     for server in [daemon, bare] {
         server.stop()?;
@@ -56,29 +56,29 @@ pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
         format!("stream to {to}"),
         &ours,
         &reference,
-        Target::AtLeast(0.5),
+        BenchTarget::AtLeast(0.5),
         &format!("{about}, against a bare axum loop that sends one such event from memory as often"),
     );
-    let cores = Row::new(
+    let cores = ReportRow::new(
         format!("stream to {to}, a core"),
         format!("{:.0} /s", median(&per_core)),
         format!("{PER_CORE:.0} /s"),
         median(&per_core) / PER_CORE,
-        Target::AtLeast(1.0),
+        BenchTarget::AtLeast(1.0),
         format!("{about} of the daemon's processor time, that of writing them included"),
     );
     Ok(vec![in_all, cores])
 }
 
 /// A request that adds many events.
-fn batch(writer: &mut Connection, address: SocketAddr) -> Result<Vec<u8>> {
+fn batch(writer: &mut KeptAliveConnection, address: SocketAddr) -> Result<Vec<u8>> {
     let issue = json!({"title": "talked about", "issue_type": "task"});
     let made: Value = serde_json::from_slice(writer.ask(&load::post(address, "/issues", &issue))?)?;
     let said = json!({"op": "comment.add", "id": made["id"], "text": "as long as what agents say to each other"});
     Ok(load::post(address, "/batch", &json!({"operations": vec![&said; AT_ONCE]})))
 }
 
-fn typical_event(writer: &mut Connection, address: SocketAddr) -> Result<String> {
+fn typical_event(writer: &mut KeptAliveConnection, address: SocketAddr) -> Result<String> {
     let page: Value = serde_json::from_slice(writer.ask(&load::get(address, "/log?limit=1"))?)?;
     Ok(page["events"][0].to_string())
 }
@@ -90,7 +90,7 @@ struct Rate {
 }
 
 /// How fast all events arrive at all who follow.
-fn deliveries(server: &Server, send: impl FnOnce() -> Result) -> Result<Rate> {
+fn deliveries(server: &BenchServer, send: impl FnOnce() -> Result) -> Result<Rate> {
     let everybody = Barrier::new(SUBSCRIBERS + 1);
     let (before, took) = thread::scope(|scope| -> Result<_> {
         let follow = || {

@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::Plan;
+use super::BenchPlan;
 use super::cpu;
 use super::data::{self, Dice};
-use super::database::Database;
+use super::database::BenchDatabase;
 use super::lab::{Lab, output};
-use super::load::{self, Connection};
-use super::report::{Row, grouped};
+use super::load::{self, KeptAliveConnection};
+use super::report::{ReportRow, grouped};
 use super::samples::Samples;
-use super::server::Server;
-use super::timetable::{self, Client, Outcome, Timetable};
-use super::worker::{CHOICE, Step, Worker};
+use super::server::BenchServer;
+use super::timetable::{self, Timetable, TimetableClient, TimetableResult};
+use super::worker::{CHOICE, Worker, WorkerStep};
 use crate::Result;
 
 const PROJECTS: usize = 10;
@@ -36,8 +36,8 @@ const BATCH: usize = 1_000;
 const POLLS: usize = 2_000;
 const POLLS_AFTER_CHANGE: usize = 100;
 
-pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
-    let database = Database::start(lab)?;
+pub(super) fn rows(lab: &Lab, plan: &BenchPlan) -> Result<Vec<ReportRow>> {
+    let database = BenchDatabase::start(lab)?;
     for project in 0..PROJECTS {
         database.project(&name(project))?;
     }
@@ -54,14 +54,14 @@ fn name(project: usize) -> String {
 }
 
 /// Whoever shows a token to a server.
-struct Caller {
+struct TokenUser {
     address: SocketAddr,
     project: String,
     headers: String,
 }
 
-impl Caller {
-    fn new(server: &Server, project: usize, token: &str, actor: &str) -> Self {
+impl TokenUser {
+    fn new(server: &BenchServer, project: usize, token: &str, actor: &str) -> Self {
         let headers = format!("Authorization: Bearer {token}\r\nPensa-Actor: {actor}\r\n");
         Self { address: server.address, project: name(project), headers }
     }
@@ -77,22 +77,24 @@ impl Caller {
     }
 }
 
-struct Agent {
-    caller: Caller,
+struct TeamAgent {
+    caller: TokenUser,
     worker: Worker,
     asked: usize,
 }
 
-impl Client for Agent {
+impl TimetableClient for TeamAgent {
     fn request(&mut self) -> Vec<u8> {
         self.asked += 1;
         let key = format!("{}-{}", self.worker.name, self.asked);
         let change = |method: &str, path: &str, body: Value| self.caller.change(&key, method, path, &body);
         match &self.worker.step {
-            Step::Ready => self.caller.get(&format!("/issues/ready?limit={CHOICE}")),
-            Step::Claim(id) => change("PATCH", &format!("/issues/{id}"), json!({"claim": true})),
-            Step::Comment(id) => change("POST", &format!("/issues/{id}/comments"), json!({"text": "found the cause"})),
-            Step::Close(id) => change("POST", &format!("/issues/{id}/close"), json!({"reason": "done"})),
+            WorkerStep::Ready => self.caller.get(&format!("/issues/ready?limit={CHOICE}")),
+            WorkerStep::Claim(id) => change("PATCH", &format!("/issues/{id}"), json!({"claim": true})),
+            WorkerStep::Comment(id) => {
+                change("POST", &format!("/issues/{id}/comments"), json!({"text": "found the cause"}))
+            }
+            WorkerStep::Close(id) => change("POST", &format!("/issues/{id}/close"), json!({"reason": "done"})),
         }
     }
 
@@ -103,11 +105,11 @@ impl Client for Agent {
 
 /// A tab of a browser that shows the board of a project.
 struct Tab {
-    caller: Caller,
+    caller: TokenUser,
     asked: usize,
 }
 
-impl Client for Tab {
+impl TimetableClient for Tab {
     fn request(&mut self) -> Vec<u8> {
         self.asked += 1;
         self.caller.get(QUESTIONS[self.asked % QUESTIONS.len()])
@@ -128,7 +130,7 @@ struct Cores {
 }
 
 impl Cores {
-    fn used(database: &Database<'_>, server: &Server) -> Result<Self> {
+    fn used(database: &BenchDatabase<'_>, server: &BenchServer) -> Result<Self> {
         let (server, postgres) = (cpu::of_process(server.pid())?, cpu::of_family(database.pid())?);
         Ok(Self { server, postgres, others: cpu::of_machine()? - server - postgres - cpu::of_self()? })
     }
@@ -148,27 +150,27 @@ impl Cores {
 }
 
 struct Team<'a> {
-    database: &'a Database<'a>,
-    server: Server,
-    agents: Vec<Agent>,
+    database: &'a BenchDatabase<'a>,
+    server: BenchServer,
+    agents: Vec<TeamAgent>,
     tabs: Vec<Tab>,
     lasting: Duration,
 }
 
 impl<'a> Team<'a> {
     /// Starts a server with its usual limits, gives everybody a token, and makes more issues than all can close.
-    fn gather(database: &'a Database<'a>, plan: &Plan) -> Result<Self> {
+    fn gather(database: &'a BenchDatabase<'a>, plan: &BenchPlan) -> Result<Self> {
         let (start, mut dice) = (Instant::now(), Dice::new(23));
         let server = database.serve(&[])?;
         let (mut agents, mut tabs) = (Vec::new(), Vec::new());
         for number in 0..AGENTS {
             let (project, worker) = (number % PROJECTS, Worker::new(number));
             let token = database.token(&name(project), "agent")?;
-            agents.push(Agent { caller: Caller::new(&server, project, &token, &worker.name), worker, asked: 0 });
+            agents.push(TeamAgent { caller: TokenUser::new(&server, project, &token, &worker.name), worker, asked: 0 });
         }
         for number in 0..TABS {
             let token = database.token(&name(number % PROJECTS), "viewer")?;
-            tabs.push(Tab { caller: Caller::new(&server, number % PROJECTS, &token, "looker-on"), asked: number });
+            tabs.push(Tab { caller: TokenUser::new(&server, number % PROJECTS, &token, "looker-on"), asked: number });
         }
         // Both runs, at four operations for each issue, with one issue in seven to spare.
         let rounds = Timetable::new(AGENTS, EVERY, plan.lasting).rounds;
@@ -185,7 +187,7 @@ impl<'a> Team<'a> {
         Ok(Self { database, server, agents, tabs, lasting: plan.lasting })
     }
 
-    fn rows(mut self) -> Result<Vec<Row>> {
+    fn rows(mut self) -> Result<Vec<ReportRow>> {
         let alone = self.work(false)?;
         let about = format!(
             "{AGENTS} agents in {PROJECTS} projects of one `pn serve` on PostgreSQL, each with a token and a kept-alive \
@@ -196,7 +198,7 @@ impl<'a> Team<'a> {
         let workers: Vec<&Worker> = self.agents.iter().map(|agent| &agent.worker).collect();
         let mut rows = alone.agents.rows(&workers, Some(SLOWEST), &about);
         let (now, peak) = self.server.memory()?;
-        rows.push(Row::limited(
+        rows.push(ReportRow::limited(
             "memory of the server".into(),
             format!("{peak:.1} MB (now {now:.1})"),
             peak,
@@ -208,13 +210,17 @@ impl<'a> Team<'a> {
             "The same agents while {TABS} tabs of a browser each ask for `ready`, `context` and `status` of a project \
              once a second: what the server uses of the machine without and with them, and who waits how long"
         );
-        rows.push(Row::told("server without a board".into(), alone.cores.describe(), about.clone()));
-        rows.push(Row::told(format!("server with a board in {TABS} tabs"), seen.cores.describe(), about.clone()));
+        rows.push(ReportRow::measured("server without a board".into(), alone.cores.describe(), about.clone()));
+        rows.push(ReportRow::measured(
+            format!("server with a board in {TABS} tabs"),
+            seen.cores.describe(),
+            about.clone(),
+        ));
         for (who, outcome) in [("agents beside the board", seen.agents), ("the board", seen.tabs)] {
             outcome.show_errors();
             let p99 = Samples::new(outcome.times).percentile(99);
             let limit = Some((SLOWEST, " ms"));
-            rows.push(Row::limited(format!("p99 of {who}"), format!("{p99:.1} ms"), p99, limit, about.clone()));
+            rows.push(ReportRow::limited(format!("p99 of {who}"), format!("{p99:.1} ms"), p99, limit, about.clone()));
         }
         self.server.stop()?;
         Ok(rows)
@@ -242,22 +248,22 @@ impl<'a> Team<'a> {
 
 /// What came of a load.
 struct Load {
-    agents: Outcome,
-    tabs: Outcome,
+    agents: TimetableResult,
+    tabs: TimetableResult,
     cores: Cores,
 }
 
 /// What it costs to ask again and again.
-fn polls(database: &Database<'_>, server: &Server) -> Result<Vec<Row>> {
-    let caller = Caller::new(server, 0, &database.token(&name(0), "agent")?, "agent-0");
-    let mut connection = Connection::open(server.address)?;
+fn polls(database: &BenchDatabase<'_>, server: &BenchServer) -> Result<Vec<ReportRow>> {
+    let caller = TokenUser::new(server, 0, &database.token(&name(0), "agent")?, "agent-0");
+    let mut connection = KeptAliveConnection::open(server.address)?;
     let made = caller.change("poll", "POST", "/issues", &json!({"title": "talked about", "issue_type": "task"}));
     let made: Value = serde_json::from_slice(connection.ask(&made)?)?;
     let comments = format!("/issues/{}/comments", made["id"].as_str().unwrap_or_default());
     let mut rows = Vec::new();
     for (what, path) in [("ready", "/issues/ready?limit=10"), ("context", "/context?who=agent-0")] {
         let poll = caller.get(path);
-        let timed = |connection: &mut Connection| -> Result<Duration> {
+        let timed = |connection: &mut KeptAliveConnection| -> Result<Duration> {
             let start = Instant::now();
             connection.ask(&poll)?;
             Ok(start.elapsed())
@@ -272,7 +278,7 @@ fn polls(database: &Database<'_>, server: &Server) -> Result<Vec<Row>> {
             changed.push(timed(&mut connection)?);
         }
         let [unchanged, changed] = [unchanged, changed].map(|times| Samples::new(times).median());
-        rows.push(Row::told(
+        rows.push(ReportRow::measured(
             format!("a poll of `{what}`"),
             format!(
                 "{unchanged:.2} ms, CPU {:.2} ms (and PostgreSQL {:.2}); {changed:.2} ms after a change",
@@ -286,7 +292,7 @@ fn polls(database: &Database<'_>, server: &Server) -> Result<Vec<Row>> {
 }
 
 /// A plan whose issues are called alike, brought in at once.
-fn similar_titles(database: &Database<'_>, server: &Server, rounds: usize) -> Result<Row> {
+fn similar_titles(database: &BenchDatabase<'_>, server: &BenchServer, rounds: usize) -> Result<ReportRow> {
     let mut times = Vec::new();
     for round in 0..rounds {
         let project = format!("plan-{round}");
@@ -298,7 +304,7 @@ fn similar_titles(database: &Database<'_>, server: &Server, rounds: usize) -> Re
         output(&mut batch)?;
         times.push(start.elapsed());
     }
-    Ok(Row::told(
+    Ok(ReportRow::measured(
         format!("`pn batch` of {} similar titles", grouped(BATCH)),
         format!("{:.2} s", Samples::new(times).median() / 1000.0),
         "One `pn batch` that creates \"fix the login form 1\", \"fix the login form 2\" and so on in a new project of a \

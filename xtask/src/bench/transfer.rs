@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use super::Plan;
+use super::BenchPlan;
 use super::data;
-use super::lab::{Lab, Project, output};
-use super::report::{Row, Target, grouped};
+use super::lab::{BenchProject, Lab, output};
+use super::report::{BenchTarget, ReportRow, grouped};
 use super::samples::{Contender, Samples, alternate};
 use crate::Result;
 
@@ -19,14 +19,14 @@ const NAMES: [&str; 3] = ["issues.jsonl", "deps.jsonl", "comments.jsonl"];
 const MERGED: usize = 10_000;
 
 /// A large store in files, and a place for what the reference makes of it.
-struct Scene<'a> {
+struct TransferSetup<'a> {
     lab: &'a Lab,
-    project: Project,
+    project: BenchProject,
     size: usize,
     elsewhere: PathBuf,
 }
 
-pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
+pub(super) fn rows(lab: &Lab, plan: &BenchPlan) -> Result<Vec<ReportRow>> {
     let size = *plan.sizes.last().ok_or("a plan has a size")?;
     let runs = plan.rounds * 2 + 1;
     let project = lab.repository("transfer", size)?;
@@ -38,20 +38,20 @@ pub(super) fn rows(lab: &Lab, plan: &Plan) -> Result<Vec<Row>> {
     output(&mut lab.pn(&project, &["export"]))?;
     let elsewhere = lab.dir().join("elsewhere");
     fs::create_dir(&elsewhere)?;
-    let scene = Scene { lab, project, size, elsewhere };
-    let memory = scene.memory()?;
-    let mut rows = vec![scene.import(runs)?, memory];
-    rows.extend(scene.export(runs)?);
-    rows.push(scene.merge(runs)?);
+    let setup = TransferSetup { lab, project, size, elsewhere };
+    let memory = setup.memory()?;
+    let mut rows = vec![setup.import(runs)?, memory];
+    rows.extend(setup.export(runs)?);
+    rows.push(setup.merge(runs)?);
     Ok(rows)
 }
 
-fn row(name: String, ours: &Samples, reference: &Samples, target: f64, about: &str) -> Row {
+fn row(name: String, ours: &Samples, reference: &Samples, target: f64, about: &str) -> ReportRow {
     let ratio = ours.median() / reference.median();
-    Row::new(name, ours.describe(), reference.describe(), ratio, Target::AtMost(target), about)
+    ReportRow::new(name, ours.describe(), reference.describe(), ratio, BenchTarget::AtMost(target), about)
 }
 
-impl Scene<'_> {
+impl TransferSetup<'_> {
     fn store(&self) -> PathBuf {
         self.project.dir.join(".pensa")
     }
@@ -68,7 +68,7 @@ impl Scene<'_> {
         Ok(())
     }
 
-    fn import(&self, runs: usize) -> Result<Row> {
+    fn import(&self, runs: usize) -> Result<ReportRow> {
         let database = self.elsewhere.join("bare.sqlite");
         let ours = || {
             self.forget()?;
@@ -99,25 +99,25 @@ impl Scene<'_> {
     }
 
     /// The most memory that an import has, against the size of its files.
-    fn memory(&self) -> Result<Row> {
+    fn memory(&self) -> Result<ReportRow> {
         self.forget()?;
         let files: u64 =
             NAMES.iter().filter_map(|name| fs::metadata(self.store().join(name)).ok()).map(|m| m.len()).sum();
         let peak = peak_memory(&mut self.lab.pn(&self.project, &["import"]))?;
         let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
-        Ok(Row::new(
+        Ok(ReportRow::new(
             format!("memory of `pn import` of {}", grouped(self.size)),
             megabytes(peak),
             megabytes(files),
             peak as f64 / files as f64,
-            Target::AtMost(3.0),
+            BenchTarget::AtMost(3.0),
             "The most memory that the same import has resident, against the size of the files; up to 64 MB of it are \
              pages of the database, whatever the files' size",
         ))
     }
 
     /// The merge driver on three versions of a file.
-    fn merge(&self, runs: usize) -> Result<Row> {
+    fn merge(&self, runs: usize) -> Result<ReportRow> {
         let whole = fs::read_to_string(self.store().join("issues.jsonl"))?;
         let base: Vec<&str> = whole.lines().take(MERGED).collect();
         let [at, kept, other] = ["base", "ours", "theirs"].map(|name| self.elsewhere.join(name));
@@ -132,18 +132,18 @@ impl Scene<'_> {
             Ok(self.lab.pn(&self.project, &["merge-driver", at, kept, other, ".pensa/issues.jsonl"]))
         };
         let [took] = alternate(runs, [Contender::new(driver)])?;
-        Ok(Row::new(
+        Ok(ReportRow::new(
             format!("`pn merge-driver` of {} lines", grouped(base.len())),
             took.describe(),
             "500 ms".into(),
             took.median() / 500.0,
-            Target::AtMost(1.0),
+            BenchTarget::AtMost(1.0),
             "The merge driver on three versions of `issues.jsonl` of which both sides changed every sixth line, as a \
              whole process, against half a second",
         ))
     }
 
-    fn export(&self, runs: usize) -> Result<[Row; 2]> {
+    fn export(&self, runs: usize) -> Result<[ReportRow; 2]> {
         let anew = || {
             for name in NAMES {
                 remove(&self.store().join(name))?;
@@ -220,8 +220,8 @@ fn peak_memory(command: &mut Command) -> Result<u64> {
         if let Some(ended) = child.try_wait()? {
             break ended;
         }
-        let told = fs::read_to_string(&status).unwrap_or_default();
-        let line = told.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let report = fs::read_to_string(&status).unwrap_or_default();
+        let line = report.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kilobytes: u64 = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or_default();
         peak = peak.max(kilobytes * 1024);
         thread::sleep(Duration::from_millis(2));

@@ -1,69 +1,67 @@
-//! What an agent does, step by step: look for work, claim it, say something about it, close it.
-//!
-//! How a step reaches the store is left to others.
+//! The steps of an agent's work: find an issue, claim it, comment on it, close it. The caller executes the steps.
 
 use super::data::Dice;
 use crate::Result;
 
-/// What comes next, with the id of the issue.
+/// The next step, with the id of the issue.
 #[derive(Clone)]
-pub(super) enum Step {
+pub(super) enum WorkerStep {
     Ready,
     Claim(String),
     Comment(String),
     Close(String),
 }
 
-/// Issues that an agent chooses from. Whoever always took the first would race with everybody.
+/// How many ready issues an agent chooses from, because agents that all took the first would race.
 pub(super) const CHOICE: usize = 10;
 
 pub(super) struct Worker {
     pub(super) name: String,
-    pub(super) step: Step,
+    pub(super) step: WorkerStep,
     dice: Dice,
-    /// Issues that it got.
+    /// Successful claims.
     pub(super) claims: Vec<String>,
-    /// Claims that another was faster with.
+    /// Claims lost to another agent.
     pub(super) lost: usize,
 }
 
 impl Worker {
     pub(super) fn new(number: usize) -> Self {
         let (name, dice) = (format!("agent-{number}"), Dice::new(number as u64));
-        Self { name, step: Step::Ready, dice, claims: Vec::new(), lost: 0 }
+        Self { name, step: WorkerStep::Ready, dice, claims: Vec::new(), lost: 0 }
     }
 
-    /// Goes on after an answer, which is a body or an error with its code.
+    /// Continues after an answer: a body, or an error code.
     pub(super) fn answered(&mut self, success: bool, text: &str) -> Result {
-        let step = std::mem::replace(&mut self.step, Step::Ready);
+        let step = std::mem::replace(&mut self.step, WorkerStep::Ready);
         self.step = match step {
-            Step::Claim(_) if !success && is_lost_race(text) => {
+            WorkerStep::Claim(_) if !success && is_lost_race(text) => {
                 self.lost += 1;
-                Step::Ready
+                WorkerStep::Ready
             }
             _ if !success => return Err(text.into()),
-            Step::Ready => {
+            WorkerStep::Ready => {
                 let ids = ids_in(text);
                 let id = ids.get(self.dice.below(ids.len())).ok_or("no issue is ready")?;
-                Step::Claim((*id).to_owned())
+                WorkerStep::Claim((*id).to_owned())
             }
-            Step::Claim(id) => {
+            WorkerStep::Claim(id) => {
                 self.claims.push(id.clone());
-                Step::Comment(id)
+                WorkerStep::Comment(id)
             }
-            Step::Comment(id) => Step::Close(id),
-            Step::Close(_) => Step::Ready,
+            WorkerStep::Comment(id) => WorkerStep::Close(id),
+            WorkerStep::Close(_) => WorkerStep::Ready,
         };
         Ok(())
     }
 }
 
-/// Another holds the issue, or has closed it already.
+/// Another agent holds the issue or has closed it.
 fn is_lost_race(error: &str) -> bool {
     error.contains("already_claimed") || error.contains("invalid_status_transition")
 }
 
-/// Values of `id` in a text of JSON, in order.
+/// The values of `id` in a JSON text, in order.
 pub(super) fn ids_in(text: &str) -> Vec<&str> {
     text.split("\"id\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
@@ -80,7 +78,7 @@ mod tests {
         for answer in [r#"[{"id":"pn-2"}]"#, "{}", "{}", "{}", r#"[{"id":"pn-3"}]"#] {
             worker.answered(true, answer)?;
         }
-        assert!(matches!(&worker.step, Step::Claim(id) if id == "pn-3"));
+        assert!(matches!(&worker.step, WorkerStep::Claim(id) if id == "pn-3"));
         assert_eq!((worker.claims, worker.lost), (vec!["pn-2".to_owned()], 1));
         assert!(Worker::new(1).answered(true, "[]").is_err());
         Ok(())

@@ -1,20 +1,20 @@
-//! Changing one value in a TOML file and nothing else: comments, order and blanks stay as they are.
+//! Changes one value in a TOML file and keeps comments, order and whitespace.
 
 use pensa_core::{Error, Result};
 use toml_edit::{Document, DocumentMut, Item, Table, TableLike, Value as TomlValue};
 
-use super::keys::Value;
+use super::keys::SettingValue;
 
-/// The text with a value at a path, in place of the one that is there.
-pub(super) fn with(doc: Document<String>, path: &[&str], value: &Value) -> Result<String> {
-    // What comes after the last value stays at the end; a file of comments alone is a heading, not an end.
+/// Sets the value at a path and returns the new text.
+pub(super) fn with(doc: Document<String>, path: &[&str], value: &SettingValue) -> Result<String> {
+    // In a file of comments only, they stay in front of the new value instead of after it.
     let heading = if doc.is_empty() { doc.raw().trim_end_matches('\n').to_owned() } else { String::new() };
     let mut doc = if doc.is_empty() { DocumentMut::new() } else { doc.into_mut() };
     set(&mut doc, path, value)?;
     Ok(if heading.is_empty() { doc.to_string() } else { format!("{heading}\n{doc}") })
 }
 
-fn set(doc: &mut DocumentMut, path: &[&str], value: &Value) -> Result<()> {
+fn set(doc: &mut DocumentMut, path: &[&str], value: &SettingValue) -> Result<()> {
     let Some((name, tables)) = path.split_last() else { return Ok(()) };
     let mut table: &mut dyn TableLike = doc.as_table_mut();
     for at in tables {
@@ -22,9 +22,9 @@ fn set(doc: &mut DocumentMut, path: &[&str], value: &Value) -> Result<()> {
         table = inner.as_table_like_mut().ok_or_else(|| Error::invalid(format!("{at} is no table")))?;
     }
     let mut new: TomlValue = match value {
-        Value::Flag(flag) => (*flag).into(),
-        Value::Number(number) => (*number).into(),
-        Value::Text(text) => text.as_str().into(),
+        SettingValue::Flag(flag) => (*flag).into(),
+        SettingValue::Number(number) => (*number).into(),
+        SettingValue::Text(text) => text.as_str().into(),
     };
     match table.get_mut(name) {
         Some(Item::Value(old)) => {
@@ -37,12 +37,12 @@ fn set(doc: &mut DocumentMut, path: &[&str], value: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The text without the value at a path. Only its own line goes.
+/// Removes the value at a path and returns the new text; other lines stay as they are.
 pub(super) fn without(doc: &Document<String>, path: &[&str]) -> String {
     let text = doc.raw();
     if let Some((start, end)) = lines(doc, path) {
         let rest = format!("{}{}", &text[..start], &text[end..]);
-        // A value in an inline table shares its line with others.
+        // In an inline table, the line also contains other values.
         if rest.parse::<DocumentMut>().is_ok_and(|rest| same_but_one(doc, &rest, path)) {
             return rest;
         }
@@ -58,7 +58,7 @@ pub(super) fn without(doc: &Document<String>, path: &[&str]) -> String {
     doc.to_string()
 }
 
-/// From the beginning of the line of a key to the end of the line of its value.
+/// The byte range of the lines of a key and its value.
 fn lines(doc: &Document<String>, path: &[&str]) -> Option<(usize, usize)> {
     let (name, tables) = path.split_last()?;
     let mut table: &dyn TableLike = doc.as_table();
@@ -73,11 +73,11 @@ fn lines(doc: &Document<String>, path: &[&str]) -> Option<(usize, usize)> {
     Some((start, end))
 }
 
-/// Whether a text says all that another does, but for one value.
+/// Whether `new` is `old` without the value at `path`.
 fn same_but_one(old: &Document<String>, new: &DocumentMut, path: &[&str]) -> bool {
     let all = |table: &dyn TableLike| {
         let mut all = Vec::new();
-        super::gather(table, &mut Vec::new(), &mut |path, item| {
+        super::visit_leaves(table, &mut Vec::new(), &mut |path, item| {
             all.push((path.iter().map(|at| (*at).to_owned()).collect::<Vec<_>>(), bare(item)));
         });
         all
@@ -87,7 +87,7 @@ fn same_but_one(old: &Document<String>, new: &DocumentMut, path: &[&str]) -> boo
     expected == all(new.as_table())
 }
 
-/// A value without the blanks and comments around it.
+/// The value without surrounding whitespace and comments.
 fn bare(item: &Item) -> String {
     item.as_value().map_or_else(|| item.to_string(), |value| value.clone().decorated("", "").to_string())
 }

@@ -1,185 +1,208 @@
-//! The settings there are: what each is called, what it can be, and what it is by itself.
-//!
-//! Where their values come from is left to [`Config`](super::Config).
+//! Defines the settings: name, help text, type and default.
 
-use pensa_core::job::Limits;
+use pensa_core::job::LaneLimits;
 use pensa_core::run::{HarnessName, RuntimeName};
 use pensa_core::snapshot::Provider;
 use pensa_core::{Error, Result, Span, text};
-use pensa_redact::Allow;
+use pensa_redact::Allowlist;
 
 use super::{lanes, prices};
 use crate::http;
 use crate::remotes::RemoteName;
 
-/// One setting.
+/// A setting.
 #[derive(Debug, Clone, Copy)]
-pub struct Key {
-    /// As it is written in files and commands
+pub struct SettingKey {
+    /// Name in files and commands
     pub name: &'static str,
-    /// What it is for, in a line
+    /// One line of help
     pub about: &'static str,
-    pub kind: Kind,
-    /// What it is if nobody says anything
+    pub kind: SettingKind,
+    /// Default value
     pub default: Option<&'static str>,
-    /// Another variable that it answers to
+    /// A second environment variable for the setting
     alias: Option<&'static str>,
 }
 
-/// What a setting can be.
+/// The type of a setting, with a check of its values.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum SettingKind {
     /// true or false
     Flag,
-    /// A text that this function has nothing against
+    /// A text
     Text(fn(&str) -> Result<()>),
-    /// Texts, one a line or a list in a file, that this function has nothing against together
+    /// A list of texts: an array in a file, otherwise one per line
     List(fn(&str) -> Result<()>),
-    /// A whole number that this function has nothing against
+    /// A whole number
     Number(fn(i64) -> Result<()>),
-    /// A number, whole or not, from 0 on
+    /// A number that is not negative
     Decimal,
 }
 
-pub const REMOTE_SERVER: Key = Key {
+pub const REMOTE_SERVER: SettingKey = SettingKey {
     name: "remote-server",
     about: "the daemon or server to use instead of the store's files: its address, or its name in pn remote list",
-    kind: Kind::Text(is_server),
+    kind: SettingKind::Text(is_server),
     default: None,
     alias: Some("PN_DAEMON"),
 };
 
-pub const ACTOR: Key = Key {
+pub const ACTOR: SettingKey = SettingKey {
     name: "actor",
     about: "who runs commands, in place of git's user.name",
-    kind: Kind::Text(|name| text::line("actor", name).map(drop)),
+    kind: SettingKind::Text(|name| text::line("actor", name).map(drop)),
     default: None,
     alias: None,
 };
 
-pub const EXPORT_EVENTS: Key = Key {
+pub const BOARD_COLUMNS: SettingKey = SettingKey {
+    name: "board.columns",
+    about: "the labels that have a column of their own on pn board, one a line or with commas",
+    kind: SettingKind::List(|labels| labels.lines().try_for_each(|label| text::line("label", label).map(drop))),
+    default: None,
+    alias: None,
+};
+
+pub const EXPORT_EVENTS: SettingKey = SettingKey {
     name: "export.events",
     about: "whether git carries the history of issues too, in events.jsonl",
-    kind: Kind::Flag,
+    kind: SettingKind::Flag,
     default: Some("false"),
     alias: None,
 };
 
-pub const DISK_MAX_PART: Key = Key {
+pub const DISK_MAX_PART: SettingKey = SettingKey {
     name: "disk.max-part",
     about: "how large the database, the journal or the logs of runs may be before a warning, in MB",
-    kind: Kind::Text(is_megabytes),
+    kind: SettingKind::Text(is_megabytes),
     default: Some("2000"),
     alias: None,
 };
 
-pub const DISK_MIN_FREE: Key = Key {
+pub const DISK_MIN_FREE: SettingKey = SettingKey {
     name: "disk.min-free",
     about: "how much must be free on the disk of the store, else a warning, in MB",
-    kind: Kind::Text(is_megabytes),
+    kind: SettingKind::Text(is_megabytes),
     default: Some("500"),
     alias: None,
 };
 
-pub const GC_AFTER: Key = Key {
+pub const GC_AFTER: SettingKey = SettingKey {
     name: "gc.after",
     about: "how long after its start a daemon first removes what is old",
-    kind: Kind::Text(|time| time.parse::<Span>().map(drop)),
+    kind: SettingKind::Text(|time| time.parse::<Span>().map(drop)),
     default: Some("1m"),
     alias: None,
 };
 
-pub const GC_AUTO: Key = Key {
+pub const GC_AUTO: SettingKey = SettingKey {
     name: "gc.auto",
     about: "whether a daemon removes what is old by itself",
-    kind: Kind::Flag,
+    kind: SettingKind::Flag,
     default: Some("true"),
     alias: None,
 };
 
-pub const GC_OLDER_THAN: Key = Key {
+pub const GC_OLDER_THAN: SettingKey = SettingKey {
     name: "gc.older-than",
     about: "how old something must be for pn gc",
-    kind: Kind::Text(|time| time.parse::<Span>().map(drop)),
+    kind: SettingKind::Text(|time| time.parse::<Span>().map(drop)),
     default: Some("7d"),
     alias: None,
 };
 
-pub const IMPORT_MAX_FILE: Key = Key {
+pub const IMPORT_MAX_FILE: SettingKey = SettingKey {
     name: "import.max-file",
     about: "the largest committed file that is read, in MiB; a repository's own file can only lower it",
-    kind: Kind::Text(is_megabytes),
+    kind: SettingKind::Text(is_megabytes),
     default: Some("1024"),
     alias: None,
 };
 
-pub const REDACT_ALLOW: Key = Key {
+pub const PAGER: SettingKey = SettingKey {
+    name: "pager",
+    about: "the program that shows long output on a terminal, in place of PAGER; cat for none; not for a project",
+    kind: SettingKind::Text(|program| text::line("pager", program).map(drop)),
+    default: None,
+    alias: None,
+};
+
+pub const REDACT_ALLOW: SettingKey = SettingKey {
     name: "redact.allow",
     about: "regular expressions of what looks like a secret and is none, one a line",
-    kind: Kind::List(|patterns| lines(patterns).check().map_err(Error::invalid)),
+    kind: SettingKind::List(|patterns| allow_patterns(patterns).check().map_err(Error::invalid)),
     default: None,
     alias: None,
 };
 
-pub const RUN_HARNESS: Key = Key {
+pub const RUN_HARNESS: SettingKey = SettingKey {
     name: "run.harness",
     about: "the agent software of runs that name none",
-    kind: Kind::Text(|name| name.parse::<HarnessName>().map(drop)),
+    kind: SettingKind::Text(|name| name.parse::<HarnessName>().map(drop)),
     default: None,
     alias: None,
 };
 
-pub const RUN_RUNTIME: Key = Key {
+pub const RUN_RUNTIME: SettingKey = SettingKey {
     name: "run.runtime",
     about: "the surroundings of runs that name none",
-    kind: Kind::Text(|name| name.parse::<RuntimeName>().map(drop)),
+    kind: SettingKind::Text(|name| name.parse::<RuntimeName>().map(drop)),
     default: None,
     alias: None,
 };
 
-pub const SNAPSHOT_PROVIDER: Key = Key {
+pub const SNAPSHOT_PROVIDER: SettingKey = SettingKey {
     name: "snapshot.provider",
     about: "what takes snapshots: git, copy, btrfs, zfs or overlay",
-    kind: Kind::Text(|name| name.parse::<Provider>().map(drop)),
+    kind: SettingKind::Text(|name| name.parse::<Provider>().map(drop)),
     default: None,
     alias: None,
 };
 
-pub const SYNC_REMOTE: Key = Key {
+pub const SYNC_REMOTE: SettingKey = SettingKey {
     name: "sync.remote",
     about: "the server of pn remote list that pn sync means if none is named",
-    kind: Kind::Text(|name| name.parse::<RemoteName>().map(drop)),
+    kind: SettingKind::Text(|name| name.parse::<RemoteName>().map(drop)),
     default: None,
     alias: None,
 };
 
-pub(super) const LANE_SLOTS: Key = Key {
+pub const SYNC_SESSIONS: SettingKey = SettingKey {
+    name: "sync.sessions",
+    about: "whether pn sync carries sessions of agents with their entries too; not for a project",
+    kind: SettingKind::Flag,
+    default: Some("false"),
+    alias: None,
+};
+
+pub(super) const LANE_SLOTS: SettingKey = SettingKey {
     name: "lanes.NAME.slots",
     about: "how many jobs of this lane may run at once on a machine",
-    kind: Kind::Number(|slots| Limits { slots, ..Limits::USUAL }.check()),
+    kind: SettingKind::Number(|slots| LaneLimits { slots, ..LaneLimits::DEFAULT }.check()),
     default: None,
     alias: None,
 };
 
-pub(super) const LANE_TIMEOUT: Key = Key {
+pub(super) const LANE_TIMEOUT: SettingKey = SettingKey {
     name: "lanes.NAME.timeout",
     about: "how long a job of this lane may take",
-    kind: Kind::Text(|text| Limits { timeout: text.parse()?, ..Limits::USUAL }.check()),
+    kind: SettingKind::Text(|text| LaneLimits { timeout: text.parse()?, ..LaneLimits::DEFAULT }.check()),
     default: None,
     alias: None,
 };
 
-pub(super) const PRICE: Key = Key {
+pub(super) const PRICE: SettingKey = SettingKey {
     name: "prices.MODEL.input",
     about: "what a million tokens of a model cost in dollars; also output, cache-read and cache-write",
-    kind: Kind::Decimal,
+    kind: SettingKind::Decimal,
     default: None,
     alias: None,
 };
 
-/// All of them, by name, but for those of lanes and models, of which there may be any.
-pub const KEYS: [Key; 14] = [
+/// All settings by name, except those of lanes and models, which have any number of names.
+pub const KEYS: [SettingKey; 17] = [
     ACTOR,
+    BOARD_COLUMNS,
     DISK_MAX_PART,
     DISK_MIN_FREE,
     EXPORT_EVENTS,
@@ -187,69 +210,71 @@ pub const KEYS: [Key; 14] = [
     GC_AUTO,
     GC_OLDER_THAN,
     IMPORT_MAX_FILE,
+    PAGER,
     REDACT_ALLOW,
     REMOTE_SERVER,
     RUN_HARNESS,
     RUN_RUNTIME,
     SNAPSHOT_PROVIDER,
     SYNC_REMOTE,
+    SYNC_SESSIONS,
 ];
 
-impl Key {
-    pub fn find(name: &str) -> Option<&'static Key> {
+impl SettingKey {
+    pub fn find(name: &str) -> Option<&'static SettingKey> {
         let known = KEYS.iter().find(|key| key.name == name);
         known.or_else(|| lanes::key_of(name).map(|(key, _)| key)).or_else(|| prices::is_price(name).then_some(&PRICE))
     }
 
-    /// The one that somebody may have meant.
-    pub fn nearest(name: &str) -> &'static Key {
-        let distance = |key: &&Key| strsim::damerau_levenshtein(key.name, name);
+    /// The setting with the most similar name.
+    pub fn nearest(name: &str) -> &'static SettingKey {
+        let distance = |key: &&SettingKey| strsim::damerau_levenshtein(key.name, name);
         KEYS.iter().chain([&LANE_SLOTS, &LANE_TIMEOUT, &PRICE]).min_by_key(distance).unwrap_or(&REMOTE_SERVER)
     }
 
-    /// The variables that can say it, the stronger one first.
+    /// The environment variables of the setting, the stronger one first.
     pub fn variables(&self) -> impl Iterator<Item = String> {
         self.variables_as(self.name)
     }
 
-    /// The same for one of several settings of this kind.
+    /// The environment variables of one setting of this type.
     pub(super) fn variables_as(&self, name: &str) -> impl Iterator<Item = String> + use<> {
         let own = name.to_ascii_uppercase().replace(['.', '-'], "_");
         [Some(format!("PN_{own}")), self.alias.map(str::to_owned)].into_iter().flatten()
     }
 
-    /// Reads a value that was given as text.
-    pub fn parse(&self, given: &str) -> Result<Value> {
+    /// Parses and checks a value.
+    pub fn parse(&self, given: &str) -> Result<SettingValue> {
         match self.kind {
-            Kind::Flag => match given {
-                "true" => Ok(Value::Flag(true)),
-                "false" => Ok(Value::Flag(false)),
+            SettingKind::Flag => match given {
+                "true" => Ok(SettingValue::Flag(true)),
+                "false" => Ok(SettingValue::Flag(false)),
                 _ => Err(Error::invalid(format!("{} is {given:?}, not true or false", self.name))),
             },
-            Kind::Number(check) => {
+            SettingKind::Number(check) => {
                 let number = given.parse().map_err(|_| {
                     let shown: String = given.chars().take(40).collect();
                     Error::invalid(format!("{} is {shown:?}, not a whole number", self.name))
                 })?;
                 check(number).map_err(|e| e.within(self.name))?;
-                Ok(Value::Number(number))
+                Ok(SettingValue::Number(number))
             }
-            Kind::Decimal => {
+            SettingKind::Decimal => {
                 let is_price = |number: &f64| number.is_finite() && *number >= 0.0;
                 match given.parse().ok().filter(is_price) {
-                    Some(_) => Ok(Value::Text(given.to_owned())),
-                    None if given.is_empty() => Ok(Value::Text(String::new())),
+                    Some(_) => Ok(SettingValue::Text(given.to_owned())),
+                    None if given.is_empty() => Ok(SettingValue::Text(String::new())),
                     None => {
                         let shown: String = given.chars().take(40).collect();
                         Err(Error::invalid(format!("{} is {shown:?}, not a number from 0 on", self.name)))
                     }
                 }
             }
-            Kind::Text(check) | Kind::List(check) => {
+            SettingKind::Text(check) | SettingKind::List(check) => {
                 if !given.is_empty() {
                     check(given).map_err(|e| e.within(self.name))?;
                 }
-                Ok(Value::Text(given.to_owned()))
+                Ok(SettingValue::Text(given.to_owned()))
             }
         }
     }
@@ -258,32 +283,32 @@ impl Key {
 /// The value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(untagged)]
-pub enum Value {
+pub enum SettingValue {
     Flag(bool),
     Number(i64),
     Text(String),
 }
 
-impl Value {
-    /// A text that says nothing: the setting is what it is by itself, whatever weaker layers say.
+impl SettingValue {
+    /// Whether the value is empty: then the default applies, whatever weaker layers contain.
     pub(super) fn is_empty(&self) -> bool {
-        matches!(self, Value::Text(text) if text.is_empty())
+        matches!(self, SettingValue::Text(text) if text.is_empty())
     }
 }
 
-impl std::fmt::Display for Value {
+impl std::fmt::Display for SettingValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Value::Flag(flag) => flag.fmt(f),
-            Value::Number(number) => number.fmt(f),
-            Value::Text(text) => text.fmt(f),
+            SettingValue::Flag(flag) => flag.fmt(f),
+            SettingValue::Number(number) => number.fmt(f),
+            SettingValue::Text(text) => text.fmt(f),
         }
     }
 }
 
-/// Patterns as they are used.
-pub fn lines(patterns: &str) -> Allow {
-    Allow::new(patterns.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+/// Parses redaction exceptions, one regular expression per line.
+pub fn allow_patterns(patterns: &str) -> Allowlist {
+    Allowlist::new(patterns.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
 fn is_megabytes(count: &str) -> Result<()> {
@@ -306,18 +331,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keys_variable_is_its_name_in_capitals() {
-        let variables = |key: Key| key.variables().collect::<Vec<_>>();
+    fn environment_variable_of_a_key_is_its_name_in_capitals() {
+        let variables = |key: SettingKey| key.variables().collect::<Vec<_>>();
         assert_eq!(variables(EXPORT_EVENTS), ["PN_EXPORT_EVENTS"]);
         assert_eq!(variables(REMOTE_SERVER), ["PN_REMOTE_SERVER", "PN_DAEMON"]);
         assert_eq!(variables(ACTOR), ["PN_ACTOR"]);
     }
 
     #[test]
-    fn names_are_sorted_and_found_and_the_nearest_is_what_was_meant() {
+    fn keys_are_sorted_and_typos_suggest_the_nearest() {
         assert!(KEYS.is_sorted_by_key(|key| key.name));
         for key in KEYS {
-            assert_eq!(Key::find(key.name).map(|found| found.name), Some(key.name));
+            assert_eq!(SettingKey::find(key.name).map(|found| found.name), Some(key.name));
             if let Some(default) = key.default {
                 key.parse(default).expect("a default that is possible");
             }
@@ -329,12 +354,12 @@ mod tests {
             ("Actor", "actor"),
             ("harness", "run.harness"),
         ] {
-            assert_eq!(Key::nearest(typed).name, meant, "{typed}");
+            assert_eq!(SettingKey::nearest(typed).name, meant, "{typed}");
         }
     }
 
     #[test]
-    fn values_are_checked_before_they_are_kept() {
+    fn values_are_checked_before_they_are_saved() {
         for (key, good, bad) in [
             (EXPORT_EVENTS, vec!["true", "false"], vec!["", "yes", "1", "True"]),
             (

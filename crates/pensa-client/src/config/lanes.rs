@@ -1,28 +1,25 @@
-//! What is set for lanes of jobs: `lanes.NAME.slots` and `lanes.NAME.timeout`, for the lanes that there always are and
-//! for any other that somebody names.
-//!
-//! What lanes are is for `pensa_core::job` to say.
+//! Resolves the limits of job lanes, `lanes.NAME.slots` and `lanes.NAME.timeout`, for built-in and user-defined lanes.
 
 use std::collections::BTreeSet;
 
-use pensa_core::job::{BUILT_IN, Lane, Limits};
+use pensa_core::job::{BUILT_IN, Lane, LaneLimits};
 use pensa_core::{Error, Result, Span};
 
 use super::keys::{LANE_SLOTS, LANE_TIMEOUT};
-use super::{Config, Key, Layer, Setting, Value};
+use super::{Config, Layer, Setting, SettingKey, SettingValue};
 
-/// Before the name of a lane in a variable of the environment.
-pub const LANE_VARIABLES: &str = "PN_LANES_";
+/// Prefix of the environment variables of lanes.
+pub const LANE_VARIABLE_PREFIX: &str = "PN_LANES_";
 
-/// The setting that a key is, if it is one of a lane.
-pub(super) fn key_of(name: &str) -> Option<(&'static Key, Lane)> {
+/// The setting and lane that a key refers to.
+pub(super) fn key_of(name: &str) -> Option<(&'static SettingKey, Lane)> {
     let (lane, part) = name.strip_prefix("lanes.")?.rsplit_once('.')?;
     let key = match part {
         "slots" => &LANE_SLOTS,
         "timeout" => &LANE_TIMEOUT,
         _ => return None,
     };
-    // A blank more or less would be another lane.
+    // Convert without trimming: `lanes. net.slots` is not the lane `net`.
     Some((key, lane.to_owned().try_into().ok()?))
 }
 
@@ -35,16 +32,16 @@ fn timeout_key(lane: &Lane) -> String {
 }
 
 impl Config {
-    /// The limits of a lane, if there is one of this name.
-    pub fn limits(&self, lane: &Lane) -> Result<Limits> {
+    /// The limits of a lane; an error if no such lane is built in or configured.
+    pub fn limits(&self, lane: &Lane) -> Result<LaneLimits> {
         let (slots, timeout) = (self.lane(&slots_key(lane))?, self.lane(&timeout_key(lane))?);
         if slots.is_none() && timeout.is_none() {
             let known: Vec<String> = self.lanes().into_iter().collect();
             return Err(Error::not_found("lane", lane)
                 .hint(format!("there are {}; pn config set lanes.{lane}.slots 2 makes another", known.join(", "))));
         }
-        let mut limits = Limits::USUAL;
-        if let Some(Setting { value: Value::Number(number), .. }) = slots {
+        let mut limits = LaneLimits::DEFAULT;
+        if let Some(Setting { value: SettingValue::Number(number), .. }) = slots {
             limits.slots = number;
         }
         if let Some(setting) = timeout {
@@ -54,40 +51,40 @@ impl Config {
         Ok(limits)
     }
 
-    /// The names of all lanes that there are.
+    /// The names of all built-in and configured lanes.
     pub fn lanes(&self) -> BTreeSet<String> {
         let always = BUILT_IN.iter().map(|(name, _)| (*name).to_owned());
         let in_files = self.leaves().filter_map(|leaf| key_of(&leaf.key())).map(|(_, lane)| lane.to_string());
-        let in_variables = self.told.variables.iter().filter_map(|(name, _)| {
-            let name = name.strip_prefix(LANE_VARIABLES)?.to_ascii_lowercase();
+        let in_variables = self.overrides.variables.iter().filter_map(|(name, _)| {
+            let name = name.strip_prefix(LANE_VARIABLE_PREFIX)?.to_ascii_lowercase();
             let lane = name.strip_suffix("_slots").or_else(|| name.strip_suffix("_timeout"))?;
             lane.replace('_', "-").parse::<Lane>().ok().map(String::from)
         });
         always.chain(in_files).chain(in_variables).collect()
     }
 
-    /// What one setting of a lane is, by its key. The file that came with a repository does not widen what the user or
-    /// whoever looks after the machine has said: it would be they who have to live with it.
+    /// Resolves one setting of a lane. The project's file can lower the limits of user and system but not raise them,
+    /// because it came with the repository and it is their machine that runs the jobs.
     pub(super) fn lane(&self, name: &str) -> Result<Option<Setting>> {
         let Some((key, lane)) = key_of(name) else { return Ok(None) };
         let usual = lane.built_in().map(|limits| match key.kind {
-            super::Kind::Number(_) => limits.slots.to_string(),
+            super::SettingKind::Number(_) => limits.slots.to_string(),
             _ => limits.timeout.to_string(),
         });
-        let Some(mut narrowest) = self.named(key, name, usual.as_deref())? else { return Ok(None) };
+        let Some(mut narrowest) = self.resolve(key, name, usual.as_deref())? else { return Ok(None) };
         if narrowest.layer != Layer::Project {
             return Ok(Some(narrowest));
         }
         for other in self.in_files(key, name)?.into_iter().filter(|other| other.layer > Layer::Project) {
-            if !other.value.is_empty() && weight(&other)? < weight(&narrowest)? {
+            if !other.value.is_empty() && allowance(&other)? < allowance(&narrowest)? {
                 narrowest = other;
             }
         }
         Ok(Some(narrowest))
     }
 
-    /// All that is set for lanes, and what the others are by themselves.
-    pub fn of_lanes(&self) -> Result<Vec<Setting>> {
+    /// All settings of lanes, including defaults.
+    pub fn lane_settings(&self) -> Result<Vec<Setting>> {
         let mut all = Vec::new();
         for lane in self.lanes() {
             let lane: Lane = lane.parse()?;
@@ -103,10 +100,10 @@ fn span(setting: &Setting) -> Result<Span> {
     setting.value.to_string().parse().map_err(|e: Error| e.within(&setting.origin))
 }
 
-/// How much a setting allows, compared with another of the same key.
-fn weight(setting: &Setting) -> Result<i64> {
+/// How much a setting allows, for comparison with another value of the same key.
+fn allowance(setting: &Setting) -> Result<i64> {
     match setting.value {
-        Value::Number(number) => Ok(number),
+        SettingValue::Number(number) => Ok(number),
         _ => span(setting).map(Span::as_millis),
     }
 }
@@ -115,17 +112,17 @@ fn weight(setting: &Setting) -> Result<i64> {
 mod tests {
     use std::path::Path;
 
-    use super::super::{Files, Told};
+    use super::super::{ConfigOverrides, ConfigPaths};
     use super::*;
 
-    fn files(dir: &Path) -> Files {
+    fn files(dir: &Path) -> ConfigPaths {
         let at = |name: &str| Some(dir.join(name).join("config.toml"));
-        Files { local: at("l"), project: at("p"), user: at("u"), system: at("s") }
+        ConfigPaths { local: at("l"), project: at("p"), user: at("u"), system: at("s") }
     }
 
-    fn told(pairs: &[(&str, &str)]) -> Told {
+    fn overrides(pairs: &[(&str, &str)]) -> ConfigOverrides {
         let variables = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
-        Told { flags: Vec::new(), variables }
+        ConfigOverrides { flags: Vec::new(), variables }
     }
 
     fn limits(config: &Config, lane: &str) -> (i64, String) {
@@ -134,10 +131,10 @@ mod tests {
     }
 
     #[test]
-    fn lanes_are_what_they_are_by_themselves_until_somebody_says_otherwise() {
+    fn lanes_have_defaults_until_configured() {
         let dir = tempfile::tempdir().expect("a directory");
         let files = files(dir.path());
-        let read = |pairs: &[(&str, &str)]| Config::read(told(pairs), &files).expect("read");
+        let read = |pairs: &[(&str, &str)]| Config::read(overrides(pairs), &files).expect("read");
         assert_eq!(limits(&read(&[]), "no-net"), (10, "30s".into()));
         assert_eq!(limits(&read(&[]), "net"), (5, "1m".into()));
         assert_eq!(limits(&read(&[]), "heavy"), (1, "10m".into()));
@@ -174,7 +171,7 @@ mod tests {
         let files = files(dir.path());
         files.set(Layer::Project, "lanes.heavy.slots", "500").expect("set");
         files.set(Layer::Project, "lanes.heavy.timeout", "2d").expect("set");
-        let read = || Config::read(told(&[]), &files).expect("read");
+        let read = || Config::read(overrides(&[]), &files).expect("read");
         assert_eq!(limits(&read(), "heavy"), (500, "2d".into()), "nobody has said anything else");
         files.set(Layer::User, "lanes.heavy.slots", "2").expect("set");
         files.set(Layer::System, "lanes.heavy.timeout", "1h").expect("set");
@@ -187,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_lane_can_be_is_refused() {
+    fn invalid_lane_settings_are_refused() {
         let dir = tempfile::tempdir().expect("a directory");
         let files = files(dir.path());
         for (key, value) in [
@@ -210,16 +207,16 @@ mod tests {
         ] {
             std::fs::create_dir_all(dir.path().join("p")).expect("made");
             std::fs::write(dir.path().join("p/config.toml"), text).expect("written");
-            let config = Config::read(told(&[]), &files).expect("read");
+            let config = Config::read(overrides(&[]), &files).expect("read");
             assert!(config.limits(&"net".parse().expect("a lane")).is_err(), "{text}");
             assert_eq!(limits(&config, "heavy").0, 1, "another lane is not touched");
         }
         std::fs::write(dir.path().join("p/config.toml"), "lanes = 1").expect("written");
-        let config = Config::read(told(&[]), &files).expect("read");
+        let config = Config::read(overrides(&[]), &files).expect("read");
         assert_eq!(limits(&config, "net").0, 5);
         std::fs::write(dir.path().join("p/config.toml"), "[lanes.Net]\nslots = 1\n[lanes.net]\nslot = 1")
             .expect("written");
-        let config = Config::read(told(&[]), &files).expect("read");
+        let config = Config::read(overrides(&[]), &files).expect("read");
         let unknown: Vec<String> = config.unknown().into_iter().map(|unknown| unknown.key).collect();
         assert_eq!(unknown, ["lanes.Net.slots", "lanes.net.slot"]);
     }

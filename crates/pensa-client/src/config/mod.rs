@@ -1,6 +1,4 @@
-//! Configuration in layers: what is set, by whom, and changing it.
-//!
-//! Reads files but no environment: the caller hands in what it was told.
+//! Reads and changes layered settings. Reads files, but no environment: the caller passes that in.
 
 mod edit;
 mod keys;
@@ -17,31 +15,31 @@ use pensa_core::{Code, Error, Result};
 use serde::Serialize;
 use toml_edit::{Document, Item, TableLike};
 
-use crate::toml_file::{Nature, TomlFile, line_of};
+use crate::toml_file::{FilePolicy, TomlFile, line_of};
 
 pub use keys::{
-    ACTOR, DISK_MAX_PART, DISK_MIN_FREE, EXPORT_EVENTS, GC_AFTER, GC_AUTO, GC_OLDER_THAN, IMPORT_MAX_FILE, KEYS, Key,
-    Kind, REDACT_ALLOW, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER, SYNC_REMOTE, Value,
-    lines as allowed,
+    ACTOR, BOARD_COLUMNS, DISK_MAX_PART, DISK_MIN_FREE, EXPORT_EVENTS, GC_AFTER, GC_AUTO, GC_OLDER_THAN,
+    IMPORT_MAX_FILE, KEYS, PAGER, REDACT_ALLOW, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME, SNAPSHOT_PROVIDER,
+    SYNC_REMOTE, SYNC_SESSIONS, SettingKey, SettingKind, SettingValue, allow_patterns,
 };
-pub use lanes::LANE_VARIABLES;
-pub use trust::{Trusted, Trusts};
+pub use lanes::LANE_VARIABLE_PREFIX;
+pub use trust::{TrustedServer, TrustedServers};
 
-/// Who can say what a setting is, the strongest first.
+/// A source of settings, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
     Flag,
     Environment,
-    /// The user, for this project: `.pensa/local/config.toml`
+    /// The user's settings for this project: `.pensa/local/config.toml`
     Local,
-    /// Everybody who works on this project: `.pensa/config.toml`, which git carries
+    /// The project's settings, shared through git: `.pensa/config.toml`
     Project,
-    /// The user, everywhere
+    /// The user's settings for all projects
     User,
-    /// Whoever looks after this machine
+    /// Settings for all users of this machine
     System,
-    /// Nobody
+    /// The built-in default
     Default,
 }
 
@@ -65,24 +63,24 @@ impl fmt::Display for Layer {
     }
 }
 
-/// Where the files of the layers are, as far as there is a place for them.
+/// The paths of the settings files, as far as they exist for this command.
 #[derive(Debug, Clone, Default)]
-pub struct Files {
+pub struct ConfigPaths {
     pub local: Option<PathBuf>,
     pub project: Option<PathBuf>,
     pub user: Option<PathBuf>,
     pub system: Option<PathBuf>,
 }
 
-impl Files {
+impl ConfigPaths {
     fn each(&self) -> impl Iterator<Item = (Layer, TomlFile)> {
         let all = [
-            (Layer::Local, &self.local, Nature::Store),
-            (Layer::Project, &self.project, Nature::Store),
-            (Layer::User, &self.user, Nature::User),
-            (Layer::System, &self.system, Nature::System),
+            (Layer::Local, &self.local, FilePolicy::Store),
+            (Layer::Project, &self.project, FilePolicy::Store),
+            (Layer::User, &self.user, FilePolicy::User),
+            (Layer::System, &self.system, FilePolicy::System),
         ];
-        all.into_iter().filter_map(|(layer, path, nature)| Some((layer, TomlFile::new(path.clone()?, nature))))
+        all.into_iter().filter_map(|(layer, path, policy)| Some((layer, TomlFile::new(path.clone()?, policy))))
     }
 
     fn of(&self, layer: Layer) -> Result<TomlFile> {
@@ -93,10 +91,14 @@ impl Files {
         })
     }
 
-    /// Says what a setting is, in one of the files.
-    pub fn set(&self, layer: Layer, key: &str, given: &str) -> Result<(Value, PathBuf)> {
+    /// Sets a value in the file of a layer.
+    pub fn set(&self, layer: Layer, key: &str, given: &str) -> Result<(SettingValue, PathBuf)> {
         let path = path_of(key)?;
-        let value = Key::find(key).ok_or_else(|| unknown(key))?.parse(given)?;
+        let value = SettingKey::find(key).ok_or_else(|| unknown(key))?.parse(given)?;
+        if key == PAGER.name && layer == Layer::Project {
+            let message = format!("{key} is a command: a project does not choose what runs on your machine");
+            return Err(Error::new(Code::Forbidden, message).hint(format!("pn config set {key} '{given}' --user")));
+        }
         let file = self.of(layer)?;
         file.change_text(|text| {
             let changed = edit::with(file.parse(text.to_owned())?, &path, &value);
@@ -105,12 +107,12 @@ impl Files {
         Ok((value, file.path().to_owned()))
     }
 
-    /// Says nothing any more about a setting, in one of the files. Tells whether it did.
+    /// Removes a value from the file of a layer. Returns whether it was set.
     pub fn unset(&self, layer: Layer, key: &str) -> Result<(bool, PathBuf)> {
         let path = path_of(key)?;
         let file = self.of(layer)?;
         let is_there = |doc: &Document<String>| find(doc.as_table(), &path).is_some();
-        // Asked first, so that nothing is made where there is nothing to unset.
+        // Check first, so that no file is created.
         if !file.read()?.as_ref().is_some_and(is_there) {
             return Ok((false, file.path().to_owned()));
         }
@@ -122,15 +124,15 @@ impl Files {
     }
 }
 
-/// The name by which clones know a store stands in the same file as the settings of its project.
+/// The store id is in the same file as the project's settings, but it is not a setting.
 const STORE_ID: &str = "store_id";
 
 fn unknown(key: &str) -> Error {
     Error::invalid(format!("unknown setting {key}"))
-        .hint(format!("the nearest is {}; pn config list --all shows them all", Key::nearest(key).name))
+        .hint(format!("the nearest is {}; pn config list --all shows them all", SettingKey::nearest(key).name))
 }
 
-/// A key as the path to it in a file.
+/// Splits and checks a key.
 fn path_of(key: &str) -> Result<Vec<&str>> {
     if key == STORE_ID {
         return Err(Error::invalid("store_id is no setting: clones know the store by it"));
@@ -146,7 +148,7 @@ fn path_of(key: &str) -> Result<Vec<&str>> {
     Ok(path)
 }
 
-/// Deepest and longest key that can be set.
+/// Limits for keys.
 const MAX_DEPTH: usize = 8;
 const MAX_KEY: usize = 200;
 
@@ -156,104 +158,114 @@ fn find<'a>(table: &'a dyn TableLike, path: &[&str]) -> Option<&'a Item> {
     if rest.is_empty() { Some(item) } else { find(item.as_table_like()?, rest) }
 }
 
-/// What a setting is, and who says so.
+/// A resolved setting with its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Setting {
     pub key: String,
-    pub value: Value,
+    pub value: SettingValue,
     pub layer: Layer,
     /// The flag, the variable, or the file and its line
     pub origin: String,
 }
 
-/// A key in a file that means nothing.
+/// An unknown key in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unknown {
+pub struct UnknownKey {
     pub key: String,
     pub origin: String,
-    /// What may be meant
+    /// The most similar known key
     pub nearest: &'static str,
 }
 
-impl fmt::Display for Unknown {
+impl fmt::Display for UnknownKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "unknown setting {} ({}); the nearest is {}", self.key, self.origin, self.nearest)
     }
 }
 
-/// What the caller was told in other ways than by files.
+/// Settings from flags and environment variables.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
-    /// Settings that were given as flags, and by which
+pub struct ConfigOverrides {
+    /// Settings given as flags: setting, flag, value
     pub flags: Vec<(&'static str, &'static str, String)>,
-    /// Variables of the environment that say what a setting is
+    /// Environment variables of settings
     pub variables: Vec<(String, OsString)>,
 }
 
-impl Told {
-    /// The variables that matter; `var` looks one up.
-    pub fn by_variables(mut self, var: impl Fn(&str) -> Option<OsString>) -> Self {
-        let names = KEYS.iter().flat_map(Key::variables);
+impl ConfigOverrides {
+    /// Reads the environment variables of all settings with `var`.
+    pub fn with_variables(mut self, var: impl Fn(&str) -> Option<OsString>) -> Self {
+        let names = KEYS.iter().flat_map(SettingKey::variables);
         self.variables = names.filter_map(|name| var(&name).map(|value| (name, value))).collect();
         self
     }
 }
 
-/// Everything that was said, as one run of the program sees it.
+/// All settings of one run of the program.
 #[derive(Debug, Clone)]
 pub struct Config {
-    told: Told,
+    overrides: ConfigOverrides,
     files: Vec<(Layer, TomlFile, Document<String>)>,
 }
 
 impl Config {
-    pub fn read(told: Told, files: &Files) -> Result<Self> {
+    pub fn read(overrides: ConfigOverrides, files: &ConfigPaths) -> Result<Self> {
         let mut read = Vec::new();
         for (layer, file) in files.each() {
             if let Some(doc) = file.read()? {
                 read.push((layer, file, doc));
             }
         }
-        Ok(Self { told, files: read })
+        Ok(Self { overrides, files: read })
     }
 
-    /// What a setting is, if it is anything.
-    pub fn get(&self, key: &Key) -> Result<Option<Setting>> {
-        self.named(key, key.name, key.default)
+    /// Resolves a setting; `None` if it has no value.
+    pub fn get(&self, key: &SettingKey) -> Result<Option<Setting>> {
+        self.resolve(key, key.name, key.default)
     }
 
-    /// What the setting of this name is, known or not.
+    /// Resolves a setting by name, known or not.
     pub fn find(&self, name: &str) -> Result<Option<Setting>> {
-        match Key::find(name) {
+        match SettingKey::find(name) {
             Some(key) if key.name == name => self.get(key),
-            Some(key) if key.name == keys::PRICE.name => self.named(key, name, None),
+            Some(key) if key.name == keys::PRICE.name => self.resolve(key, name, None),
             Some(_) => self.lane(name),
             None => self.get_unknown(name),
         }
     }
 
-    /// What a setting of a kind is that goes by this name.
-    fn named(&self, key: &Key, name: &str, default: Option<&str>) -> Result<Option<Setting>> {
-        let said = match self.flag(key, name)? {
+    /// Resolves a setting that only the user may choose, ignoring files that came with the repository.
+    pub fn personal(
+        &self,
+        key: &SettingKey,
+        came_with_repository: &dyn Fn(&Setting) -> bool,
+    ) -> Result<Option<Setting>> {
+        let given = self.variable(key, key.name)?.into_iter();
+        Ok(given.chain(self.in_files(key, key.name)?).find(|setting| !came_with_repository(setting)))
+    }
+
+    /// Resolves the setting `name` with the type of `key`.
+    fn resolve(&self, key: &SettingKey, name: &str, default: Option<&str>) -> Result<Option<Setting>> {
+        let given = match self.flag(key, name)? {
             Some(setting) => Some(setting),
             None => match self.variable(key, name)? {
                 Some(setting) => Some(setting),
                 None => self.in_files(key, name)?.into_iter().next(),
             },
         };
-        match said {
+        match given {
             Some(setting) if !setting.value.is_empty() => Ok(Some(setting)),
             _ => default.map(|default| setting(name, key.parse(default)?, Layer::Default, "default")).transpose(),
         }
     }
 
-    /// A text setting.
-    pub fn text(&self, key: &Key) -> Result<Option<String>> {
+    /// Resolves a setting as text.
+    pub fn text(&self, key: &SettingKey) -> Result<Option<String>> {
         Ok(self.get(key)?.map(|setting| setting.value.to_string()))
     }
 
-    /// A text setting as what it means.
-    pub fn parsed<T: FromStr<Err = Error>>(&self, key: &Key) -> Result<Option<T>> {
+    /// Resolves and parses a text setting.
+    pub fn parsed<T: FromStr<Err = Error>>(&self, key: &SettingKey) -> Result<Option<T>> {
         let parse = |setting: Setting| {
             let parsed = setting.value.to_string().parse();
             parsed.map_err(|e: Error| e.within(format_args!("{}: {}", setting.origin, setting.key)))
@@ -261,40 +273,40 @@ impl Config {
         self.get(key)?.map(parse).transpose()
     }
 
-    /// A limit in MiB, as bytes. What came with the repository can lower it and not raise it.
-    pub fn limit(&self, key: &Key, came_with_repository: &dyn Fn(&Setting) -> bool) -> Result<u64> {
+    /// Resolves a limit in MiB to bytes. A file that came with the repository can lower it but not raise it.
+    pub fn limit(&self, key: &SettingKey, came_with_repository: &dyn Fn(&Setting) -> bool) -> Result<u64> {
         let setting = self.get(key)?;
-        let said = setting.as_ref().and_then(|setting| setting.value.to_string().parse::<u64>().ok());
-        let bytes = said.map_or(u64::MAX, |mebibytes| mebibytes.saturating_mul(1 << 20));
+        let given = setting.as_ref().and_then(|setting| setting.value.to_string().parse::<u64>().ok());
+        let bytes = given.map_or(u64::MAX, |mebibytes| mebibytes.saturating_mul(1 << 20));
         match setting {
             Some(setting) if came_with_repository(&setting) => {
                 let files = self.files.iter().filter(|(layer, ..)| *layer != setting.layer).cloned().collect();
-                let others = Config { told: self.told.clone(), files };
+                let others = Config { overrides: self.overrides.clone(), files };
                 Ok(bytes.min(others.limit(key, came_with_repository)?))
             }
             _ => Ok(bytes),
         }
     }
 
-    /// Whether something is switched on.
-    pub fn is_on(&self, key: &Key) -> Result<bool> {
-        Ok(self.get(key)?.is_some_and(|setting| setting.value == Value::Flag(true)))
+    /// Whether a flag is true.
+    pub fn is_on(&self, key: &SettingKey) -> Result<bool> {
+        Ok(self.get(key)?.is_some_and(|setting| setting.value == SettingValue::Flag(true)))
     }
 
-    /// A key that nobody knows, if a file has it.
+    /// The value of an unknown key, if a file contains it.
     pub fn get_unknown(&self, key: &str) -> Result<Option<Setting>> {
         let path = path_of(key)?;
         Ok(self.leaves().find(|leaf| leaf.path == path).and_then(|leaf| leaf.setting()))
     }
 
-    /// All that is set, by name: what counts for each key.
+    /// All settings that have a value, sorted by key.
     pub fn all(&self) -> Result<Vec<Setting>> {
         let mut all = Vec::new();
         for key in &KEYS {
             all.extend(self.get(key)?.filter(|setting| setting.layer != Layer::Default));
         }
-        all.extend(self.of_prices()?);
-        all.extend(self.of_lanes()?.into_iter().filter(|setting| setting.layer != Layer::Default));
+        all.extend(self.price_settings()?);
+        all.extend(self.lane_settings()?.into_iter().filter(|setting| setting.layer != Layer::Default));
         let unknown: Vec<Setting> = self.unknown_leaves().filter_map(|leaf| leaf.setting()).collect();
         for setting in unknown {
             if !all.iter().any(|stronger| stronger.key == setting.key) {
@@ -305,88 +317,94 @@ impl Config {
         Ok(all)
     }
 
-    /// What stands in files and means nothing.
-    pub fn unknown(&self) -> Vec<Unknown> {
+    /// The unknown keys in all files.
+    pub fn unknown(&self) -> Vec<UnknownKey> {
         let unknown = self.unknown_leaves().take(MAX_UNKNOWN);
         unknown
-            .map(|leaf| Unknown { key: leaf.key(), origin: leaf.origin(), nearest: Key::nearest(&leaf.key()).name })
+            .map(|leaf| UnknownKey {
+                key: leaf.key(),
+                origin: leaf.origin(),
+                nearest: SettingKey::nearest(&leaf.key()).name,
+            })
             .collect()
     }
 
-    fn flag(&self, key: &Key, name: &str) -> Result<Option<Setting>> {
-        let given = self.told.flags.iter().find(|(flag, _, _)| *flag == name);
+    fn flag(&self, key: &SettingKey, name: &str) -> Result<Option<Setting>> {
+        let given = self.overrides.flags.iter().find(|(flag, _, _)| *flag == name);
         let Some((_, flag, given)) = given else { return Ok(None) };
         setting(name, key.parse(given)?, Layer::Flag, flag).map(Some)
     }
 
-    fn variable(&self, key: &Key, name: &str) -> Result<Option<Setting>> {
+    fn variable(&self, key: &SettingKey, name: &str) -> Result<Option<Setting>> {
         let mut variables = key.variables_as(name);
-        let said = variables.find_map(|name| self.told.variables.iter().find(|(told, _)| *told == name));
-        let Some((variable, value)) = said else { return Ok(None) };
+        let given = variables.find_map(|name| self.overrides.variables.iter().find(|(known, _)| *known == name));
+        let Some((variable, value)) = given else { return Ok(None) };
         let value = value.to_str().ok_or_else(|| Error::invalid(format!("{variable} is not UTF-8")))?.trim();
         if value.is_empty() {
-            return setting(name, Value::Text(String::new()), Layer::Environment, variable).map(Some);
+            return setting(name, SettingValue::Text(String::new()), Layer::Environment, variable).map(Some);
         }
         setting(name, key.parse(value).map_err(|e| e.within(variable))?, Layer::Environment, variable).map(Some)
     }
 
-    /// What files say, the strongest first. Only the first is read of settings that are not compared.
-    fn in_files(&self, key: &Key, name: &str) -> Result<Vec<Setting>> {
+    /// The values in files, the strongest first. Settings that are not compared are read only from the first file.
+    fn in_files(&self, key: &SettingKey, name: &str) -> Result<Vec<Setting>> {
         let path = path_of(name)?;
-        let mut said = Vec::new();
+        let mut given = Vec::new();
         for (layer, file, doc) in &self.files {
             let Some(item) = find(doc.as_table(), &path) else { continue };
             let origin = origin(file, doc, item);
             let value = match (key.kind, item.as_bool(), item.as_integer(), item.as_str()) {
-                (Kind::Flag, Some(flag), ..) => Value::Flag(flag),
-                (Kind::Number(_), _, Some(number), _) => {
+                (SettingKind::Flag, Some(flag), ..) => SettingValue::Flag(flag),
+                (SettingKind::Number(_), _, Some(number), _) => {
                     key.parse(&number.to_string()).map_err(|e| e.within(&origin))?
                 }
-                (Kind::Decimal, _, None, None) if item.is_float() => {
+                (SettingKind::Decimal, _, None, None) if item.is_float() => {
                     key.parse(item.to_string().trim()).map_err(|e| e.within(&origin))?
                 }
-                (Kind::Decimal, _, Some(number), _) => key.parse(&number.to_string()).map_err(|e| e.within(&origin))?,
-                (Kind::List(_), ..) if item.is_array() => {
+                (SettingKind::Decimal, _, Some(number), _) => {
+                    key.parse(&number.to_string()).map_err(|e| e.within(&origin))?
+                }
+                (SettingKind::List(_), ..) if item.is_array() => {
                     let texts = item.as_array().into_iter().flatten().map(|text| text.as_str());
                     let texts: Option<Vec<&str>> = texts.collect();
                     let texts = texts.ok_or_else(|| wrong_type(name, key.kind, item, &origin))?;
                     key.parse(&texts.join("\n")).map_err(|e| e.within(&origin))?
                 }
-                (Kind::Decimal | Kind::Text(_) | Kind::List(_), _, _, Some(text)) => {
+                (SettingKind::Decimal | SettingKind::Text(_) | SettingKind::List(_), _, _, Some(text)) => {
                     key.parse(text.trim()).map_err(|e| e.within(&origin))?
                 }
                 (kind, ..) => return Err(wrong_type(name, kind, item, &origin)),
             };
-            said.push(setting(name, value, *layer, &origin)?);
-            if key.name == name {
+            given.push(setting(name, value, *layer, &origin)?);
+            if key.name == name && key.name != PAGER.name {
                 break;
             }
         }
-        Ok(said)
+        Ok(given)
     }
 
-    fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
+    fn leaves(&self) -> impl Iterator<Item = ConfigLeaf<'_>> {
         self.files.iter().flat_map(|(layer, file, doc)| {
             let mut leaves = Vec::new();
-            gather(doc.as_table(), &mut Vec::new(), &mut |path, item| {
-                leaves.push(Leaf { layer: *layer, file, doc, path: path.to_vec(), item });
+            visit_leaves(doc.as_table(), &mut Vec::new(), &mut |path, item| {
+                leaves.push(ConfigLeaf { layer: *layer, file, doc, path: path.to_vec(), item });
             });
             leaves
         })
     }
 
-    fn unknown_leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
+    fn unknown_leaves(&self) -> impl Iterator<Item = ConfigLeaf<'_>> {
         self.leaves().filter(|leaf| {
             let key = leaf.key();
-            Key::find(&key).is_none() && key != STORE_ID
+            SettingKey::find(&key).is_none() && key != STORE_ID
         })
     }
 }
 
-/// Most unknown keys that are told.
+/// Maximum unknown keys that are reported.
 const MAX_UNKNOWN: usize = 10;
 
-fn setting(key: &str, value: Value, layer: Layer, origin: &str) -> Result<Setting> {
+fn setting(key: &str, value: SettingValue, layer: Layer, origin: &str) -> Result<Setting> {
     Ok(Setting { key: key.to_owned(), value, layer, origin: origin.to_owned() })
 }
 
@@ -395,19 +413,19 @@ fn origin(file: &TomlFile, doc: &Document<String>, item: &Item) -> String {
     format!("{} line {line}", file.path().display())
 }
 
-fn wrong_type(name: &str, kind: Kind, item: &Item, origin: &str) -> Error {
-    let wanted = match kind {
-        Kind::Flag => "true or false",
-        Kind::Text(_) => "a string",
-        Kind::List(_) => "a list of strings",
-        Kind::Number(_) => "a whole number",
-        Kind::Decimal => "a number",
+fn wrong_type(name: &str, kind: SettingKind, item: &Item, origin: &str) -> Error {
+    let expected = match kind {
+        SettingKind::Flag => "true or false",
+        SettingKind::Text(_) => "a string",
+        SettingKind::List(_) => "a list of strings",
+        SettingKind::Number(_) => "a whole number",
+        SettingKind::Decimal => "a number",
     };
-    Error::invalid(format!("{origin}: {name} is of the type {}, not {wanted}", item.type_name()))
+    Error::invalid(format!("{origin}: {name} is of the type {}, not {expected}", item.type_name()))
 }
 
-/// A value in a file, whether its key is known or not.
-struct Leaf<'a> {
+/// A value in a file.
+struct ConfigLeaf<'a> {
     layer: Layer,
     file: &'a TomlFile,
     doc: &'a Document<String>,
@@ -415,7 +433,7 @@ struct Leaf<'a> {
     item: &'a Item,
 }
 
-impl Leaf<'_> {
+impl ConfigLeaf<'_> {
     fn key(&self) -> String {
         self.path.join(".")
     }
@@ -426,21 +444,21 @@ impl Leaf<'_> {
 
     fn setting(&self) -> Option<Setting> {
         let value = match (self.item.as_bool(), self.item.as_integer(), self.item.as_str()) {
-            (Some(flag), _, _) => Value::Flag(flag),
-            (_, Some(number), _) => Value::Number(number),
-            (_, _, Some(text)) => Value::Text(text.to_owned()),
-            _ => Value::Text(self.item.to_string().trim().to_owned()),
+            (Some(flag), _, _) => SettingValue::Flag(flag),
+            (_, Some(number), _) => SettingValue::Number(number),
+            (_, _, Some(text)) => SettingValue::Text(text.to_owned()),
+            _ => SettingValue::Text(self.item.to_string().trim().to_owned()),
         };
         Some(Setting { key: self.key(), value, layer: self.layer, origin: self.origin() })
     }
 }
 
-fn gather<'a>(table: &'a dyn TableLike, path: &mut Vec<&'a str>, found: &mut impl FnMut(&[&'a str], &'a Item)) {
+fn visit_leaves<'a>(table: &'a dyn TableLike, path: &mut Vec<&'a str>, visit: &mut impl FnMut(&[&'a str], &'a Item)) {
     for (name, item) in table.iter() {
         path.push(name);
         match item.as_table_like() {
-            Some(inner) => gather(inner, path, found),
-            None => found(path, item),
+            Some(inner) => visit_leaves(inner, path, visit),
+            None => visit(path, item),
         }
         path.pop();
     }

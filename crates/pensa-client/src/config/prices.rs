@@ -1,4 +1,5 @@
-//! What tokens cost: `prices.MODEL.input`, `output`, `cache-read` and `cache-write`, in dollars for a million.
+//! Computes what tokens cost from `prices.MODEL.input`, `output`, `cache-read` and `cache-write`, in dollars per
+//! million.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,24 +9,24 @@ use pensa_core::{Error, Result};
 use super::keys::PRICE;
 use super::{Config, Setting};
 
-/// Tokens that a price is for.
+/// Prices are per million tokens.
 const MILLION: f64 = 1e6;
 const PARTS: [&str; 4] = ["input", "output", "cache-read", "cache-write"];
 
-/// Whether a key is the price of something.
+/// Whether a key is a price.
 pub(super) fn is_price(name: &str) -> bool {
     let of = name.strip_prefix("prices.").and_then(|rest| rest.split_once('.'));
     of.is_some_and(|(model, part)| !model.is_empty() && model == key_of(model) && PARTS.contains(&part))
 }
 
-/// The name of a model as it stands in a key, which has words of letters, digits, - and _.
+/// The form of a model name in a key, which has only letters, digits, - and _.
 fn key_of(model: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c.to_ascii_lowercase() } else { '-' };
     model.chars().map(plain).collect()
 }
 
 impl Config {
-    /// What tokens cost in dollars, or the models that have no price.
+    /// The cost in dollars; the inner error lists the models without a price.
     pub fn cost(&self, tokens: &BTreeMap<String, Tokens>) -> Result<std::result::Result<f64, Vec<String>>> {
         let (mut sum, mut unpriced) = (0.0, Vec::new());
         for (model, tokens) in tokens {
@@ -40,7 +41,7 @@ impl Config {
     fn cost_of(&self, model: &str, tokens: &Tokens) -> Result<Option<f64>> {
         let [input, output, read, write] = PARTS.map(|part| self.price(&format!("prices.{model}.{part}")));
         let (Some(input), Some(output)) = (input?, output?) else { return Ok(None) };
-        // What an entry counts only in its total cannot have cost less than what was sent.
+        // Tokens that an entry counts only in its total are charged as input.
         let parts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
         let rest = tokens.total.saturating_sub(parts.iter().fold(0_i64, |sum, part| sum.saturating_add(*part))).max(0);
         let prices = [(tokens.input, input), (tokens.output, output), (rest, input)];
@@ -56,7 +57,7 @@ impl Config {
                 .parse()
                 .map_err(|_| Error::invalid(format!("{}: {name} is no number", setting.origin)))
         };
-        self.named(&PRICE, name, None)?.map(number).transpose()
+        self.resolve(&PRICE, name, None)?.map(number).transpose()
     }
 
     /// Whether any price is set.
@@ -65,11 +66,11 @@ impl Config {
     }
 
     /// All prices that are set.
-    pub(super) fn of_prices(&self) -> Result<Vec<Setting>> {
+    pub(super) fn price_settings(&self) -> Result<Vec<Setting>> {
         let names: BTreeSet<String> = self.leaves().map(|leaf| leaf.key()).filter(|key| is_price(key)).collect();
         let mut all = Vec::new();
         for name in names {
-            all.extend(self.named(&PRICE, &name, None)?);
+            all.extend(self.resolve(&PRICE, &name, None)?);
         }
         Ok(all)
     }
@@ -77,18 +78,18 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Files, Layer, Told};
+    use super::super::{ConfigOverrides, ConfigPaths, Layer};
     use super::*;
 
     #[test]
-    fn tokens_cost_what_the_settings_say_and_a_model_without_prices_is_named() {
+    fn cost_uses_configured_prices_and_names_models_without_one() {
         let dir = tempfile::tempdir().expect("a directory");
         let user = dir.path().join("config.toml");
-        let files = Files { user: Some(user.clone()), ..Files::default() };
+        let files = ConfigPaths { user: Some(user.clone()), ..ConfigPaths::default() };
         std::fs::write(&user, "[prices.claude-3-5]\ninput = 3\noutput = 15.0\ncache-read = \"0.3\"\n")
             .expect("written");
         files.set(Layer::User, "prices.gpt_4.input", "2.5").expect("set");
-        let config = || Config::read(Told::default(), &files).expect("read");
+        let config = || Config::read(ConfigOverrides::default(), &files).expect("read");
         let tokens =
             Tokens { input: 1_000_000, output: 100_000, cache_read: 2_000_000, cache_write: 0, total: 3_200_000 };
         let of = |models: &[&str]| models.iter().map(|model| ((*model).to_owned(), tokens)).collect::<BTreeMap<_, _>>();

@@ -1,4 +1,4 @@
-//! What layers, files and trust promise.
+//! Tests layers, settings files and trust.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::*;
 
-/// A home with a place for every layer.
-fn files(dir: &Path) -> Files {
+/// A file path for every layer.
+fn files(dir: &Path) -> ConfigPaths {
     fs::create_dir_all(dir.join("p/.pensa/local")).expect("made");
-    Files {
+    ConfigPaths {
         local: Some(dir.join("p/.pensa/local/config.toml")),
         project: Some(dir.join("p/.pensa/config.toml")),
         user: Some(dir.join("home/pensa/config.toml")),
@@ -17,8 +17,8 @@ fn files(dir: &Path) -> Files {
     }
 }
 
-fn told(flag: Option<&str>, variables: &[(&str, &str)]) -> Told {
-    Told {
+fn overrides(flag: Option<&str>, variables: &[(&str, &str)]) -> ConfigOverrides {
+    ConfigOverrides {
         flags: flag.map(|given| ("remote-server", "--remote-server", given.to_owned())).into_iter().collect(),
         variables: variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect(),
     }
@@ -26,8 +26,8 @@ fn told(flag: Option<&str>, variables: &[(&str, &str)]) -> Told {
 
 const LAYERS: [Layer; 6] = [Layer::Flag, Layer::Environment, Layer::Local, Layer::Project, Layer::User, Layer::System];
 
-/// Each layer with a server of its own, but for those that are left out.
-fn said_by(dir: &Path, layers: &[Layer]) -> Config {
+/// Settings in which each of these layers sets its own server.
+fn configured(dir: &Path, layers: &[Layer]) -> Config {
     let files = files(dir);
     let url = |layer: Layer| format!("http://{layer}");
     for layer in &layers.iter().copied().filter(|layer| *layer >= Layer::Local).collect::<Vec<_>>() {
@@ -37,20 +37,20 @@ fn said_by(dir: &Path, layers: &[Layer]) -> Config {
     let variable = url(Layer::Environment);
     let variables: &[(&str, &str)] =
         if layers.contains(&Layer::Environment) { &[("PN_DAEMON", &variable)] } else { &[] };
-    Config::read(told(flag.as_deref(), variables), &files).expect("read")
+    Config::read(overrides(flag.as_deref(), variables), &files).expect("read")
 }
 
 #[test]
-fn of_any_layers_the_strongest_counts() {
+fn strongest_layer_wins() {
     for chosen in 0..1u32 << LAYERS.len() {
         let layers: Vec<Layer> =
             LAYERS.into_iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1).map(|(_, layer)| layer).collect();
         let dir = tempfile::tempdir().expect("a directory");
-        let config = said_by(dir.path(), &layers);
+        let config = configured(dir.path(), &layers);
         let found = config.get(&REMOTE_SERVER).expect("readable");
         assert_eq!(found.as_ref().map(|setting| setting.layer), layers.first().copied(), "{layers:?}");
         if let Some(setting) = found {
-            assert_eq!(setting.value, Value::Text(format!("http://{}", layers[0])));
+            assert_eq!(setting.value, SettingValue::Text(format!("http://{}", layers[0])));
             let origin = match setting.layer {
                 Layer::Flag => "--remote-server".to_owned(),
                 Layer::Environment => "PN_DAEMON".to_owned(),
@@ -62,39 +62,39 @@ fn of_any_layers_the_strongest_counts() {
 }
 
 #[test]
-fn both_variables_of_a_server_count_its_own_name_first() {
+fn pn_remote_server_takes_precedence_over_pn_daemon() {
     let dir = tempfile::tempdir().expect("a directory");
     let server = |variables: &[(&str, &str)]| {
-        let config = Config::read(told(None, variables), &files(dir.path())).expect("read");
+        let config = Config::read(overrides(None, variables), &files(dir.path())).expect("read");
         config.get(&REMOTE_SERVER).expect("readable").map(|setting| (setting.value.to_string(), setting.origin))
     };
-    let said = |url: &str, by: &str| Some((url.to_owned(), by.to_owned()));
-    assert_eq!(server(&[("PN_REMOTE_SERVER", "http://a")]), said("http://a", "PN_REMOTE_SERVER"));
-    assert_eq!(server(&[("PN_DAEMON", "http://b")]), said("http://b", "PN_DAEMON"));
+    let resolved = |url: &str, by: &str| Some((url.to_owned(), by.to_owned()));
+    assert_eq!(server(&[("PN_REMOTE_SERVER", "http://a")]), resolved("http://a", "PN_REMOTE_SERVER"));
+    assert_eq!(server(&[("PN_DAEMON", "http://b")]), resolved("http://b", "PN_DAEMON"));
     assert_eq!(
         server(&[("PN_DAEMON", "http://b"), ("PN_REMOTE_SERVER", "http://a")]),
-        said("http://a", "PN_REMOTE_SERVER")
+        resolved("http://a", "PN_REMOTE_SERVER")
     );
 }
 
 #[test]
-fn an_empty_value_says_none_whatever_weaker_layers_say() {
+fn empty_value_overrides_weaker_layers() {
     let dir = tempfile::tempdir().expect("a directory");
     let files = files(dir.path());
     files.set(Layer::User, "remote-server", "http://user").expect("set");
     files.set(Layer::User, "export.events", "true").expect("set");
-    let server = |told| Config::read(told, &files).expect("read").get(&REMOTE_SERVER).expect("readable");
-    assert!(server(Told::default()).is_some());
-    assert_eq!(server(told(Some(""), &[])), None);
-    assert_eq!(server(told(None, &[("PN_DAEMON", "")])), None);
-    let config = Config::read(told(None, &[("PN_EXPORT_EVENTS", "")]), &files).expect("read");
+    let server = |reported| Config::read(reported, &files).expect("read").get(&REMOTE_SERVER).expect("readable");
+    assert!(server(ConfigOverrides::default()).is_some());
+    assert_eq!(server(overrides(Some(""), &[])), None);
+    assert_eq!(server(overrides(None, &[("PN_DAEMON", "")])), None);
+    let config = Config::read(overrides(None, &[("PN_EXPORT_EVENTS", "")]), &files).expect("read");
     assert!(!config.is_on(&EXPORT_EVENTS).expect("readable"));
     files.set(Layer::Local, "remote-server", "").expect("set");
-    assert_eq!(server(Told::default()), None);
+    assert_eq!(server(ConfigOverrides::default()), None);
 }
 
 #[test]
-fn what_is_set_is_there_and_the_rest_of_the_file_is_as_it_was() {
+fn setting_a_value_leaves_the_rest_of_the_file_unchanged() {
     let before = "# ours\nstore_id = \"x\"   # never change it\n\n[run]\n# which one\nharness = 'codex' # for now\nruntime = \"local\"\n\n# the end\n";
     let dir = tempfile::tempdir().expect("a directory");
     let files = files(dir.path());
@@ -116,7 +116,7 @@ fn what_is_set_is_there_and_the_rest_of_the_file_is_as_it_was() {
 }
 
 #[test]
-fn one_of_an_inline_table_can_be_unset_and_the_others_stay() {
+fn unsetting_one_value_of_an_inline_table_keeps_the_others() {
     let dir = tempfile::tempdir().expect("a directory");
     let files = files(dir.path());
     let path = files.project.clone().expect("a path");
@@ -125,21 +125,21 @@ fn one_of_an_inline_table_can_be_unset_and_the_others_stay() {
     {
         fs::write(&path, before).expect("written");
         files.unset(Layer::Project, "run.harness").expect("unset");
-        let config = Config::read(Told::default(), &files).expect("read");
+        let config = Config::read(ConfigOverrides::default(), &files).expect("read");
         assert_eq!(config.text(&RUN_HARNESS).expect("readable"), None, "{before}");
         assert_eq!(config.text(&RUN_RUNTIME).expect("readable").as_deref(), Some("local"), "{before}");
         files.set(Layer::Project, "run.harness", "codex").expect("set");
-        let config = Config::read(Told::default(), &files).expect("read");
+        let config = Config::read(ConfigOverrides::default(), &files).expect("read");
         assert_eq!(config.text(&RUN_HARNESS).expect("readable").as_deref(), Some("codex"), "{before}");
     }
 }
 
 #[test]
-fn files_and_their_directories_are_made_when_something_is_set_and_not_before() {
+fn files_and_directories_are_created_on_the_first_set_only() {
     let dir = tempfile::tempdir().expect("a directory");
     let files = files(dir.path());
     assert!(!files.unset(Layer::User, "actor").expect("nothing to do").0);
-    Config::read(Told::default(), &files).expect("read");
+    Config::read(ConfigOverrides::default(), &files).expect("read");
     assert!(!dir.path().join("home").exists() && !dir.path().join("etc").exists());
     let mode = |path: &str| fs::metadata(dir.path().join(path)).expect("there").permissions().mode() & 0o777;
     files.set(Layer::User, "actor", "ana").expect("set");
@@ -149,19 +149,19 @@ fn files_and_their_directories_are_made_when_something_is_set_and_not_before() {
 }
 
 #[test]
-fn unknown_keys_are_told_with_the_nearest_that_is_known() {
+fn unknown_keys_are_reported_with_the_nearest_known_key() {
     let dir = tempfile::tempdir().expect("a directory");
     let files = files(dir.path());
     let path = files.project.clone().expect("a path");
     fs::write(&path, "store_id = \"x\"\nremote-sever = \"http://x\"\n[export]\nevent = true\n").expect("written");
-    let config = Config::read(Told::default(), &files).expect("read");
-    let told: Vec<String> = config.unknown().iter().map(ToString::to_string).collect();
-    let place = path.display();
+    let config = Config::read(ConfigOverrides::default(), &files).expect("read");
+    let reported: Vec<String> = config.unknown().iter().map(ToString::to_string).collect();
+    let file = path.display();
     assert_eq!(
-        told,
+        reported,
         [
-            format!("unknown setting remote-sever ({place} line 2); the nearest is remote-server"),
-            format!("unknown setting export.event ({place} line 4); the nearest is export.events"),
+            format!("unknown setting remote-sever ({file} line 2); the nearest is remote-server"),
+            format!("unknown setting export.event ({file} line 4); the nearest is export.events"),
         ]
     );
     let all: Vec<String> = config.all().expect("readable").into_iter().map(|setting| setting.key).collect();
@@ -169,7 +169,7 @@ fn unknown_keys_are_told_with_the_nearest_that_is_known() {
 }
 
 #[test]
-fn a_wrong_type_or_value_is_told_with_its_file_and_line() {
+fn error_for_a_wrong_value_names_file_and_line() {
     let dir = tempfile::tempdir().expect("a directory");
     let files = files(dir.path());
     let path = files.user.clone().expect("a path");
@@ -183,23 +183,23 @@ fn a_wrong_type_or_value_is_told_with_its_file_and_line() {
         ("[remote-server]\nx = 1\n", REMOTE_SERVER, "line 1", "table"),
     ] {
         fs::write(&path, text).expect("written");
-        let found = Config::read(Told::default(), &files).expect("read").get(&key);
+        let found = Config::read(ConfigOverrides::default(), &files).expect("read").get(&key);
         if line.is_empty() {
             assert_eq!(found.expect("another table"), None);
             continue;
         }
         let error = found.expect_err("wrong");
-        let place = path.display().to_string();
-        assert!([&place, line, word].iter().all(|part| error.message.contains(part)), "{text}: {error}");
+        let file = path.display().to_string();
+        assert!([&file, line, word].iter().all(|part| error.message.contains(part)), "{text}: {error}");
         assert_eq!(error.code, Code::InvalidInput);
     }
     fs::write(&path, "a = 1\nb = \n").expect("written");
-    let error = Config::read(Told::default(), &files).expect_err("no TOML");
+    let error = Config::read(ConfigOverrides::default(), &files).expect_err("no TOML");
     assert!(error.message.contains("line 2"), "{error}");
 }
 
 #[test]
-fn hostile_files_are_refused_and_what_is_no_key_is_not_set() {
+fn hostile_files_and_invalid_keys_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let files = files(dir.path());
     let path = files.project.clone().expect("a path");
@@ -207,7 +207,7 @@ fn hostile_files_are_refused_and_what_is_no_key_is_not_set() {
         [vec![b'#'; 2 << 20], vec![0xff, 0xfe], "[".repeat(100_000).into_bytes(), "a.".repeat(100_000).into_bytes()]
     {
         fs::write(&path, &bytes).expect("written");
-        Config::read(Told::default(), &files).expect_err("refused");
+        Config::read(ConfigOverrides::default(), &files).expect_err("refused");
         files.set(Layer::Project, "actor", "x").expect_err("refused");
         assert_eq!(fs::read(&path).expect("there"), bytes, "left as it was");
     }
@@ -224,7 +224,7 @@ fn hostile_files_are_refused_and_what_is_no_key_is_not_set() {
 }
 
 #[test]
-fn a_link_of_the_users_own_is_followed_and_stays() {
+fn symlink_of_the_user_is_followed_and_kept() {
     let dir = tempfile::tempdir().expect("a directory");
     let files = files(dir.path());
     let (path, real) = (files.user.clone().expect("a path"), dir.path().join("dotfiles.toml"));
@@ -237,10 +237,10 @@ fn a_link_of_the_users_own_is_followed_and_stays() {
 }
 
 #[test]
-fn trust_is_in_one_address_for_one_store_until_it_is_taken_back() {
+fn trust_covers_one_url_for_one_store_until_removed() {
     let home = tempfile::tempdir().expect("a directory");
-    let trusts = Trusts::in_dir(&home.path().join("pensa"));
-    let trusted = |store: &str, url: &str| Trusted { store: store.to_owned(), url: url.to_owned() };
+    let trusts = TrustedServers::in_dir(&home.path().join("pensa"));
+    let trusted = |store: &str, url: &str| TrustedServer { store: store.to_owned(), url: url.to_owned() };
     let web = trusted("one \"two\"", "https://h/p/web");
     assert!(!trusts.is_trusted(&web).expect("nothing there") && !trusts.remove(&web).expect("nothing there"));
     assert!(!home.path().join("pensa").exists(), "looking makes nothing");

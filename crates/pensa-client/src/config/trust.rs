@@ -1,6 +1,7 @@
-//! Which servers that a repository names the user trusts: a file of the user's own.
+//! Stores which servers named by repositories the user trusts.
 //!
-//! A repository can name any server. Following it would show that server what is asked here, and the token with it.
+//! A repository can name any server. Using it would send the server the user's requests and token, so the user must
+//! agree first.
 
 use std::path::Path;
 
@@ -8,47 +9,47 @@ use pensa_core::{Error, Result};
 use serde::Serialize;
 use toml_edit::{Array, Document, Item, Table, TableLike};
 
-use crate::toml_file::{Nature, TomlFile};
+use crate::toml_file::{FilePolicy, TomlFile};
 
-/// `[servers]`, a list of addresses for each store
+/// `[servers]`: a list of addresses for each store
 const TABLE: &str = "servers";
 
-/// The user's word that a server may be followed for a store.
+/// A server that the user trusts for one store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Trusted {
+pub struct TrustedServer {
     /// The store's id
     pub store: String,
     pub url: String,
 }
 
-/// The file of all of them.
+/// The file of trusted servers.
 #[derive(Debug)]
-pub struct Trusts {
+pub struct TrustedServers {
     file: TomlFile,
 }
 
-impl Trusts {
-    /// In the directory of the user's settings, which may not exist yet.
+impl TrustedServers {
+    /// The file in the user's settings directory, which may not exist yet.
     pub fn in_dir(dir: &Path) -> Self {
-        Self { file: TomlFile::new(dir.join("trusted.toml"), Nature::Secret) }
+        Self { file: TomlFile::new(dir.join("trusted.toml"), FilePolicy::Secret) }
     }
 
-    pub fn list(&self) -> Result<Vec<Trusted>> {
+    pub fn list(&self) -> Result<Vec<TrustedServer>> {
         let Some(doc) = self.file.read()? else { return Ok(Vec::new()) };
         let Some(table) = self.table(&doc)? else { return Ok(Vec::new()) };
         let of_store = |(store, urls): (&str, &Item)| {
             let urls = urls.as_array().into_iter().flatten().filter_map(|url| url.as_str());
-            urls.map(|url| Trusted { store: store.to_owned(), url: url.to_owned() }).collect::<Vec<_>>()
+            urls.map(|url| TrustedServer { store: store.to_owned(), url: url.to_owned() }).collect::<Vec<_>>()
         };
         Ok(table.iter().flat_map(of_store).collect())
     }
 
-    pub fn is_trusted(&self, trusted: &Trusted) -> Result<bool> {
+    pub fn is_trusted(&self, trusted: &TrustedServer) -> Result<bool> {
         Ok(self.list()?.contains(trusted))
     }
 
-    /// Trusts, from now on.
-    pub fn add(&self, trusted: &Trusted) -> Result<()> {
+    /// Trusts a server from now on.
+    pub fn add(&self, trusted: &TrustedServer) -> Result<()> {
         self.change(|table| {
             let urls = table.entry(&trusted.store).or_insert_with(|| Item::Value(Array::new().into()));
             let urls = urls.as_array_mut().ok_or_else(|| self.broken())?;
@@ -59,8 +60,8 @@ impl Trusts {
         })
     }
 
-    /// Trusts no more. Tells whether it did.
-    pub fn remove(&self, trusted: &Trusted) -> Result<bool> {
+    /// Stops trusting a server. Returns whether it was trusted.
+    pub fn remove(&self, trusted: &TrustedServer) -> Result<bool> {
         if !self.is_trusted(trusted)? {
             return Ok(false);
         }

@@ -1,6 +1,6 @@
-//! Which events are meant: by what they are about, what happened, and who did it.
+//! Filters events by subject, type and actor.
 //!
-//! Which subject a text means is left to whoever can ask the store.
+//! The engine resolves the subject, because it may be a prefix of an id.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 use super::{EventType, LogEntry};
 use crate::error::{Error, Result};
 
-/// What events can be about.
+/// The kinds of subjects.
 pub const KINDS: [&str; 26] = [
     "issue",
     "agent",
@@ -38,19 +38,19 @@ pub const KINDS: [&str; 26] = [
     "token",
 ];
 
-/// Most patterns of one filter.
+/// Maximum number of patterns in a filter.
 const MAX_PATTERNS: usize = 32;
 
-/// What the wanted events are about.
+/// The subject to match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// Everything of a kind.
+    /// Every subject of a kind.
     Kind(String),
-    /// One thing, and for an issue also what was done about it.
+    /// One subject. An issue also matches the events of other subjects that concern it.
     Id(String),
 }
 
-/// What the wanted events say has happened: `closed`, `issue.closed`, `task.*` or `agent.*`.
+/// A pattern for event types: `closed`, `issue.closed`, `task.*` or `agent.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     text: String,
@@ -58,7 +58,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// The name it asks for, or the beginning of one.
+    /// The type to match, or its prefix.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -67,7 +67,7 @@ impl Pattern {
         self.is_prefix
     }
 
-    /// Whether an event has the name, with or without its kind before it.
+    /// Whether an event type matches, with or without its kind in front.
     fn matches(&self, kind: &str, event_type: &str) -> bool {
         let with_kind = || self.text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.'));
         match self.is_prefix {
@@ -106,9 +106,9 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Reads types as they are given: any number, each perhaps several with commas between.
+/// Parses the values of `--type`, each of which may list several patterns separated by commas.
 pub fn patterns(given: &[String]) -> Result<Vec<Pattern>> {
-    let each = given.iter().flat_map(|given| given.split(',')).map(str::trim).filter(|text| !text.is_empty());
+    let each = given.iter().flat_map(|value| value.split(',')).map(str::trim).filter(|text| !text.is_empty());
     let patterns: Vec<Pattern> = each.take(MAX_PATTERNS + 1).map(str::parse).collect::<Result<_>>()?;
     if patterns.len() > MAX_PATTERNS {
         return Err(Error::invalid(format!("more than {MAX_PATTERNS} types")).hint("leave them out: all are told then"));
@@ -116,9 +116,9 @@ pub fn patterns(given: &[String]) -> Result<Vec<Pattern>> {
     Ok(patterns)
 }
 
-/// What is looked at to decide whether an event is wanted.
+/// The fields of an event that a filter looks at.
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct EventFacts<'a> {
     pub kind: &'a str,
     pub subject_id: &'a str,
     pub issue_id: Option<&'a str>,
@@ -126,7 +126,7 @@ pub struct About<'a> {
     pub actor: &'a str,
 }
 
-impl<'a> From<&'a LogEntry> for About<'a> {
+impl<'a> From<&'a LogEntry> for EventFacts<'a> {
     fn from(entry: &'a LogEntry) -> Self {
         Self {
             kind: &entry.subject_kind,
@@ -138,27 +138,27 @@ impl<'a> From<&'a LogEntry> for About<'a> {
     }
 }
 
-/// The events that are wanted; by default all.
+/// Matches events. The default matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct EventFilter {
     pub subject: Option<Subject>,
-    /// Any of them; none means all.
+    /// The event matches any of them; if empty, every type matches.
     pub types: Vec<Pattern>,
     pub by: Option<String>,
 }
 
-impl Filter {
+impl EventFilter {
     pub fn is_all(&self) -> bool {
         *self == Self::default()
     }
 
-    pub fn matches(&self, event: &About<'_>) -> bool {
-        let is_meant = match &self.subject {
+    pub fn matches(&self, event: &EventFacts<'_>) -> bool {
+        let is_subject = match &self.subject {
             None => true,
             Some(Subject::Kind(kind)) => kind == event.kind,
             Some(Subject::Id(id)) => event.issue_id.unwrap_or(event.subject_id) == id,
         };
-        is_meant
+        is_subject
             && self.by.as_ref().is_none_or(|by| by == event.actor)
             && (self.types.is_empty() || self.types.iter().any(|one| one.matches(event.kind, event.event_type)))
     }
@@ -168,12 +168,12 @@ impl Filter {
 mod tests {
     use super::*;
 
-    fn about<'a>(kind: &'a str, event_type: &'a str) -> About<'a> {
-        About { kind, subject_id: "x-1", issue_id: None, event_type, actor: "ana" }
+    fn event<'a>(kind: &'a str, event_type: &'a str) -> EventFacts<'a> {
+        EventFacts { kind, subject_id: "x-1", issue_id: None, event_type, actor: "ana" }
     }
 
     #[test]
-    fn a_type_is_a_name_with_or_without_its_kind_or_the_beginning_of_one() {
+    fn pattern_is_a_type_or_prefix_with_or_without_kind() {
         let cases = [
             ("closed", "issue", "closed", true),
             ("closed", "issue", "created", false),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_nothing_can_have_is_refused() {
+    fn pattern_that_matches_no_type_is_refused() {
         for bad in ["crated", "issue", "issue.crated", "nothing.*", ".", "closed**", "\u{1b}[2J"] {
             assert!(bad.parse::<Pattern>().is_err(), "{bad:?}");
         }
@@ -206,10 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_a_filter_has_to_match() {
-        let event = About { issue_id: Some("pn-1"), ..about("issue", "closed") };
+    fn all_parts_of_a_filter_must_match() {
+        let run = event("run", "started");
+        let event = EventFacts { issue_id: Some("pn-1"), ..event("issue", "closed") };
         let subject = |text: &str| Some(Subject::Id(text.to_owned()));
-        let filter = |subject, types: &str, by: Option<&str>| Filter {
+        let filter = |subject, types: &str, by: Option<&str>| EventFilter {
             subject,
             types: patterns(&[types.to_owned()]).expect("types"),
             by: by.map(str::to_owned),
@@ -219,7 +220,7 @@ mod tests {
         assert!(filter(Some(Subject::Kind("issue".into())), "", None).matches(&event));
         assert!(!filter(Some(Subject::Kind("work".into())), "", None).matches(&event));
         assert!(!filter(subject("x-1"), "", None).matches(&event), "it concerns an issue");
-        assert!(filter(subject("x-1"), "", None).matches(&about("run", "started")));
+        assert!(filter(subject("x-1"), "", None).matches(&run));
         assert!(!filter(None, "created", None).matches(&event));
         assert!(!filter(None, "", Some("ben")).matches(&event));
     }

@@ -1,10 +1,10 @@
-//! Who asks for a change, and whether the claim on an issue allows it.
+//! Decides whether a requester may change an issue that is claimed.
 
 use super::{Issue, Status};
 use crate::error::{Code, Error, Result};
 use crate::time::Timestamp;
 
-/// Where a request comes from. All agents of one machine may share a name; this tells them apart.
+/// Where a request comes from. It distinguishes agents that share an actor name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The caller's session: `PN_SESSION`
@@ -26,22 +26,23 @@ impl Origin {
     }
 }
 
-/// Who asks for a change of an issue's state.
+/// The requester of a change.
 #[derive(Debug, Clone, Copy)]
 pub struct Requester<'a> {
     pub actor: &'a str,
     pub origin: &'a Origin,
-    /// Whether to override a claim that somebody else holds.
+    /// Whether to override somebody else's claim.
     pub force: bool,
 }
 
 impl Issue {
-    /// Whether the session that asks is the one that claimed the issue. A shared name proves nothing.
+    /// Whether the issue was claimed by the requesting session. The actor name proves nothing, because agents share it.
     pub fn is_claimed_by_session_of(&self, origin: &Origin) -> bool {
         self.status == Status::InProgress && self.claim_session.as_ref().is_some_and(|session| origin.includes(session))
     }
 
-    /// Whether the claim is protected from `by`: it has another session, or a live lease that another actor holds.
+    /// Whether the claim is protected from `by`: it belongs to another session or, without a session, has a live lease of
+    /// another actor.
     fn is_protected_from(&self, by: &Requester<'_>, now: Timestamp) -> bool {
         if self.status != Status::InProgress {
             return false;
@@ -52,13 +53,13 @@ impl Issue {
         }
     }
 
-    /// Refuses to act on a protected claim. Returns whether `--force` was needed to go on.
+    /// Returns an error if the claim is protected from `by`, or otherwise whether `--force` was needed.
     pub fn check_claim(&self, by: &Requester<'_>, now: Timestamp) -> Result<bool> {
         let protected = self.is_protected_from(by, now);
         if protected && !by.force { Err(self.already_claimed(None)) } else { Ok(protected) }
     }
 
-    /// The error for somebody who does not hold the claim.
+    /// The error for a requester who does not hold the claim.
     pub fn already_claimed(&self, since: Option<Timestamp>) -> Error {
         let id = &self.id;
         let holder = self
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_protected_by_its_session_or_else_by_its_live_lease() {
+    fn claim_is_protected_by_its_session_or_its_live_lease() {
         let now: Timestamp = "2026-02-27T15:00:00Z".parse().expect("a time");
         let (live, ended) = ("2026-02-27T16:00:00Z", "2026-02-27T14:59:00Z");
         let plain = issue(serde_json::json!({}));
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_names_holder_host_session_and_how_to_go_on() {
+    fn error_names_holder_host_session_and_next_steps() {
         let subject = issue(serde_json::json!({"claim_session": "s1", "claim_host": "box"}));
         let error = subject.already_claimed("2026-02-27T14:30:00Z".parse().ok());
         assert_eq!(

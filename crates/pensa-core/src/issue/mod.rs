@@ -10,14 +10,15 @@ use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
 use crate::comment::Comment;
+use crate::entity;
 use crate::error::{Error, Result};
 use crate::id::IssueId;
-use crate::sync::{Name, Noun};
+use crate::sync::{RecordIdentity, SyncEntity};
 use crate::text;
 use crate::time::{Span, Timestamp};
 
 pub use claim::{Origin, Requester};
-pub use transition::{Move, Outcome, apply};
+pub use transition::{IssueTransition, TransitionResult, apply};
 
 closed_enum! {
     /// What kind of issue it is; never changes.
@@ -67,6 +68,8 @@ closed_enum! {
         Status "status",
         /// A to Z
         Title "title",
+        /// By how many issues become ready once it, and then what that frees, is closed
+        Impact "impact",
     }
 }
 
@@ -103,29 +106,42 @@ pub struct Issue {
     pub extra: Extra,
 }
 
+entity!(Issue: "issue" in "issues", keys 1, computed [blockers, search_text] {
+    id, title, description, issue_type, status, priority, spec, fixes, assignee, lease_expires_at, lease_ms: Hidden,
+    created_at, updated_at, closed_at, close_reason, claim_session, claim_host, extra: Extra,
+}
+    fn hidden(&self, _: &str) -> Option<i64> {
+        self.lease.map(Span::as_millis)
+    }
+
+    fn set_hidden(&mut self, _: &str, value: i64) {
+        self.lease = Some(Span::from_millis(value));
+    }
+);
+
 /// Fields of a record that this version does not know.
 pub type Extra = Map<String, Value>;
 
 /// Names that would be taken for something else where an issue is shown.
-const RESERVED: [&str; 5] = ["deps", "comments", "attached", "similar", "was_assigned_to"];
+const RESERVED: [&str; 7] = ["deps", "comments", "attached", "blocks", "fixed_by", "similar", "was_assigned_to"];
 
-impl Noun for Issue {
-    fn adopt(self) -> Result<Self> {
-        self.adopt()
+impl SyncEntity for Issue {
+    fn normalise(self) -> Result<Self> {
+        self.normalise()
     }
 
     fn extra(&self) -> &Extra {
         &self.extra
     }
 
-    fn version(&self) -> Option<(Name, Option<Timestamp>)> {
-        Some((Name { key: self.id.to_string(), birth: Some(self.created_at) }, Some(self.updated_at)))
+    fn version(&self) -> Option<(RecordIdentity, Option<Timestamp>)> {
+        Some((RecordIdentity { key: self.id.to_string(), birth: Some(self.created_at) }, Some(self.updated_at)))
     }
 }
 
 impl Issue {
     /// An issue that comes from a file, with its fields in step with each other; or why it can't be one.
-    pub fn adopt(mut self) -> Result<Self> {
+    pub fn normalise(mut self) -> Result<Self> {
         if self.title.trim().is_empty() {
             return Err(Error::invalid("title is empty"));
         }
@@ -181,9 +197,20 @@ pub struct IssueDetail {
     /// What else is attached to it, by kind: `refs` and so on
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub attached: Map<String, Value>,
+    /// The issues that wait for it
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<Issue>,
+    /// The tasks whose closing closes this bug
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fixed_by: Vec<Issue>,
 }
 
 impl IssueDetail {
+    /// An issue with what belongs to it, and nothing of what refers to it.
+    pub fn alone(issue: Issue, deps: Vec<Issue>, comments: Vec<Comment>, attached: Map<String, Value>) -> Self {
+        Self { issue, deps, comments, attached, blocks: Vec::new(), fixed_by: Vec::new() }
+    }
+
     /// What is attached to it, each in a line: its id, and the texts it has.
     pub fn attached_lines(&self) -> impl Iterator<Item = (&str, Vec<String>)> {
         const OF_ALL: [&str; 3] = ["issue_id", "actor", "created_at"];

@@ -1,4 +1,4 @@
-//! The one function through which an issue's state changes, whatever command asks for it.
+//! The only function that changes the state of an issue.
 
 use serde_json::{Map, Value, json};
 
@@ -7,20 +7,20 @@ use crate::error::{Code, Error, Result};
 use crate::event::EventType;
 use crate::time::{Span, Timestamp};
 
-/// A step in an issue's life.
+/// A state change of an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Move {
-    /// Take it, for good or until a lease runs out.
+pub enum IssueTransition {
+    /// Claim the issue, until it is released or its lease expires.
     Claim {
         lease: Option<Span>,
     },
-    /// Extend the lease, from now on for this long or as long as before.
+    /// Renew the lease from now on, by default with the same duration.
     Renew {
         lease: Option<Span>,
     },
-    /// Give it back.
+    /// Give the issue back.
     Release,
-    /// Its lease ran out.
+    /// The lease expired.
     Expire,
     Close {
         reason: Option<String>,
@@ -28,18 +28,18 @@ pub enum Move {
     Reopen {
         reason: Option<String>,
     },
-    /// Set the status by hand; closing and reopening this way are [`Move::Close`] and [`Move::Reopen`].
+    /// Set the status directly. Closing and reopening have the rules of `Close` and `Reopen`.
     Status(Status),
 }
 
-/// What a move did: the event to log, if anything happened, and what to add to its detail.
+/// The event to log, `None` if nothing changed, and what to add to its detail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct TransitionResult {
     pub event: Option<EventType>,
     pub note: Map<String, Value>,
 }
 
-impl Outcome {
+impl TransitionResult {
     fn of(event: EventType) -> Self {
         Self { event: Some(event), note: Map::new() }
     }
@@ -49,24 +49,27 @@ impl Outcome {
     }
 }
 
-/// Applies `step` to `issue` as `by` asks at `now`, or says why it can't be.
-pub fn apply(issue: &mut Issue, step: Move, by: &Requester<'_>, now: Timestamp) -> Result<Outcome> {
+/// Applies a state change, or returns an error if it is not allowed.
+pub fn apply(issue: &mut Issue, step: IssueTransition, by: &Requester<'_>, now: Timestamp) -> Result<TransitionResult> {
     let forced = match step {
-        Move::Claim { .. } | Move::Reopen { .. } | Move::Expire => false,
-        Move::Renew { .. } | Move::Release | Move::Close { .. } | Move::Status(_) => issue.check_claim(by, now)?,
+        IssueTransition::Claim { .. } | IssueTransition::Reopen { .. } | IssueTransition::Expire => false,
+        IssueTransition::Renew { .. }
+        | IssueTransition::Release
+        | IssueTransition::Close { .. }
+        | IssueTransition::Status(_) => issue.check_claim(by, now)?,
     };
     let mut outcome = match step {
-        Move::Claim { lease } => claim(issue, lease, by, now),
-        Move::Renew { lease } => renew(issue, lease, now),
-        Move::Release => release(issue),
-        Move::Expire => {
+        IssueTransition::Claim { lease } => claim(issue, lease, by, now),
+        IssueTransition::Renew { lease } => renew(issue, lease, now),
+        IssueTransition::Release => release(issue),
+        IssueTransition::Expire => {
             open(issue);
             issue.assignee = None;
-            Ok(Outcome::of(EventType::LeaseExpired))
+            Ok(TransitionResult::of(EventType::LeaseExpired))
         }
-        Move::Close { reason } => close(issue, reason, by.force, now),
-        Move::Reopen { reason } => reopen(issue, reason),
-        Move::Status(to) => set_status(issue, to, now),
+        IssueTransition::Close { reason } => close(issue, reason, by.force, now),
+        IssueTransition::Reopen { reason } => reopen(issue, reason),
+        IssueTransition::Status(to) => set_status(issue, to, now),
     }?;
     if forced {
         outcome.note.insert("forced".into(), json!(true));
@@ -74,8 +77,8 @@ pub fn apply(issue: &mut Issue, step: Move, by: &Requester<'_>, now: Timestamp) 
     Ok(outcome)
 }
 
-/// Only an open issue can be claimed, also by its holder: agents share names, so a name is no proof of holding it.
-fn claim(issue: &mut Issue, lease: Option<Span>, by: &Requester<'_>, now: Timestamp) -> Result<Outcome> {
+/// Only an open issue can be claimed, even by its holder: agents share names, so the name does not prove who holds it.
+fn claim(issue: &mut Issue, lease: Option<Span>, by: &Requester<'_>, now: Timestamp) -> Result<TransitionResult> {
     match issue.status {
         Status::Open => {}
         Status::InProgress => return Err(issue.already_claimed(None)),
@@ -88,19 +91,19 @@ fn claim(issue: &mut Issue, lease: Option<Span>, by: &Requester<'_>, now: Timest
     issue.claim_session = by.origin.claim_session().map(str::to_owned);
     issue.claim_host = by.origin.host.clone();
     extend(issue, lease, now);
-    Ok(Outcome::of(EventType::Claimed))
+    Ok(TransitionResult::of(EventType::Claimed))
 }
 
-fn renew(issue: &mut Issue, lease: Option<Span>, now: Timestamp) -> Result<Outcome> {
+fn renew(issue: &mut Issue, lease: Option<Span>, now: Timestamp) -> Result<TransitionResult> {
     if issue.status != Status::InProgress {
         return Err(refused(issue, "renew the claim on"));
     }
     let lease = lease.or(issue.lease);
     if lease.is_none() {
-        return Ok(Outcome::nothing());
+        return Ok(TransitionResult::nothing());
     }
     extend(issue, lease, now);
-    Ok(Outcome::of(EventType::LeaseRenewed))
+    Ok(TransitionResult::of(EventType::LeaseRenewed))
 }
 
 fn extend(issue: &mut Issue, lease: Option<Span>, now: Timestamp) {
@@ -108,17 +111,17 @@ fn extend(issue: &mut Issue, lease: Option<Span>, now: Timestamp) {
     issue.lease_expires_at = lease.map(|span| now.plus(span));
 }
 
-fn release(issue: &mut Issue) -> Result<Outcome> {
+fn release(issue: &mut Issue) -> Result<TransitionResult> {
     if issue.status == Status::Closed {
         return Err(refused(issue, "release"));
     }
     let held = issue.status == Status::InProgress || issue.assignee.is_some();
     open(issue);
     issue.assignee = None;
-    Ok(if held { Outcome::of(EventType::Released) } else { Outcome::nothing() })
+    Ok(if held { TransitionResult::of(EventType::Released) } else { TransitionResult::nothing() })
 }
 
-fn close(issue: &mut Issue, reason: Option<String>, force: bool, now: Timestamp) -> Result<Outcome> {
+fn close(issue: &mut Issue, reason: Option<String>, force: bool, now: Timestamp) -> Result<TransitionResult> {
     if issue.status == Status::Closed && !force {
         return Err(refused(issue, "close").hint("it is closed already"));
     }
@@ -126,41 +129,41 @@ fn close(issue: &mut Issue, reason: Option<String>, force: bool, now: Timestamp)
     issue.end_claim();
     issue.closed_at = Some(now);
     issue.close_reason = reason;
-    Ok(Outcome::of(EventType::Closed))
+    Ok(TransitionResult::of(EventType::Closed))
 }
 
-fn reopen(issue: &mut Issue, reason: Option<String>) -> Result<Outcome> {
+fn reopen(issue: &mut Issue, reason: Option<String>) -> Result<TransitionResult> {
     if issue.status != Status::Closed {
         return Err(refused(issue, "reopen").hint("only a closed issue can be reopened"));
     }
     open(issue);
     issue.closed_at = None;
     issue.close_reason = None;
-    let mut outcome = Outcome::of(EventType::Reopened);
+    let mut outcome = TransitionResult::of(EventType::Reopened);
     if let Some(reason) = reason {
         outcome.note.insert("reason".into(), json!(reason));
     }
     Ok(outcome)
 }
 
-fn set_status(issue: &mut Issue, to: Status, now: Timestamp) -> Result<Outcome> {
+fn set_status(issue: &mut Issue, to: Status, now: Timestamp) -> Result<TransitionResult> {
     match (issue.status, to) {
         (_, Status::Closed) => close(issue, None, false, now),
         (Status::Closed, Status::Open) => reopen(issue, None),
         (Status::Closed, Status::InProgress) => Err(refused(issue, "start").hint("reopen it first")),
         (Status::InProgress, Status::Open) => {
             open(issue);
-            Ok(Outcome::of(EventType::Released))
+            Ok(TransitionResult::of(EventType::Released))
         }
         (Status::Open, Status::InProgress) => {
             issue.status = Status::InProgress;
-            Ok(Outcome::of(EventType::Updated))
+            Ok(TransitionResult::of(EventType::Updated))
         }
-        (Status::Open, Status::Open) | (Status::InProgress, Status::InProgress) => Ok(Outcome::nothing()),
+        (Status::Open, Status::Open) | (Status::InProgress, Status::InProgress) => Ok(TransitionResult::nothing()),
     }
 }
 
-/// Open again; a lease never outlives the work it was for.
+/// Sets the status to open and ends the claim with its lease.
 fn open(issue: &mut Issue) {
     issue.status = Status::Open;
     issue.end_claim();
@@ -179,7 +182,7 @@ mod tests {
         "2026-02-27T14:30:00Z".parse().expect("a time")
     }
 
-    fn apply_as(actor: &str, force: bool, subject: &mut Issue, step: Move) -> Result<Outcome> {
+    fn apply_as(actor: &str, force: bool, subject: &mut Issue, step: IssueTransition) -> Result<TransitionResult> {
         apply(subject, step, &Requester { actor, origin: &Origin::default(), force }, now())
     }
 
@@ -206,17 +209,17 @@ mod tests {
         }
     }
 
-    /// Every status against every move, as alice: the resulting status and event, or the error.
+    /// Every status with every change, as alice: the new status and event, or the error.
     #[test]
-    fn the_whole_table_of_moves() {
+    fn every_status_with_every_change() {
         use Code::{AlreadyClaimed as Held, InvalidStatusTransition as Bad};
         use EventType as E;
         use Status::{Closed, InProgress, Open};
-        type Case = (Status, Option<&'static str>, Move, Result<(Status, Option<E>), Code>);
-        let claim = || Move::Claim { lease: None };
-        let renew = |lease: &str| Move::Renew { lease: lease.parse().ok() };
-        let shut = || Move::Close { reason: None };
-        let reopen = || Move::Reopen { reason: None };
+        type Case = (Status, Option<&'static str>, IssueTransition, Result<(Status, Option<E>), Code>);
+        let claim = || IssueTransition::Claim { lease: None };
+        let renew = |lease: &str| IssueTransition::Renew { lease: lease.parse().ok() };
+        let shut = || IssueTransition::Close { reason: None };
+        let reopen = || IssueTransition::Reopen { reason: None };
         let table: Vec<Case> = vec![
             (Open, None, claim(), Ok((InProgress, Some(E::Claimed)))),
             (Open, Some("bob"), claim(), Ok((InProgress, Some(E::Claimed)))),
@@ -228,26 +231,26 @@ mod tests {
             (InProgress, Some("alice"), renew(""), Ok((InProgress, None))),
             (InProgress, Some("alice"), renew("5m"), Ok((InProgress, Some(E::LeaseRenewed)))),
             (Closed, None, renew("5m"), Err(Bad)),
-            (Open, None, Move::Release, Ok((Open, None))),
-            (Open, Some("bob"), Move::Release, Ok((Open, Some(E::Released)))),
-            (InProgress, Some("bob"), Move::Release, Ok((Open, Some(E::Released)))),
-            (Closed, None, Move::Release, Err(Bad)),
+            (Open, None, IssueTransition::Release, Ok((Open, None))),
+            (Open, Some("bob"), IssueTransition::Release, Ok((Open, Some(E::Released)))),
+            (InProgress, Some("bob"), IssueTransition::Release, Ok((Open, Some(E::Released)))),
+            (Closed, None, IssueTransition::Release, Err(Bad)),
             (Open, None, shut(), Ok((Closed, Some(E::Closed)))),
             (InProgress, Some("bob"), shut(), Ok((Closed, Some(E::Closed)))),
             (Closed, None, shut(), Err(Bad)),
             (Open, None, reopen(), Err(Bad)),
             (InProgress, None, reopen(), Err(Bad)),
             (Closed, None, reopen(), Ok((Open, Some(E::Reopened)))),
-            (Open, None, Move::Status(Open), Ok((Open, None))),
-            (Open, None, Move::Status(InProgress), Ok((InProgress, Some(E::Updated)))),
-            (Open, None, Move::Status(Closed), Ok((Closed, Some(E::Closed)))),
-            (InProgress, None, Move::Status(Open), Ok((Open, Some(E::Released)))),
-            (InProgress, None, Move::Status(InProgress), Ok((InProgress, None))),
-            (InProgress, None, Move::Status(Closed), Ok((Closed, Some(E::Closed)))),
-            (Closed, None, Move::Status(Open), Ok((Open, Some(E::Reopened)))),
-            (Closed, None, Move::Status(InProgress), Err(Bad)),
-            (Closed, None, Move::Status(Closed), Err(Bad)),
-            (InProgress, Some("bob"), Move::Expire, Ok((Open, Some(E::LeaseExpired)))),
+            (Open, None, IssueTransition::Status(Open), Ok((Open, None))),
+            (Open, None, IssueTransition::Status(InProgress), Ok((InProgress, Some(E::Updated)))),
+            (Open, None, IssueTransition::Status(Closed), Ok((Closed, Some(E::Closed)))),
+            (InProgress, None, IssueTransition::Status(Open), Ok((Open, Some(E::Released)))),
+            (InProgress, None, IssueTransition::Status(InProgress), Ok((InProgress, None))),
+            (InProgress, None, IssueTransition::Status(Closed), Ok((Closed, Some(E::Closed)))),
+            (Closed, None, IssueTransition::Status(Open), Ok((Open, Some(E::Reopened)))),
+            (Closed, None, IssueTransition::Status(InProgress), Err(Bad)),
+            (Closed, None, IssueTransition::Status(Closed), Err(Bad)),
+            (InProgress, Some("bob"), IssueTransition::Expire, Ok((Open, Some(E::LeaseExpired)))),
         ];
         for (status, assignee, step, expected) in table {
             let mut subject = issue(status, assignee);
@@ -260,23 +263,23 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_move_changes_nothing() {
+    fn refused_change_has_no_effect() {
         let before = issue(Status::InProgress, Some("bob"));
         let mut after = before.clone();
-        apply_as("alice", false, &mut after, Move::Claim { lease: None }).expect_err("held");
+        apply_as("alice", false, &mut after, IssueTransition::Claim { lease: None }).expect_err("held");
         assert_eq!(after, before);
     }
 
     #[test]
     fn force_overrides_a_live_lease_and_is_noted() {
         let mut subject = issue(Status::Open, None);
-        apply_as("bob", false, &mut subject, Move::Claim { lease: "30m".parse().ok() }).expect("claimed");
+        apply_as("bob", false, &mut subject, IssueTransition::Claim { lease: "30m".parse().ok() }).expect("claimed");
         for step in [
-            Move::Renew { lease: None },
-            Move::Release,
-            Move::Close { reason: None },
-            Move::Status(Status::Open),
-            Move::Status(Status::Closed),
+            IssueTransition::Renew { lease: None },
+            IssueTransition::Release,
+            IssueTransition::Close { reason: None },
+            IssueTransition::Status(Status::Open),
+            IssueTransition::Status(Status::Closed),
         ] {
             let refused = apply_as("alice", false, &mut subject.clone(), step.clone()).expect_err("held by bob");
             assert_eq!(refused.code, Code::AlreadyClaimed, "{step:?}");
@@ -286,16 +289,21 @@ mod tests {
             assert_eq!(outcome.note.get("forced"), None, "{step:?}");
         }
         let mut closed = issue(Status::Closed, None);
-        apply_as("alice", true, &mut closed, Move::Close { reason: None }).expect("closed again");
+        apply_as("alice", true, &mut closed, IssueTransition::Close { reason: None }).expect("closed again");
     }
 
     #[test]
     fn a_lease_ends_with_the_claim() {
         let lease = Some("30m".parse().expect("a span"));
         let mut subject = issue(Status::Open, None);
-        apply_as("alice", false, &mut subject, Move::Claim { lease }).expect("claimed");
+        apply_as("alice", false, &mut subject, IssueTransition::Claim { lease }).expect("claimed");
         assert_eq!(subject.lease_expires_at, Some("2026-02-27T15:00:00Z".parse().expect("a time")));
-        for step in [Move::Release, Move::Expire, Move::Status(Status::Open), Move::Close { reason: None }] {
+        for step in [
+            IssueTransition::Release,
+            IssueTransition::Expire,
+            IssueTransition::Status(Status::Open),
+            IssueTransition::Close { reason: None },
+        ] {
             let mut copy = subject.clone();
             apply_as("alice", false, &mut copy, step).expect("moves");
             assert_eq!(copy.lease_expires_at, None);

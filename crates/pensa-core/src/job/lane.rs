@@ -1,6 +1,6 @@
-//! Lanes: what they may be called, what limits one has by itself, and whose turn it is.
+//! The lane: a named queue for jobs with a limited number of slots.
 //!
-//! What is set for a lane is for the settings to say.
+//! The settings can override the limits of a lane.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::time::Span;
 
-/// Longest name.
+/// Maximum length of a name.
 const MAX_BYTES: usize = 64;
-/// Most slots that a lane can have.
+/// Maximum number of slots of a lane.
 pub const MAX_SLOTS: i64 = 1000;
-/// Longest time limit.
+/// Maximum time limit.
 pub const MAX_TIMEOUT: Span = Span::from_millis(7 * 86_400_000);
 
 /// The name of a lane.
@@ -29,8 +29,8 @@ impl Lane {
         &self.0
     }
 
-    /// What it is by itself, if it is one that there always is.
-    pub fn built_in(&self) -> Option<Limits> {
+    /// The default limits of a built-in lane; `None` for other lanes.
+    pub fn built_in(&self) -> Option<LaneLimits> {
         BUILT_IN.iter().find(|(name, _)| *name == self.0).map(|(_, limits)| *limits)
     }
 }
@@ -70,18 +70,18 @@ impl fmt::Display for Lane {
     }
 }
 
-/// How many commands of a lane may run at once on a machine, and how long each may take.
+/// How many commands of a lane may run at once on a machine, and their time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct LaneLimits {
     pub slots: i64,
     pub timeout: Span,
 }
 
-impl Limits {
-    /// What a lane has that only says one of them.
-    pub const USUAL: Limits = limits(1, 60);
+impl LaneLimits {
+    /// Defaults for a lane whose settings leave one out.
+    pub const DEFAULT: LaneLimits = limits(1, 60);
 
-    /// Refuses limits that nobody can mean.
+    /// Refuses limits out of range.
     pub fn check(&self) -> Result<()> {
         check_slots(self.slots)?;
         if (1..=MAX_TIMEOUT.as_millis()).contains(&self.timeout.as_millis()) {
@@ -98,15 +98,15 @@ fn check_slots(slots: i64) -> Result<()> {
     Err(Error::invalid(format!("{slots} slots are not from 1 to {MAX_SLOTS}")))
 }
 
-const fn limits(slots: i64, seconds: i64) -> Limits {
-    Limits { slots, timeout: Span::from_millis(seconds * 1000) }
+const fn limits(slots: i64, seconds: i64) -> LaneLimits {
+    LaneLimits { slots, timeout: Span::from_millis(seconds * 1000) }
 }
 
-/// The lanes that there always are.
-pub const BUILT_IN: [(&str, Limits); 3] =
+/// The lanes that always exist.
+pub const BUILT_IN: [(&str, LaneLimits); 3] =
     [("heavy", limits(1, 600)), ("net", limits(5, 60)), ("no-net", limits(10, 30))];
 
-/// Whether a job may begin: those that run and those that waited before it leave a slot.
+/// Whether a job may start: running jobs and jobs queued before it leave a slot free.
 pub fn has_slot(running: usize, before: usize, slots: i64) -> bool {
     i64::try_from(running.saturating_add(before)).is_ok_and(|taken| taken < slots)
 }
@@ -129,8 +129,8 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_bounded() {
-        let check = |slots: i64, millis: i64| Limits { slots, timeout: Span::from_millis(millis) }.check();
+    fn limits_are_checked() {
+        let check = |slots: i64, millis: i64| LaneLimits { slots, timeout: Span::from_millis(millis) }.check();
         assert!(check(1, 1).is_ok() && check(1000, MAX_TIMEOUT.as_millis()).is_ok());
         for (slots, millis) in [(0, 1), (-1, 1), (1001, 1), (i64::MAX, 1), (1, 0), (1, -1), (1, i64::MAX)] {
             assert!(check(slots, millis).is_err(), "{slots} {millis}");
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_table_of_turns() {
+    fn jobs_start_in_order_while_slots_are_free() {
         for (running, before, slots, may) in [
             (0, 0, 1, true),
             (1, 0, 1, false),

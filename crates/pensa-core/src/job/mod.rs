@@ -1,11 +1,11 @@
-//! The job: one command of a tool, run within a lane that has a limited number of slots and a time limit.
+//! The job: one command of a tool, run in a lane with a limited number of slots and a time limit.
 //!
-//! Running commands and looking for their processes is left to whoever may; what is kept of output to `output`.
+//! [`apply`] is the only function that changes its status. The host starts and watches the processes.
 
+mod import;
 mod lane;
 mod output;
 mod stats;
-mod taken;
 mod transition;
 
 use schemars::JsonSchema;
@@ -17,20 +17,20 @@ use crate::id::{IssueId, JobId, RunId, SessionId};
 use crate::run::Process;
 use crate::time::{Span, Timestamp};
 
-pub use crate::run::End;
-pub use lane::{BUILT_IN, Lane, Limits, MAX_SLOTS, MAX_TIMEOUT, has_slot};
-pub use output::{Collected, Size, fit};
-pub use stats::{JobStats, Percentiles, Tally, summarise};
-pub use taken::taken;
-pub use transition::{Move, apply};
+pub use crate::run::RunEnd;
+pub use import::import_record;
+pub use lane::{BUILT_IN, Lane, LaneLimits, MAX_SLOTS, MAX_TIMEOUT, has_slot};
+pub use output::{ByteSize, CapturedOutput, fit};
+pub use stats::{JobCounts, JobStats, Percentiles, summarise};
+pub use transition::{JobTransition, apply};
 
-/// The collection that jobs are kept in.
+/// The record collection of jobs.
 pub const COLLECTION: &str = "tool_jobs";
-/// The collection of what they wrote, by the same ids.
+/// The record collection of their output, by the same ids.
 pub const OUTPUTS: &str = "tool_job_outputs";
 
 closed_enum! {
-    /// Where a job stands.
+    /// The status of a job.
     JobStatus "invalid status of a job: {:?}" {
         /// It waits for a slot of its lane
         Pending "pending",
@@ -45,7 +45,7 @@ closed_enum! {
 }
 
 impl JobStatus {
-    /// Whether nothing can happen to it any more.
+    /// Whether the job has ended.
     pub fn is_over(self) -> bool {
         !matches!(self, JobStatus::Pending | JobStatus::Running)
     }
@@ -78,7 +78,7 @@ pub struct Job {
     /// The process that looks after it
     pub supervisor: Option<Process>,
     #[serde(flatten)]
-    pub end: End,
+    pub end: RunEnd,
     /// Bytes that it wrote, kept or not
     pub output_bytes: i64,
     /// Whether some of what it wrote was not kept
@@ -103,7 +103,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// The command's process, if it is known.
+    /// The command's process, if known.
     pub fn process(&self) -> Option<Process> {
         self.pid.map(|pid| Process { pid, born: self.born.clone() })
     }
@@ -112,23 +112,23 @@ impl Job {
         Span::from_millis(self.timeout_ms)
     }
 
-    /// Whether it waits for a slot, and not for longer than it said.
+    /// Whether it is queued and its waiting time has not expired.
     pub fn waits(&self, now: Timestamp) -> bool {
         self.status == JobStatus::Pending && self.waits_until.is_none_or(|until| now <= until)
     }
 }
 
-/// A program and its arguments in one line, as a shell would read them.
-pub fn spell(words: &[String]) -> String {
+/// Quotes a program and its arguments for a shell, in one line.
+pub fn shell_quote(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    let spelled = words.iter().map(|word| {
+    let quoted = words.iter().map(|word| {
         if !word.is_empty() && word.chars().all(plain) {
             word.clone()
         } else {
             format!("'{}'", word.replace('\'', r"'\''"))
         }
     });
-    spelled.collect::<Vec<_>>().join(" ")
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_status_has_one_spelling() {
+    fn status_words_are_the_same_in_json_and_on_the_command_line() {
         for status in JobStatus::ALL {
             assert_eq!(serde_json::json!(status), status.as_str());
             assert_eq!(status.as_str().parse::<JobStatus>().expect("known"), status);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_spelled_as_a_shell_reads_it() {
+    fn command_is_quoted_for_a_shell() {
         for (words, spelled) in [
             (&["ls", "-l", "a/b.c"][..], "ls -l a/b.c"),
             (&["sh", "-c", "echo a; exit 3"], "sh -c 'echo a; exit 3'"),
@@ -158,7 +158,7 @@ mod tests {
             (&[], ""),
         ] {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(spell(&words), spelled);
+            assert_eq!(shell_quote(&words), spelled);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is kept of a command's output: the beginning and the end, in a bounded number of bytes.
+//! Captures the beginning and the end of a command's output, up to a size limit.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,20 +6,20 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
-/// A number of bytes, written as a whole number and perhaps `k` or `m`: `64k`.
+/// A number of bytes, written as a whole number with an optional `k` or `m`: `64k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Size(usize);
+pub struct ByteSize(usize);
 
-impl Size {
-    /// Most output of a job that can be kept.
-    pub const MAX: Size = Size(512 << 10);
+impl ByteSize {
+    /// Maximum output of a job that can be stored.
+    pub const MAX: ByteSize = ByteSize(512 << 10);
 
     pub fn bytes(self) -> usize {
         self.0
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             bytes if bytes > 0 && bytes % (1 << 20) == 0 => write!(f, "{}m", bytes >> 20),
@@ -29,7 +29,7 @@ impl fmt::Display for Size {
     }
 }
 
-impl FromStr for Size {
+impl FromStr for ByteSize {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -51,39 +51,39 @@ impl FromStr for Size {
     }
 }
 
-/// Output while it is being collected, in little memory however much comes.
+/// Collects output in bounded memory.
 #[derive(Debug)]
-pub struct Collected {
+pub struct CapturedOutput {
     limit: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
 }
 
-impl Collected {
-    pub fn new(limit: Size) -> Self {
+impl CapturedOutput {
+    pub fn new(limit: ByteSize) -> Self {
         Self { limit: limit.0, head: Vec::new(), tail: VecDeque::new(), total: 0 }
     }
 
-    /// Takes in what comes next.
+    /// Adds the next bytes of output.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total = self.total.saturating_add(bytes.len() as u64);
         let first = (self.limit.div_ceil(2) - self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..first]);
-        let room = self.limit / 2;
+        let tail_limit = self.limit / 2;
         let rest = &bytes[first..];
-        let rest = &rest[rest.len().saturating_sub(room)..];
-        let excess = (self.tail.len() + rest.len()).saturating_sub(room);
+        let rest = &rest[rest.len().saturating_sub(tail_limit)..];
+        let excess = (self.tail.len() + rest.len()).saturating_sub(tail_limit);
         self.tail.drain(..excess);
         self.tail.extend(rest);
     }
 
-    /// How many bytes came.
+    /// The total number of bytes, stored or not.
     pub fn total(&self) -> i64 {
         i64::try_from(self.total).unwrap_or(i64::MAX)
     }
 
-    /// The text that is kept, and whether anything was left out. Bytes that are no UTF-8 become U+FFFD.
+    /// The stored text, and whether anything was left out. Invalid UTF-8 becomes U+FFFD.
     pub fn text(&self) -> (String, bool) {
         let (a, b) = self.tail.as_slices();
         let kept = (self.head.len() + self.tail.len()) as u64;
@@ -94,14 +94,14 @@ impl Collected {
             return (String::new(), true);
         }
         let tail = [a, b].concat();
-        let head = String::from_utf8_lossy(whole_end(&self.head)).into_owned();
-        let tail = String::from_utf8_lossy(whole_start(&tail)).into_owned();
+        let head = String::from_utf8_lossy(trim_partial_end(&self.head)).into_owned();
+        let tail = String::from_utf8_lossy(trim_partial_start(&tail)).into_owned();
         (format!("{head}\n[{} bytes left out]\n{tail}", self.total - kept), true)
     }
 }
 
-/// Bytes without the first part of a character at their end.
-fn whole_end(bytes: &[u8]) -> &[u8] {
+/// Removes an incomplete UTF-8 character from the end.
+fn trim_partial_end(bytes: &[u8]) -> &[u8] {
     let last = bytes.len().saturating_sub(3);
     for at in (last..bytes.len()).rev() {
         let length = match bytes[at] {
@@ -116,18 +116,18 @@ fn whole_end(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Bytes without the last part of a character at their start.
-fn whole_start(bytes: &[u8]) -> &[u8] {
+/// Removes an incomplete UTF-8 character from the start.
+fn trim_partial_start(bytes: &[u8]) -> &[u8] {
     let parts = bytes.iter().take(3).take_while(|byte| (0x80..=0xBF).contains(*byte)).count();
     &bytes[parts..]
 }
 
-/// Most bytes that a kept output may have as JSON, so that its record is none too large.
+/// Maximum size of stored output as JSON, so that its record stays below the limit for records.
 const JSON_BYTES: usize = 960 << 10;
 
-/// A text as far as it can be kept, and whether some had to go.
+/// Cuts a text so that it fits into a record as JSON, and returns whether it was cut.
 pub fn fit(text: &str) -> (&str, bool) {
-    // No character takes more in JSON than two escapes.
+    // A character takes at most two `\u` escapes in JSON.
     let cost = |c: char| if c.is_ascii() && !c.is_control() && c != '"' && c != '\\' { 1 } else { 12 };
     if text.len().saturating_mul(12) <= JSON_BYTES {
         return (text, false);
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_and_written() {
+    fn sizes_round_trip_as_text() {
         for (given, bytes, written) in [
             ("64k", 65_536, "64k"),
             ("64K", 65_536, "64k"),
@@ -155,25 +155,25 @@ mod tests {
             ("10", 10, "10"),
             (" 512k ", 524_288, "512k"),
         ] {
-            let size: Size = given.parse().expect(given);
+            let size: ByteSize = given.parse().expect(given);
             assert_eq!((size.bytes(), size.to_string().as_str()), (bytes, written));
         }
         for bad in
             ["", "k", "-1", "+1", "1.5k", "64kb", "1 k", "513k", "1m", "99999999999999999999", "9999999999999m", "٣"]
         {
-            assert!(bad.parse::<Size>().is_err(), "{bad:?}");
+            assert!(bad.parse::<ByteSize>().is_err(), "{bad:?}");
         }
     }
 
     fn collected(limit: usize, parts: &[&[u8]]) -> (String, bool, i64) {
-        let mut kept = Collected::new(Size(limit));
+        let mut kept = CapturedOutput::new(ByteSize(limit));
         parts.iter().for_each(|part| kept.push(part));
         let (text, truncated) = kept.text();
         (text, truncated, kept.total())
     }
 
     #[test]
-    fn the_beginning_and_the_end_are_kept() {
+    fn beginning_and_end_are_kept() {
         for (limit, parts, text, truncated) in [
             (10, &[&b"abc"[..], b"def"][..], "abcdef", false),
             (6, &[b"abc", b"def"], "abcdef", false),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn however_output_comes_the_same_is_kept() {
+    fn captured_text_does_not_depend_on_the_chunks() {
         let bytes: Vec<u8> = (0..1000u32).map(|n| (n % 251) as u8).collect();
         let whole = collected(64, &[&bytes]);
         for step in [1, 3, 63, 64, 65, 999] {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_marked_and_no_character_is_cut() {
+    fn invalid_utf8_is_replaced_and_characters_are_not_cut() {
         assert_eq!(collected(10, &[b"a\xffb\0"]).0, "a\u{fffd}b\0");
         let text = "äöüäöüäöü";
         for limit in 2..text.len() {
@@ -212,11 +212,11 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_grows_in_json_is_cut_to_fit_its_record() {
-        let plain = "x".repeat(Size::MAX.0);
+    fn text_that_grows_in_json_is_cut_to_fit_its_record() {
+        let plain = "x".repeat(ByteSize::MAX.0);
         assert_eq!(fit(&plain), (plain.as_str(), false));
         for hostile in ["\u{1}", "\u{fffd}", "\"", "🦀", "\u{202e}"] {
-            let long = hostile.repeat(Size::MAX.0 / hostile.len());
+            let long = hostile.repeat(ByteSize::MAX.0 / hostile.len());
             let (kept, _) = fit(&long);
             assert!(serde_json::json!(kept).to_string().len() <= 1 << 20, "{hostile:?}");
             assert!(crate::json::to_line(kept).expect("JSON").len() <= 1 << 20, "{hostile:?}");

@@ -1,4 +1,4 @@
-//! What jobs come to, by tool and lane.
+//! Statistics of jobs by tool and lane.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_with_macros::skip_serializing_none;
 
 use super::{Job, JobStatus, Lane};
 
-/// How long those that have ended took, in milliseconds.
+/// Percentiles of the duration of finished jobs, in milliseconds.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
@@ -18,7 +18,7 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// The smallest value that so many of all do not exceed.
+    /// Nearest-rank percentiles.
     pub fn of(mut took: Vec<i64>) -> Self {
         took.sort_unstable();
         let at = |percent: usize| took.get((took.len() * percent).div_ceil(100).saturating_sub(1)).copied();
@@ -26,9 +26,9 @@ impl Percentiles {
     }
 }
 
-/// Jobs that are counted together.
+/// Counts of a group of jobs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Tally {
+pub struct JobCounts {
     pub count: i64,
     /// Those that wait or run
     pub unfinished: i64,
@@ -47,16 +47,16 @@ pub struct JobStats {
     pub tool_name: String,
     pub lane: Lane,
     #[serde(flatten)]
-    pub tally: Tally,
+    pub tally: JobCounts,
 }
 
 #[derive(Default)]
-struct Gathered {
-    tally: Tally,
+struct JobGroup {
+    tally: JobCounts,
     took: Vec<i64>,
 }
 
-impl Gathered {
+impl JobGroup {
     fn add(&mut self, job: &Job) {
         let tally = &mut self.tally;
         tally.count += 1;
@@ -72,16 +72,16 @@ impl Gathered {
     }
 }
 
-/// What jobs come to, by tool and lane in the order of their names; `each` hands over one job after another.
+/// Statistics by tool and lane, in the order of their names. `each` passes the jobs one at a time.
 pub fn summarise<E>(each: impl FnOnce(&mut dyn FnMut(&Job)) -> Result<(), E>) -> Result<Vec<JobStats>, E> {
-    let mut groups: BTreeMap<(String, Lane), Gathered> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, Lane), JobGroup> = BTreeMap::new();
     each(&mut |job| groups.entry((job.tool_name.clone(), job.lane.clone())).or_default().add(job))?;
-    let told = groups.into_iter().map(|((tool_name, lane), Gathered { tally, took })| JobStats {
+    let stats = groups.into_iter().map(|((tool_name, lane), JobGroup { tally, took })| JobStats {
         tool_name,
         lane,
-        tally: Tally { took: Percentiles::of(took), ..tally },
+        tally: JobCounts { took: Percentiles::of(took), ..tally },
     });
-    Ok(told.collect())
+    Ok(stats.collect())
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_values_that_were_there() {
+    fn percentiles_are_values_of_the_sample() {
         for (took, p50, p95, max) in [
             (vec![], None, None, None),
             (vec![7], Some(7), Some(7), Some(7)),
@@ -122,7 +122,7 @@ mod tests {
             job("sh", "heavy", "pending", None),
             job("curl", "net", "succeeded", Some(1)),
         ];
-        let told = summarise::<()>(|add| {
+        let stats = summarise::<()>(|add| {
             jobs.iter().for_each(add);
             Ok(())
         });
@@ -134,7 +134,7 @@ mod tests {
             whole
         };
         assert_eq!(
-            json!(told.expect("told")),
+            json!(stats.expect("statistics")),
             json!([
                 with(json!({"tool_name": "curl", "lane": "net", "p50_ms": 1, "p95_ms": 1, "max_ms": 1})),
                 with(json!({"tool_name": "sh", "lane": "heavy", "unfinished": 1})),

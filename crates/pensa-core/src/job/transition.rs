@@ -1,57 +1,57 @@
-//! The one function through which a job changes its status.
+//! The only function that changes the status of a job.
 
 use super::{Job, JobStatus};
 use crate::error::{Code, Error, Result};
-use crate::run::End;
+use crate::run::RunEnd;
 use crate::time::Timestamp;
 
-/// A step of a job.
+/// A status change of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Move {
-    /// It has a slot.
+pub enum JobTransition {
+    /// The job has a slot.
     Start,
-    /// Somebody asked for its end. What waits ends at once; what runs keeps its slot until it is gone.
+    /// Request the end of the job. A queued job ends at once; a running one keeps its slot until its process has ended.
     Cancel,
-    /// It came to this end, which must be one.
-    Finish(JobStatus, End),
+    /// The job ended with this status, which must be a final one.
+    Finish(JobStatus, RunEnd),
 }
 
-/// Applies `step` to `job` and tells whether anything changed, or says why it can't be.
+/// Applies a status change and returns whether anything changed, or an error if it is not allowed.
 ///
-/// A step that has been taken already changes nothing and succeeds, so that it can be tried again.
-pub fn apply(job: &mut Job, step: Move, now: Timestamp) -> Result<bool> {
+/// Repeating a change succeeds without effect, so that callers can retry.
+pub fn apply(job: &mut Job, step: JobTransition, now: Timestamp) -> Result<bool> {
     use JobStatus::{Cancelled, Pending, Running, Timeout};
     match step {
-        Move::Start if job.status == Running => Ok(false),
-        Move::Start if job.status == Pending => {
+        JobTransition::Start if job.status == Running => Ok(false),
+        JobTransition::Start if job.status == Pending => {
             (job.status, job.started_at) = (Running, now.max(job.queued_at));
             Ok(true)
         }
-        Move::Cancel if job.status == Running => {
-            let is_news = !job.was_cancelled;
+        JobTransition::Cancel if job.status == Running => {
+            let is_new = !job.was_cancelled;
             job.was_cancelled = true;
-            Ok(is_news)
+            Ok(is_new)
         }
-        Move::Cancel if job.status == Pending => Ok(finish(job, Cancelled, End::default(), now)),
-        Move::Cancel if job.status == Cancelled => Ok(false),
-        Move::Finish(to, _) if !to.is_over() => {
+        JobTransition::Cancel if job.status == Pending => Ok(finish(job, Cancelled, RunEnd::default(), now)),
+        JobTransition::Cancel if job.status == Cancelled => Ok(false),
+        JobTransition::Finish(to, _) if !to.is_over() => {
             Err(Error::invalid(format!("{to} is not an end")).hint("one of succeeded, failed, timeout, cancelled"))
         }
-        // However it ended, it was because of that.
-        Move::Finish(to, end) if !job.status.is_over() => {
+        // A cancelled job counts as cancelled whatever its command returned.
+        JobTransition::Finish(to, end) if !job.status.is_over() => {
             let to = if job.was_cancelled && to != Timeout { Cancelled } else { to };
             Ok(finish(job, to, end, now))
         }
-        Move::Finish(to, _) if to == job.status || job.was_cancelled && job.status == Cancelled => Ok(false),
-        Move::Start => Err(refused(job, Running)),
-        Move::Cancel => Err(refused(job, Cancelled)),
-        Move::Finish(to, _) => Err(refused(job, to)),
+        JobTransition::Finish(to, _) if to == job.status || job.was_cancelled && job.status == Cancelled => Ok(false),
+        JobTransition::Start => Err(refused(job, Running)),
+        JobTransition::Cancel => Err(refused(job, Cancelled)),
+        JobTransition::Finish(to, _) => Err(refused(job, to)),
     }
 }
 
-fn finish(job: &mut Job, to: JobStatus, end: End, now: Timestamp) -> bool {
+fn finish(job: &mut Job, to: JobStatus, end: RunEnd, now: Timestamp) -> bool {
     let ended = now.max(job.started_at);
-    // What never began took no time.
+    // A job that never started has no duration.
     let took = ended.as_millis() - job.started_at.as_millis();
     job.duration_ms = (job.status == JobStatus::Running).then_some(took);
     job.ended_at = Some(ended);
@@ -83,14 +83,21 @@ mod tests {
         .expect("a job")
     }
 
-    /// Every status against every step: where it leads and whether that is a change; or that it is refused.
+    /// Every status with every change: the new status and whether it changed, or `None` if refused.
     #[test]
-    fn the_whole_table_of_steps() {
+    fn every_status_with_every_change() {
         use JobStatus::{Cancelled, Failed, Pending, Running, Succeeded, Timeout};
         let now: Timestamp = "2026-02-27T14:31:00.000Z".parse().expect("a time");
-        let end = End { exit_code: Some(3), signal: None, reason: Some("so".into()) };
-        let done = |to: JobStatus| Move::Finish(to, end.clone());
-        let steps = [Move::Start, Move::Cancel, done(Succeeded), done(Failed), done(Timeout), done(Cancelled)];
+        let end = RunEnd { exit_code: Some(3), signal: None, reason: Some("so".into()) };
+        let done = |to: JobStatus| JobTransition::Finish(to, end.clone());
+        let steps = [
+            JobTransition::Start,
+            JobTransition::Cancel,
+            done(Succeeded),
+            done(Failed),
+            done(Timeout),
+            done(Cancelled),
+        ];
         let change = |to: JobStatus| Some((to, true));
         let same = |to: JobStatus| Some((to, false));
         let table = [
@@ -130,12 +137,12 @@ mod tests {
             }
         }
         for no_end in [Pending, Running] {
-            assert!(apply(&mut job(Running), Move::Finish(no_end, End::default()), now).is_err());
+            assert!(apply(&mut job(Running), JobTransition::Finish(no_end, RunEnd::default()), now).is_err());
         }
     }
 
     #[test]
-    fn what_somebody_asked_to_end_was_cancelled_however_it_ended() {
+    fn cancelled_job_counts_as_cancelled_unless_it_timed_out() {
         let now: Timestamp = "2026-02-27T14:30:05.000Z".parse().expect("a time");
         for (to, status) in [
             (JobStatus::Succeeded, JobStatus::Cancelled),
@@ -143,20 +150,20 @@ mod tests {
             (JobStatus::Timeout, JobStatus::Timeout),
         ] {
             let mut subject = job(JobStatus::Running);
-            assert!(apply(&mut subject, Move::Cancel, now).expect("asked"));
-            assert!(!apply(&mut subject, Move::Cancel, now).expect("asked again"));
-            assert!(apply(&mut subject, Move::Finish(to, End::default()), now).expect("an end"));
+            assert!(apply(&mut subject, JobTransition::Cancel, now).expect("asked"));
+            assert!(!apply(&mut subject, JobTransition::Cancel, now).expect("asked again"));
+            assert!(apply(&mut subject, JobTransition::Finish(to, RunEnd::default()), now).expect("an end"));
             assert_eq!((subject.status, subject.was_cancelled), (status, true));
             assert_eq!((subject.duration_ms, subject.ended_at), (Some(5000), Some(now)));
         }
     }
 
     #[test]
-    fn a_clock_that_went_back_ends_no_job_before_it_began() {
+    fn job_does_not_end_before_it_started_if_the_clock_goes_back() {
         let before: Timestamp = "2026-02-27T14:00:00.000Z".parse().expect("a time");
         for from in [JobStatus::Pending, JobStatus::Running] {
             let mut subject = job(from);
-            apply(&mut subject, Move::Finish(JobStatus::Failed, End::default()), before).expect("an end");
+            apply(&mut subject, JobTransition::Finish(JobStatus::Failed, RunEnd::default()), before).expect("an end");
             assert_eq!(subject.ended_at, Some(subject.started_at));
             assert_eq!(subject.duration_ms, (from == JobStatus::Running).then_some(0));
         }

@@ -1,6 +1,6 @@
-//! A learning: what somebody found out, where it came from, and for how long it holds.
+//! The learning: a finding worth remembering, with its source and how long it is valid.
 //!
-//! How learnings are found and ordered is said in [`recall`]; where they are kept is left to the engine.
+//! [`recall`] defines how learnings are searched and ranked.
 
 pub mod recall;
 mod seed;
@@ -14,15 +14,15 @@ use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::{IssueId, LearningId, SessionId};
 use crate::issue::Extra;
-use crate::sync::Noun;
+use crate::sync::SyncEntity;
 use crate::text;
 use crate::time::Timestamp;
 
-pub use seed::{Found, read};
+pub use seed::{SeedLearning, read};
 
-/// Longest text of a learning, in bytes.
+/// Maximum length of a learning's text, in bytes.
 pub const TEXT_BYTES: usize = 64 << 10;
-/// Most tags, and most files, of one learning.
+/// Maximum number of tags, and of files, per learning.
 pub const MAX_WORDS: usize = 100;
 
 closed_enum! {
@@ -54,7 +54,8 @@ closed_enum! {
 
 /// What a piece of work was worth, as its author put it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Worth {
+#[schemars(rename = "Worth")]
+pub struct WorkValue {
     /// `feature`, `bugfix`, `performance`, `dx`, `refactor`, `infrastructure`, or another
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -90,7 +91,7 @@ pub struct Learning {
     #[serde(default = "first")]
     pub revision: i64,
     /// What the work was worth that it came from
-    pub value: Option<Worth>,
+    pub value: Option<WorkValue>,
     /// The issue of another tracker
     pub linear_id: Option<String>,
     pub actor: String,
@@ -98,7 +99,7 @@ pub struct Learning {
     pub updated_at: Timestamp,
     /// When somebody last said that it still holds
     pub verified_at: Option<Timestamp>,
-    /// Fields that this version does not know, kept for those who do
+    /// Fields unknown to this version, kept so that a newer version does not lose them
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -113,9 +114,10 @@ fn first() -> i64 {
     1
 }
 
-/// A learning with what follows from others.
+/// A learning with values computed from others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Shown {
+#[schemars(rename = "Shown")]
+pub struct LearningDetail {
     #[serde(flatten)]
     pub learning: Learning,
     /// The learning that is in its place
@@ -123,11 +125,11 @@ pub struct Shown {
     pub superseded_by: Option<LearningId>,
 }
 
-/// Names that would be taken for something else where a learning is shown.
+/// Names that answers use for other values next to the fields of a learning.
 const RESERVED: [&str; 6] = ["superseded_by", "score", "cut", "merged", "redactions", "status"];
 
-impl Noun for Learning {
-    fn adopt(mut self) -> Result<Self> {
+impl SyncEntity for Learning {
+    fn normalise(mut self) -> Result<Self> {
         if self.text.trim().is_empty() {
             return Err(Error::invalid("the text of a learning is empty"));
         }
@@ -154,7 +156,7 @@ impl Noun for Learning {
 }
 
 impl Learning {
-    /// When it was last said or confirmed.
+    /// The time of the last update or verification.
     pub fn fresh_at(&self) -> Timestamp {
         self.verified_at.map_or(self.updated_at, |verified| verified.max(self.updated_at))
     }
@@ -163,16 +165,15 @@ impl Learning {
         self.expires_at.is_some_and(|end| end <= now)
     }
 
-    /// This one with what a second telling of the same adds. Of two texts the longer one says more; of two that are
-    /// as long, the newer one stays.
+    /// Merges a near-duplicate into this learning. The longer text wins, and the newer one if both have the same length.
     #[must_use]
-    pub fn told_again(&self, again: &Learning) -> Learning {
+    pub fn merged_with(&self, again: &Learning) -> Learning {
         let mut both = self.clone();
         if again.text.chars().count() >= both.text.chars().count() {
             both.text = again.text.clone();
         }
-        both.tags = united("tag", &both.tags, &again.tags);
-        both.files = united("file", &both.files, &again.files);
+        both.tags = union("tag", &both.tags, &again.tags);
+        both.files = union("file", &both.files, &again.files);
         both.impact = both.impact.min(again.impact);
         both.issue_id = both.issue_id.or_else(|| again.issue_id.clone());
         both.work = both.work.or_else(|| again.work.clone());
@@ -188,8 +189,8 @@ impl Learning {
     }
 }
 
-/// Both lists, as far as they fit.
-fn united(what: &str, one: &[String], other: &[String]) -> Vec<String> {
+/// The union of two lists, or the first if the union is too long.
+fn union(what: &str, one: &[String], other: &[String]) -> Vec<String> {
     let mut all: Vec<String> = one.iter().chain(other).cloned().collect();
     all.sort();
     all.dedup();
@@ -200,8 +201,8 @@ fn few(what: &str, words: &[String]) -> Result<()> {
     if words.len() <= MAX_WORDS {
         return Ok(());
     }
-    let told = format!("a learning with {} {what}s; the limit is {MAX_WORDS}", words.len());
-    Err(Error::new(Code::TooLarge, told))
+    let message = format!("a learning with {} {what}s; the limit is {MAX_WORDS}", words.len());
+    Err(Error::new(Code::TooLarge, message))
 }
 
 fn fits(text: &str) -> Result<()> {
@@ -222,7 +223,7 @@ pub fn check_text(given: &str) -> Result<String> {
     Ok(text)
 }
 
-/// Checks tags: a sorted set of words.
+/// Checks tags and returns them sorted, without duplicates.
 pub fn check_tags(given: &[String]) -> Result<Vec<String>> {
     let mut tags = Vec::new();
     for tag in given {
@@ -240,7 +241,7 @@ pub fn check_tags(given: &[String]) -> Result<Vec<String>> {
     Ok(tags)
 }
 
-/// Checks files: a sorted set of paths as they were given.
+/// Checks file names and returns them sorted, without duplicates.
 pub fn check_files(given: &[String]) -> Result<Vec<String>> {
     let mut files: Vec<String> =
         given.iter().map(|file| text::line("file", file).map(str::to_owned)).collect::<Result<_>>()?;
@@ -263,11 +264,11 @@ mod tests {
         for (name, value) in fields.as_object().expect("an object") {
             whole[name] = value.clone();
         }
-        serde_json::from_value::<Learning>(whole).expect("a learning").adopt().expect("one that can be kept")
+        serde_json::from_value::<Learning>(whole).expect("a learning").normalise().expect("one that can be kept")
     }
 
     #[test]
-    fn texts_tags_and_files_are_bounded() {
+    fn texts_tags_and_files_are_checked() {
         assert_eq!(check_text(" a\r\nb ").expect("fine"), "a\nb");
         for bad in ["", "  \n", "\u{1b}[31m", "nul\0"] {
             assert_eq!(check_text(bad).expect_err(bad).code, Code::InvalidInput);
@@ -286,12 +287,12 @@ mod tests {
     }
 
     #[test]
-    fn a_second_telling_adds_and_takes_nothing_away() {
+    fn merging_a_duplicate_only_adds() {
         let one =
             learning(json!({"text": "handle null parents", "tags": ["b"], "files": ["x.rs"], "issue_id": "pn-1"}));
         let again = learning(json!({"text": "always handle null parents", "tags": ["a"], "impact": "high",
             "issue_id": "pn-2", "session_id": "se-1", "expires_at": "2027-01-01T00:00:00.000Z"}));
-        let both = one.told_again(&again);
+        let both = one.merged_with(&again);
         assert_eq!((both.revision, both.text.as_str()), (2, "always handle null parents"));
         assert_eq!(
             (&both.tags[..], &both.files[..]),
@@ -299,11 +300,11 @@ mod tests {
         );
         assert_eq!((both.impact, both.issue_id, both.session_id.is_some()), (Impact::High, one.issue_id.clone(), true));
         assert!(both.expires_at.is_some() && both.created_at == one.created_at && both.id == one.id);
-        assert_eq!(again.told_again(&one).text, "always handle null parents", "the longer one says more");
+        assert_eq!(again.merged_with(&one).text, "always handle null parents", "the longer one says more");
     }
 
     #[test]
-    fn lines_that_are_no_learnings_are_refused_and_unknown_fields_kept() {
+    fn invalid_lines_are_refused_and_unknown_fields_kept() {
         let line = |fields: Value| json!(learning(fields)).to_string();
         let kept = LEARNINGS.read(line(json!({"mood": "good"})).as_bytes()).expect("a record");
         assert_eq!(kept.get("mood"), Some(&json!("good")));

@@ -1,6 +1,6 @@
-//! How learnings are found again: the keys under which each is indexed, and the order of those that were found.
+//! Searches learnings: the keys under which each is indexed, and the ranking of results.
 //!
-//! Nothing here depends on the database or on the time of day, so the same learnings come in the same order everywhere.
+//! The ranking depends neither on the database nor on the time of day, so the same learnings have the same order everywhere.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -17,17 +17,17 @@ use crate::similar::{self, hash64, is_filler, stem};
 use crate::text::fold;
 use crate::time::Timestamp;
 
-/// Longest part of a word that counts, in characters.
+/// Characters of a word that count.
 const WORD_CHARS: usize = 64;
-/// Most words of a question that are looked for; an excerpt of a log says no more with its tail.
+/// Maximum number of query words that are searched. The rest of a longer text, such as a log, adds little.
 pub const MAX_QUERY_WORDS: usize = 24;
-/// Fewest tokens that an answer may be held to.
+/// Minimum token budget.
 pub const MIN_TOKENS: u32 = 50;
-/// Most tokens that an answer may be held to.
+/// Maximum token budget.
 pub const MAX_TOKENS: u32 = 1_000_000;
 
 const DAY: i64 = 86_400_000;
-/// How long it takes until what was found out counts half.
+/// The age at which the points for recency are halved.
 const HALF_LIFE: i64 = 90 * DAY;
 
 const FOR_TEXT: i64 = 1000;
@@ -35,7 +35,7 @@ const FOR_RECENCY: i64 = 300;
 const FOR_TAGS: i64 = 250;
 const FOR_FILES: i64 = 250;
 
-/// The words of a text that count: folded, without their endings, and the parts of names such as `readFile` too.
+/// The search words of a text: case-folded and stemmed, with the parts of names such as `readFile`.
 pub fn words(text: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut add = |word: &str| {
@@ -74,7 +74,7 @@ pub fn tag_key(tag: &str) -> i64 {
     key('t', &fold(tag))
 }
 
-/// A file is indexed by its name: one may have given it from the root, another from where he stood.
+/// Indexes a file by its name only, because paths may be relative to different directories.
 pub fn file_key(file: &str) -> i64 {
     key('f', file.rsplit('/').next().unwrap_or(file))
 }
@@ -83,12 +83,12 @@ pub fn issue_key(issue: &IssueId) -> i64 {
     key('i', issue.as_str())
 }
 
-/// The keys under which a learning that says the same is found.
-pub fn same_keys(kind: Kind, text: &str) -> Vec<i64> {
+/// The keys under which near-duplicates of a text are found.
+pub fn duplicate_keys(kind: Kind, text: &str) -> Vec<i64> {
     similar::keys(text).into_iter().map(|same| key('s', &format!("{kind} {same}"))).collect()
 }
 
-/// Every key under which a learning is found.
+/// All keys under which a learning is indexed.
 pub fn keys(learning: &Learning) -> Vec<i64> {
     let mut all: BTreeSet<i64> = words(&learning.text).iter().map(|word| word_key(word)).collect();
     for word in learning.tags.iter().chain(&learning.files).flat_map(|text| words(text)) {
@@ -97,13 +97,13 @@ pub fn keys(learning: &Learning) -> Vec<i64> {
     all.extend(learning.tags.iter().map(|tag| tag_key(tag)));
     all.extend(learning.files.iter().map(|file| file_key(file)));
     all.extend([&learning.issue_id, &learning.work].into_iter().flatten().map(issue_key));
-    all.extend(same_keys(learning.kind, &learning.text));
+    all.extend(duplicate_keys(learning.kind, &learning.text));
     all.into_iter().collect()
 }
 
-/// How far a learning goes before others that are found under the same keys: by the hour it was last said, in which one
-/// step of impact is a half-life.
-pub fn standing(learning: &Learning) -> i64 {
+/// The order of learnings under the same key, highest first: the hour of the last update or verification, plus or minus
+/// one half-life for high or low impact.
+pub fn rank(learning: &Learning) -> i64 {
     let impact = match learning.impact {
         Impact::High => HALF_LIFE,
         Impact::Medium => 0,
@@ -112,20 +112,20 @@ pub fn standing(learning: &Learning) -> i64 {
     (learning.fresh_at().as_millis() + impact).div_euclid(3_600_000)
 }
 
-/// What a key counts that so many learnings have: the rarer, the more.
+/// The weight of a key that this many learnings have. Rarer keys weigh more.
 pub fn weight(learnings: i64) -> i64 {
     let magnitude = i64::from(learnings.max(1).ilog2());
     (24 - magnitude).max(1)
 }
 
-/// What is asked beside the words.
+/// The tags and files of a query, which raise the rank of a learning.
 #[derive(Debug, Clone, Default)]
-pub struct Near {
+pub struct RecallHints {
     pub tags: Vec<String>,
     pub files: Vec<String>,
 }
 
-/// A learning that was found, and what share of the question's words it has, of a thousand.
+/// A learning, and how many thousandths of the query's words it matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub learning: Learning,
@@ -144,8 +144,8 @@ pub struct Hit {
     pub cut: bool,
 }
 
-/// The candidates, best first. How old one is is counted from the newest of them.
-pub fn ranked(candidates: Vec<Candidate>, near: &Near) -> Vec<Hit> {
+/// Scores and sorts candidates, best first. Age is measured from the newest candidate.
+pub fn ranked(candidates: Vec<Candidate>, hints: &RecallHints) -> Vec<Hit> {
     let newest = candidates.iter().map(|candidate| candidate.learning.fresh_at()).max();
     let score = |candidate: &Candidate| {
         let learning = &candidate.learning;
@@ -157,8 +157,8 @@ pub fn ranked(candidates: Vec<Candidate>, near: &Near) -> Vec<Hit> {
         candidate.share.clamp(0, FOR_TEXT)
             + newest.map_or(0, |newest| recency(newest, learning.fresh_at()))
             + impact
-            + share_of(&near.tags, FOR_TAGS, |tag| learning.tags.iter().any(|known| fold(known) == fold(tag)))
-            + share_of(&near.files, FOR_FILES, |file| learning.files.iter().any(|known| is_same_file(known, file)))
+            + share_of(&hints.tags, FOR_TAGS, |tag| learning.tags.iter().any(|known| fold(known) == fold(tag)))
+            + share_of(&hints.files, FOR_FILES, |file| learning.files.iter().any(|known| is_same_file(known, file)))
     };
     let hit = |candidate: Candidate| Hit { score: score(&candidate), learning: candidate.learning, cut: false };
     let mut hits: Vec<Hit> = candidates.into_iter().map(hit).collect();
@@ -166,26 +166,26 @@ pub fn ranked(candidates: Vec<Candidate>, near: &Near) -> Vec<Hit> {
     hits
 }
 
-fn share_of(asked: &[String], all: i64, has: impl Fn(&String) -> bool) -> i64 {
-    let (count, found) = (asked.len(), asked.iter().filter(|one| has(one)).count());
-    if count == 0 { 0 } else { all * found as i64 / count as i64 }
+fn share_of(hints: &[String], points: i64, has: impl Fn(&String) -> bool) -> i64 {
+    let (count, matching) = (hints.len(), hints.iter().filter(|hint| has(hint)).count());
+    if count == 0 { 0 } else { points * matching as i64 / count as i64 }
 }
 
-/// Halves every half-life, in a straight line in between.
+/// Points for recency: halved with every half-life, linear in between.
 fn recency(newest: Timestamp, at: Timestamp) -> i64 {
     let age = (newest.as_millis() - at.as_millis()).max(0);
     let halvings = u32::try_from(age / HALF_LIFE).unwrap_or(u32::MAX).min(62);
     (FOR_RECENCY * (2 * HALF_LIFE - age % HALF_LIFE) / (2 * HALF_LIFE)) >> halvings
 }
 
-/// Whether two paths may be of one file: one of them ends with the other.
+/// Whether two paths may name the same file: one is a suffix of the other.
 pub fn is_same_file(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(|path| path.trim_start_matches("./"));
     let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
     one == other || ends(one, other) || ends(other, one)
 }
 
-/// Refuses a budget in which nothing can be said, or that is none.
+/// Refuses a token budget that is too small or too large.
 pub fn check_budget(max_tokens: u32) -> Result<u32> {
     if (MIN_TOKENS..=MAX_TOKENS).contains(&max_tokens) {
         return Ok(max_tokens);
@@ -194,7 +194,8 @@ pub fn check_budget(max_tokens: u32) -> Result<u32> {
         .hint(format!("from {MIN_TOKENS} to {MAX_TOKENS} tokens")))
 }
 
-/// As many of the hits as fit, by their JSON. If the best one is too long its text is cut, so that something is said.
+/// Returns the hits that fit into the budget as JSON. If the best hit alone is too long, its text is cut, so that the
+/// answer is not empty.
 pub fn within(hits: Vec<Hit>, max_tokens: u32) -> Result<Vec<Hit>> {
     let fits = |bytes: usize| tokens::estimate(bytes) <= u64::from(max_tokens);
     let (mut kept, mut used) = (Vec::new(), 2);
@@ -212,7 +213,7 @@ pub fn within(hits: Vec<Hit>, max_tokens: u32) -> Result<Vec<Hit>> {
     Ok(kept)
 }
 
-/// Cuts a text until its hit fits, or as far as it goes.
+/// Cuts the text of a hit until it fits or is empty.
 fn shorten(hit: &mut Hit, fits: impl Fn(usize) -> bool) -> Result<()> {
     hit.cut = true;
     let mut left = hit.learning.text.len();
@@ -238,16 +239,16 @@ mod tests {
         serde_json::from_value(whole).expect("a learning")
     }
 
-    fn found(id: &str, share: i64, fields: Value) -> Candidate {
+    fn candidate(id: &str, share: i64, fields: Value) -> Candidate {
         Candidate { learning: learning(id, fields), share }
     }
 
-    fn order(candidates: Vec<Candidate>, near: &Near) -> Vec<String> {
+    fn order(candidates: Vec<Candidate>, near: &RecallHints) -> Vec<String> {
         ranked(candidates, near).into_iter().map(|hit| hit.learning.id.to_string()).collect()
     }
 
     #[test]
-    fn words_are_folded_and_names_are_taken_apart() {
+    fn words_are_folded_and_names_are_split() {
         let all = |text: &str| words(text).into_iter().collect::<Vec<_>>();
         assert_eq!(all("Crashes, crashing; CRASH"), ["crash"]);
         assert_eq!(all("NestedContextResolver"), ["context", "nest", "nestedcontextresolver", "resolver"]);
@@ -258,36 +259,45 @@ mod tests {
     }
 
     #[test]
-    fn the_better_match_comes_first_and_then_the_newer_the_weightier_and_the_id() {
-        let none = Near::default();
+    fn ranking_is_by_match_recency_impact_and_id() {
+        let none = RecallHints::default();
         let old = json!({"updated_at": "2024-01-01T00:00:00.000Z"});
         assert_eq!(
-            order(vec![found("ln-1", 300, json!({})), found("ln-2", 1000, old.clone())], &none),
+            order(vec![candidate("ln-1", 300, json!({})), candidate("ln-2", 1000, old.clone())], &none),
             ["ln-2", "ln-1"]
         );
         assert_eq!(
-            order(vec![found("ln-1", 500, old.clone()), found("ln-2", 500, json!({}))], &none),
+            order(vec![candidate("ln-1", 500, old.clone()), candidate("ln-2", 500, json!({}))], &none),
             ["ln-2", "ln-1"]
         );
         let high = json!({"impact": "high"});
-        assert_eq!(order(vec![found("ln-1", 500, json!({})), found("ln-2", 500, high)], &none), ["ln-2", "ln-1"]);
-        assert_eq!(order(vec![found("ln-2", 500, json!({})), found("ln-1", 500, json!({}))], &none), ["ln-1", "ln-2"]);
+        assert_eq!(
+            order(vec![candidate("ln-1", 500, json!({})), candidate("ln-2", 500, high)], &none),
+            ["ln-2", "ln-1"]
+        );
+        assert_eq!(
+            order(vec![candidate("ln-2", 500, json!({})), candidate("ln-1", 500, json!({}))], &none),
+            ["ln-1", "ln-2"]
+        );
         let verified = json!({"updated_at": "2024-01-01T00:00:00.000Z", "verified_at": "2026-01-01T00:00:00.000Z"});
-        assert_eq!(order(vec![found("ln-1", 500, old), found("ln-2", 500, verified)], &none), ["ln-2", "ln-1"]);
+        assert_eq!(order(vec![candidate("ln-1", 500, old), candidate("ln-2", 500, verified)], &none), ["ln-2", "ln-1"]);
     }
 
     #[test]
-    fn tags_and_files_that_were_asked_for_count() {
-        let near = Near { tags: vec!["DB".into()], files: vec!["src/a.rs".into()] };
+    fn matching_tags_and_files_raise_the_score() {
+        let near = RecallHints { tags: vec!["DB".into()], files: vec!["src/a.rs".into()] };
         let (tag, file) = (json!({"tags": ["db"]}), json!({"files": ["./crates/x/src/a.rs"]}));
-        let all =
-            vec![found("ln-1", 500, json!({"files": ["b/a.rs"]})), found("ln-2", 500, tag), found("ln-3", 500, file)];
+        let all = vec![
+            candidate("ln-1", 500, json!({"files": ["b/a.rs"]})),
+            candidate("ln-2", 500, tag),
+            candidate("ln-3", 500, file),
+        ];
         assert_eq!(order(all, &near), ["ln-2", "ln-3", "ln-1"]);
         assert!(is_same_file("./a.rs", "a.rs") && !is_same_file("ba.rs", "a.rs"));
     }
 
     #[test]
-    fn what_was_found_out_counts_half_after_ninety_days() {
+    fn recency_halves_after_ninety_days() {
         let at = |days: i64| Timestamp::from_millis(1_700_000_000_000 - days * DAY).expect("a time");
         let points: Vec<i64> = [0, 45, 90, 180, 36_000].map(|days| recency(at(0), at(days))).to_vec();
         assert_eq!(points, [300, 225, 150, 75, 0]);
@@ -295,10 +305,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_keeps_to_its_budget_and_says_something() {
+    fn answer_fits_the_budget_and_is_not_empty() {
         let long = "é\"\n".repeat(10_000);
         let hits = |text: &str| {
-            ranked((1..=9).map(|n| found(&format!("ln-{n}"), 0, json!({"text": text}))).collect(), &Near::default())
+            ranked(
+                (1..=9).map(|n| candidate(&format!("ln-{n}"), 0, json!({"text": text}))).collect(),
+                &RecallHints::default(),
+            )
         };
         for budget in [60, 100, 500, 5000, 100_000] {
             for text in ["short", &long] {
@@ -315,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_learning_is_indexed_by_all_that_it_has() {
+    fn learning_is_indexed_by_all_its_fields() {
         let one = learning(
             "ln-1",
             json!({"text": "use nullParents", "tags": ["Big-Plan"], "files": ["src/x.rs"],
@@ -327,7 +340,7 @@ mod tests {
             assert!(keys.contains(&key));
         }
         assert!(keys.contains(&issue("pn-1")) && keys.contains(&issue("pn-2")));
-        assert!(same_keys(Kind::Gotcha, "Uses nullParents").iter().any(|key| keys.contains(key)));
-        assert!(!same_keys(Kind::Decision, "Uses nullParents").iter().any(|key| keys.contains(key)));
+        assert!(duplicate_keys(Kind::Gotcha, "Uses nullParents").iter().any(|key| keys.contains(key)));
+        assert!(!duplicate_keys(Kind::Decision, "Uses nullParents").iter().any(|key| keys.contains(key)));
     }
 }

@@ -1,37 +1,37 @@
-//! Learnings as other tools write them down: one object for a piece of work, with lists by kind.
+//! Parses learnings in the format of other tools: one object per piece of work, with a list for each kind.
 //!
-//! Whether the task they name is an issue here is for the engine to find out.
+//! The engine resolves the task to an issue.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Impact, Kind, Worth};
+use super::{Impact, Kind, WorkValue};
 use crate::error::{Code, Error, Result};
 use crate::issue::Extra;
 use crate::time::Timestamp;
 
-/// Most learnings that one object may have.
+/// Maximum number of learnings in one object.
 const MAX_EACH: usize = 1000;
 
 /// One learning of such an object, not yet checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SeedLearning {
     pub kind: Kind,
     pub text: String,
     pub tags: Vec<String>,
     pub files: Vec<String>,
     pub impact: Impact,
-    pub value: Option<Worth>,
+    pub value: Option<WorkValue>,
     pub linear_id: Option<String>,
-    /// The task it came from, by the id that the other tool gave it.
+    /// The id of the task in the other tool.
     pub task: Option<String>,
     pub at: Option<Timestamp>,
-    /// What else the object says.
+    /// Other fields of the object.
     pub extra: Extra,
 }
 
 #[derive(Deserialize)]
-struct Whole {
+struct SeedDocument {
     #[serde(default, alias = "taskId")]
     task_id: Option<String>,
     #[serde(default, alias = "linearId")]
@@ -40,7 +40,7 @@ struct Whole {
     timestamp: Option<Timestamp>,
     learnings: Lists,
     #[serde(default)]
-    value: Option<Told>,
+    value: Option<SeedValue>,
     #[serde(default, alias = "filesChanged")]
     files_changed: Option<Vec<String>>,
     #[serde(default)]
@@ -63,7 +63,7 @@ struct Lists {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct SeedValue {
     #[serde(rename = "type", default)]
     kind: Option<String>,
     #[serde(default)]
@@ -72,19 +72,19 @@ struct Told {
     description: Option<String>,
 }
 
-/// The learnings of one object, in the order of the lists.
-pub fn read(object: Map<String, Value>) -> Result<Vec<Found>> {
-    // A list would do for an object whose fields may all be absent.
+/// Parses the learnings of one object, in the order of the lists.
+pub fn read(object: Map<String, Value>) -> Result<Vec<SeedLearning>> {
+    // Serde would accept a list for a struct in which all fields are optional.
     if let Some(field) =
         ["learnings", "value"].into_iter().find(|field| object.get(*field).is_some_and(Value::is_array))
     {
-        return Err(no_record(format!("{field} is a list")));
+        return Err(not_learnings(format!("{field} is a list")));
     }
-    let whole: Whole = serde_json::from_value(Value::Object(object)).map_err(no_record)?;
-    let Whole { task_id, linear_id, timestamp, learnings, value, files_changed, tags, extra } = whole;
+    let whole: SeedDocument = serde_json::from_value(Value::Object(object)).map_err(not_learnings)?;
+    let SeedDocument { task_id, linear_id, timestamp, learnings, value, files_changed, tags, extra } = whole;
     let impact = value.as_ref().and_then(|value| value.impact).unwrap_or_default();
-    let worth = value.map(|value| Worth { kind: value.kind, description: value.description });
-    let worth = worth.filter(|worth| *worth != Worth::default());
+    let worth = value.map(|value| WorkValue { kind: value.kind, description: value.description });
+    let worth = worth.filter(|worth| *worth != WorkValue::default());
     let (files, tags) = (files_changed.unwrap_or_default(), tags.unwrap_or_default());
     let lists = [
         (Kind::Pattern, learnings.patterns),
@@ -93,8 +93,8 @@ pub fn read(object: Map<String, Value>) -> Result<Vec<Found>> {
         (Kind::Gotcha, learnings.gotchas),
     ];
     let texts = lists.into_iter().flat_map(|(kind, texts)| texts.into_iter().flatten().map(move |text| (kind, text)));
-    let found: Vec<Found> = texts
-        .map(|(kind, text)| Found {
+    let parsed: Vec<SeedLearning> = texts
+        .map(|(kind, text)| SeedLearning {
             kind,
             text,
             tags: tags.clone(),
@@ -108,13 +108,13 @@ pub fn read(object: Map<String, Value>) -> Result<Vec<Found>> {
         })
         .take(MAX_EACH + 1)
         .collect();
-    if found.len() > MAX_EACH {
+    if parsed.len() > MAX_EACH {
         return Err(Error::new(Code::TooLarge, format!("a record of more than {MAX_EACH} learnings")));
     }
-    Ok(found)
+    Ok(parsed)
 }
 
-fn no_record(why: impl std::fmt::Display) -> Error {
+fn not_learnings(why: impl std::fmt::Display) -> Error {
     Error::invalid(format!("not a record of learnings: {why}")).hint(
         r#"such as {"learnings":{"gotchas":["…"]},"tags":["…"]}; patterns, approaches and decisions go there too"#,
     )
@@ -134,26 +134,26 @@ mod tests {
     }
 
     #[test]
-    fn each_list_gives_learnings_of_its_kind_in_either_spelling() {
+    fn each_list_gives_learnings_of_its_kind() {
         let camel = json!({"taskId": "t-1", "linearId": "PRJ-1", "timestamp": "2024-01-15T10:40:00.000Z",
             "learnings": {"patterns": ["p"], "approaches": ["a"], "decisions": ["d"], "gotchas": ["g", "h"]},
             "value": {"type": "feature", "impact": "high", "description": "why"},
             "filesChanged": ["core/x.ts"], "tags": ["b", "a"], "mood": 1});
-        let found = read(object(camel.clone())).expect("learnings");
-        let told: Vec<(Kind, &str)> = found.iter().map(|one| (one.kind, one.text.as_str())).collect();
+        let parsed = read(object(camel.clone())).expect("learnings");
+        let texts: Vec<(Kind, &str)> = parsed.iter().map(|one| (one.kind, one.text.as_str())).collect();
         let (p, a, d, g) = (Kind::Pattern, Kind::Approach, Kind::Decision, Kind::Gotcha);
-        assert_eq!(told, [(p, "p"), (a, "a"), (d, "d"), (g, "g"), (g, "h")]);
-        let first = &found[0];
+        assert_eq!(texts, [(p, "p"), (a, "a"), (d, "d"), (g, "g"), (g, "h")]);
+        let first = &parsed[0];
         assert_eq!((first.impact, first.task.as_deref()), (Impact::High, Some("t-1")));
-        assert_eq!(first.value, Some(Worth { kind: Some("feature".into()), description: Some("why".into()) }));
+        assert_eq!(first.value, Some(WorkValue { kind: Some("feature".into()), description: Some("why".into()) }));
         assert_eq!((&first.files[..], first.extra.get("mood")), (&["core/x.ts".to_owned()][..], Some(&json!(1))));
         let snake = camel.to_string().replace("taskId", "task_id").replace("linearId", "linear_id");
         let snake = snake.replace("filesChanged", "files_changed");
-        assert_eq!(read(serde_json::from_str(&snake).expect("JSON")).expect("learnings"), found);
+        assert_eq!(read(serde_json::from_str(&snake).expect("JSON")).expect("learnings"), parsed);
     }
 
     #[test]
-    fn what_is_left_out_or_null_is_none() {
+    fn missing_and_null_fields_are_none() {
         let bare =
             json!({"linearId": null, "learnings": {"gotchas": ["g"], "patterns": null}, "value": null, "tags": null});
         let [one] = &read(object(bare)).expect("one")[..] else { panic!("one") };
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn other_things_are_refused() {
+    fn invalid_objects_are_refused() {
         for bad in [
             json!({}),
             json!({"learnings": []}),

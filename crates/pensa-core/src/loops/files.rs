@@ -1,6 +1,6 @@
-//! What an iteration leaves behind: its prompt, the conversation, the log of the validation, and artifacts.
+//! The files of an iteration: prompt, conversation, validation log and artifacts.
 //!
-//! Where they are kept is left to the engine.
+//! The engine stores them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,15 @@ use crate::error::{Code, Error, Result};
 pub const PROMPT: &str = "prompt.md";
 pub const CONVERSATION: &str = "conversation.jsonl";
 pub const VALIDATION: &str = "validation.log";
-/// What the loop wrote, in all of its iterations.
+/// The standard output of all iterations.
 pub const STDOUT: &str = "stdout.log";
 pub const STDERR: &str = "stderr.log";
 /// The directory of artifacts.
 pub const ARTIFACTS: &str = "artifacts";
 
-/// Most files of one iteration.
+/// Maximum number of files per iteration.
 pub const MAX_FILES: usize = 1000;
-/// Longest name of an artifact, in bytes.
+/// Maximum length of an artifact's name, in bytes.
 const NAME_BYTES: usize = 200;
 
 /// A file of an iteration.
@@ -37,7 +37,7 @@ pub struct IterationFile {
 }
 
 impl IterationFile {
-    /// A file from its content.
+    /// Creates a file from its content.
     pub fn new(path: String, bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => Self { path, text: Some(text), hex: None },
@@ -48,17 +48,17 @@ impl IterationFile {
         }
     }
 
-    /// What it holds.
+    /// The content.
     pub fn bytes(&self) -> Result<Vec<u8>> {
         content(&self.path, self.text.as_ref(), self.hex.as_ref())
     }
 
-    /// Whether it is appended to a file of the loop, and is none of the iteration itself.
+    /// Whether the content is appended to a log of the loop instead of stored with the iteration.
     pub fn is_appended(&self) -> bool {
         [STDOUT, STDERR].contains(&self.path.as_str())
     }
 
-    /// The name of the artifact, or nothing for one of the other files.
+    /// The name of the artifact; `None` for the other files of an iteration.
     pub fn artifact(&self) -> Result<Option<&str>> {
         match self.path.split_once('/') {
             None if self.is_appended() || [PROMPT, CONVERSATION, VALIDATION].contains(&self.path.as_str()) => Ok(None),
@@ -85,33 +85,33 @@ pub struct FilePart {
     pub hex: Option<String>,
 }
 
-/// Deepest path of a file in the directory of a loop.
+/// Maximum depth of a path in the directory of a loop.
 const MAX_PARTS: usize = 16;
 
 impl FilePart {
-    /// A part from its content.
+    /// Creates a part from its content.
     pub fn new(path: String, offset: u64, bytes: Vec<u8>) -> Self {
         let IterationFile { path, text, hex } = IterationFile::new(path, bytes);
         Self { path, offset, text, hex }
     }
 
-    /// What it holds.
+    /// The content.
     pub fn bytes(&self) -> Result<Vec<u8>> {
         content(&self.path, self.text.as_ref(), self.hex.as_ref())
     }
 
-    /// The directories that the file lies in, and its name.
-    pub fn steps(&self) -> Result<Vec<&str>> {
-        let steps: Vec<&str> = self.path.split('/').collect();
-        if steps.len() > MAX_PARTS {
+    /// The components of the path, each checked.
+    pub fn components(&self) -> Result<Vec<&str>> {
+        let components: Vec<&str> = self.path.split('/').collect();
+        if components.len() > MAX_PARTS {
             return Err(Error::invalid(format!("{:?} is deeper than {MAX_PARTS} directories", self.path)));
         }
-        // `current` is a link to an iteration, and never a file.
-        if steps == ["current"] {
+        // `current` is a symbolic link to an iteration.
+        if components == ["current"] {
             return Err(Error::invalid("current is no file of a loop"));
         }
-        steps.iter().try_for_each(|step| check_name(step))?;
-        Ok(steps)
+        components.iter().try_for_each(|name| check_name(name))?;
+        Ok(components)
     }
 }
 
@@ -125,7 +125,7 @@ fn content(path: &str, text: Option<&String>, hex: Option<&String>) -> Result<Ve
     }
 }
 
-/// Refuses what could be anything but the name of a file in its directory.
+/// Refuses names that could point outside their directory or hide.
 fn check_name(name: &str) -> Result<()> {
     let is_plain = !name.is_empty()
         && !name.starts_with('.')
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_comes_back_whether_it_is_text_or_not() {
+    fn text_and_binary_content_round_trip() {
         for bytes in [b"".to_vec(), "é\n".as_bytes().to_vec(), vec![0, 255, 10, 128]] {
             let file = IterationFile::new(VALIDATION.into(), bytes.clone());
             assert_eq!(file.bytes().expect("content"), bytes);

@@ -1,6 +1,7 @@
-//! The loop: work that an agent does in iterations, from a plan to specs, phases and code, each checked by a command.
+//! The loop: work that an agent does in iterations, each checked by a command. Loops form a tree from a plan to specs,
+//! phases and code.
 //!
-//! How it moves from status to status is left to `transition`, what an iteration leaves behind to `files`.
+//! [`apply`] is the only function that changes the status of a loop. [`files`] defines the files of an iteration.
 
 pub mod files;
 mod transition;
@@ -19,21 +20,21 @@ use crate::session::Object;
 use crate::text;
 use crate::time::Timestamp;
 
-pub use transition::{Move, apply};
+pub use transition::{LoopTransition, apply};
 
-/// The collection that loops are kept in.
+/// The record collection of loops.
 pub const COLLECTION: &str = "loops";
-/// How many iterations a loop may have, if nobody says another number.
+/// Default maximum of iterations.
 pub const DEFAULT_ITERATIONS: u32 = 100;
-/// Most iterations of one loop.
+/// Upper bound for the maximum of iterations.
 pub const MAX_ITERATIONS: u32 = 1_000_000;
-/// Longest path, in bytes.
+/// Maximum length of a path, in bytes.
 const PATH_BYTES: usize = 4096;
-/// Most artifacts that one loop names.
+/// Maximum number of artifacts of a loop.
 const MAX_ARTIFACTS: usize = 1000;
-/// Longest command, in bytes.
+/// Maximum length of a command, in bytes.
 const COMMAND_BYTES: usize = 64 << 10;
-/// Largest context, in bytes of JSON text.
+/// Maximum size of a context, in bytes of JSON.
 pub const CONTEXT_BYTES: usize = 512 << 10;
 
 closed_enum! {
@@ -47,7 +48,7 @@ closed_enum! {
 }
 
 closed_enum! {
-    /// Where a loop stands.
+    /// The status of a loop.
     LoopStatus "invalid status of a loop: {:?}" {
         /// Nobody runs it yet
         Pending "pending",
@@ -65,12 +66,12 @@ closed_enum! {
 }
 
 impl LoopStatus {
-    /// Whether nobody runs it any more.
+    /// Whether the loop has ended.
     pub fn is_over(self) -> bool {
         matches!(self, LoopStatus::Complete | LoopStatus::Failed | LoopStatus::Invalidated)
     }
 
-    /// Whether somebody has begun it, and it is not over.
+    /// Whether the loop has been started and has not ended.
     pub fn is_under_way(self) -> bool {
         !self.is_over() && self != LoopStatus::Pending
     }
@@ -128,7 +129,7 @@ pub struct Branch {
     pub node: Loop,
 }
 
-/// Checks a path that a loop names, which is for its runner to use.
+/// Checks a path of a loop. Only the runner of the loop uses it.
 pub fn path(what: &str, given: &str) -> Result<String> {
     let given = given.trim();
     if given.is_empty() {
@@ -143,7 +144,7 @@ pub fn path(what: &str, given: &str) -> Result<String> {
     Ok(given.to_owned())
 }
 
-/// Checks the command that says whether an iteration was good.
+/// Checks the validation command.
 pub fn command(given: &str) -> Result<String> {
     let command = text::block("validation_command", given)?;
     if command.trim().is_empty() {
@@ -155,7 +156,7 @@ pub fn command(given: &str) -> Result<String> {
     Ok(command)
 }
 
-/// Checks how many iterations there may be.
+/// Checks the maximum of iterations, or returns the default.
 pub fn iterations(given: Option<u32>) -> Result<u32> {
     match given.unwrap_or(DEFAULT_ITERATIONS) {
         good @ 1..=MAX_ITERATIONS => Ok(good),
@@ -163,7 +164,7 @@ pub fn iterations(given: Option<u32>) -> Result<u32> {
     }
 }
 
-/// Checks whatever its prompts need.
+/// Checks the context, or returns an empty object.
 pub fn context(given: Option<&Value>) -> Result<Value> {
     let given = given.filter(|given| !given.is_null());
     let context = given.cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
@@ -173,7 +174,7 @@ pub fn context(given: Option<&Value>) -> Result<Value> {
 }
 
 impl Loop {
-    /// Adds what came of it; the same path is named once.
+    /// Adds output artifacts, without duplicates.
     pub fn add_outputs(&mut self, paths: &[String]) -> Result<()> {
         for given in paths {
             let path = path("output_artifacts", given)?;
@@ -189,10 +190,10 @@ impl Loop {
     }
 }
 
-/// A loop that another tool wrote down. What it lacks is made up; what could not be kept is refused.
-pub fn taken(record: &Object, now: Timestamp) -> Result<Loop> {
+/// Converts a record of another tool to a loop. Missing fields get defaults; invalid ones are refused.
+pub fn import_record(record: &Object, now: Timestamp) -> Result<Loop> {
     let mut whole = Object::new();
-    let made_up = [
+    let defaults = [
         ("prompt_path", Value::from("")),
         ("validation_command", Value::from("")),
         ("max_iterations", Value::from(DEFAULT_ITERATIONS)),
@@ -200,30 +201,30 @@ pub fn taken(record: &Object, now: Timestamp) -> Result<Loop> {
         ("iteration", Value::from(0)),
         ("updated_at", Value::from(now.to_string())),
     ];
-    whole.extend(made_up.map(|(name, value)| (name.to_owned(), value)));
-    // What is null is not there.
+    whole.extend(defaults.map(|(name, value)| (name.to_owned(), value)));
+    // Null counts as missing.
     whole
         .extend(record.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())));
     if !whole.contains_key("created_at") {
         whole.insert("created_at".into(), whole["updated_at"].clone());
     }
     let shown = record.get("id").and_then(Value::as_str).unwrap_or("a loop").to_owned();
-    let told = |e: &dyn fmt::Display| Error::invalid(format!("{shown} is no loop: {e}"));
-    let mut taken: Loop = serde_json::from_value(Value::Object(whole)).map_err(|e| told(&e))?;
-    if taken.id.as_str().starts_with('.') {
-        return Err(told(&"its id begins with a dot"));
+    let refused = |e: &dyn fmt::Display| Error::invalid(format!("{shown} is no loop: {e}"));
+    let mut imported: Loop = serde_json::from_value(Value::Object(whole)).map_err(|e| refused(&e))?;
+    if imported.id.as_str().starts_with('.') {
+        return Err(refused(&"its id begins with a dot"));
     }
-    let input = taken.input_artifact.iter().chain(&taken.output_artifacts);
-    let paths = input.chain([&taken.prompt_path, &taken.worktree]).filter(|path| !path.is_empty());
-    paths.map(String::as_str).try_for_each(|given| path("a path", given).map(drop)).map_err(|e| told(&e.message))?;
-    if !taken.validation_command.is_empty() {
-        command(&taken.validation_command).map_err(|e| told(&e.message))?;
+    let input = imported.input_artifact.iter().chain(&imported.output_artifacts);
+    let paths = input.chain([&imported.prompt_path, &imported.worktree]).filter(|path| !path.is_empty());
+    paths.map(String::as_str).try_for_each(|given| path("a path", given).map(drop)).map_err(|e| refused(&e.message))?;
+    if !imported.validation_command.is_empty() {
+        command(&imported.validation_command).map_err(|e| refused(&e.message))?;
     }
-    iterations(Some(taken.max_iterations)).map_err(|e| told(&e.message))?;
-    text::fits_block("progress", &taken.progress).map_err(|e| told(&e.message))?;
-    taken.context = context(Some(&taken.context)).map_err(|e| told(&e.message))?;
-    taken.runnable = None;
-    Ok(taken)
+    iterations(Some(imported.max_iterations)).map_err(|e| refused(&e.message))?;
+    text::fits_block("progress", &imported.progress).map_err(|e| refused(&e.message))?;
+    imported.context = context(Some(&imported.context)).map_err(|e| refused(&e.message))?;
+    imported.runnable = None;
+    Ok(imported)
 }
 
 #[cfg(test)]
@@ -233,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_has_one_spelling() {
+    fn enum_words_round_trip() {
         for status in LoopStatus::ALL {
             assert_eq!(json!(status), status.as_str());
             assert_eq!(status.as_str().parse::<LoopStatus>().expect("known"), status);
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_kept_is_refused() {
+    fn invalid_fields_are_refused() {
         for bad in ["", " ", "a\nb", "\u{1b}[2J", "\u{202E}", &"x".repeat(5000)] {
             assert!(path("p", bad).is_err(), "{bad:?}");
         }
@@ -264,19 +265,19 @@ mod tests {
     }
 
     #[test]
-    fn loops_of_other_tools_are_taken_with_what_they_lack_made_up() {
+    fn imported_loops_get_defaults_for_missing_fields() {
         let now: Timestamp = "2026-02-27T14:30:00.000Z".parse().expect("a time");
-        let take = |record: Value| match record {
-            Value::Object(record) => taken(&record, now),
+        let import = |record: Value| match record {
+            Value::Object(record) => import_record(&record, now),
             _ => panic!("an object"),
         };
-        let whole = take(json!({"id": "lp-1", "loop_type": "plan", "parent_id": null, "input_artifact": null,
+        let whole = import(json!({"id": "lp-1", "loop_type": "plan", "parent_id": null, "input_artifact": null,
             "output_artifacts": ["plan.md"], "prompt_path": "p.md", "validation_command": "true", "max_iterations": 3,
             "worktree": "/w", "iteration": 2, "status": "awaiting_approval", "progress": "half", "context": {"x": [1]},
             "created_at": 1_772_202_600_000_i64, "updated_at": 1_772_202_600_001_i64, "runnable": 7}))
         .expect("a loop");
         assert_eq!((whole.created_at, whole.iteration, whole.runnable), (now, 2, None));
-        let bare = take(json!({"id": "lp-2", "loop_type": "code", "status": "running"})).expect("a loop");
+        let bare = import(json!({"id": "lp-2", "loop_type": "code", "status": "running"})).expect("a loop");
         assert_eq!((bare.created_at, bare.max_iterations, bare.context), (now, DEFAULT_ITERATIONS, json!({})));
         for bad in [
             json!({}),
@@ -286,7 +287,7 @@ mod tests {
             json!({"id": "lp-1", "loop_type": "code", "status": "failed", "worktree": "a\nb"}),
             json!({"id": "lp-1", "loop_type": "code", "status": "failed", "max_iterations": -1}),
         ] {
-            assert_eq!(take(bad.clone()).expect_err("refused").code, Code::InvalidInput, "{bad}");
+            assert_eq!(import(bad.clone()).expect_err("refused").code, Code::InvalidInput, "{bad}");
         }
     }
 }

@@ -1,13 +1,13 @@
-//! The one function through which a loop changes its status.
+//! The only function that changes the status of a loop.
 
 use super::{Loop, LoopStatus};
 use crate::error::{Code, Error, Result};
 use crate::event::EventType;
 use crate::time::Timestamp;
 
-/// A step in the life of a loop.
+/// A status change of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Move {
+pub enum LoopTransition {
     Start,
     Pause,
     Resume,
@@ -22,78 +22,80 @@ pub enum Move {
     Fail,
     Invalidate,
     Archive,
-    /// Its runner is gone, its work is there.
+    /// Its runner is gone, but its worktree exists.
     Recover,
 }
 
-impl Move {
-    pub const ALL: [Move; 13] = [
-        Move::Start,
-        Move::Pause,
-        Move::Resume,
-        Move::Rebase,
-        Move::Iterate,
-        Move::Submit,
-        Move::Approve,
-        Move::Reject,
-        Move::Complete,
-        Move::Fail,
-        Move::Invalidate,
-        Move::Archive,
-        Move::Recover,
+impl LoopTransition {
+    pub const ALL: [LoopTransition; 13] = [
+        LoopTransition::Start,
+        LoopTransition::Pause,
+        LoopTransition::Resume,
+        LoopTransition::Rebase,
+        LoopTransition::Iterate,
+        LoopTransition::Submit,
+        LoopTransition::Approve,
+        LoopTransition::Reject,
+        LoopTransition::Complete,
+        LoopTransition::Fail,
+        LoopTransition::Invalidate,
+        LoopTransition::Archive,
+        LoopTransition::Recover,
     ];
 
     fn verb(self) -> &'static str {
         match self {
-            Move::Start => "start",
-            Move::Pause => "pause",
-            Move::Resume => "resume",
-            Move::Rebase => "rebase",
-            Move::Iterate => "iterate",
-            Move::Submit => "submit",
-            Move::Approve => "approve",
-            Move::Reject => "reject",
-            Move::Complete => "complete",
-            Move::Fail => "fail",
-            Move::Invalidate => "invalidate",
-            Move::Archive => "archive",
-            Move::Recover => "recover",
+            LoopTransition::Start => "start",
+            LoopTransition::Pause => "pause",
+            LoopTransition::Resume => "resume",
+            LoopTransition::Rebase => "rebase",
+            LoopTransition::Iterate => "iterate",
+            LoopTransition::Submit => "submit",
+            LoopTransition::Approve => "approve",
+            LoopTransition::Reject => "reject",
+            LoopTransition::Complete => "complete",
+            LoopTransition::Fail => "fail",
+            LoopTransition::Invalidate => "invalidate",
+            LoopTransition::Archive => "archive",
+            LoopTransition::Recover => "recover",
         }
     }
 }
 
-/// Applies `step` to `subject` at `now`, or says why it can't be. Tells the event to log; none if nothing changed.
+/// Applies a status change. Returns the event to log, `None` if nothing changed, or an error if it is not allowed.
 ///
-/// Whether a pending loop has to wait for its parent is for the caller to know.
-pub fn apply(subject: &mut Loop, step: Move, now: Timestamp) -> Result<Option<EventType>> {
+/// The caller checks whether a pending loop must wait for its parent.
+pub fn apply(subject: &mut Loop, step: LoopTransition, now: Timestamp) -> Result<Option<EventType>> {
     use LoopStatus::{AwaitingApproval, Complete, Failed, Invalidated, Paused, Pending, Rebasing, Running};
     let to = match (step, subject.status) {
-        (Move::Start, Pending) => Running,
-        (Move::Start, Running) => return Err(held(subject)),
-        (Move::Pause, Running | Rebasing) => Paused,
-        (Move::Resume, Paused | Rebasing) => Running,
-        (Move::Rebase, Running | Paused) => Rebasing,
-        (Move::Iterate, Running) => return iterate(subject).map(Some),
-        (Move::Submit, Running) => AwaitingApproval,
-        (Move::Approve, AwaitingApproval) => Complete,
-        (Move::Reject, AwaitingApproval) => Running,
-        (Move::Complete, Running) => Complete,
-        (Move::Fail, Pending | Running | Paused | Rebasing | AwaitingApproval) => Failed,
-        (Move::Invalidate, Pending | Running | Paused | Rebasing | AwaitingApproval | Complete | Failed) => Invalidated,
-        (Move::Recover, Running | Rebasing) => Pending,
-        (Move::Archive, Complete | Failed | Invalidated) if subject.archived_at.is_none() => {
+        (LoopTransition::Start, Pending) => Running,
+        (LoopTransition::Start, Running) => return Err(held(subject)),
+        (LoopTransition::Pause, Running | Rebasing) => Paused,
+        (LoopTransition::Resume, Paused | Rebasing) => Running,
+        (LoopTransition::Rebase, Running | Paused) => Rebasing,
+        (LoopTransition::Iterate, Running) => return iterate(subject).map(Some),
+        (LoopTransition::Submit, Running) => AwaitingApproval,
+        (LoopTransition::Approve, AwaitingApproval) => Complete,
+        (LoopTransition::Reject, AwaitingApproval) => Running,
+        (LoopTransition::Complete, Running) => Complete,
+        (LoopTransition::Fail, Pending | Running | Paused | Rebasing | AwaitingApproval) => Failed,
+        (LoopTransition::Invalidate, Pending | Running | Paused | Rebasing | AwaitingApproval | Complete | Failed) => {
+            Invalidated
+        }
+        (LoopTransition::Recover, Running | Rebasing) => Pending,
+        (LoopTransition::Archive, Complete | Failed | Invalidated) if subject.archived_at.is_none() => {
             subject.archived_at = Some(now);
             return Ok(Some(EventType::LoopArchived));
         }
-        // The same again changes nothing, so that whoever is not sure can ask twice.
-        (Move::Pause, Paused)
-        | (Move::Resume, Running)
-        | (Move::Rebase, Rebasing)
-        | (Move::Submit, AwaitingApproval)
-        | (Move::Complete, Complete)
-        | (Move::Fail, Failed)
-        | (Move::Invalidate, Invalidated)
-        | (Move::Archive, Complete | Failed | Invalidated) => return Ok(None),
+        // Repeating a change succeeds without effect, so that callers can retry.
+        (LoopTransition::Pause, Paused)
+        | (LoopTransition::Resume, Running)
+        | (LoopTransition::Rebase, Rebasing)
+        | (LoopTransition::Submit, AwaitingApproval)
+        | (LoopTransition::Complete, Complete)
+        | (LoopTransition::Fail, Failed)
+        | (LoopTransition::Invalidate, Invalidated)
+        | (LoopTransition::Archive, Complete | Failed | Invalidated) => return Ok(None),
         _ => return Err(refused(subject, step)),
     };
     subject.status = to;
@@ -112,20 +114,20 @@ fn iterate(subject: &mut Loop) -> Result<EventType> {
     Ok(EventType::LoopIterated)
 }
 
-/// The error of one who starts what another runs.
+/// The error for starting a loop that is already running.
 fn held(subject: &Loop) -> Error {
     let (id, holder) = (&subject.id, subject.holder.as_deref().unwrap_or("somebody"));
     Error::new(Code::AlreadyClaimed, format!("{holder} runs {id}"))
         .hint("pn loop claim takes another; whoever takes this one over pauses and resumes it")
 }
 
-fn refused(subject: &Loop, step: Move) -> Error {
+fn refused(subject: &Loop, step: LoopTransition) -> Error {
     let Loop { id, status, .. } = subject;
     let hint = match (status, step) {
         (LoopStatus::Complete | LoopStatus::Failed | LoopStatus::Invalidated, _) => {
             "what is over stays so; pn loop create makes another".to_owned()
         }
-        (_, Move::Archive) => format!("only what is over is archived; pn loop fail {id} gives it up"),
+        (_, LoopTransition::Archive) => format!("only what is over is archived; pn loop fail {id} gives it up"),
         (LoopStatus::Pending, _) => format!("pn loop start {id} begins it"),
         (LoopStatus::Paused | LoopStatus::Rebasing, _) => format!("pn loop resume {id} goes on with it"),
         (LoopStatus::AwaitingApproval, _) => format!("pn loop approve {id} or pn loop reject {id} decides"),
@@ -150,15 +152,15 @@ mod tests {
         .expect("a loop")
     }
 
-    /// Every status against every move: where it leads, or the error.
+    /// Every status with every change: the new status, or the error.
     #[test]
-    fn the_whole_table_of_loops() {
+    fn every_status_with_every_change() {
         use Code::{AlreadyClaimed as Held, InvalidStatusTransition as No};
         use LoopStatus::{
             AwaitingApproval as Asks, Complete as Done, Failed, Invalidated as Void, Paused, Pending, Rebasing, Running,
         };
         let to = |status| Ok(Some(status));
-        // In the order of `Move::ALL`.
+        // In the order of `LoopTransition::ALL`.
         let table = [
             (
                 Pending,
@@ -308,7 +310,7 @@ mod tests {
         assert_eq!(table.len(), LoopStatus::ALL.len());
         let now: Timestamp = "2026-02-27T14:31:00.000Z".parse().expect("a time");
         for (from, expected) in table {
-            for (step, expected) in Move::ALL.into_iter().zip(expected) {
+            for (step, expected) in LoopTransition::ALL.into_iter().zip(expected) {
                 let mut moved = subject(from);
                 let got = apply(&mut moved, step, now);
                 if let Err(error) = &got {
@@ -319,7 +321,7 @@ mod tests {
                 assert_eq!(told, expected, "{step:?} of {from}");
                 let is_moved = moved.status != from;
                 assert_eq!(moved.runnable.is_none(), is_moved, "{step:?} of {from}");
-                assert_eq!(moved.archived_at, (step == Move::Archive && expected == to(from)).then_some(now));
+                assert_eq!(moved.archived_at, (step == LoopTransition::Archive && expected == to(from)).then_some(now));
             }
         }
     }
@@ -329,10 +331,13 @@ mod tests {
         let mut subject = subject(LoopStatus::Running);
         let now: Timestamp = "2026-02-27T14:31:00.000Z".parse().expect("a time");
         for number in 1..=2 {
-            assert_eq!(apply(&mut subject, Move::Iterate, now).expect("one more"), Some(EventType::LoopIterated));
+            assert_eq!(
+                apply(&mut subject, LoopTransition::Iterate, now).expect("one more"),
+                Some(EventType::LoopIterated)
+            );
             assert_eq!(subject.iteration, number);
         }
-        let error = apply(&mut subject, Move::Iterate, now).expect_err("no more");
+        let error = apply(&mut subject, LoopTransition::Iterate, now).expect_err("no more");
         assert!(error.message.contains("all of its 2 iterations"), "{error}");
         assert_eq!(subject.iteration, 2);
     }
@@ -342,8 +347,11 @@ mod tests {
         let mut subject = subject(LoopStatus::Failed);
         let first: Timestamp = "2026-02-27T14:31:00.000Z".parse().expect("a time");
         let later: Timestamp = "2026-02-27T14:32:00.000Z".parse().expect("a time");
-        assert_eq!(apply(&mut subject, Move::Archive, first).expect("archived"), Some(EventType::LoopArchived));
-        assert_eq!(apply(&mut subject, Move::Archive, later).expect("again"), None);
+        assert_eq!(
+            apply(&mut subject, LoopTransition::Archive, first).expect("archived"),
+            Some(EventType::LoopArchived)
+        );
+        assert_eq!(apply(&mut subject, LoopTransition::Archive, later).expect("again"), None);
         assert_eq!(subject.archived_at, Some(first));
     }
 }

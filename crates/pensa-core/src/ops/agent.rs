@@ -183,7 +183,9 @@ pub struct Kill {
 
 op!(Kill => Agent, "agent.kill", post("/agents/{id}/kill"), Write);
 
-/// Delete an agent with all its sessions and their entries, which cannot be undone
+/// Delete an agent with all its sessions and their entries
+///
+/// `pn undo` brings it back, until `pn gc` removes what was deleted long ago.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Delete {
@@ -194,6 +196,10 @@ pub struct Delete {
     #[arg(short, long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
+    /// For good: it cannot be undone
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub purge: bool,
 }
 
 op!(Delete => Deleted, "agent.delete", delete("/agents/{id}"), Maintain);

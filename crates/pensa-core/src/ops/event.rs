@@ -34,7 +34,8 @@ pub struct List {
 
 /// A part of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Page {
+#[schemars(rename = "Page")]
+pub struct LogPage {
     pub events: Vec<LogEntry>,
     /// How far the log was looked through: go on after this number
     pub last: i64,
@@ -42,4 +43,4 @@ pub struct Page {
     pub end: i64,
 }
 
-op!(List => Page, "event.list", get("/log"), Read);
+op!(List => LogPage, "event.list", get("/log"), Read);

@@ -12,7 +12,7 @@ use crate::time::{Span, Timestamp};
 pub const BATCH: u32 = 500;
 
 /// Remove what is old and no longer needed: archived loops, acknowledged signals, the output of finished jobs, what undo
-/// keeps of deleted issues, snapshots that were taken automatically, and parts of the journal that two backups have
+/// keeps of deleted issues and agents, snapshots that were taken automatically, and parts of the journal that two backups have
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gc {
@@ -40,6 +40,9 @@ pub struct Removed {
     /// Deleted before, and removed for good now
     #[serde(default)]
     pub deleted_issues: i64,
+    /// With their sessions
+    #[serde(default)]
+    pub deleted_agents: i64,
     /// Only those of the machine that asks
     pub snapshots: i64,
     pub journal_segments: i64,
@@ -56,6 +59,7 @@ impl Removed {
             (&mut self.receipts, other.receipts),
             (&mut self.job_outputs, other.job_outputs),
             (&mut self.deleted_issues, other.deleted_issues),
+            (&mut self.deleted_agents, other.deleted_agents),
             (&mut self.snapshots, other.snapshots),
             (&mut self.journal_segments, other.journal_segments),
             (&mut self.bytes, other.bytes),
@@ -64,7 +68,7 @@ impl Removed {
     }
 
     /// By name, in a stable order.
-    pub fn counts(&self) -> [(&'static str, i64); 8] {
+    pub fn counts(&self) -> [(&'static str, i64); 9] {
         [
             ("loops", self.loops),
             ("directories of loops", self.loop_directories),
@@ -72,6 +76,7 @@ impl Removed {
             ("receipts", self.receipts),
             ("outputs of jobs", self.job_outputs),
             ("deleted issues", self.deleted_issues),
+            ("deleted agents", self.deleted_agents),
             ("snapshots", self.snapshots),
             ("segments of the journal", self.journal_segments),
         ]
@@ -97,14 +102,15 @@ pub struct Collected {
 #[serde(deny_unknown_fields, default)]
 pub struct Space {}
 
-op!(Space => Taken, "store.space", get("/space"), Maintain, {
+op!(Space => DiskUsage, "store.space", get("/space"), Maintain, {
     // How full a disk is is a matter of those who look after it.
 });
 
 /// How many bytes the parts of a store have, and how many are left on its disk. Absent where a database keeps it.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Taken {
+#[schemars(rename = "Taken")]
+pub struct DiskUsage {
     pub database: Option<u64>,
     pub journal: Option<u64>,
     pub logs: Option<u64>,
@@ -114,7 +120,7 @@ pub struct Taken {
 
 /// When space is worth a word, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct SpaceLimits {
     /// Less than this left is told.
     pub min_free: u64,
     /// A larger database, journal or directory of logs is told.
@@ -123,15 +129,15 @@ pub struct Limits {
 
 const MB: u64 = 1 << 20;
 
-impl Default for Limits {
+impl Default for SpaceLimits {
     fn default() -> Self {
         Self { min_free: 500 * MB, max_part: 2000 * MB }
     }
 }
 
-impl Taken {
+impl DiskUsage {
     /// What takes up much space, or leaves little.
-    pub fn warnings(&self, limits: Limits) -> Vec<String> {
+    pub fn warnings(&self, limits: SpaceLimits) -> Vec<String> {
         let parts = [
             ("the database takes up", self.database),
             ("the journal takes up", self.journal),
@@ -154,12 +160,22 @@ mod tests {
 
     #[test]
     fn what_is_large_or_scarce_is_told_and_nothing_else() {
-        let limits = Limits { min_free: 10 * MB, max_part: 5 * MB };
-        let fine =
-            Taken { database: Some(5 * MB), journal: Some(0), logs: None, backups: Some(99 * MB), free: Some(10 * MB) };
-        assert!(fine.warnings(limits).is_empty() && Taken::default().warnings(limits).is_empty());
-        let bad =
-            Taken { database: Some(6 * MB), journal: Some(7 * MB), logs: Some(8 * MB), backups: None, free: Some(3) };
+        let limits = SpaceLimits { min_free: 10 * MB, max_part: 5 * MB };
+        let fine = DiskUsage {
+            database: Some(5 * MB),
+            journal: Some(0),
+            logs: None,
+            backups: Some(99 * MB),
+            free: Some(10 * MB),
+        };
+        assert!(fine.warnings(limits).is_empty() && DiskUsage::default().warnings(limits).is_empty());
+        let bad = DiskUsage {
+            database: Some(6 * MB),
+            journal: Some(7 * MB),
+            logs: Some(8 * MB),
+            backups: None,
+            free: Some(3),
+        };
         assert_eq!(
             bad.warnings(limits),
             [

@@ -9,7 +9,7 @@ use serde_with_macros::skip_serializing_none;
 use crate::closed_enum::closed_enum;
 use crate::id::{IssueId, ReleaseId};
 use crate::issue::{IssueType, Priority};
-use crate::learning::{Impact, Kind, Worth};
+use crate::learning::{Impact, Kind, WorkValue};
 use crate::op::op;
 use crate::session::Object;
 use crate::time::Timestamp;
@@ -29,31 +29,33 @@ pub struct Records {
     /// Which tool
     pub from: Source,
     /// What it kept; issues come before what names them
-    pub records: Vec<Given>,
+    pub records: Vec<ImportItem>,
     /// Keep secrets as they are
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_redact: bool,
 }
 
-op!(Records => Vec<Told>, "import.records", post("/import/records"), Write);
+op!(Records => Vec<ImportedRecord>, "import.records", post("/import/records"), Write);
 
 /// One record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Given {
-    Issue(Box<GivenIssue>),
-    Release(GivenRelease),
-    Learning(GivenLearning),
-    Comment(GivenComment),
-    Event(GivenEvent),
-    Skills(GivenSkills),
-    Document(GivenDocument),
+#[schemars(rename = "Given")]
+pub enum ImportItem {
+    Issue(Box<ImportIssue>),
+    Release(ImportRelease),
+    Learning(ImportLearning),
+    Comment(ImportComment),
+    Event(ImportEvent),
+    Skills(ImportSkills),
+    Document(ImportDocument),
 }
 
 /// Where a record comes from, and what of it has no place.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Origin {
+#[schemars(rename = "Origin")]
+pub struct ImportOrigin {
     /// The file, by its path in the directory of the tool
     pub file: String,
     /// Tells whether the record has changed since it was taken in
@@ -66,7 +68,7 @@ pub struct Origin {
     pub also: Vec<Object>,
 }
 
-impl Origin {
+impl ImportOrigin {
     /// Whether something stands here that has no other place.
     pub fn holds_more(&self) -> bool {
         !self.fields.is_empty() || !self.also.is_empty()
@@ -77,7 +79,7 @@ impl Origin {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GivenIssue {
+pub struct ImportIssue {
     pub id: IssueId,
     pub title: String,
     pub description: Option<String>,
@@ -93,15 +95,16 @@ pub struct GivenIssue {
     /// The spec that it implements
     pub spec: Option<String>,
     /// What was done about it
-    pub work: Option<GivenWork>,
-    pub origin: Origin,
+    pub work: Option<ImportWork>,
+    pub origin: ImportOrigin,
 }
 
 /// Work on an issue.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GivenWork {
+#[schemars(rename = "GivenWork")]
+pub struct ImportWork {
     pub kind: WorkKind,
     pub status: WorkStatus,
     pub branch: Option<String>,
@@ -114,7 +117,7 @@ pub struct GivenWork {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GivenRelease {
+pub struct ImportRelease {
     pub id: ReleaseId,
     pub name: String,
     pub version: String,
@@ -126,14 +129,14 @@ pub struct GivenRelease {
     pub issues: Vec<IssueId>,
     pub notes: Option<String>,
     pub shipped_at: Option<Timestamp>,
-    pub origin: Origin,
+    pub origin: ImportOrigin,
 }
 
 /// One text that somebody found out.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GivenLearning {
+pub struct ImportLearning {
     #[serde(rename = "learning_kind")]
     pub kind: Kind,
     pub text: String,
@@ -143,7 +146,7 @@ pub struct GivenLearning {
     pub files: Vec<String>,
     #[serde(default)]
     pub impact: Impact,
-    pub value: Option<Worth>,
+    pub value: Option<WorkValue>,
     pub linear_id: Option<String>,
     /// The task it came from, by the id that the other tool gave it
     pub task: Option<String>,
@@ -152,25 +155,25 @@ pub struct GivenLearning {
     pub name: Option<String>,
     /// What the other tool calls the learning in whose place this one is; it comes before, in the same request
     pub supersedes: Option<String>,
-    pub origin: Origin,
+    pub origin: ImportOrigin,
 }
 
 /// What somebody said about an issue.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GivenComment {
+pub struct ImportComment {
     pub issue_id: IssueId,
     pub author: Option<String>,
     pub text: String,
     pub at: Option<Timestamp>,
-    pub origin: Origin,
+    pub origin: ImportOrigin,
 }
 
 /// Something that happened to work on an issue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GivenEvent {
+pub struct ImportEvent {
     pub issue_id: IssueId,
     /// How many of the same came before it
     #[serde(default)]
@@ -182,7 +185,7 @@ pub struct GivenEvent {
 /// The skills that an agent's file calls for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GivenSkills {
+pub struct ImportSkills {
     pub name: String,
     pub skills: Vec<String>,
 }
@@ -190,7 +193,7 @@ pub struct GivenSkills {
 /// A document that is kept as it is, in kv.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GivenDocument {
+pub struct ImportDocument {
     pub scope: String,
     pub key: String,
     pub text: String,
@@ -198,7 +201,7 @@ pub struct GivenDocument {
 
 closed_enum! {
     /// What became of a record.
-    Outcome "invalid outcome: {:?}" {
+    ImportOutcome "invalid outcome: {:?}" {
         /// It is new here
         Imported "imported",
         /// A document that was here with another text has this one now
@@ -219,8 +222,9 @@ closed_enum! {
 /// What became of a record.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Told {
-    pub outcome: Outcome,
+#[schemars(rename = "Told")]
+pub struct ImportedRecord {
+    pub outcome: ImportOutcome,
     /// The id under which it is here
     pub id: Option<String>,
     /// What there is to say about it

@@ -8,7 +8,7 @@ use serde_with_macros::skip_serializing_none;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::id::{IssueId, IssueRef};
-use crate::issue::{Created, Issue, IssueDetail, IssueType, Move, Priority, Sort, Status, Updated};
+use crate::issue::{Created, Issue, IssueDetail, IssueTransition, IssueType, Priority, Sort, Status, Updated};
 use crate::op::op;
 use crate::text;
 use crate::time::Span;
@@ -107,8 +107,24 @@ pub struct Update {
 }
 
 impl Update {
+    /// Changes nothing yet.
+    pub fn of(id: IssueRef) -> Self {
+        Self {
+            id,
+            title: None,
+            status: None,
+            priority: None,
+            assignee: None,
+            description: None,
+            claim: false,
+            ttl: None,
+            unclaim: false,
+            force: false,
+        }
+    }
+
     /// What the request asks of the issue's state, if anything.
-    pub fn step(&self) -> Result<Option<Move>> {
+    pub fn step(&self) -> Result<Option<IssueTransition>> {
         if self.ttl.is_some() && !self.claim {
             return Err(Error::invalid("a ttl goes with a claim"));
         }
@@ -117,9 +133,9 @@ impl Update {
         }
         match (self.claim, self.unclaim) {
             (true, true) => Err(Error::invalid("claim and unclaim exclude each other")),
-            (true, false) => Ok(Some(Move::Claim { lease: self.ttl })),
-            (false, true) => Ok(Some(Move::Release)),
-            (false, false) => Ok(self.status.map(Move::Status)),
+            (true, false) => Ok(Some(IssueTransition::Claim { lease: self.ttl })),
+            (false, true) => Ok(Some(IssueTransition::Release)),
+            (false, false) => Ok(self.status.map(IssueTransition::Status)),
         }
     }
 
@@ -321,7 +337,9 @@ impl List {
 
 op!(List => Vec<Issue>, "issue.list", get("/issues"), Read);
 
-/// List open issues that nothing blocks, most urgent first; bugs are reports, not work, and never listed
+/// List open issues that nothing blocks, most urgent first
+///
+/// Bugs are reports, not work, and are never listed.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
@@ -339,6 +357,9 @@ pub struct Ready {
     /// Only those of this spec
     #[arg(long, value_name = "STEM")]
     pub spec: Option<String>,
+    /// In which order [default: priority]
+    #[arg(long, value_name = "FIELD")]
+    pub sort: Option<Sort>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(alias = "n")]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use crate::id::{IssueRef, JobRef, RunRef, SessionRef};
-use crate::job::{End, Job, JobStats, JobStatus, Lane};
+use crate::job::{Job, JobStats, JobStatus, Lane, RunEnd};
 use crate::op::op;
 use crate::run::Process;
 use crate::session::object::Object;
@@ -15,7 +15,7 @@ use crate::time::{Since, Span};
 /// What a job is about, whoever looks after it.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
-pub struct About {
+pub struct JobSpec {
     /// The lane whose slot it takes: no-net, net, heavy, or one that is set
     #[arg(long, value_name = "LANE")]
     pub lane: Lane,
@@ -53,7 +53,7 @@ pub struct About {
 #[serde(deny_unknown_fields)]
 pub struct Start {
     #[serde(flatten)]
-    pub about: About,
+    pub about: JobSpec,
     /// How many commands of the lane may run at once on its machine
     pub slots: i64,
     /// How long it may take
@@ -73,14 +73,14 @@ op!(Start => Job, "job.start", post("/jobs").creates(), Write);
 /// Take the slot that a job waits for, if it is its turn; else it goes on waiting
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Take {
+pub struct TakeSlot {
     /// Which job: its id, or the beginning of it
     pub id: JobRef,
     /// How many commands of the lane may run at once on its machine
     pub slots: i64,
 }
 
-op!(Take => Job, "job.take", post("/jobs/{id}/take"), Write);
+op!(TakeSlot => Job, "job.take", post("/jobs/{id}/take"), Write);
 
 /// Tell the process of a job that is not over
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -130,8 +130,8 @@ pub struct Finish {
 }
 
 impl Finish {
-    pub fn end(&self) -> End {
-        End { exit_code: self.exit_code, signal: self.signal, reason: self.reason.clone() }
+    pub fn end(&self) -> RunEnd {
+        RunEnd { exit_code: self.exit_code, signal: self.signal, reason: self.reason.clone() }
     }
 }
 
@@ -151,7 +151,7 @@ op!(Cancel => Job, "job.cancel", post("/jobs/{id}/cancel"), Write);
 /// Give up jobs whose processes are gone from their machine; those that are over by now stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Settle {
+pub struct FailLostJobs {
     /// The machine that was looked at
     pub host: String,
     /// The jobs of it that nobody looks after any more
@@ -163,9 +163,9 @@ pub struct Settle {
 }
 
 /// Most jobs that are given up at once.
-pub const MAX_SETTLED: usize = 2000;
+pub const MAX_LOST_JOBS: usize = 2000;
 
-op!(Settle => Vec<Job>, "job.settle", post("/jobs/settle"), Write);
+op!(FailLostJobs => Vec<Job>, "job.settle", post("/jobs/settle"), Write);
 
 /// Take in jobs that another tool kept as records; those that are here already stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
-use crate::kv::Pair;
+use crate::kv::KvPair;
 use crate::op::op;
 
 /// Show a value
@@ -20,7 +20,7 @@ pub struct Get {
     pub scope: String,
 }
 
-op!(Get => Pair, "kv.get", get("/kv/value"), Read);
+op!(Get => KvPair, "kv.get", get("/kv/value"), Read);
 
 /// Keep a value under a name, in place of the one before
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -45,7 +45,7 @@ pub struct Set {
     pub if_absent: bool,
 }
 
-op!(Set => Pair, "kv.set", post("/kv"), Write);
+op!(Set => KvPair, "kv.set", post("/kv"), Write);
 
 /// List values by their names
 #[skip_serializing_none]
@@ -64,7 +64,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-op!(List => Vec<Pair>, "kv.list", get("/kv"), Read);
+op!(List => Vec<KvPair>, "kv.list", get("/kv"), Read);
 
 /// Forget a value
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]

@@ -7,12 +7,12 @@ use serde_with_macros::skip_serializing_none;
 
 use crate::id::{IssueRef, LearningId, LearningRef, SessionRef};
 use crate::learning::recall::Hit;
-use crate::learning::{Impact, Kind, Learning, Shown};
+use crate::learning::{Impact, Kind, Learning, LearningDetail};
 use crate::op::op;
 use crate::session::Object;
 use crate::time::Span;
 
-/// Keep what was found out, with where it came from; the same told again is kept once
+/// Remember a finding with its source; near-duplicates are merged
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
@@ -77,7 +77,7 @@ fn is_zero(count: &i64) -> bool {
 /// Keep learnings that another tool wrote down, by piece of work: all of them, or none
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Take {
+pub struct ImportLearnings {
     /// Each with lists of patterns, approaches, decisions and gotchas in `learnings`
     pub records: Vec<Object>,
     /// Keep secrets as they are
@@ -85,7 +85,7 @@ pub struct Take {
     pub no_redact: bool,
 }
 
-op!(Take => Vec<Remembered>, "learning.take", post("/learnings/take").creates(), Write);
+op!(ImportLearnings => Vec<Remembered>, "learning.take", post("/learnings/take").creates(), Write);
 
 /// Find what was found out, best first: by words, tags and files, and by how fresh and weighty it is
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -139,7 +139,7 @@ pub struct List {
     pub limit: Option<u32>,
 }
 
-op!(List => Vec<Shown>, "learning.list", get("/learnings"), Read);
+op!(List => Vec<LearningDetail>, "learning.list", get("/learnings"), Read);
 
 /// Show a learning
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -150,7 +150,7 @@ pub struct Show {
     pub id: LearningRef,
 }
 
-op!(Show => Shown, "learning.show", get("/learnings/{id}"), Read);
+op!(Show => LearningDetail, "learning.show", get("/learnings/{id}"), Read);
 
 /// Say that a learning still holds, which makes it fresh
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]

@@ -9,7 +9,7 @@ use crate::lock::Lock;
 use crate::op::op;
 use crate::time::Span;
 
-/// Acquire a lock, or renew it with the token that acquiring it has told
+/// Acquire a lock, or renew it with the token returned by acquire
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
@@ -20,7 +20,7 @@ pub struct Acquire {
     /// For how long, unless it is renewed: 30s, 15m, 12h, 1d [default: 60s]
     #[arg(long, value_name = "TIME")]
     pub ttl: Option<Span>,
-    /// What shows that it is yours [default: a new one]
+    /// The secret of the holder [default: a new one]
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
 }

@@ -10,7 +10,7 @@ use crate::id::{IssueRef, LoopId, LoopRef};
 use crate::loops::files::{FilePart, IterationFile};
 use crate::loops::{Branch, Loop, LoopStatus, LoopType};
 use crate::op::op;
-use crate::ops::import::Outcome;
+use crate::ops::import::ImportOutcome;
 use crate::session::Object;
 use crate::signal::Signal;
 
@@ -56,12 +56,12 @@ op!(Create => Loop, "loop.create", post("/loops").creates(), Write);
 /// Keep loops that another tool wrote down, with their ids: all of them, or none; those that are here stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Take {
+pub struct ImportLoops {
     /// Each a loop; what it lacks but its id, type and status is made up
     pub records: Vec<Object>,
 }
 
-op!(Take => Vec<Loop>, "loop.take", post("/loops/take").creates(), Write);
+op!(ImportLoops => Vec<Loop>, "loop.take", post("/loops/take").creates(), Write);
 
 /// Keep files of a loop that another tool has; what is here already stays as it is
 ///
@@ -69,7 +69,7 @@ op!(Take => Vec<Loop>, "loop.take", post("/loops/take").creates(), Write);
 /// than the file here is left out and reported as a clash.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TakeFiles {
+pub struct ImportLoopFiles {
     /// The loop, whose record need not be here
     pub id: LoopId,
     /// Whether they lie in the archive
@@ -81,15 +81,16 @@ pub struct TakeFiles {
     pub current: Option<String>,
 }
 
-op!(TakeFiles => TakenFiles, "loop.take_files", post("/loops/files"), Write, {
+op!(ImportLoopFiles => LoopFilesReport, "loop.take_files", post("/loops/files"), Write, {
     const MAX_BODY: usize = 64 << 20;
 });
 
 /// What became of the files of a loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TakenFiles {
+#[schemars(rename = "TakenFiles")]
+pub struct LoopFilesReport {
     /// `imported`, `here` or `clash`, for each part
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<ImportOutcome>,
     /// Why none of them was kept
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_directory: Option<String>,
@@ -257,7 +258,7 @@ moves! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pid: Option<i64>,
     }
-    /// Say that a loop's work is brought onto what others have merged
+    /// Mark a loop as rebasing its work onto merged changes
     Rebase "loop.rebase" "/loops/{id}/rebase" {}
     /// Ask for approval of what a loop has made
     Submit "loop.submit" "/loops/{id}/submit" {
@@ -268,7 +269,7 @@ moves! {
     }
     /// Send a loop back to work that awaits approval
     Reject "loop.reject" "/loops/{id}/reject" {}
-    /// Say that a loop has done what it was for; those below it can be claimed
+    /// Complete a loop, so that its children can be claimed
     Complete "loop.complete" "/loops/{id}/complete" {
         /// A file that came of it; may be given again
         #[arg(long = "output", value_name = "FILE")]
@@ -277,7 +278,7 @@ moves! {
     }
     /// Give a loop up
     Fail "loop.fail" "/loops/{id}/fail" {}
-    /// Put a loop that is over away; its directory goes to local/archive
+    /// Archive a loop that has ended; its directory moves to local/archive
     Archive "loop.archive" "/loops/{id}/archive" {}
 }
 
@@ -311,7 +312,7 @@ pub struct Approved {
     pub children: Vec<Loop>,
 }
 
-/// Say that a loop rests on what no longer holds: it and all below it end, are told so, and are archived
+/// Invalidate a loop: stop, signal and archive it and its descendants
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Invalidate {

@@ -1,5 +1,6 @@
-//! Every operation, by noun, and their list, the catalog. An operation's doc comment is its help text on every surface; what a
-//! surface serves, it derives from the list.
+//! All operations, one module per entity, and the list of them from which every interface is derived.
+//!
+//! The doc comment of an operation is its help text, so it is written for users.
 
 pub mod agent;
 pub mod audit;
@@ -33,6 +34,7 @@ pub mod store;
 pub mod sync;
 pub mod token;
 pub mod trace;
+pub mod triage;
 pub mod undo;
 pub mod work;
 
@@ -43,6 +45,7 @@ macro_rules! for_each_op {
         $crate::for_each_op! { $with:
             issue { Create Update Close Reopen Release Heartbeat Delete Show List Ready Blocked Search Count History }
             trace { Trace }
+            triage { Insights Plan Why Impact Diff Graph Chart }
             event { List }
             store { Status }
             dep { Add Remove List Tree Cycles }
@@ -64,22 +67,22 @@ macro_rules! for_each_op {
             repo { Add List Show Remove CreateWorkspace ListWorkspaces }
             run { Start Update Finish List Show Events AddEvent Harnesses SetHarness Runtimes SetRuntime }
             snapshot { Create List Show Restore Delete }
-            job { Start Take Update Finish Cancel Settle Import List Stats Show }
+            job { Start TakeSlot Update Finish Cancel FailLostJobs Import List Stats Show }
             kv { Get Set List Delete }
             record { Put Get Query Count Delete Collections Index Apply Compact }
             work { Start Current Pause Resume Done AddSteps FinishStep Steps List }
             release { Ship List Changelog }
             skill { Set List Remove Import }
-            learning { Remember Take Recall List Show Verify Forget }
+            learning { Remember ImportLearnings Recall List Show Verify Forget }
             loops {
-                Create Take TakeFiles List Show Tree Claim Start Pause Resume Rebase Iterate Submit Approve Reject
-                Complete Fail Invalidate Archive
+                Create ImportLoops ImportLoopFiles List Show Tree Claim Start Pause Resume Rebase Iterate Submit Approve
+                Reject Complete Fail Invalidate Archive
             }
             recover { Recover }
-            signal { Send Take List Show Ack Prune }
+            signal { Send ImportSignals List Show Ack Prune }
             lock { Acquire Release Status List }
             briefing { Brief }
-            sync { Changes Take Pending Peers }
+            sync { Changes ApplyRecords Pending Peers }
             import { Records }
         }
     };
@@ -88,8 +91,8 @@ macro_rules! for_each_op {
     };
 }
 
-/// Calls `$with!` with every noun that is attached to issues: its module here, its type, and that of its id. Its operations
-/// are `Add`, `List` and `Remove`.
+/// Calls `$with!` with every entity that is attached to issues: its module in [`ops`](crate::ops), its type and the type
+/// of its id. Each has the operations `Add`, `List` and `Remove`.
 #[macro_export]
 macro_rules! for_each_attached {
     ($with:ident) => {

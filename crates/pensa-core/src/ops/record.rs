@@ -86,11 +86,12 @@ pub struct Query {
     pub after: Option<Cursor>,
 }
 
-op!(Query => Page, "record.query", get("/records/{collection}"), Read);
+op!(Query => QueryPage, "record.query", get("/records/{collection}"), Read);
 
 /// Some of the records that were asked for. An answer ends after 10,000 records or 8 MiB.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Page {
+#[schemars(rename = "Page")]
+pub struct QueryPage {
     pub records: Vec<Record>,
     /// Where to go on, if there are more
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,11 +160,12 @@ pub struct Deleted {
 #[serde(deny_unknown_fields)]
 pub struct Collections {}
 
-op!(Collections => Vec<Collection>, "record.collections", get("/records"), Read);
+op!(Collections => Vec<CollectionInfo>, "record.collections", get("/records"), Read);
 
 /// What is known of a collection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Collection {
+#[schemars(rename = "Collection")]
+pub struct CollectionInfo {
     pub collection: String,
     pub records: i64,
     /// When the last of them was changed
@@ -211,7 +213,7 @@ op!(Index => Indexed, "record.index", post("/records/{collection}/indexes"), Wri
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Indexed {
     #[serde(flatten)]
-    pub collection: Collection,
+    pub collection: CollectionInfo,
     /// True if what was indexed has been made anew; else absent
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rebuilt: bool,

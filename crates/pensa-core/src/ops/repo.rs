@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{RepoId, RepoRef};
 use crate::op::op;
-use crate::repo::{Repo, Seen, Workspace};
+use crate::repo::{Repo, RepoLocation, Workspace};
 
 /// Remember a repository, or what has changed about one that is known
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
     #[serde(flatten)]
-    pub seen: Seen,
+    pub seen: RepoLocation,
 }
 
 op!(Add => Repo, "repo.add", post("/repos"), Write);

@@ -9,9 +9,9 @@ use serde_with_macros::skip_serializing_none;
 use crate::event::LogEntry;
 use crate::id::{IssueRef, RepoRef, RunRef, RuntimeRef, SessionRef};
 use crate::op::op;
-use crate::repo::Seen;
+use crate::repo::RepoLocation;
 use crate::run::{
-    Delivery, End, Harness, HarnessName, Labels, MuxPlace, Process, Run, RunStatus, Runtime, RuntimeName,
+    Delivery, Harness, HarnessName, Labels, MuxWindow, Process, Run, RunEnd, RunStatus, Runtime, RuntimeName,
 };
 use crate::session::Object;
 use crate::time::Span;
@@ -71,7 +71,7 @@ pub struct Launch {
     pub labels: Labels,
     /// The repository as it was found, to be remembered if it is not known
     #[arg(skip)]
-    pub seen: Option<Seen>,
+    pub seen: Option<RepoLocation>,
     /// The program and its arguments
     #[arg(skip)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -135,7 +135,7 @@ pub struct Update {
     /// The session that it holds
     pub session: Option<SessionRef>,
     #[serde(flatten)]
-    pub mux: MuxPlace,
+    pub mux: MuxWindow,
 }
 
 op!(Update => Run, "run.update", patch("/runs/{id}"), Write);
@@ -169,8 +169,8 @@ pub struct Finish {
 }
 
 impl Finish {
-    pub fn end(&self) -> End {
-        End { exit_code: self.exit_code, signal: self.signal, reason: self.reason.clone() }
+    pub fn end(&self) -> RunEnd {
+        RunEnd { exit_code: self.exit_code, signal: self.signal, reason: self.reason.clone() }
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::agent::SessionLinks;
 use crate::id::{AgentId, AgentRef, EntriesRef, SessionId, SessionRef};
 use crate::op::op;
-use crate::session::{Entry, EntryType, Message, NewEntry, Object, Session, Summary};
+use crate::session::{Entry, EntryType, Message, NewEntry, Object, Session, SessionSummary};
 use crate::time::{Span, Timestamp};
 
 /// List sessions, oldest first
@@ -31,7 +31,7 @@ pub struct List {
     pub all: bool,
 }
 
-op!(List => Vec<Summary>, "session.list", get("/sessions"), Read);
+op!(List => Vec<SessionSummary>, "session.list", get("/sessions"), Read);
 
 /// Show a session
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -42,7 +42,7 @@ pub struct Show {
     pub id: SessionRef,
 }
 
-op!(Show => Summary, "session.show", get("/sessions/{id}"), Read);
+op!(Show => SessionSummary, "session.show", get("/sessions/{id}"), Read);
 
 /// Leave a session that has ended out of listings
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
@@ -208,6 +208,10 @@ pub struct History {
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<i64>,
+    /// Leave out this many of the oldest, of one session
+    #[arg(long, value_name = "N", conflicts_with = "all")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skip: Option<i64>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "n")]
@@ -249,11 +253,12 @@ pub struct Search {
     pub limit: Option<u32>,
 }
 
-op!(Search => Vec<Found>, "session.search", get("/sessions/search"), Read);
+op!(Search => Vec<EntryMatch>, "session.search", get("/sessions/search"), Read);
 
 /// An entry that was looked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Found {
+#[schemars(rename = "Found")]
+pub struct EntryMatch {
     /// The number of the entry
     pub id: i64,
     pub session_id: SessionId,

@@ -39,11 +39,12 @@ pub struct Send {
     pub payload: Option<Value>,
 }
 
-op!(Send => Sent, "signal.send", post("/signals").creates(), Write);
+op!(Send => SentSignal, "signal.send", post("/signals").creates(), Write);
 
 /// A signal that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Sent {
+#[schemars(rename = "Sent")]
+pub struct SentSignal {
     #[serde(flatten)]
     pub signal: Signal,
     /// Who is to acknowledge it
@@ -53,12 +54,12 @@ pub struct Sent {
 /// Keep signals that another tool wrote down, with their ids: all of them, or none; those that are here stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Take {
+pub struct ImportSignals {
     /// Each a signal; what it lacks but its id and type is made up
     pub records: Vec<Object>,
 }
 
-op!(Take => Vec<Signal>, "signal.take", post("/signals/take").creates(), Write);
+op!(ImportSignals => Vec<Signal>, "signal.take", post("/signals/take").creates(), Write);
 
 /// Delete signals that all have acknowledged long ago, with their receipts
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
@@ -111,11 +112,12 @@ pub struct Show {
     pub id: SignalRef,
 }
 
-op!(Show => Shown, "signal.show", get("/signals/{id}"), Read);
+op!(Show => SignalDetail, "signal.show", get("/signals/{id}"), Read);
 
 /// A signal, and who has not acknowledged it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Shown {
+#[schemars(rename = "Shown")]
+pub struct SignalDetail {
     #[serde(flatten)]
     pub signal: Signal,
     pub missing: Vec<String>,

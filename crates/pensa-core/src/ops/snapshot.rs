@@ -8,7 +8,7 @@ use serde_with_macros::skip_serializing_none;
 
 use crate::id::{RepoRef, RunRef, SnapshotId, SnapshotRef};
 use crate::op::op;
-use crate::repo::Seen;
+use crate::repo::RepoLocation;
 use crate::snapshot::{Provider, Snapshot, SnapshotKind};
 
 /// Record a snapshot that a machine has taken
@@ -25,7 +25,7 @@ pub struct Create {
     /// Which repository the tree belongs to: its id, the beginning of it, or its root
     pub repo: Option<RepoRef>,
     /// The repository as it was found, to be remembered if it is not known
-    pub seen: Option<Seen>,
+    pub seen: Option<RepoLocation>,
     /// The run that it was taken for
     pub run: Option<RunRef>,
     /// The machine that has the tree and the content

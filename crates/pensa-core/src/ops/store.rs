@@ -16,11 +16,12 @@ use crate::op::op;
 #[serde(deny_unknown_fields, default)]
 pub struct Status {}
 
-op!(Status => Summary, "store.status", get("/status"), Read);
+op!(Status => StoreSummary, "store.status", get("/status"), Read);
 
 /// How many issues stand where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Tally {
+#[schemars(rename = "Tally")]
+pub struct IssueCounts {
     pub open: i64,
     pub in_progress: i64,
     pub closed: i64,
@@ -28,11 +29,12 @@ pub struct Tally {
 
 /// The health of a project at a glance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Summary {
+#[schemars(rename = "Summary")]
+pub struct StoreSummary {
     #[serde(flatten)]
-    pub total: Tally,
+    pub total: IssueCounts,
     /// Every type is present
-    pub by_type: BTreeMap<String, Tally>,
+    pub by_type: BTreeMap<String, IssueCounts>,
 }
 
 /// Write the store to JSONL files beside it and stage them in git
@@ -152,11 +154,12 @@ pub enum Severity {
 #[serde(deny_unknown_fields, default)]
 pub struct Where {}
 
-op!(Where => Place, "store.where", get("/where"), Read);
+op!(Where => StorePath, "store.where", get("/where"), Read);
 
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+#[schemars(rename = "Place")]
+pub struct StorePath {
     pub path: String,
 }
 

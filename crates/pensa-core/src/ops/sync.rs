@@ -1,6 +1,6 @@
-//! Operations by which two stores come to have the same: what changed, what to take in, and what waits to be sent.
+//! The sync protocol between two stores: list changes, apply them, and list what is pending.
 //!
-//! They are for a client that holds a handle on both stores; people call `pn sync`.
+//! A client with access to both stores calls these operations; users call `pn sync`.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -11,169 +11,205 @@ use serde_with_macros::skip_serializing_none;
 use crate::op::op;
 use crate::time::Timestamp;
 
-/// Most records that one request hands over.
+/// Maximum number of records in one request.
 pub const MAX_ENTRIES: usize = 10_000;
 
-/// A record on its way from one store to another.
+/// A record that is synced from one store to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Sent {
+#[schemars(rename = "Sent")]
+pub struct SyncRecord {
     /// The collection it is in: issues, deps, comments, …
     pub collection: String,
-    /// What names it there
+    /// Its key in the collection
     pub id: String,
     /// The record as a line of its collection's file
     pub line: String,
-    /// The line that both stores last had in common, if there was one
+    /// The merge base: the line that both stores last had in common, if any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
 }
 
-/// The name of a record.
+/// The collection name of session entries. Each is keyed by its session and its number within it, from 1.
+pub const SESSION_ENTRIES: &str = "session_history";
+
+/// The peer name for the sync state of another store's sessions, which is separate from the rest.
+pub fn sessions_peer(store_id: &str) -> String {
+    format!("{store_id}{SESSIONS_SUFFIX}")
+}
+
+/// Whether a peer name is for the sync state of sessions.
+pub fn is_sessions_peer(peer: &str) -> bool {
+    peer.ends_with(SESSIONS_SUFFIX)
+}
+
+const SESSIONS_SUFFIX: &str = " sessions";
+
+/// Identifies a record.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Named {
+#[schemars(rename = "Named")]
+pub struct RecordKey {
     pub collection: String,
     pub id: String,
 }
 
-impl Sent {
-    pub fn named(&self) -> Named {
-        Named { collection: self.collection.clone(), id: self.id.clone() }
+impl SyncRecord {
+    pub fn key(&self) -> RecordKey {
+        RecordKey { collection: self.collection.clone(), id: self.id.clone() }
     }
 }
 
-/// List records that changed after a place in the store's log, as they are now
+/// List records that changed after a position in the store's log, in their current version
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Changes {
-    /// Where the page before ended; without it, everything there is
+    /// The cursor of the previous page; without it, everything
     #[arg(long, value_name = "CURSOR")]
     pub after: Option<String>,
     /// About this many
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<u32>,
+    /// Sessions, which are synced separately
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sessions: bool,
 }
 
-op!(Changes => Changed, "sync.changes", get("/sync/changes"), Read);
+op!(Changes => ChangesPage, "sync.changes", get("/sync/changes"), Read);
 
 /// A page of changed records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Changed {
-    /// The store that tells this
+#[schemars(rename = "Changed")]
+pub struct ChangesPage {
+    /// The store that answers
     pub store_id: String,
-    pub entries: Vec<Sent>,
+    pub entries: Vec<SyncRecord>,
     /// Where the next page begins
     pub cursor: String,
     /// Whether there is more to be had at once
     pub more: bool,
-    /// How many lines of the log were looked at
+    /// How many entries of the log were read
     pub looked_at: i64,
-    /// Whether the log does not have the place that was asked for, so that this is the beginning
+    /// Whether the log does not contain the requested position, so that this page starts at the beginning
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restarted: bool,
 }
 
-/// Take in records of another store, each merged with what is here
+/// Apply records of another store, merging each with the local version
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
-pub struct Take {
+pub struct ApplyRecords {
     #[arg(skip)]
-    pub entries: Vec<Sent>,
-    /// The store that they come from, if this one keeps the books on the two
+    pub entries: Vec<SyncRecord>,
+    /// The store that they come from, if this one keeps the sync state of the two
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub peer: Option<Progress>,
+    pub peer: Option<SyncProgress>,
 }
 
-op!(Take => Taken, "sync.take", post("/sync/take"), Write, {
-    /// What another store has must stay as it is there, or the two would differ for ever.
+op!(ApplyRecords => ApplyReport, "sync.take", post("/sync/take"), Write, {
+    /// Redacting a synced record would make the two stores differ permanently.
     const VERBATIM: &'static [&'static str] = &["*"];
     const MAX_BODY: usize = 64 << 20;
 });
 
-/// How far two stores have come with each other.
+/// The sync state between two stores.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Progress {
+#[schemars(rename = "Progress")]
+pub struct SyncProgress {
     /// The other store
     pub store_id: String,
-    /// What its server is called here
+    /// The local name of its server
     pub name: Option<String>,
-    /// Where its server is
+    /// The URL of its server
     pub url: Option<String>,
-    /// The turn that the books were at when this was decided: another one refuses
+    /// The number of the sync state on which this is based; refused if it has changed
     pub turn: i64,
-    /// The place in the other's log up to which all is here once these are
+    /// The position in the other log up to which everything is here after this request
     pub pulled: Option<String>,
-    /// The place in this log up to which the other has all
+    /// The position in this log up to which the other store has everything
     pub pushed: Option<String>,
-    /// Records that the other did not take, and that go on waiting
+    /// Records that the other store did not apply and that stay pending
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub held: Vec<Named>,
-    /// Records that the other does not have any more
+    pub held: Vec<RecordKey>,
+    /// Records that the other store no longer has
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub gone: Vec<Named>,
-    /// Whether nothing that is known of the other holds any more
+    pub gone: Vec<RecordKey>,
+    /// Whether the sync state starts over, because nothing known of the other store is valid
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub afresh: bool,
-    /// Whether the two have all of each other now
+    /// Whether both stores now have everything of each other
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub done: bool,
 }
 
-/// What became of a record that was handed over.
+/// The outcome for one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum Fate {
-    /// It was merged with what was here
-    Taken,
-    /// It was deleted here, and stays so
+pub enum ApplyStatus {
+    /// It was merged with the local version
+    #[serde(rename = "taken")]
+    Applied,
+    /// It was deleted here and stays deleted
     Gone,
-    /// It rests on an issue that is not here yet
+    /// It refers to an issue that is not here yet
     Waits,
-    /// Whoever brought it may not do that
+    /// The caller may not make this change
     Refused,
     /// This version does not know its collection
     Unknown,
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Outcome {
-    pub fate: Fate,
-    /// What the record is here now, if that is not the line that was handed over
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+#[schemars(rename = "Outcome")]
+pub struct RecordOutcome {
+    pub fate: ApplyStatus,
+    /// The local version, if it differs from the line sent
     pub line: Option<String>,
+    /// For a session: how many entries both have, if the other store has more
+    pub fetch_after: Option<i64>,
+    /// For a session: how many entries the other store has, if fewer
+    pub send_after: Option<i64>,
 }
 
-/// What became of what was handed over.
+impl RecordOutcome {
+    pub fn of(fate: ApplyStatus) -> Self {
+        Self { fate, line: None, fetch_after: None, send_after: None }
+    }
+}
+
+/// The outcome of applying records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Taken {
-    /// One for each entry, in their order
-    pub outcomes: Vec<Outcome>,
-    /// How many records are not what they were
+#[schemars(rename = "Taken")]
+pub struct ApplyReport {
+    /// One for each entry, in order
+    pub outcomes: Vec<RecordOutcome>,
+    /// How many records changed
     pub changed: i64,
     pub conflicts: i64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Whether two records had one id, so that one has another now
+    /// Whether two records had the same id and one was given a new one
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub renamed: bool,
-    /// The end of the log before
+    /// The end of the log before the request
     pub before: String,
-    /// The end of the log now
+    /// The end of the log after the request
     pub after: String,
-    /// The turn that the books are at
+    /// The number of the sync state
     pub turn: i64,
-    /// Up to where the other's log is known to be here
+    /// The position in the other log up to which everything is here
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pulled: Option<String>,
 }
 
-/// List records that another store does not have yet as they are here
+/// List records of which another store does not have the local version yet
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
@@ -181,7 +217,7 @@ pub struct Pending {
     /// The id of the other store
     #[arg(value_name = "STORE")]
     pub peer: String,
-    /// Where the page before ended
+    /// The cursor of the previous page
     #[arg(long, value_name = "CURSOR")]
     pub after: Option<String>,
     /// About this many
@@ -189,40 +225,41 @@ pub struct Pending {
     pub limit: Option<u32>,
 }
 
-op!(Pending => Queue, "sync.pending", get("/sync/pending"), Read);
+op!(Pending => PendingPage, "sync.pending", get("/sync/pending"), Read);
 
-/// A page of what waits.
+/// A page of pending records.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Queue {
-    pub entries: Vec<Sent>,
-    /// Records that the other may have and that are not here any more
+#[schemars(rename = "Queue")]
+pub struct PendingPage {
+    pub entries: Vec<SyncRecord>,
+    /// Records that the other store may have and this one no longer has
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gone: Vec<Named>,
-    /// Up to where the other has all of this log once it has these
+    pub gone: Vec<RecordKey>,
+    /// The position in this log up to which the other store has everything after these
     pub pushed: Option<String>,
     /// Where the next page begins, if there is one
     pub next: Option<String>,
-    /// How many lines of the log were looked at
+    /// How many entries of the log were read
     pub looked_at: i64,
 }
 
-/// Tell how far this store has come with others, and what waits to be sent to them
+/// Show the sync state with other stores, and what is waiting to be sent
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Peers {
-    /// Only the store with this id, also if nothing is known of it
+    /// Only the store with this id, even if it is unknown
     #[arg(long, value_name = "STORE")]
     pub peer: Option<String>,
-    /// At most this many events that wait, of each
+    /// At most this many pending events for each
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<u32>,
 }
 
 op!(Peers => Vec<Peer>, "sync.peers", get("/sync/peers"), Read);
 
-/// Another store, and what it lacks.
+/// Another store, and what it does not have yet.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Peer {
@@ -232,31 +269,32 @@ pub struct Peer {
     pub turn: i64,
     pub pulled: Option<String>,
     pub pushed: Option<String>,
-    /// What was done here and waits to be sent
-    pub events: Vec<Waiting>,
-    /// Whether more events wait than are listed
+    /// Local events that are waiting to be sent
+    pub events: Vec<UnsentEvent>,
+    /// Whether there are more pending events than listed
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
-    /// Records that are to be sent again, or were not taken
+    /// Records that will be sent again or were not applied
     #[serde(default)]
     pub held: i64,
-    /// When the two last had all of each other
+    /// When both stores last had everything of each other
     #[serde(rename = "lastSync")]
     #[serialize_always]
     pub last_sync: Option<Timestamp>,
 }
 
-/// Something that was done here and that another store does not know.
+/// A local event that another store does not have yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Waiting {
+#[schemars(rename = "Waiting")]
+pub struct UnsentEvent {
     /// Its number in this store's log
     pub id: String,
     /// What happened, such as `issue.created`
     #[serde(rename = "type")]
     pub event_type: String,
     pub timestamp: Timestamp,
-    /// Who did it to what, and what changed
+    /// Who changed what, and how
     pub data: Value,
-    /// Always false: what is synced does not wait
+    /// Always false: synced events are not listed
     pub synced: bool,
 }

@@ -49,7 +49,7 @@ impl Create {
 
 op!(Create => NewToken, "token.create", post("/tokens").creates(), Admin, {
     const SCOPE: Scope = Scope::Server;
-    const TELLS_SECRET: bool = true;
+    const RETURNS_SECRET: bool = true;
 });
 
 /// List the tokens of your project, or as an operator those of the server, without their secrets

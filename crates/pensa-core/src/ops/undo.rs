@@ -99,7 +99,7 @@ pub struct Undone {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<i64>,
     /// Newest first
-    pub undone: Vec<TakenBack>,
+    pub undone: Vec<UndoneEvent>,
     /// Later operations that cannot be undone, newest first
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<Undoable>,
@@ -112,7 +112,7 @@ pub struct Redone {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<i64>,
     /// The events that are in effect again, oldest first
-    pub redone: Vec<TakenBack>,
+    pub redone: Vec<UndoneEvent>,
 }
 
 /// An operation, and whether it can be undone.
@@ -122,7 +122,7 @@ pub struct Undoable {
     /// The number of its first event, or of the redo that brought it back: the one to name
     pub event: i64,
     /// What it did, oldest first
-    pub events: Vec<TakenBack>,
+    pub events: Vec<UndoneEvent>,
     /// Why it cannot be undone; none if it can
     #[serde(default)]
     pub refused: Option<String>,
@@ -133,7 +133,8 @@ pub struct Undoable {
 
 /// One event that was taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TakenBack {
+#[schemars(rename = "TakenBack")]
+pub struct UndoneEvent {
     /// Its number
     pub event: i64,
     /// The number of the first event of the operation it was a part of

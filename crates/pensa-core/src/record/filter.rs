@@ -1,6 +1,6 @@
-//! Which records a question means: tests of their fields, as values and in the form in which people write them.
+//! Filters records by tests of their fields, and parses the text form of tests.
 //!
-//! A test looks at a value of its own kind only, so that `n<5` finds numbers and no texts. What is missing is null.
+//! A test matches only values of its own kind, so that `n<5` matches numbers and no texts. A missing field counts as null.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,9 +15,9 @@ use crate::error::{Code, Error, Result};
 use crate::text::fold;
 use crate::text_form::serde_as_text;
 
-/// Most values that one test may compare with.
+/// Maximum number of values in one test.
 pub const MAX_VALUES: usize = 1000;
-/// Most tests of one question.
+/// Maximum number of tests in one query.
 pub const MAX_FILTERS: usize = 32;
 
 /// A test of a field. Written as `status=running`, `n>=5`, `title~word`, `kind in ["a","b"]` or `parent is null`; a
@@ -29,17 +29,17 @@ pub struct Filter {
     pub test: Test,
 }
 
-/// What a field must be.
+/// The condition on a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Test {
     Eq(Value),
-    /// There, and something else.
+    /// Present, not null, and a different value.
     Ne(Value),
     Lt(Value),
     Lte(Value),
     Gt(Value),
     Gte(Value),
-    /// A text that has this text in it, whatever the case of its letters; or a list that has this value in it.
+    /// A text that contains this text, ignoring case, or a list that contains this value.
     Contains(Value),
     IsNull,
     IsNotNull,
@@ -51,12 +51,12 @@ impl Filter {
         Self { field: field.into(), test }
     }
 
-    /// The field has this value. Null is what is missing, too.
+    /// The field has this value. A missing field counts as null.
     pub fn eq(field: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::new(field, Test::Eq(value.into()))
     }
 
-    /// The field has a value, and another than this.
+    /// The field is not null and has a different value.
     pub fn ne(field: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::new(field, Test::Ne(value.into()))
     }
@@ -81,7 +81,7 @@ impl Filter {
         Self::new(field, Test::Gte(value.into()))
     }
 
-    /// The field is a text with this text in it, whatever the case of its letters, or a list with this value in it.
+    /// The field is a text that contains this text, ignoring case, or a list that contains this value.
     pub fn contains(field: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::new(field, Test::Contains(value.into()))
     }
@@ -101,19 +101,21 @@ impl Filter {
         Self::new(field, Test::OneOf(values.into_iter().map(Into::into).collect()))
     }
 
-    /// Refuses a test that makes no sense, or is too much of one.
+    /// Refuses a test that cannot match anything or has too many values.
     pub fn check(&self) -> Result<()> {
         check_field(&self.field)?;
-        let told = |what: &str| Error::invalid(format!("{}: {what}", self.field));
+        let refused = |what: &str| Error::invalid(format!("{}: {what}", self.field));
         let scalar = |value: &Value| match value {
-            Value::Array(_) | Value::Object(_) => Err(told("a value to compare with is neither a list nor an object")),
+            Value::Array(_) | Value::Object(_) => {
+                Err(refused("a value to compare with is neither a list nor an object"))
+            }
             _ => Ok(()),
         };
         match &self.test {
             Test::IsNull | Test::IsNotNull => Ok(()),
             Test::Eq(value) | Test::Ne(value) => scalar(value),
             Test::Lt(Value::Null) | Test::Lte(Value::Null) | Test::Gt(Value::Null) | Test::Gte(Value::Null) => {
-                Err(told("nothing is smaller or larger than null").hint("is null and is not null ask for that"))
+                Err(refused("nothing is smaller or larger than null").hint("is null and is not null ask for that"))
             }
             Test::Lt(value) | Test::Lte(value) | Test::Gt(value) | Test::Gte(value) | Test::Contains(value) => {
                 scalar(value)
@@ -126,10 +128,10 @@ impl Filter {
         }
     }
 
-    /// Whether a record passes. Whatever finds records in another way must agree with this.
+    /// Whether a record matches. This is the definition; searches through an index must return the same records.
     pub fn matches(&self, record: &Record) -> bool {
-        let found = record.field(&self.field);
-        let is = found.as_deref().unwrap_or(&Value::Null);
+        let field = record.field(&self.field);
+        let is = field.as_deref().unwrap_or(&Value::Null);
         let order = |with: &Value| compare(is, with);
         match &self.test {
             Test::IsNull => is.is_null(),
@@ -145,7 +147,8 @@ impl Filter {
         }
     }
 
-    /// The keys that a value must have one of to pass, as far as keys tell.
+    /// The index keys that matching values can have. Other values may have them too; see
+    /// [`is_decided_by_keys`](Self::is_decided_by_keys).
     pub fn keys(&self) -> Keys {
         let of = |value: &Value| value::key(Some(value));
         let from_to = |(from, _): Range, (_, to): Range| Keys::Between((from, to));
@@ -158,7 +161,7 @@ impl Filter {
                 keys.dedup();
                 Keys::AnyOf(keys)
             }
-            Test::IsNotNull | Test::Ne(_) => Keys::Between(value::something()),
+            Test::IsNotNull | Test::Ne(_) => Keys::Between(value::not_null()),
             Test::Lt(value) | Test::Lte(value) => {
                 let key = of(value);
                 from_to(value::kind_of(&key), value::only(&key))
@@ -171,19 +174,19 @@ impl Filter {
         }
     }
 
-    /// Whether having one of the keys is all that the test asks for.
-    pub fn is_told_by_keys(&self) -> bool {
-        let whole = |value: &Value| value::is_whole(&value::key(Some(value)));
+    /// Whether every value with one of the keys matches, so that the value itself need not be compared.
+    pub fn is_decided_by_keys(&self) -> bool {
+        let is_exact = |value: &Value| value::is_exact(&value::key(Some(value)));
         match &self.test {
             Test::IsNull | Test::IsNotNull => true,
-            Test::Eq(value) | Test::Lte(value) | Test::Gte(value) => whole(value),
-            Test::OneOf(values) => values.iter().all(whole),
+            Test::Eq(value) | Test::Lte(value) | Test::Gte(value) => is_exact(value),
+            Test::OneOf(values) => values.iter().all(is_exact),
             Test::Ne(_) | Test::Lt(_) | Test::Gt(_) | Test::Contains(_) => false,
         }
     }
 }
 
-/// Keys among which those of all matching values are.
+/// A superset of the keys of all matching values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keys {
     AnyOf(Vec<String>),
@@ -199,12 +202,12 @@ fn contains(is: &Value, part: &Value) -> bool {
     }
 }
 
-/// Whether a record passes every test.
+/// Whether a record matches every test.
 pub fn all_match(filters: &[Filter], record: &Record) -> bool {
     filters.iter().all(|filter| filter.matches(record))
 }
 
-/// Refuses tests that make no sense, or are too many.
+/// Refuses invalid tests and too many of them.
 pub fn check_all(filters: &[Filter]) -> Result<()> {
     if filters.len() > MAX_FILTERS {
         return Err(Error::new(Code::TooLarge, format!("{} tests are too many: at most {MAX_FILTERS}", filters.len())));
@@ -212,7 +215,7 @@ pub fn check_all(filters: &[Filter]) -> Result<()> {
     filters.iter().try_for_each(Filter::check)
 }
 
-/// Characters with which an operator can begin.
+/// The first characters of the operators.
 const OPERATORS: [char; 5] = ['=', '!', '<', '>', '~'];
 
 serde_as_text!(Filter);
@@ -265,7 +268,7 @@ impl FromStr for Filter {
     }
 }
 
-/// The field at the beginning of a test, and what follows it.
+/// Splits a test into its field and the rest.
 fn split_field(text: &str) -> Option<(String, &str)> {
     if text.starts_with('"') {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
@@ -278,7 +281,7 @@ fn split_field(text: &str) -> Option<(String, &str)> {
 
 type Make = fn(&str) -> Option<Test>;
 
-/// What the operator at the beginning makes of the text after it.
+/// The constructor for the operator at the start, and the text after the operator.
 fn operator(rest: &str) -> Option<(Make, &str)> {
     let table: [(&str, Make); 9] = [
         ("==", |text| Some(Test::Eq(read(text)))),
@@ -294,7 +297,7 @@ fn operator(rest: &str) -> Option<(Make, &str)> {
     table.into_iter().find_map(|(sign, make)| Some((make, rest.strip_prefix(sign)?)))
 }
 
-/// A value as it is written in a test: JSON, or a text without quotes.
+/// Parses a value: JSON, or else a text without quotes.
 fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
@@ -312,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_table_of_tests() {
+    fn every_test_matches_as_documented() {
         let record = record(json!({
             "s": "Running", "n": 5, "f": 2.5, "t": true, "z": null, "l": ["a", 1, null], "o": {"x": "y"}
         }));
@@ -472,7 +475,7 @@ mod tests {
                     Keys::Between((from, to)) => from <= key && key < to,
                 };
                 assert!(among || !filter.matches(&record), "{filter} {value}");
-                if filter.is_told_by_keys() {
+                if filter.is_decided_by_keys() {
                     assert_eq!(among, filter.matches(&record), "{filter} {value}");
                 }
             }

@@ -1,44 +1,43 @@
-//! A record as a line of a JSONL file: its document with its id, and beside it what is needed to know its revision.
+//! The form of a record in a JSONL file: its document with an id, and metadata under the member `_pensa`.
 //!
-//! Lines of other tools have no such notes; a deletion is then a line that says `"deleted":true`. Reading the files is
-//! left to others.
+//! Lines of other tools have no metadata; they mark a deletion with `"deleted":true`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{RESERVED, Record, View, check_id};
+use super::{RESERVED, Record, RecordView, check_id};
 use crate::error::Result;
 use crate::json;
 use crate::session::object::Object;
 use crate::time::Timestamp;
 
-/// What stands in a line besides the document.
+/// The metadata in a line.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Notes {
+struct Metadata {
     rev: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,
-    /// Whether the record is gone.
+    /// Whether the record was deleted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     deleted: bool,
-    /// Whether the document has no id of its own.
+    /// Whether the document itself has no `id`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     bare: bool,
 }
 
-/// What a line says of a record.
+/// A parsed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct RecordLine {
     pub id: String,
     pub rev: Option<i64>,
     pub updated_at: Option<Timestamp>,
-    /// Its document; none if it is gone.
+    /// The document; `None` if the record was deleted.
     pub data: Option<Object>,
 }
 
-impl Line {
-    /// Whether this line, which comes later, has the last word. Merged files are in no order, so a line that says it is
-    /// older is believed.
+impl RecordLine {
+    /// Whether this line replaces an earlier one in the file. Merged files are unordered, so revisions and times decide
+    /// before the position does.
     pub fn supersedes(&self, before: &Self) -> bool {
         match (self.rev, before.rev) {
             (Some(new), Some(old)) => return new >= old,
@@ -53,15 +52,15 @@ impl Line {
     }
 }
 
-/// Adds the line of a record, with its line end.
-pub fn of_record(record: &Record, to: &mut Vec<u8>) -> Result<()> {
-    of_written(record.view(), &json::to_line(&record.data)?, to)
+/// Appends the line of a record, with a line end.
+pub fn write_record(record: &Record, to: &mut Vec<u8>) -> Result<()> {
+    write_record_json(record.view(), &json::to_line(&record.data)?, to)
 }
 
-/// The same of a record whose document is written already.
-pub fn of_written(record: View<'_>, written: &str, to: &mut Vec<u8>) -> Result<()> {
+/// Like [`write_record`], given the JSON of the document.
+pub fn write_record_json(record: RecordView<'_>, written: &str, to: &mut Vec<u8>) -> Result<()> {
     let bare = !record.data.contains_key("id");
-    let notes = Notes { rev: record.rev, updated_at: Some(record.updated_at), deleted: false, bare };
+    let metadata = Metadata { rev: record.rev, updated_at: Some(record.updated_at), deleted: false, bare };
     to.push(b'{');
     if bare {
         to.extend_from_slice(b"\"id\":");
@@ -76,28 +75,28 @@ pub fn of_written(record: View<'_>, written: &str, to: &mut Vec<u8>) -> Result<(
     to.extend_from_slice(b"\"");
     to.extend_from_slice(RESERVED.as_bytes());
     to.extend_from_slice(b"\":");
-    json::write_line(to, &notes)?;
+    json::write_line(to, &metadata)?;
     to.extend_from_slice(b"}\n");
     Ok(())
 }
 
-/// Adds the line of a record that is gone, with its line end.
-pub fn of_deleted(id: &str, rev: i64, at: Timestamp, to: &mut Vec<u8>) -> Result<()> {
+/// Appends the line of a deleted record, with a line end.
+pub fn write_deletion(id: &str, rev: i64, at: Timestamp, to: &mut Vec<u8>) -> Result<()> {
     #[derive(Serialize)]
-    struct Gone<'a> {
+    struct Deletion<'a> {
         id: &'a str,
         deleted: bool,
         updated_at: i64,
-        _pensa: Notes,
+        _pensa: Metadata,
     }
-    let notes = Notes { rev, updated_at: None, deleted: true, bare: false };
-    json::write_line(to, &Gone { id, deleted: true, updated_at: at.as_millis(), _pensa: notes })?;
+    let metadata = Metadata { rev, updated_at: None, deleted: true, bare: false };
+    json::write_line(to, &Deletion { id, deleted: true, updated_at: at.as_millis(), _pensa: metadata })?;
     to.push(b'\n');
     Ok(())
 }
 
-/// Reads a line, ours or another tool's; or says why it cannot be read.
-pub fn parse(bytes: &[u8]) -> Result<Line, String> {
+/// Parses a line, ours or another tool's. The error is the reason, for a message.
+pub fn parse(bytes: &[u8]) -> Result<RecordLine, String> {
     let value: Value = serde_json::from_slice(bytes).map_err(|e| format!("not JSON: {e}"))?;
     let Value::Object(mut data) = value else { return Err("not an object".into()) };
     let id = match data.get("id") {
@@ -106,20 +105,20 @@ pub fn parse(bytes: &[u8]) -> Result<Line, String> {
         None => return Err("it has no id".into()),
     };
     check_id(&id).map_err(|e| e.message)?;
-    let notes = match data.shift_remove(RESERVED) {
-        Some(notes) => Some(Notes::deserialize(notes).map_err(|e| format!("{RESERVED}: {e}"))?),
+    let metadata = match data.shift_remove(RESERVED) {
+        Some(metadata) => Some(Metadata::deserialize(metadata).map_err(|e| format!("{RESERVED}: {e}"))?),
         None => None,
     };
     let own_time = data.get("updated_at").and_then(|at| Timestamp::deserialize(at).ok());
-    let deleted = match &notes {
-        Some(notes) => notes.deleted,
+    let deleted = match &metadata {
+        Some(metadata) => metadata.deleted,
         None => data.get("deleted") == Some(&Value::Bool(true)),
     };
-    if notes.as_ref().is_some_and(|notes| notes.bare) {
+    if metadata.as_ref().is_some_and(|metadata| metadata.bare) {
         data.shift_remove("id");
     }
-    let updated_at = notes.as_ref().and_then(|notes| notes.updated_at).or(own_time);
-    Ok(Line { id, rev: notes.map(|notes| notes.rev), updated_at, data: (!deleted).then_some(data) })
+    let updated_at = metadata.as_ref().and_then(|metadata| metadata.updated_at).or(own_time);
+    Ok(RecordLine { id, rev: metadata.map(|metadata| metadata.rev), updated_at, data: (!deleted).then_some(data) })
 }
 
 #[cfg(test)]
@@ -129,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_comes_back_from_its_line() {
+    fn record_round_trips_through_its_line() {
         for data in
             [json!({}), json!({"id": "a", "n": 1}), json!({"deleted": true, "x": "\u{9b}\n"}), json!({"updated_at": 5})]
         {
@@ -137,30 +136,30 @@ mod tests {
             let updated_at = "2026-02-27T14:30:00.000Z".parse().expect("a time");
             let record = Record { collection: "c".into(), id: "a".into(), rev: 7, updated_at, data };
             let mut line = Vec::new();
-            of_record(&record, &mut line).expect("a line");
+            write_record(&record, &mut line).expect("a line");
             assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
             let back = parse(&line).expect("readable");
             assert_eq!(
                 back,
-                Line { id: "a".into(), rev: Some(7), updated_at: Some(updated_at), data: Some(record.data) }
+                RecordLine { id: "a".into(), rev: Some(7), updated_at: Some(updated_at), data: Some(record.data) }
             );
         }
     }
 
     #[test]
-    fn lines_of_other_tools_are_understood() {
+    fn lines_of_other_tools_are_read() {
         let live = parse(br#"{"id":"lp-1","status":"running","updated_at":1772202600000}"#).expect("a line");
         assert_eq!((live.rev, live.data.is_some()), (None, true));
         let gone = parse(br#"{"id":"lp-1","deleted":true,"updated_at":1772202600001}"#).expect("a line");
         assert!(gone.data.is_none() && gone.supersedes(&live) && !live.supersedes(&gone));
         let mut ours = Vec::new();
-        of_deleted("lp-1", 9, gone.updated_at.expect("a time"), &mut ours).expect("a line");
+        write_deletion("lp-1", 9, gone.updated_at.expect("a time"), &mut ours).expect("a line");
         let ours = parse(&ours).expect("a line");
         assert!(ours.data.is_none() && ours.supersedes(&gone) && !gone.supersedes(&ours));
     }
 
     #[test]
-    fn what_is_no_line_is_told() {
+    fn invalid_line_is_refused_with_a_reason() {
         let deep = "[".repeat(100_000);
         for (bad, why) in [
             ("", "not JSON"),
@@ -173,8 +172,8 @@ mod tests {
             ("\u{0}", "not JSON"),
             (&deep, "not JSON"),
         ] {
-            let told = parse(bad.as_bytes()).expect_err(why);
-            assert!(told.contains(why), "{told}");
+            let error = parse(bad.as_bytes()).expect_err(why);
+            assert!(error.contains(why), "{error}");
         }
         assert!(parse(b"\xff\xfe").is_err());
     }

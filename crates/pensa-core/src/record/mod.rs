@@ -1,6 +1,7 @@
-//! The record: a JSON document in a named collection, typed by whoever keeps it there; its names and limits.
+//! The record: a JSON document with an id in a named collection. The application that stores it defines its type.
 //!
-//! Which records a question means is left to `filter`, in which order they come to `order`.
+//! This module has the names and limits. [`filter`] selects records, [`order`] sorts them, and [`mod@line`] defines
+//! their form in JSONL files.
 
 pub mod filter;
 pub mod line;
@@ -13,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::entity::{Entity, Schema};
+use crate::entity::{Entity, EntitySchema};
 use crate::error::{Code, Error, Result};
 use crate::for_each_attached;
 use crate::json;
@@ -23,17 +24,17 @@ use crate::time::Timestamp;
 pub use filter::{Filter, Test};
 pub use order::{Cursor, Order};
 
-/// Largest document, in bytes of JSON text.
+/// Maximum size of a document, in bytes of JSON.
 pub const DATA_BYTES: usize = 1 << 20;
-/// Longest id, in bytes.
+/// Maximum length of an id, in bytes.
 pub const ID_BYTES: usize = 200;
-/// Longest name of a collection.
+/// Maximum length of a collection name.
 const COLLECTION_BYTES: usize = 64;
-/// Longest name of a field, in bytes.
+/// Maximum length of a field name, in bytes.
 const FIELD_BYTES: usize = 200;
-/// Most fields of one collection that have an index.
+/// Maximum number of indexed fields per collection.
 pub const MAX_INDEXES: usize = 16;
-/// The member of a document in which the files of records keep what is not of the document.
+/// The reserved member under which JSONL files store metadata of a record.
 pub const RESERVED: &str = "_pensa";
 
 /// A document and where it is kept.
@@ -47,9 +48,9 @@ pub struct Record {
     pub data: Object,
 }
 
-/// A record whose parts are somebody else's.
+/// A record with borrowed parts.
 #[derive(Debug, Clone, Copy)]
-pub struct View<'a> {
+pub struct RecordView<'a> {
     pub collection: &'a str,
     pub id: &'a str,
     pub rev: i64,
@@ -58,24 +59,29 @@ pub struct View<'a> {
 }
 
 impl Record {
-    pub fn view(&self) -> View<'_> {
+    pub fn view(&self) -> RecordView<'_> {
         let Record { collection, id, rev, updated_at, data } = self;
-        View { collection, id, rev: *rev, updated_at: *updated_at, data }
+        RecordView { collection, id, rev: *rev, updated_at: *updated_at, data }
     }
 
-    /// The value of a field: a member of the document, or with dots in its name a member of a member. Every record has
-    /// an `id` and an `updated_at`, also where the document has none.
+    /// The value of a field: a member of the document, or a nested member if the name contains dots. `id` and
+    /// `updated_at` exist for every record, even if the document has none.
     pub fn field(&self, name: &str) -> Option<Cow<'_, Value>> {
         self.view().field(name)
     }
 
-    /// The key by which it is sorted by a field.
+    /// The sort key for a field; see [`value`].
     pub fn key(&self, field: &str) -> String {
         self.view().key(field)
     }
 }
 
-impl<'a> View<'a> {
+impl<'a> RecordView<'a> {
+    pub fn to_record(self) -> Record {
+        let RecordView { collection, id, rev, updated_at, data } = self;
+        Record { collection: collection.to_owned(), id: id.to_owned(), rev, updated_at, data: data.clone() }
+    }
+
     fn field(self, name: &str) -> Option<Cow<'a, Value>> {
         match name {
             "id" => Some(Cow::Owned(Value::from(self.id))),
@@ -87,12 +93,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The key by which it is sorted by a field.
+    /// The sort key for a field; see [`value`].
     pub fn key(self, field: &str) -> String {
         value::key(self.field(field).as_deref())
     }
 
-    /// Adds its JSON, of which that of its document is there already: the same that serializing the record gives.
+    /// Appends the record as JSON, given the JSON of its document. The output equals serialising the record.
     pub fn write_json(self, written: &str, to: &mut Vec<u8>) -> Result<()> {
         #[derive(Serialize)]
         struct Head<'a> {
@@ -101,9 +107,9 @@ impl<'a> View<'a> {
             rev: i64,
             updated_at: Timestamp,
         }
-        let View { collection, id, rev, updated_at, .. } = self;
+        let RecordView { collection, id, rev, updated_at, .. } = self;
         json::write_line(to, &Head { collection, id, rev, updated_at })?;
-        // In place of its closing brace.
+        // Replace the closing brace.
         to.pop();
         to.extend_from_slice(b",\"data\":");
         to.extend_from_slice(written.as_bytes());
@@ -112,7 +118,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// A member by its name; if there is none, by the names between dots.
+/// A member with this name, or else a nested member by the names between the dots.
 fn member<'a>(object: &'a Object, name: &str) -> Option<&'a Value> {
     if let Some(value) = object.get(name) {
         return Some(value);
@@ -121,7 +127,7 @@ fn member<'a>(object: &'a Object, name: &str) -> Option<&'a Value> {
     member(object.get(first)?.as_object()?, rest)
 }
 
-/// Refuses what is no name of a collection.
+/// Refuses an invalid collection name.
 pub fn check_collection(name: &str) -> Result<()> {
     let starts_well = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
@@ -133,7 +139,7 @@ pub fn check_collection(name: &str) -> Result<()> {
         .hint(format!("a word of a-z, 0-9, - and _ that begins with a letter, of at most {COLLECTION_BYTES}")))
 }
 
-/// Collections that nouns keep their things in, and the command that changes them.
+/// Collections that belong to an entity, and the command that changes them.
 const OWNED: [(&str, &str); 6] = [
     (crate::loops::COLLECTION, "pn loop"),
     (crate::signal::COLLECTION, "pn signal"),
@@ -144,18 +150,19 @@ const OWNED: [(&str, &str); 6] = [
 ];
 
 macro_rules! attached {
-    ($($module:ident $noun:ident $id:ident,)*) => {
-        /// The same of what is attached to issues.
-        const ATTACHED: &[Schema] = &[$(<crate::ops::$module::$noun as Entity>::SCHEMA,)*];
+    ($($module:ident $entity:ident $id:ident,)*) => {
+        /// The same for entities that are attached to issues.
+        const ATTACHED: &[EntitySchema] = &[$(<crate::ops::$module::$entity as Entity>::SCHEMA,)*];
     };
 }
 
 for_each_attached!(attached);
 
-/// The field whose index says that a collection's documents are redacted. `_pensa` is reserved, so no document has it.
+/// An index on this field marks a collection whose documents are redacted. `_pensa` is reserved, so no document has the
+/// field itself.
 pub const REDACTED: &str = "_pensa.redact";
 
-/// Refuses to have a collection changed record by record that has rules of its own.
+/// Refuses direct changes of a collection that belongs to an entity, because they would bypass its rules.
 pub fn refuse_owned(name: &str) -> Result<()> {
     let owned = OWNED.iter().find(|(owned, _)| *owned == name).map(|(_, command)| (*command).to_owned());
     let attached = || ATTACHED.iter().find(|schema| schema.table == name).map(|schema| format!("pn {}", schema.name));
@@ -166,7 +173,7 @@ pub fn refuse_owned(name: &str) -> Result<()> {
     }
 }
 
-/// Refuses what is no id of a record.
+/// Refuses an invalid record id.
 pub fn check_id(id: &str) -> Result<()> {
     if !id.is_empty() && id.len() <= ID_BYTES && !id.chars().any(char::is_control) {
         return Ok(());
@@ -176,7 +183,7 @@ pub fn check_id(id: &str) -> Result<()> {
         .hint(format!("ids are texts of 1 to {ID_BYTES} bytes without control characters")))
 }
 
-/// Refuses what is no name of a field.
+/// Refuses an invalid field name.
 pub fn check_field(field: &str) -> Result<()> {
     if !field.is_empty() && field.len() <= FIELD_BYTES && !field.chars().any(char::is_control) {
         return Ok(());
@@ -185,13 +192,13 @@ pub fn check_field(field: &str) -> Result<()> {
     Err(Error::invalid(format!("not a name of a field: {shown:?}")))
 }
 
-/// Refuses a document that is too large or too deep, and one that says it is another record than `id`.
+/// Refuses a document that is too large, nested too deeply, or has another `id` than the record.
 pub fn check_data(id: &str, data: &Object) -> Result<()> {
     object::check("the record", data, DATA_BYTES)?;
     check_members(id, data)
 }
 
-/// The same of a document whose JSON is there already, so that nobody has to write it to see how long it is.
+/// Like [`check_data`], given the JSON of the document, so that its size need not be measured.
 pub fn check_written(id: &str, data: &Object, written: &str) -> Result<()> {
     if written.len() > DATA_BYTES {
         return check_data(id, data);
@@ -212,7 +219,7 @@ fn check_members(id: &str, data: &Object) -> Result<()> {
     }
 }
 
-/// The id that a document gives itself.
+/// The `id` member of a document, if it has one.
 pub fn own_id(data: &Object) -> Result<Option<String>> {
     match data.get("id") {
         None => Ok(None),
@@ -234,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_a_member_or_a_member_of_a_member() {
+    fn field_is_a_member_or_a_nested_member() {
         let record = record(json!({"a": {"b": {"c": 1}, "b.c": 2}, "a.b": 3, "n": null}));
         assert_eq!(record.field("a.b").as_deref(), Some(&json!(3)), "the whole name comes first");
         assert_eq!(record.field("a.b.c").as_deref(), Some(&json!(2)));
@@ -247,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_whose_document_is_written_is_written_as_others_are() {
+    fn write_json_equals_serialising_the_record() {
         for data in [json!({}), json!({"id": "lp-1", "text": "\u{9b}\n\"", "n": [1.5, null]})] {
             let (record, mut written) = (record(data), Vec::new());
             record.view().write_json(&json::to_line(&record.data).expect("JSON"), &mut written).expect("JSON");
@@ -256,12 +263,12 @@ mod tests {
     }
 
     #[test]
-    fn a_document_has_the_time_that_it_says() {
+    fn updated_at_of_the_document_takes_precedence() {
         assert_eq!(record(json!({"updated_at": 5})).field("updated_at").as_deref(), Some(&json!(5)));
     }
 
     #[test]
-    fn names_and_ids_are_bounded_and_harmless() {
+    fn names_and_ids_are_checked() {
         for good in ["loops", "tool_jobs", "a-1", &"a".repeat(64)] {
             assert!(check_collection(good).is_ok(), "{good}");
         }
@@ -277,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_bounded_and_agrees_with_its_id() {
+    fn documents_are_checked() {
         let check = |data: Value| match data {
             Value::Object(data) => check_data("a", &data),
             _ => panic!("an object"),

@@ -1,4 +1,4 @@
-//! In which order records come, and from where a listing goes on.
+//! The sort order of records, and the cursor with which a listing continues.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use super::{Record, check_field};
 use crate::error::{Error, Result};
 use crate::text_form::serde_as_text;
 
-/// By which field records are sorted. Those with the same value come by their ids, in the same direction.
+/// Sorts records by a field, and records with the same value by id, in the same direction.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, with = "String")]
 pub struct Order {
@@ -24,24 +24,24 @@ impl Default for Order {
 }
 
 impl Order {
-    /// From the smallest value to the largest.
+    /// Ascending order.
     pub fn by(field: impl Into<String>) -> Self {
         Self { field: field.into(), descending: false }
     }
 
-    /// The other way round.
+    /// The same field in descending order.
     #[must_use]
     pub fn descending(self) -> Self {
         Self { descending: true, ..self }
     }
 
-    /// Whether ids alone decide.
+    /// Whether only the id decides.
     pub fn is_by_id(&self) -> bool {
         self.field == "id"
     }
 
-    /// Where a record stands: its key and its id.
-    pub fn place(&self, record: &Record) -> (String, String) {
+    /// The sort key of a record: the key of the field, then the id.
+    pub fn sort_key(&self, record: &Record) -> (String, String) {
         (record.key(&self.field), record.id.clone())
     }
 }
@@ -69,17 +69,17 @@ impl FromStr for Order {
     }
 }
 
-/// Where a listing stopped, so that another can go on there: opaque to whoever carries it.
+/// The position at which a listing stopped. Opaque to clients.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, with = "String")]
 pub struct Cursor {
-    /// The order that it belongs to.
+    /// The order of the listing that created it.
     order: String,
     pub key: String,
     pub id: String,
 }
 
-/// Longest text of a cursor.
+/// Maximum length of a cursor's text.
 const CURSOR_BYTES: usize = 8 << 10;
 
 impl Cursor {
@@ -87,7 +87,7 @@ impl Cursor {
         Self { order: order.to_string(), key, id }
     }
 
-    /// Refuses one that comes from a listing in another order.
+    /// Refuses a cursor from a listing in another order.
     pub fn check(&self, order: &Order) -> Result<()> {
         if self.order == order.to_string() {
             return Ok(());
@@ -116,7 +116,7 @@ impl FromStr for Cursor {
         if text.len() > CURSOR_BYTES {
             return Err(bad());
         }
-        // No key and no id has one, and not every database takes it.
+        // Keys and ids never contain NUL, and PostgreSQL rejects it.
         read().filter(|cursor| !cursor.key.contains('\0') && !cursor.id.contains('\0')).ok_or_else(bad)
     }
 }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_is_written_as_it_is_read() {
+    fn order_round_trips_as_text() {
         for (text, field, descending) in
             [("a", "a", false), ("a desc", "a", true), (" a.b  asc ", "a.b", false), ("desc", "desc", false)]
         {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_comes_back_and_belongs_to_its_order() {
+    fn cursor_round_trips_and_belongs_to_its_order() {
         let order = Order::by("status").descending();
         let cursor = Cursor::after(&order, "4\u{1}\u{1}é".into(), "lp-1".into());
         assert_eq!(cursor.to_string().parse::<Cursor>().expect("a cursor"), cursor);

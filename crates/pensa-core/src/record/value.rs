@@ -1,25 +1,25 @@
-//! How values of records compare: one order over all of JSON, as keys that any database sorts alike.
+//! Defines one order over all JSON values, as text keys that every database sorts the same way.
 //!
-//! What is missing or null comes first, then false, true, numbers by their value, texts by their bytes, and last lists
-//! and objects, which are all alike. Texts that begin with the same [`KEY_CHARS`] characters are alike to an order, and so
-//! come by their ids; a comparison tells them apart.
+//! Missing or null values come first, then false, true, numbers by value, texts by bytes, and last lists and objects,
+//! which all have the same key. Keys are cut at [`KEY_CHARS`] characters: longer texts with the same beginning sort as
+//! equal, but [`compare`] distinguishes them.
 
 use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// Longest key, in characters: what an index of any database takes. Cutting after so many bytes would not do, because
-/// where a character ends depends on the character, and keys would no longer sort as texts do.
+/// Maximum length of a key in characters, which fits every database's index. A limit in bytes could cut inside a
+/// character and change the order.
 pub const KEY_CHARS: usize = 120;
 
-/// The key of what is missing or null.
+/// The key of missing and null values.
 pub const NULL: &str = "0";
-/// The first character of the keys of numbers, of texts, and of lists and objects.
+/// The first characters of the keys of numbers, of texts, and of lists and objects.
 const NUMBER: char = '3';
 const TEXT: char = '4';
 const COMPOUND: &str = "5";
 
-/// The key of a value: keys sort by their bytes as values do.
+/// The key of a value. The byte order of keys is the order of values.
 pub fn key(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => NULL.to_owned(),
@@ -31,20 +31,21 @@ pub fn key(value: Option<&Value>) -> String {
     }
 }
 
-/// Keys from the first up to, but without, the second.
+/// A half-open range of keys: from the first up to, but excluding, the second.
 pub type Range = (String, String);
 
-/// The range that has this key only. No key goes on after another with a smaller character than this.
+/// The range that contains only this key.
 pub fn only(key: &str) -> Range {
     (key.to_owned(), past(key))
 }
 
-/// The smallest text after a key and before every longer one that begins with it.
+/// A text between the key and all longer keys that start with it: a key continues with at least U+0001 and another
+/// character.
 pub fn past(key: &str) -> String {
     format!("{key}\u{1}")
 }
 
-/// The keys of all values of the same kind as the one with this key.
+/// The range of all values of the same kind as the one with this key.
 pub fn kind_of(key: &str) -> Range {
     match key.chars().next() {
         Some('1' | '2') => ("1".into(), NUMBER.to_string()),
@@ -54,30 +55,30 @@ pub fn kind_of(key: &str) -> Range {
     }
 }
 
-/// The keys of all that is there and not null.
-pub fn something() -> Range {
+/// The range of all values that are present and not null.
+pub fn not_null() -> Range {
     ("1".into(), past(COMPOUND))
 }
 
-/// Whether a key tells all of its value, so that comparing keys is comparing values.
-pub fn is_whole(key: &str) -> bool {
+/// Whether a key was not cut, so that comparing keys is the same as comparing values.
+pub fn is_exact(key: &str) -> bool {
     key.len() < KEY_CHARS || key.chars().count() < KEY_CHARS
 }
 
-/// How two values of one kind compare; nothing for values of two kinds, and for those that have no order.
+/// Compares two values of the same kind; `None` for different kinds, and for lists and objects.
 pub fn compare(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
         (Value::Null, Value::Null) => Some(Ordering::Equal),
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
-        (Value::Number(a), Value::Number(b)) => Some(place(a).cmp(&place(b))),
+        (Value::Number(a), Value::Number(b)) => Some(position(a).cmp(&position(b))),
         (Value::String(a), Value::String(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
         _ => None,
     }
 }
 
-/// Where a number stands among all others: the place of the float at or below it, and how far above that it is, which
-/// is something only for integers that no float can tell.
-fn place(number: &Number) -> (u64, u16) {
+/// The position of a number: the bits of the largest float not above it, in sort order, and the distance to that float.
+/// The distance is 0 except for large integers that a float cannot represent.
+fn position(number: &Number) -> (u64, u16) {
     let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
     let (float, above) = match integer {
         Some(integer) => {
@@ -87,18 +88,18 @@ fn place(number: &Number) -> (u64, u16) {
         }
         None => (number.as_f64().unwrap_or_default(), 0),
     };
-    // One zero only.
+    // Map -0.0 to 0.0.
     let bits = (float + 0.0).to_bits();
     let is_negative = bits >> 63 == 1;
     (if is_negative { !bits } else { bits | 1 << 63 }, above)
 }
 
 fn number_key(number: &Number) -> String {
-    let (float, above) = place(number);
+    let (float, above) = position(number);
     format!("{NUMBER}{float:016x}{above:03x}")
 }
 
-/// A text without NUL, which not every database takes, in the same order.
+/// The key of a text. Escapes NUL, which PostgreSQL rejects, in an order-preserving way.
 fn text_key(text: &str) -> String {
     if text.len() < KEY_CHARS && !text.bytes().any(|byte| byte <= 1) {
         let mut key = String::with_capacity(text.len() + 1);
@@ -143,19 +144,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_sort_as_values_compare(a in scalar(), b in scalar()) {
+        fn keys_sort_like_values(a in scalar(), b in scalar()) {
             let (ka, kb) = (key(Some(&a)), key(Some(&b)));
             prop_assert!(ka.chars().count() <= KEY_CHARS && !ka.contains('\0'));
             match compare(&a, &b) {
                 Some(Ordering::Equal) => prop_assert_eq!(&ka, &kb),
-                Some(order) if is_whole(&ka) || is_whole(&kb) => prop_assert_eq!(ka.cmp(&kb), order),
+                Some(order) if is_exact(&ka) || is_exact(&kb) => prop_assert_eq!(ka.cmp(&kb), order),
                 Some(order) => prop_assert!(ka.cmp(&kb) == order || ka == kb),
                 None => prop_assert_ne!(&ka, &kb),
             }
         }
 
         #[test]
-        fn a_range_of_one_key_has_no_other(a in scalar(), b in scalar()) {
+        fn range_of_a_key_contains_no_other_key(a in scalar(), b in scalar()) {
             let (ka, kb) = (key(Some(&a)), key(Some(&b)));
             let (from, to) = only(&ka);
             prop_assert_eq!(from <= kb && kb < to, ka == kb);
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_equal_by_value_and_large_integers_are_told_apart() {
+    fn numbers_compare_by_value_and_large_integers_are_distinct() {
         let equal =
             [(json!(1), json!(1.0)), (json!(0), json!(-0.0)), (json!(1u64 << 63), json!(9_223_372_036_854_775_808.0))];
         for (a, b) in equal {
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_other_kinds_are_never_equal() {
+    fn values_of_different_kinds_are_never_equal() {
         for (a, b) in
             [(json!(1), json!("1")), (json!(true), json!(1)), (json!(null), json!("")), (json!([]), json!([]))]
         {

@@ -1,5 +1,5 @@
-//! What was shipped, as markdown for people. Nothing in a name or title can become markup, or reach a terminal that
-//! should not.
+//! Formats releases as a Markdown changelog. Names and titles are escaped, so that they cannot become markup or terminal
+//! control sequences.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -9,19 +9,19 @@ use crate::id::IssueId;
 use crate::text::markdown;
 use crate::work::WorkKind;
 
-/// An issue that was closed.
+/// An issue closed since the last release.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Closed {
+pub struct ClosedIssue {
     pub id: IssueId,
     pub title: String,
 }
 
-/// A text about `releases`, newest first, and about issues that were closed since the last of them. `titles` are those
-/// of the issues that releases name, as far as they are there; `is_cut` if more were closed.
+/// Formats `releases`, which must be newest first, and the issues closed since the last one. `titles` has the titles of
+/// the issues of releases, as far as they exist; `is_cut` adds a note that more issues were closed.
 pub fn changelog(
     releases: &[Release],
     titles: &HashMap<IssueId, String>,
-    unreleased: &[Closed],
+    unreleased: &[ClosedIssue],
     is_cut: bool,
 ) -> String {
     let mut written = String::from("# Changelog\n");
@@ -35,7 +35,7 @@ pub fn changelog(
     for version in versions(releases) {
         let Some(newest) = version.first() else { continue };
         let date: String = newest.shipped_at.to_string().chars().take(10).collect();
-        // Versions are plain words; of what they may have, only this is markup.
+        // Of the characters allowed in a version, only this one is markup.
         let _ = write!(written, "\n## {} ({date})\n", newest.version.replace('_', "\\_"));
         for kind in WorkKind::ALL {
             let mut of_kind = version.iter().filter(|release| release.kind == kind).peekable();
@@ -48,7 +48,7 @@ pub fn changelog(
     written
 }
 
-/// What has the same version, in the order in which the versions first appear.
+/// Groups releases by version, in the order in which the versions first appear.
 fn versions(releases: &[Release]) -> Vec<Vec<&Release>> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut versions: Vec<Vec<&Release>> = Vec::new();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_newest_first_and_entries_by_kind() {
+    fn changelog_groups_entries_by_version_and_kind() {
         let releases = [
             release(4, "1.1.0", "chore", json!({})),
             release(3, "1.1.0", "bug", json!({"issues": ["pn-1", "pn-2"], "notes": "first\n\n# second\n"})),
@@ -120,7 +120,7 @@ mod tests {
             release(1, "1.1.0", "feature", json!({})),
         ];
         let titles = HashMap::from([("pn-1".parse().expect("an id"), "it crashed".to_owned())]);
-        let open = [Closed { id: "pn-3".parse().expect("an id"), title: "not out yet".into() }];
+        let open = [ClosedIssue { id: "pn-3".parse().expect("an id"), title: "not out yet".into() }];
         let expected = "# Changelog\n\n## Unreleased\n\n- not out yet (pn-3)\n- and more\n\n## 1.1.0 (2026-01-04)\n\n\
             ### Features\n\n- name 1\n\n### Fixes\n\n- name 3\n  - it crashed (pn-1)\n  - pn-2\n\n  first\n\n  \
             \\# second\n\n### Chores\n\n- name 4\n\n## 1.0.0 (2026-01-02)\n\n### Features\n\n- name 2\n";

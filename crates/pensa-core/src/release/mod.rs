@@ -1,6 +1,6 @@
-//! A release: something that was shipped, under which version and for which issues.
+//! The release: something that was shipped, with its version and issues.
 //!
-//! How many of them become a text for people is in [`changelog`].
+//! [`changelog()`] formats releases as Markdown.
 
 mod changelog;
 
@@ -11,16 +11,16 @@ use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::{IssueId, ReleaseId};
 use crate::issue::Extra;
-use crate::sync::Noun;
+use crate::sync::SyncEntity;
 use crate::text;
 use crate::time::Timestamp;
 use crate::work::WorkKind;
 
-pub use changelog::{Closed, changelog};
+pub use changelog::{ClosedIssue, changelog};
 
-/// Longest version, in bytes.
+/// Maximum length of a version, in bytes.
 const VERSION_BYTES: usize = 100;
-/// Most issues of one release.
+/// Maximum number of issues per release.
 pub const MAX_ISSUES: usize = 1000;
 
 /// Something that was shipped.
@@ -38,7 +38,7 @@ pub struct Release {
     pub notes: Option<String>,
     pub actor: String,
     pub shipped_at: Timestamp,
-    /// Fields that this version does not know, kept for those who do
+    /// Fields unknown to this version, kept so that a newer version does not lose them
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -47,11 +47,11 @@ entity!(Release: "release" in "releases", keys 1 {
     id, name, version, kind, issues: List, notes, actor, shipped_at, extra: Extra,
 });
 
-/// The name that the answer to a new release has for something else.
+/// A field name that the answer of `pn ship` uses for another value.
 const RESERVED: &str = "open";
 
-impl Noun for Release {
-    fn adopt(self) -> Result<Self> {
+impl SyncEntity for Release {
+    fn normalise(self) -> Result<Self> {
         text::existing_title("name", &self.name)?;
         check_version(&self.version)?;
         text::fits_line("actor", &self.actor)?;
@@ -68,7 +68,7 @@ impl Noun for Release {
     }
 }
 
-/// Refuses what is no version: one word that is safe wherever it is shown.
+/// Refuses a version that is not one word of safe characters.
 pub fn check_version(version: &str) -> Result<()> {
     let starts_well = version.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte);
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_one_safe_word() {
+    fn versions_are_checked() {
         for good in ["1", "1.2.0", "v1.2.0-rc.1+build_7", "2026-02"] {
             assert!(check_version(good).is_ok(), "{good}");
         }
@@ -105,12 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn a_release_from_a_file_is_checked_and_keeps_what_is_not_known() {
+    fn imported_release_is_checked_and_keeps_unknown_fields() {
         let release = |field: &str, value: Value| {
             let mut record = json!({"id": "rel-1", "name": "n", "version": "1.0", "kind": "feature", "actor": "a",
                 "shipped_at": "2026-01-01T00:00:00.000Z"});
             record[field] = value;
-            serde_json::from_value::<Release>(record).map_err(|e| Error::invalid(e.to_string())).and_then(Noun::adopt)
+            serde_json::from_value::<Release>(record)
+                .map_err(|e| Error::invalid(e.to_string()))
+                .and_then(SyncEntity::normalise)
         };
         assert_eq!(release("tagged", json!("v1")).expect("fine").extra["tagged"], "v1");
         let many: Vec<String> = (0..=MAX_ISSUES).map(|n| format!("pn-{n}")).collect();

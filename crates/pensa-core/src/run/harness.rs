@@ -1,4 +1,4 @@
-//! Agent software and the surroundings it runs in, and how both are named in one word.
+//! The agent software of a run (harness) and its environment (runtime), and the parsers of their names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,9 +13,9 @@ use crate::id::{HarnessId, RuntimeId};
 use crate::session::Object;
 use crate::text;
 
-/// Longest name of a harness with its version.
+/// Maximum length of a harness name with its version.
 const MAX_BYTES: usize = 200;
-/// The version of a harness that nobody named.
+/// The version of a harness that is named without one.
 const LATEST: &str = "latest";
 
 /// A harness in one version, written `name@version`; without a version it is `latest`.
@@ -42,7 +42,7 @@ impl TryFrom<String> for HarnessName {
 
     fn try_from(text: String) -> Result<Self> {
         let (name, version) = match text.rsplit_once('@') {
-            // A scope, as packages have, is not a version.
+            // `@scope/name` has a package scope but no version.
             Some(("", _)) | None => (text.as_str(), LATEST),
             Some(parts) => parts,
         };
@@ -91,7 +91,7 @@ pub struct Harness {
 
 entity!(Harness: "harness" in "harnesses", keys 1 { id, name, version, metadata: Json });
 
-/// A runtime in one word: its type, and for a devcontainer where that is described: `devcontainer:PATH`.
+/// A runtime as one word: its type, or `devcontainer:PATH` with the path of its description.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(inline, with = "String")]
@@ -101,7 +101,7 @@ pub struct RuntimeName {
 }
 
 impl RuntimeName {
-    /// The type of a runtime that nobody named.
+    /// The default runtime.
     pub const LOCAL: &str = "local";
     const DEVCONTAINER: &str = "devcontainer";
 

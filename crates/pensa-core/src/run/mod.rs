@@ -1,6 +1,6 @@
-//! The run: one concrete execution of agent software in a repository, with what launched it.
+//! The run: one execution of agent software in a repository.
 //!
-//! Starting processes and looking after them is left to whoever may.
+//! [`apply`] is the only function that changes its status. The host starts and watches the processes.
 
 mod harness;
 mod process;
@@ -20,11 +20,11 @@ use crate::text;
 use crate::time::Timestamp;
 
 pub use harness::{Harness, HarnessName, Runtime, RuntimeName};
-pub use process::{Mux, MuxPlace, Process};
-pub use transition::{End, Move, apply};
+pub use process::{Mux, MuxWindow, Process};
+pub use transition::{RunEnd, RunTransition, apply};
 
 closed_enum! {
-    /// Where a run stands.
+    /// The status of a run.
     RunStatus "invalid status of a run: {:?}" {
         /// Its command does not run yet
         Created "created",
@@ -36,7 +36,7 @@ closed_enum! {
 }
 
 impl RunStatus {
-    /// Whether nothing can happen to it any more.
+    /// Whether the run has ended.
     pub fn is_over(self) -> bool {
         !matches!(self, RunStatus::Created | RunStatus::Running)
     }
@@ -52,10 +52,10 @@ closed_enum! {
     }
 }
 
-/// Names and values of a caller's own.
+/// Labels that the caller defines, by name.
 pub type Labels = BTreeMap<String, String>;
 
-/// What a run was launched with.
+/// The task with which a run was launched.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
@@ -75,13 +75,13 @@ pub struct Task {
     pub codex_workspace: Option<String>,
 }
 
-/// Most labels of a run.
+/// Maximum number of labels of a run.
 const MAX_LABELS: usize = 100;
-/// Most runs that are launched together.
+/// Maximum number of runs that are launched together.
 const MAX_INSTANCES: i64 = 1000;
 
 impl Task {
-    /// Refuses what could not be stored and read again.
+    /// Refuses invalid or oversized fields.
     pub fn check(&self) -> Result<()> {
         text::fits_block("prompt", &self.prompt)?;
         if self.prompt.contains('\0') {
@@ -134,12 +134,12 @@ pub struct Run {
     /// The process that looks after it
     pub supervisor: Option<Process>,
     #[serde(flatten)]
-    pub mux: MuxPlace,
+    pub mux: MuxWindow,
     pub log_path: Option<String>,
     /// The directory that it has to itself
     pub workspace_path: Option<String>,
     #[serde(flatten)]
-    pub end: End,
+    pub end: RunEnd,
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
     pub updated_at: Timestamp,
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_has_one_spelling() {
+    fn enum_words_are_the_same_in_json_and_on_the_command_line() {
         for status in RunStatus::ALL {
             assert_eq!(serde_json::json!(status), status.as_str());
             assert_eq!(status.as_str().parse::<RunStatus>().expect("known"), status);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_could_not_be_kept_is_refused() {
+    fn invalid_tasks_are_refused() {
         let task = |prompt: &str, instances: i64, labels: &[(&str, &str)]| Task {
             prompt: prompt.to_owned(),
             branch: None,

@@ -1,4 +1,4 @@
-//! Where the processes of a run are: on a machine, or in a window of a terminal multiplexer.
+//! The processes of a run, and the terminal multiplexer window that shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ closed_enum! {
 /// The window of a multiplexer that a run is in.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MuxPlace {
+pub struct MuxWindow {
     pub multiplexer_kind: Option<Mux>,
     pub mux_session: Option<String>,
     pub mux_window: Option<i64>,
@@ -47,7 +47,7 @@ pub struct MuxPlace {
     pub pane_right: Option<String>,
 }
 
-impl MuxPlace {
+impl MuxWindow {
     pub fn check(&self) -> Result<()> {
         for (what, given) in
             [("mux_session", &self.mux_session), ("pane_left", &self.pane_left), ("pane_right", &self.pane_right)]

@@ -1,4 +1,4 @@
-//! The one function through which a run changes its status.
+//! The only function that changes the status of a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 /// How a run or a job ended.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct End {
+pub struct RunEnd {
     /// What the command returned
     pub exit_code: Option<i64>,
     /// The signal that ended the command
@@ -20,25 +20,25 @@ pub struct End {
     pub reason: Option<String>,
 }
 
-/// A step of a run.
+/// A status change of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Move {
-    /// Its command runs.
+pub enum RunTransition {
+    /// The command was started.
     Start,
-    /// It came to this end, which must be one.
-    Finish(RunStatus, End),
+    /// The run ended with this status, which must be a final one.
+    Finish(RunStatus, RunEnd),
 }
 
-/// Applies `step` to `run` and tells whether anything changed, or says why it can't be.
+/// Applies a status change and returns whether anything changed, or an error if it is not allowed.
 ///
-/// A step to where the run is already changes nothing and succeeds, so that it can be tried again.
-pub fn apply(run: &mut Run, step: Move, now: Timestamp) -> Result<bool> {
+/// Repeating a change succeeds without effect, so that callers can retry.
+pub fn apply(run: &mut Run, step: RunTransition, now: Timestamp) -> Result<bool> {
     let (to, end) = match step {
-        Move::Start => (RunStatus::Running, None),
-        Move::Finish(status, _) if !status.is_over() => {
+        RunTransition::Start => (RunStatus::Running, None),
+        RunTransition::Finish(status, _) if !status.is_over() => {
             return Err(Error::invalid(format!("{status} is not an end")).hint("one of succeeded, failed, cancelled"));
         }
-        Move::Finish(status, end) => (status, Some(end)),
+        RunTransition::Finish(status, end) => (status, Some(end)),
     };
     if run.status == to {
         return Ok(false);
@@ -69,9 +69,9 @@ mod tests {
         .expect("a run")
     }
 
-    /// Every status against every step: where it leads and whether that is a change; or that it is refused.
+    /// Every status with every change: whether it changed, or `None` if refused.
     #[test]
-    fn the_whole_table_of_steps() {
+    fn every_status_with_every_change() {
         use RunStatus::{Cancelled, Created, Failed, Running, Succeeded};
         let now: Timestamp = "2026-02-27T14:31:00.000Z".parse().expect("a time");
         let steps = [Running, Failed, Succeeded, Cancelled];
@@ -85,8 +85,8 @@ mod tests {
         for (from, expected) in table {
             for (to, expected) in steps.into_iter().zip(expected) {
                 let mut subject = run(from);
-                let end = End { exit_code: Some(3), signal: None, reason: Some("so".into()) };
-                let step = if to == Running { Move::Start } else { Move::Finish(to, end.clone()) };
+                let end = RunEnd { exit_code: Some(3), signal: None, reason: Some("so".into()) };
+                let step = if to == Running { RunTransition::Start } else { RunTransition::Finish(to, end.clone()) };
                 let got = apply(&mut subject, step, now);
                 if let Err(error) = &got {
                     assert_eq!(error.code, Code::InvalidStatusTransition);
@@ -103,15 +103,15 @@ mod tests {
             }
         }
         for no_end in [Created, Running] {
-            assert!(apply(&mut run(Running), Move::Finish(no_end, End::default()), now).is_err());
+            assert!(apply(&mut run(Running), RunTransition::Finish(no_end, RunEnd::default()), now).is_err());
         }
     }
 
     #[test]
-    fn a_clock_that_went_back_ends_no_run_before_it_began() {
+    fn run_does_not_end_before_it_started_if_the_clock_goes_back() {
         let mut subject = run(RunStatus::Running);
         let before: Timestamp = "2026-02-27T14:00:00.000Z".parse().expect("a time");
-        apply(&mut subject, Move::Finish(RunStatus::Failed, End::default()), before).expect("an end");
+        apply(&mut subject, RunTransition::Finish(RunStatus::Failed, RunEnd::default()), before).expect("an end");
         assert_eq!(subject.ended_at, Some(subject.started_at));
     }
 }

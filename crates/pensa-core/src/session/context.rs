@@ -1,7 +1,8 @@
-//! The context: the messages a model sees, rebuilt from a session's entries and never stored.
+//! Rebuilds the messages that a model sees from the entries of a session. They are never stored.
 //!
-//! Providers refuse a call without a result and a result without its call, whatever a crash left behind, so both are
-//! put right here. What an entry's data says is left to `payload`; what is sent to which provider, to the caller.
+//! Providers reject a tool call without a result and a result without a call, both of which a crash can leave behind.
+//! This module drops such results and adds an error result to such calls. The private module `payload` parses the data
+//! of entries.
 
 use std::borrow::Borrow;
 use std::collections::{HashMap, VecDeque};
@@ -13,7 +14,7 @@ use serde_with_macros::skip_serializing_none;
 
 use super::entry::Entry;
 use super::object;
-use super::payload::{self, Said, ToolResult};
+use super::payload::{self, ConversationItem, ToolResult};
 use super::{Session, tokens};
 use crate::time::Timestamp;
 
@@ -51,7 +52,7 @@ impl Message {
         Self { role, content, tool_calls: Vec::new(), tool_call_id: None, is_error: false, entry: None }
     }
 
-    /// What it costs by the product's estimate: its content and the JSON of its calls.
+    /// The estimated number of tokens of its content and the JSON of its calls.
     pub fn tokens(&self) -> u64 {
         let calls = if self.tool_calls.is_empty() { 0 } else { object::json_bytes(&self.tool_calls) };
         tokens::estimate(self.content.len().saturating_add(calls))
@@ -67,15 +68,14 @@ pub struct ToolCall {
     pub arguments: Value,
 }
 
-/// The content of a result that was never recorded.
+/// The content of the result that is added to a call without one.
 pub const NO_RESULT: &str = "no result of this call was recorded; it may or may not have taken effect";
 
-/// The messages of a session, from its entries in their order.
+/// Returns the messages of a session from its entries, which must be in order.
 ///
-/// What the session was opened with (a reset message or the summary of a compaction) comes first, as a message of the
-/// system. With `max_tokens` it stays, counts, and is followed by as many of the newest whole turns as fit beside it; if
-/// not even the newest does, it stands alone. A turn is a user's message and all that follows until the next one; what
-/// comes before the first is a turn too.
+/// The reset message or compaction summary that opened the session comes first, as a system message. `max_tokens` keeps
+/// this message and as many of the newest turns as fit next to it, possibly none. A turn is a user message with
+/// everything up to the next one; messages before the first user message form a turn too.
 pub fn context(
     session: &Session,
     entries: impl IntoIterator<Item = impl Borrow<Entry>>,
@@ -88,19 +88,19 @@ pub fn context(
     rebuild.finish(max_tokens)
 }
 
-/// A context in the making, for entries that arrive one at a time. Each costs the same, however many there are.
+/// Rebuilds a context from entries that arrive one at a time, in constant time per entry.
 #[derive(Debug)]
 pub struct Rebuild {
     opening: Option<Message>,
-    said: Vec<Spoken>,
-    /// The last assistant message of each time, which is how a rewrite names one
+    messages: Vec<MessageWithResults>,
+    /// The last assistant message by its time, by which an `assistant_rewrite` refers to it
     assistant_at: HashMap<Timestamp, usize>,
-    calls: Calls,
+    calls: OpenCalls,
 }
 
 /// A message with the results of its calls, in the order of the calls.
 #[derive(Debug)]
-struct Spoken {
+struct MessageWithResults {
     message: Message,
     results: Vec<Option<Message>>,
 }
@@ -110,108 +110,111 @@ impl Rebuild {
         let opening = session.reset_message.clone().filter(|text| !text.is_empty());
         Self {
             opening: opening.map(|text| Message::new(MessageRole::System, text)),
-            said: Vec::new(),
+            messages: Vec::new(),
             assistant_at: HashMap::new(),
-            calls: Calls::default(),
+            calls: OpenCalls::default(),
         }
     }
 
-    /// Takes up the next entry.
+    /// Adds the next entry.
     pub fn push(&mut self, entry: &Entry) {
-        match payload::said(entry) {
-            Some(Said::User(text)) if !text.is_empty() => {
+        match payload::item(entry) {
+            Some(ConversationItem::User(text)) if !text.is_empty() => {
                 let message = Message { entry: Some(entry.id), ..Message::new(MessageRole::User, text) };
-                self.said.push(Spoken { message, results: Vec::new() });
+                self.messages.push(MessageWithResults { message, results: Vec::new() });
             }
-            Some(Said::Assistant { text, calls }) => self.push_assistant(entry, text, calls),
-            Some(Said::Rewrite { at, text }) => {
-                let named = self.assistant_at.get(&at).and_then(|place| self.said.get_mut(*place));
-                if let Some(spoken) = named {
-                    spoken.message.content = text;
+            Some(ConversationItem::Assistant { text, calls }) => self.push_assistant(entry, text, calls),
+            Some(ConversationItem::Rewrite { at, text }) => {
+                let named = self.assistant_at.get(&at).and_then(|index| self.messages.get_mut(*index));
+                if let Some(named) = named {
+                    named.message.content = text;
                 }
             }
-            Some(Said::Result(result)) => {
+            Some(ConversationItem::Result(result)) => {
                 let ToolResult { call_id, text, is_error } = result;
                 let answer = Message { is_error, entry: Some(entry.id), ..Message::new(MessageRole::Tool, text) };
-                if let Some((place, answer)) = self.calls.answer(call_id, answer) {
-                    self.set_result(place, answer);
+                if let Some((position, answer)) = self.calls.match_result(call_id, answer) {
+                    self.set_result(position, answer);
                 }
             }
-            Some(Said::User(_)) | None => {}
+            Some(ConversationItem::User(_)) | None => {}
         }
     }
 
     fn push_assistant(&mut self, entry: &Entry, text: String, tool_calls: Vec<ToolCall>) {
-        let spoken = self.said.len();
-        self.assistant_at.insert(entry.at, spoken);
+        let index = self.messages.len();
+        self.assistant_at.insert(entry.at, index);
         let ids: Vec<String> = tool_calls.iter().map(|call| call.id.clone()).collect();
         let message = Message { tool_calls, entry: Some(entry.id), ..Message::new(MessageRole::Assistant, text) };
-        self.said.push(Spoken { message, results: vec![None; ids.len()] });
+        self.messages.push(MessageWithResults { message, results: vec![None; ids.len()] });
         for (call, id) in ids.into_iter().enumerate() {
-            self.calls.ask(id, Place { spoken, call });
+            self.calls.add_call(id, CallPosition { message: index, call });
         }
     }
 
-    fn set_result(&mut self, place: Place, answer: Message) {
-        if let Some(result) = self.said.get_mut(place.spoken).and_then(|spoken| spoken.results.get_mut(place.call)) {
+    fn set_result(&mut self, position: CallPosition, answer: Message) {
+        if let Some(result) =
+            self.messages.get_mut(position.message).and_then(|message| message.results.get_mut(position.call))
+        {
             *result = Some(answer);
         }
     }
 
-    /// The messages, within `max_tokens` if that is given.
+    /// Returns the messages, within `max_tokens` if given.
     pub fn finish(mut self, max_tokens: Option<u64>) -> Vec<Message> {
-        for (place, answer) in std::mem::take(&mut self.calls).settle() {
-            self.set_result(place, answer);
+        for (position, answer) in std::mem::take(&mut self.calls).finish() {
+            self.set_result(position, answer);
         }
-        let mut messages: Vec<Message> = self.said.into_iter().flat_map(Spoken::into_messages).collect();
+        let mut messages: Vec<Message> =
+            self.messages.into_iter().flat_map(MessageWithResults::into_messages).collect();
         if let Some(max) = max_tokens {
-            let room = max.saturating_sub(self.opening.as_ref().map_or(0, Message::tokens));
-            messages.drain(..newest_turns(&messages, room));
+            let budget = max.saturating_sub(self.opening.as_ref().map_or(0, Message::tokens));
+            messages.drain(..newest_turns(&messages, budget));
         }
         self.opening.into_iter().chain(messages).collect()
     }
 }
 
-impl Spoken {
+impl MessageWithResults {
     fn into_messages(self) -> impl Iterator<Item = Message> {
-        let Spoken { message, results } = self;
+        let MessageWithResults { message, results } = self;
         let ids: Vec<String> = message.tool_calls.iter().map(|call| call.id.clone()).collect();
         let answers = ids.into_iter().zip(results).map(|(id, result)| {
             let unknown = || Message { is_error: true, ..Message::new(MessageRole::Tool, NO_RESULT.to_owned()) };
             Message { tool_call_id: Some(id), ..result.unwrap_or_else(unknown) }
         });
-        // An assistant that neither said nor asked anything is no message; providers refuse an empty one.
+        // Providers reject an empty assistant message.
         let silent = message.content.is_empty() && message.tool_calls.is_empty();
         (!silent).then_some(message).into_iter().chain(answers)
     }
 }
 
-/// A call: which of the messages, and which of its calls.
+/// The position of a call: the index of its message and its index within the message.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    spoken: usize,
+struct CallPosition {
+    message: usize,
     call: usize,
 }
 
-/// Brings calls and results together by the call's id.
+/// Matches results to calls by the id of the call.
 #[derive(Debug, Default)]
-struct Calls {
-    /// The calls of an id that have no result yet, oldest first. Usually there is one, but ids do come twice.
-    open: HashMap<String, VecDeque<Place>>,
-    /// The first result of each id that came before any call of it, as it may when two write.
+struct OpenCalls {
+    /// The calls without a result, oldest first, by id. Ids can repeat.
+    open: HashMap<String, VecDeque<CallPosition>>,
+    /// The first result of each id that arrived before its call, which happens with two concurrent writers.
     early: HashMap<String, Message>,
 }
 
-impl Calls {
-    fn ask(&mut self, id: String, place: Place) {
-        self.open.entry(id).or_default().push_back(place);
+impl OpenCalls {
+    fn add_call(&mut self, id: String, position: CallPosition) {
+        self.open.entry(id).or_default().push_back(position);
     }
 
-    /// Finds the call of a result. The first result of a call is what the tool said; later ones are written after a
-    /// crash by somebody who did not know of it, and are dropped.
-    fn answer(&mut self, id: String, answer: Message) -> Option<(Place, Message)> {
+    /// Finds the call of a result. Only the first result of a call counts: later ones were added after a crash by a
+    /// writer that did not see the first.
+    fn match_result(&mut self, id: String, answer: Message) -> Option<(CallPosition, Message)> {
         match self.open.get_mut(&id) {
-            Some(open) => open.pop_front().map(|place| (place, answer)),
+            Some(open) => open.pop_front().map(|position| (position, answer)),
             None => {
                 self.early.entry(id).or_insert(answer);
                 None
@@ -219,21 +222,22 @@ impl Calls {
         }
     }
 
-    /// Gives early results to calls that got no other. Not sooner: it may be a leftover of an earlier session, and some
-    /// providers count their calls anew in each.
-    fn settle(self) -> impl Iterator<Item = (Place, Message)> {
-        let Calls { open, mut early } = self;
+    /// Matches early results to calls that got no other result. This must wait until the end, because an early result may
+    /// belong to an earlier session: some providers number their calls from the start in each session.
+    fn finish(self) -> impl Iterator<Item = (CallPosition, Message)> {
+        let OpenCalls { open, mut early } = self;
         open.into_iter().filter_map(move |(id, mut open)| Some((open.pop_front()?, early.remove(&id)?)))
     }
 }
 
-/// Where the newest turns that fit into `room` begin. Calls and results are never parted, since no result opens a turn.
-fn newest_turns(messages: &[Message], room: u64) -> usize {
+/// The index of the first message of the newest turns that cost at most `budget` tokens. A call stays together with its
+/// results, because a result never starts a turn.
+fn newest_turns(messages: &[Message], budget: u64) -> usize {
     let mut cost = 0u64;
     let mut from = messages.len();
     for (at, message) in messages.iter().enumerate().rev() {
         cost = cost.saturating_add(message.tokens());
-        if cost > room {
+        if cost > budget {
             break;
         }
         if at == 0 || message.role == MessageRole::User {
@@ -258,7 +262,7 @@ mod tests {
         session
     }
 
-    /// Entries from flat records; the number and, unless it is given, the time are the place in the list.
+    /// Entries from flat records; the number and, unless it is given, the time are the index in the list.
     fn entries(records: &Value) -> Vec<Entry> {
         let records = records.as_array().expect("a list").iter().enumerate();
         let made = records.map(|(at, record)| {
@@ -309,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_of_each_message() {
+    fn json_of_each_kind_of_message() {
         let records = json!([
             {"type": "user_message", "text": "hello", "files": [{"name": "a.txt"}]},
             {"type": "assistant_message", "content": [{"type": "text", "text": "looking"},
@@ -335,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_opened_the_session_comes_first() {
+    fn opening_message_comes_first() {
         let records = entries(&json!([user("hello")]));
         for opened_by in super::super::OpenedBy::ALL {
             let opened = Session { opened_by, ..session(Some("so far")) };
@@ -348,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_of_order_calls_and_results() {
+    fn order_of_messages_calls_and_results() {
         let rewrite = |at: i64, text: &str| json!({"type": "assistant_rewrite", "assistantAt": at, "text": text});
         let said = |at: i64, text: &str| json!({"type": "assistant_message", "at": at, "text": text});
         let note = json!({"type": "note", "text": "x"});
@@ -473,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_keeps_the_opening_and_the_newest_whole_turns() {
+    fn budget_cuts_at_turn_boundaries() {
         // Tokens: the opening 2, then turns of 1, of 2 + 2, and of `newest`.
         let records = json!([
             {"type": "assistant_message", "text": "hi"},
@@ -504,13 +508,13 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_does_not_fit_ends_the_search() {
+    fn turns_before_one_that_does_not_fit_are_left_out() {
         let records = json!([user("a"), user(&"b".repeat(400)), user("c")]);
         assert_eq!(short(&json!(context(&session(None), entries(&records), Some(50)))), "u3:c");
     }
 
     #[test]
-    fn a_long_session_with_the_same_id_and_time_everywhere_is_no_slower() {
+    fn long_session_with_repeated_ids_is_rebuilt_in_linear_time() {
         let one = entries(&json!([calls("a", &["c"]), result("c", "1"), result("c", "2"),
             {"type": "assistant_rewrite", "assistantAt": 1, "text": "b"}]));
         let many = (0..25_000).flat_map(|_| one.iter());
@@ -614,7 +618,7 @@ mod tests {
         }
 
         #[test]
-        fn no_entry_is_told_twice_and_what_was_said_is_in_order(records in any_records()) {
+        fn entries_appear_once_and_in_order(records in any_records()) {
             let messages = context(&session(None), entries(&records), None);
             let said = messages.iter().filter(|message| message.role != MessageRole::Tool);
             let said: Vec<i64> = said.filter_map(|message| message.entry).collect();
@@ -625,7 +629,7 @@ mod tests {
         }
 
         #[test]
-        fn a_budget_leaves_the_opening_and_an_end_of_the_whole_that_fits(
+        fn budget_keeps_the_opening_and_the_newest_turns_that_fit(
             records in any_records(), opening in prop::option::of("[a-z]{1,20}"), max in 0u64..120
         ) {
             let session = session(opening.as_deref());

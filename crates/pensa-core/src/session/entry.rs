@@ -1,6 +1,6 @@
-//! The entry: one item of a session's history, and how a new one is read from a line of JSON.
+//! The entry: one item of a session's history, and the parser for new entries in JSONL.
 //!
-//! What its data says in a conversation is left to [`context`](super::context), its number to the engine.
+//! [`context`](super::context()) interprets the data; the engine assigns the number.
 
 use schemars::JsonSchema;
 use serde::de::{self, Deserializer};
@@ -15,12 +15,12 @@ use crate::text;
 use crate::text_form::checked_text;
 use crate::time::Timestamp;
 
-/// Largest data of an entry, in bytes of JSON text: room for a tool's output of 10 MB.
+/// Maximum size of an entry's data, in bytes of JSON. It leaves room for a tool output of 10 MB.
 pub const MAX_ENTRY_BYTES: usize = 16 << 20;
-/// What a line may have beside its data: type, time, version and blanks.
-const ROOM_BESIDE_DATA: usize = 64 << 10;
+/// Bytes that a line may have besides its data: type, time, version and whitespace.
+const LINE_OVERHEAD: usize = 64 << 10;
 
-/// The version of payloads that this build writes and understands.
+/// The payload version that this build writes and reads.
 pub const PAYLOAD_VERSION: u32 = 1;
 
 /// What kind of entry it is, such as `user_message`. Types that this version does not know are kept.
@@ -31,7 +31,7 @@ pub struct EntryType(String);
 
 impl EntryType {
     const MAX: usize = 64;
-    /// Records of older systems that say where a session begins, which here is a session of its own.
+    /// Types with which other tools mark the start of a session. Pensa stores a new session instead.
     const BOUNDARIES: [&str; 2] = ["start", "reset"];
 }
 
@@ -86,15 +86,15 @@ pub struct NewEntry {
 impl NewEntry {
     /// Reads one line of JSON, in either form, and checks that it can be stored.
     pub fn from_line(line: &str) -> Result<Self> {
-        // A hostile line must not become a tree of values many times its size before it is refused.
-        if line.len() > MAX_ENTRY_BYTES + ROOM_BESIDE_DATA {
+        // Check before parsing: the parsed tree can take many times the size of the line.
+        if line.len() > MAX_ENTRY_BYTES + LINE_OVERHEAD {
             return Err(object::too_large("entry", line.len(), MAX_ENTRY_BYTES).hint(TOO_LARGE_HINT));
         }
         let entry: Self = match object::parse_value("entry", line)? {
             Value::Object(fields) => fields.try_into()?,
             other => return Err(object::not_an_object("entry", &other)),
         };
-        // Writing a number out can make it longer, but not that much: nearly all lines need not be measured.
+        // Serialising can make numbers longer, but not by this factor, so most lines need not be measured.
         if line.len() > MAX_ENTRY_BYTES / 8 {
             entry.check()?
         } else {
@@ -103,7 +103,7 @@ impl NewEntry {
         Ok(entry)
     }
 
-    /// Refuses data that could not be stored and read again.
+    /// Refuses data that is too large or too deeply nested.
     pub fn check(&self) -> Result<()> {
         object::check("entry", &self.data, MAX_ENTRY_BYTES).map_err(|error| match error.code {
             Code::TooLarge => error.hint(TOO_LARGE_HINT),
@@ -111,11 +111,11 @@ impl NewEntry {
         })
     }
 
-    /// Its data as it is stored, one line of JSON, if it can be stored and read again.
+    /// The data as one line of JSON, or an error if it is too large or too deeply nested.
     pub fn data_line(&self) -> Result<String> {
         object::check_depth("entry", &self.data)?;
         let line = json::to_line(&self.data)?;
-        // The line has more escapes than the text that is limited, so a short one says enough.
+        // The line has more escapes than the JSON that the limit counts, so only a long line must be measured.
         if line.len() > MAX_ENTRY_BYTES {
             self.check()?;
         }
@@ -160,9 +160,9 @@ impl<'de> Deserialize<'de> for NewEntry {
     }
 }
 
-/// Whether the data stands in a field of its own: there is one, and beside it only what an entry itself has.
+/// Whether the data is in a field `data`, with only fields of an entry next to it.
 ///
-/// That is also how entries are exported, with the number and the session they had; these are not taken over.
+/// Exported entries have this form too; their number and session are ignored.
 fn is_nested(fields: &Object) -> Result<bool> {
     let of_entry = |name: &String| matches!(name.as_str(), "type" | "at" | "v" | "data" | "id" | "session_id");
     let exported = fields.contains_key("id") == fields.contains_key("session_id");
@@ -191,7 +191,7 @@ fn known_version(given: Option<&Value>) -> Result<()> {
     }
 }
 
-/// How an error names a value that was given, however long it is.
+/// A short description of a value for an error message.
 fn brief(value: &Value) -> String {
     match value {
         Value::Array(_) => "a list".to_owned(),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_of_a_line_are_read() {
+    fn flat_and_nested_lines_are_read() {
         let at = "2026-02-27T14:30:00.000Z";
         let table = [
             ("no data at all", json!({"type": "note"}), None, json!({})),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_entry_is_refused_with_a_reason() {
+    fn invalid_entry_is_refused_with_a_reason() {
         let long = json!({"type": "n", "at": "x".repeat(10_000)}).to_string();
         let table = [
             ("", "entry is not JSON"),
@@ -298,11 +298,11 @@ mod tests {
             (r#"{"type":"n","v":2,"data":{}}"#, "payload version 2 is not known"),
             (r#"{"type":"n","v":"1","data":{}}"#, "payload version \"1\" is not known"),
         ];
-        for (line, told) in table {
+        for (line, expected) in table {
             let error = NewEntry::from_line(line).expect_err(line);
-            assert!(error.message.starts_with(told), "{line}: {error}");
+            assert!(error.message.starts_with(expected), "{line}: {error}");
             assert!(error.hint.is_some() && error.message.len() < 300, "{line}: {error:?}");
-            let code = if told.contains("version") { Code::Unsupported } else { Code::InvalidInput };
+            let code = if expected.contains("version") { Code::Unsupported } else { Code::InvalidInput };
             assert_eq!(error.code, code, "{line}");
         }
         let error = NewEntry::from_line(r#"{"type":"reset"}"#).expect_err("a boundary");
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_megabytes_are_accepted_and_a_hundred_refused_with_the_limit_named() {
+    fn error_for_a_large_entry_names_the_limit() {
         let line = |bytes: usize| format!(r#"{{"type":"tool_result","data":{{"a":"{}"}}}}"#, "x".repeat(bytes - 8));
         assert_eq!(object::json_bytes(&NewEntry::from_line(&line(10_000_000)).expect("10 MB").data), 10_000_000);
         assert!(NewEntry::from_line(&line(MAX_ENTRY_BYTES)).is_ok());
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_data_is_refused_in_either_form() {
+    fn deeply_nested_data_is_refused_in_both_forms() {
         let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
         for levels in [100, 126, 10_000] {
             for line in [
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_comes_back_as_it_was() {
+    fn entry_json_round_trips() {
         let given = json!({"id": 7, "session_id": "se-1", "type": "swarm.step-2", "at": "2026-02-27T14:30:00.000Z",
             "v": 1, "data": {"z": 1, "a": {"é": [null, 1.5]}}});
         let entry: Entry = serde_json::from_value(given.clone()).expect("an entry");
@@ -360,7 +360,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_makes_it_panic_or_ramble(line in prop_oneof![".{0,200}", r#"\{"(type|at|data)":[\[\]{}":,a-z0-9. ]{0,60}\}"#]) {
+        fn no_line_causes_a_panic_or_a_long_message(line in prop_oneof![".{0,200}", r#"\{"(type|at|data)":[\[\]{}":,a-z0-9. ]{0,60}\}"#]) {
             let read = NewEntry::from_line(&line);
             prop_assert!(read.is_ok() || read.is_err_and(|error| error.message.len() < 600));
         }

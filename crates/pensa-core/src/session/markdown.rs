@@ -1,19 +1,19 @@
-//! A session as a transcript that a person can read: every entry, in order, under a heading of its own.
+//! Formats a session as a Markdown transcript with one heading per entry.
 //!
-//! Unlike the context it leaves nothing out and puts nothing right. Where it is written to is left to the caller.
+//! Unlike [`context`](super::context()), it shows every entry and corrects nothing.
 
 use serde_json::Value;
 
 use super::entry::Entry;
-use super::payload::{self, Said};
+use super::payload::{self, ConversationItem};
 use super::{OpenedBy, Session, ToolCall};
 use crate::agent::Agent;
 use crate::text;
 
 /// Appends the transcript of a session to `out`.
 ///
-/// What was said is quoted and what tools got and gave is fenced, so that no text can pass for another entry. Nothing
-/// in it can harm a terminal.
+/// Messages are quoted and tool data is fenced, so that no text can imitate the heading of an entry. Characters that are
+/// unsafe on a terminal are removed.
 pub fn markdown(agent: &Agent, session: &Session, entries: &[Entry], out: &mut String) {
     head(agent, session, out);
     if let Some(opening) = session.reset_message.as_deref().filter(|text| !text.is_empty()) {
@@ -46,21 +46,21 @@ fn head(agent: &Agent, session: &Session, out: &mut String) {
     item("inference session", session.inference_session_id.clone());
 }
 
-/// What an entry says; if it can't be understood, or is nobody's words, its data as it is.
+/// The text of an entry, or its data as JSON if it cannot be parsed or is not a message.
 fn body(entry: &Entry, out: &mut String) {
-    match payload::said(entry) {
-        Some(Said::User(text)) if !text.is_empty() => quote(out, &text),
-        Some(Said::Assistant { text, calls }) if !(text.is_empty() && calls.is_empty()) => {
+    match payload::item(entry) {
+        Some(ConversationItem::User(text)) if !text.is_empty() => quote(out, &text),
+        Some(ConversationItem::Assistant { text, calls }) if !(text.is_empty() && calls.is_empty()) => {
             if !text.is_empty() {
                 quote(out, &text);
             }
             calls.iter().for_each(|call| tool_call(out, call));
         }
-        Some(Said::Rewrite { at, text }) => {
+        Some(ConversationItem::Rewrite { at, text }) => {
             paragraph(out, &format!("Instead of what was said at {at}:"));
             quote(out, &text);
         }
-        Some(Said::Result(result)) => {
+        Some(ConversationItem::Result(result)) => {
             let outcome = if result.is_error { "Error" } else { "Result" };
             paragraph(out, &format!("{outcome} of call {}:", result.call_id));
             fence(out, "", &result.text);
@@ -81,7 +81,7 @@ fn pretty<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// One line with an empty one before and after it.
+/// A line with an empty line before and after it.
 fn paragraph(out: &mut String, line: &str) {
     if !out.ends_with("\n\n") {
         out.push('\n');
@@ -90,26 +90,26 @@ fn paragraph(out: &mut String, line: &str) {
     out.push_str("\n\n");
 }
 
-/// A quotation ends with its last line, whatever its text has left open.
-fn quote(out: &mut String, said: &str) {
-    let said = text::printable_block(said);
-    if said.is_empty() {
+/// Quotes a text. Markdown that the text leaves open ends with the quotation.
+fn quote(out: &mut String, text: &str) {
+    let text = text::printable_block(text);
+    if text.is_empty() {
         out.push_str(">\n");
     }
-    for line in said.lines() {
+    for line in text.lines() {
         out.push_str(if line.is_empty() { ">" } else { "> " });
         out.push_str(line);
         out.push('\n');
     }
 }
 
-/// A block whose fence is longer than any row of backticks in it.
-fn fence(out: &mut String, language: &str, inside: &str) {
-    let inside = text::printable_block(inside);
-    let longest = inside.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+/// A code block whose fence is longer than any run of backticks in it.
+fn fence(out: &mut String, language: &str, content: &str) {
+    let content = text::printable_block(content);
+    let longest = content.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    out.push_str(&format!("{fence}{language}\n{inside}"));
-    if !inside.is_empty() && !inside.ends_with('\n') {
+    out.push_str(&format!("{fence}{language}\n{content}"));
+    if !content.is_empty() && !content.ends_with('\n') {
         out.push('\n');
     }
     out.push_str(&format!("{fence}\n"));
@@ -248,19 +248,19 @@ Instead of what was said at 1970-01-01T00:00:00.002Z:
     }
 
     #[test]
-    fn a_session_without_anything_has_a_head() {
+    fn empty_session_has_a_header() {
         let expected = "# Session se-1\n\n- agent: ag-1 (cron, nightly)\n- opened: 1970-01-01T00:00:00.000Z by start\n";
         assert_eq!(transcript(&session(&json!({})), &[]), expected);
     }
 
     #[test]
-    fn a_reset_message_is_called_that() {
-        let told = transcript(&session(&json!({"opened_by": "reset", "reset_message": "afresh"})), &[]);
-        assert!(told.ends_with("\n## Reset message\n\n> afresh\n"), "{told}");
+    fn reset_message_has_its_own_heading() {
+        let page = transcript(&session(&json!({"opened_by": "reset", "reset_message": "afresh"})), &[]);
+        assert!(page.ends_with("\n## Reset message\n\n> afresh\n"), "{page}");
     }
 
     #[test]
-    fn a_fence_is_longer_than_any_row_of_backticks_inside() {
+    fn fence_is_longer_than_any_run_of_backticks_inside() {
         for (inside, expected) in [
             ("", "```\n```\n"),
             ("a", "```\na\n```\n"),
@@ -286,39 +286,39 @@ Instead of what was said at 1970-01-01T00:00:00.002Z:
         assert!(!out.chars().any(|c| c != '\n' && text::is_unsafe_to_print(c)), "{out:?}");
     }
 
-    /// The headings of entries, as a reader of Markdown finds them: not in quotations and not between fences.
+    /// The headings of entries as a Markdown parser finds them: not in quotations or code blocks.
     fn headings(transcript: &str) -> Vec<&str> {
         let mut fence: Option<usize> = None;
-        let mut found = Vec::new();
+        let mut headings = Vec::new();
         for line in transcript.lines() {
             let ticks = line.len() - line.trim_start_matches('`').len();
             match fence {
                 Some(length) if ticks >= length && line.len() == ticks => fence = None,
                 None if ticks >= 3 => fence = Some(ticks),
-                None if line.starts_with('#') => found.push(line),
+                None if line.starts_with('#') => headings.push(line),
                 _ => {}
             }
         }
-        found.retain(|line| line.starts_with("## "));
-        found
+        headings.retain(|line| line.starts_with("## "));
+        headings
     }
 
     proptest! {
         #[test]
-        fn no_text_can_pass_for_an_entry(
+        fn no_text_can_imitate_an_entry(
             texts in prop::collection::vec("(`{1,5}|~~~|#|## 1 · |\n|\r|\u{2028}|\u{1b}|a| |>|<!--){0,12}", 1..6),
             kind in prop::sample::select(vec!["user_message", "assistant_message", "tool_result", "note", "x"]),
         ) {
             let data = |text: &String| json!({"text": text, "toolCallId": text,
                 "toolCalls": [{"id": text, "name": text, "arguments": text}]});
             let entries: Vec<Entry> = (1..).zip(&texts).map(|(id, text)| entry(id, kind, &data(text))).collect();
-            let told = transcript(&session(&json!({"opened_by": "reset", "reset_message": texts[0]})), &entries);
+            let page = transcript(&session(&json!({"opened_by": "reset", "reset_message": texts[0]})), &entries);
             let mut expected: Vec<String> =
                 entries.iter().map(|entry| format!("## {} · {kind} · {}", entry.id, entry.at)).collect();
             if !texts[0].is_empty() {
                 expected.insert(0, "## Reset message".into());
             }
-            prop_assert_eq!(headings(&told), expected, "{}", told);
+            prop_assert_eq!(headings(&page), expected, "{}", page);
         }
     }
 }

@@ -1,6 +1,7 @@
-//! The session: one stretch of an agent's conversation, and what its entries make of it.
+//! The session: one part of an agent's conversation, from its start or a reset to the next reset or compaction.
 //!
-//! Which session is active, and keeping them apart, is left to the engine.
+//! Start with [`entry`], which reads new entries, and [`context()`], which rebuilds the messages that a model sees. The
+//! engine decides which session of an agent is active.
 
 pub mod context;
 pub mod entry;
@@ -18,7 +19,11 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use crate::closed_enum::closed_enum;
+use crate::error::Result;
 use crate::id::{AgentId, IssueId, RunId, SessionId};
+use crate::issue::Extra;
+use crate::sync::SyncEntity;
+use crate::text;
 use crate::time::Timestamp;
 
 pub use context::{Message, MessageRole, Rebuild, ToolCall, context};
@@ -59,11 +64,48 @@ pub struct Session {
     pub ended_at: Option<Timestamp>,
     /// Since when listings leave it out
     pub archived_at: Option<Timestamp>,
+    /// Fields unknown to this version, kept so that a newer version does not lose them
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// A session as it is synced. Its entries are sent separately, each by its number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionHead {
+    #[serde(flatten)]
+    pub session: Session,
+    /// How many entries it has in the store that sent it
+    pub entries: i64,
+    /// The latest of its beginning, its last entry, its end and when it was archived
+    pub updated_at: Timestamp,
+}
+
+impl SessionHead {
+    /// Whether the session is empty, so that other stores do not need it.
+    pub fn is_blank(&self) -> bool {
+        let Session { opened_by, inference_session_id, reset_message, issue_id, run_id, .. } = &self.session;
+        let is_bare = inference_session_id.is_none() && reset_message.is_none() && issue_id.is_none();
+        self.entries == 0 && *opened_by == OpenedBy::Start && is_bare && run_id.is_none()
+    }
+}
+
+impl SyncEntity for SessionHead {
+    fn normalise(mut self) -> Result<Self> {
+        let Session { inference_session_id, reset_message, .. } = &mut self.session;
+        *inference_session_id = text::optional_line("inference session", inference_session_id.as_ref())?;
+        *reset_message = text::optional_block("message", reset_message.as_ref())?;
+        Ok(self)
+    }
+
+    fn extra(&self) -> &Extra {
+        &self.session.extra
+    }
 }
 
 /// A session with what its entries add up to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Summary {
+#[schemars(rename = "Summary")]
+pub struct SessionSummary {
     #[serde(flatten)]
     pub session: Session,
     /// How many entries it has
@@ -93,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_comes_back_as_it_was_and_leaves_out_what_it_has_not() {
+    fn session_json_round_trips_without_absent_fields() {
         let least = json!({"id": "se-1", "agent_id": "ag-1", "opened_by": "start",
             "created_at": "2026-02-27T14:30:00.000Z"});
         let most = json!({"id": "se-1", "agent_id": "ag-1", "opened_by": "compaction", "inference_session_id": "i",

@@ -1,6 +1,4 @@
-//! JSON objects that callers bring: how they are read, how large and how deep they may be.
-//!
-//! What stands in them is left to whoever uses them.
+//! Reads and checks JSON objects with caller-defined content: their size and nesting are limited.
 
 use std::io;
 
@@ -9,26 +7,25 @@ use serde_json::{Map, Value};
 
 use crate::error::{Code, Error, Result};
 
-/// A JSON object of somebody else's making, kept as it is.
+/// A JSON object that Pensa stores without interpreting it.
 pub type Object = Map<String, Value>;
 
-/// Largest descriptor, permissions, tokens or stats, in bytes of JSON text.
+/// Maximum size of a descriptor, permissions, tokens or stats, in bytes of JSON.
 pub const OBJECT_BYTES: usize = 1 << 20;
 
-/// Deepest nesting of an object, itself included.
+/// Maximum nesting of an object, including itself.
 ///
-/// Readers of JSON give up at 128 levels. An answer wraps an object in a list, in a record and sometimes in more, and
-/// must still be readable.
+/// serde_json stops at 128 levels, and answers wrap the object in a record, a list and sometimes more.
 pub const MAX_DEPTH: usize = 100;
 
-/// Reads an object such as a descriptor from the JSON text of an argument.
+/// Parses an object, such as a descriptor, from the JSON text of an argument.
 pub fn parse(what: &str, text: &str) -> Result<Object> {
     parse_optional(what, text)?.ok_or_else(|| not_an_object(what, &Value::Null))
 }
 
-/// Reads an object of at most `limit` bytes from the JSON text of an argument.
+/// Parses an object of at most `limit` bytes from the JSON text of an argument.
 pub fn parse_within(what: &str, text: &str, limit: usize) -> Result<Object> {
-    // A hostile text must not become a tree of values many times its size before it is refused.
+    // Check before parsing: the parsed tree can take many times the size of the text.
     if text.len() > limit.saturating_mul(2) {
         return Err(too_large(what, text.len(), limit));
     }
@@ -41,7 +38,7 @@ pub fn parse_within(what: &str, text: &str, limit: usize) -> Result<Object> {
     }
 }
 
-/// Reads an object that may be taken away by `null`.
+/// Parses an object; `null` gives `None`.
 pub fn parse_optional(what: &str, text: &str) -> Result<Option<Object>> {
     match parse_value(what, text)? {
         Value::Null => Ok(None),
@@ -53,9 +50,9 @@ pub fn parse_optional(what: &str, text: &str) -> Result<Option<Object>> {
     }
 }
 
-/// Checks that an object is neither too large nor too deep to be stored and read again.
+/// Checks the size and nesting of an object.
 pub fn check(what: &str, object: &Object, limit: usize) -> Result<()> {
-    // Depth first: measuring the text of a bottomless object would itself be the accident.
+    // Check the nesting first, because measuring the size recurses.
     check_depth(what, object)?;
     let size = json_bytes(object);
     if size > limit {
@@ -64,7 +61,7 @@ pub fn check(what: &str, object: &Object, limit: usize) -> Result<()> {
     Ok(())
 }
 
-/// Checks that an object is not too deep to be read again.
+/// Checks the nesting of an object.
 pub fn check_depth(what: &str, object: &Object) -> Result<()> {
     if object.values().all(|value| is_within(value, MAX_DEPTH - 1)) {
         return Ok(());
@@ -93,7 +90,7 @@ pub(super) fn too_large(what: &str, size: usize, limit: usize) -> Error {
     Error::new(Code::TooLarge, format!("{what} has {size} bytes; the limit is {limit}"))
 }
 
-/// Whether a value has at most so many levels.
+/// Whether a value is nested at most `levels` deep.
 pub(super) fn is_within(value: &Value, levels: usize) -> bool {
     let below = |value: &Value| levels > 0 && is_within(value, levels - 1);
     match value {
@@ -103,7 +100,7 @@ pub(super) fn is_within(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// How long the JSON text of a value is, without writing it.
+/// The length of a value as JSON, without building the text.
 pub(super) fn json_bytes<T: Serialize + ?Sized>(value: &T) -> usize {
     struct Count(usize);
     impl io::Write for Count {
@@ -116,7 +113,7 @@ pub(super) fn json_bytes<T: Serialize + ?Sized>(value: &T) -> usize {
         }
     }
     let mut count = Count(0);
-    // A value that has no JSON text must not pass for a small one.
+    // A value that cannot be serialised must not count as small.
     serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
 }
 
@@ -131,12 +128,12 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_read_and_everything_else_is_named() {
+    fn anything_but_an_object_is_refused_by_its_kind() {
         assert_eq!(
             parse("descriptor", r#" {"a":[1]} "#).expect("an object"),
             *json!({"a": [1]}).as_object().expect("one")
         );
-        for (text, told) in [
+        for (text, expected) in [
             ("", "descriptor is not JSON"),
             ("{\"a\":1} x", "descriptor is not JSON"),
             ("{a:1}", "descriptor is not JSON"),
@@ -148,7 +145,7 @@ mod tests {
         ] {
             let error = parse("descriptor", text).expect_err(text);
             assert_eq!(error.code, Code::InvalidInput, "{text}");
-            assert!(error.message.starts_with(told), "{text}: {error}");
+            assert!(error.message.starts_with(expected), "{text}: {error}");
             assert!(error.hint.is_some(), "{text}");
         }
         assert_eq!(parse_optional("tokens", "null").expect("absent"), None);
@@ -156,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_object_is_refused_with_the_limit_named() {
+    fn error_for_a_large_object_names_the_limit() {
         let of = |bytes: usize| format!(r#"{{"a":"{}"}}"#, "x".repeat(bytes - 8));
         assert!(parse("stats", &of(OBJECT_BYTES)).is_ok());
         let error = parse("stats", &of(OBJECT_BYTES + 1)).expect_err("too large");
@@ -165,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_object_is_refused_however_it_was_made() {
+    fn deeply_nested_object_is_refused() {
         assert!(parse("stats", &nested(MAX_DEPTH)).is_ok());
         for levels in [MAX_DEPTH + 1, 127, 128, 100_000] {
             assert_eq!(parse("stats", &nested(levels)).expect_err("too deep").code, Code::InvalidInput, "{levels}");
@@ -179,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_of_json_is_that_of_its_text() {
+    fn json_bytes_equals_the_length_of_the_text() {
         for value in [json!({}), json!({"é\n": [1.5, null, "\u{1b}"]}), json!("x"), json!([[], {}])] {
             assert_eq!(json_bytes(&value), value.to_string().len());
         }

@@ -1,8 +1,7 @@
-//! What the data of an entry says, in whichever of the known shapes it was written.
+//! Parses the data of entries, which several programs write in different shapes.
 //!
-//! Keys are understood in snake_case and in camelCase. Data comes from many programs, so nothing here fails: what can't
-//! be understood says nothing, or is shown as the JSON it is. How entries become a conversation is left to
-//! [`context`](super::context).
+//! Keys may be snake_case or camelCase. Nothing here fails: data that cannot be parsed is ignored or shown as JSON.
+//! [`context`](super::context()) turns the parsed items into messages.
 
 use std::collections::HashSet;
 
@@ -15,16 +14,16 @@ use super::object::{self, Object};
 use crate::text;
 use crate::time::Timestamp;
 
-/// What an entry says to the other side of a conversation.
+/// An entry that is part of the conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Said {
+pub(super) enum ConversationItem {
     User(String),
     Assistant { text: String, calls: Vec<ToolCall> },
     Rewrite { at: Timestamp, text: String },
     Result(ToolResult),
 }
 
-/// What a tool answered to a call.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToolResult {
     pub(super) call_id: String,
@@ -39,23 +38,24 @@ const IS_ERROR: &[&str] = &["is_error", "isError"];
 const MIME: &[&str] = &["mime_type", "mimeType", "media_type", "mediaType"];
 /// Blocks of content that are calls, as three providers spell them.
 const CALL_BLOCKS: &[&str] = &["tool_call", "toolCall", "tool_use", "toolUse", "function"];
-/// Blocks of content that were never said aloud.
+/// Content blocks that are not part of the visible text.
 const SILENT_BLOCKS: &[&str] = &["thinking", "redacted_thinking", "reasoning"];
 
-/// What an entry says, or nothing: notes, bookkeeping (`rlm_*`) and types that are not known are no part of a
-/// conversation.
-pub(super) fn said(entry: &Entry) -> Option<Said> {
+/// Parses an entry. `None` for notes, bookkeeping (`rlm_*`) and unknown types, which are not part of the conversation.
+pub(super) fn item(entry: &Entry) -> Option<ConversationItem> {
     let data = &entry.data;
     match entry.entry_type.as_str() {
-        "user_message" => Some(Said::User(with_files(text_in(data, &["text", "content"]), data))),
-        "assistant_message" => Some(Said::Assistant { text: text_in(data, &["text", "content"]), calls: calls(data) }),
+        "user_message" => Some(ConversationItem::User(with_files(text_in(data, &["text", "content"]), data))),
+        "assistant_message" => {
+            Some(ConversationItem::Assistant { text: text_in(data, &["text", "content"]), calls: calls(data) })
+        }
         "assistant_rewrite" => rewrite(data),
-        "tool_result" => result(data).map(Said::Result),
+        "tool_result" => result(data).map(ConversationItem::Result),
         _ => None,
     }
 }
 
-/// The first of the named fields that is there.
+/// The first of the named fields that is present and not null.
 fn field<'d>(data: &'d Object, names: &[&str]) -> Option<&'d Value> {
     names.iter().filter_map(|name| data.get(*name)).find(|value| !value.is_null())
 }
@@ -64,12 +64,12 @@ fn string<'d>(data: &'d Object, names: &[&str]) -> Option<&'d str> {
     field(data, names)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// The first of the named fields that says anything.
+/// The text of the first named field with a text that is not empty.
 pub(super) fn text_in(data: &Object, names: &[&str]) -> String {
     names.iter().filter_map(|name| data.get(*name)).map(text_of).find(|text| !text.is_empty()).unwrap_or_default()
 }
 
-/// A text, or the texts of a list of blocks, a line each.
+/// A text, or the texts of a list of blocks, one per line.
 fn text_of(value: &Value) -> String {
     match value {
         Value::Array(blocks) => {
@@ -80,7 +80,7 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// What a block says. What is no text, such as an image, is named and not repeated.
+/// The text of a block. A block without text, such as an image, is represented by its type.
 fn block_text(value: &Value) -> String {
     let block = match value {
         Value::Null => return String::new(),
@@ -101,8 +101,7 @@ fn block_text(value: &Value) -> String {
     }
 }
 
-/// A user's text and a line for each file that came with it. Only a user's: what a tool or the assistant had to say
-/// about its files to the model stands in its text.
+/// A user's text and one line for each attached file. Tools and assistants mention their files in their text.
 fn with_files(mut text: String, data: &Object) -> String {
     let files = field(data, &["files"]).and_then(Value::as_array);
     for line in files.into_iter().flatten().filter_map(file_line) {
@@ -128,13 +127,13 @@ fn file_line(file: &Value) -> Option<String> {
     }
 }
 
-/// The words that are there, on one line in brackets: a name with a line end in it must not pass for something said.
+/// The words on one line in brackets. Line ends are replaced, so that a file name cannot imitate a message.
 fn bracketed<const N: usize>(words: [Option<&str>; N]) -> String {
     let words: Vec<&str> = words.into_iter().flatten().collect();
     format!("[{}]", text::printable_line(&words.join(" ")))
 }
 
-/// The calls of an assistant message, which stand in its content or beside it. One that stands there twice counts once.
+/// The tool calls of an assistant message, from its content blocks and its list of calls, without duplicates.
 fn calls(data: &Object) -> Vec<ToolCall> {
     let items = |names| field(data, names).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);
     let is_call = |block: &&Object| string(block, &["type"]).is_some_and(|kind| CALL_BLOCKS.contains(&kind));
@@ -143,7 +142,7 @@ fn calls(data: &Object) -> Vec<ToolCall> {
     all.filter(|call| seen.insert(call.id.clone())).collect()
 }
 
-/// A call, unless it has no id: then no result could ever be its own.
+/// Parses a call; `None` without an id, because no result could refer to it.
 fn call(block: &Object) -> Option<ToolCall> {
     let id = string(block, &["id"]).or_else(|| string(block, CALL_ID))?;
     let function = field(block, &["function"]).and_then(Value::as_object).unwrap_or(block);
@@ -152,7 +151,7 @@ fn call(block: &Object) -> Option<ToolCall> {
     Some(ToolCall { id: id.to_owned(), name: name.to_owned(), arguments })
 }
 
-/// Arguments as they were meant: some providers give the JSON of an object as a text.
+/// Parses arguments. Some providers send the object as a JSON string.
 fn arguments(given: &Value) -> Value {
     let parsed = given.as_str().and_then(|text| serde_json::from_str(text).ok());
     match parsed {
@@ -161,14 +160,14 @@ fn arguments(given: &Value) -> Value {
     }
 }
 
-fn rewrite(data: &Object) -> Option<Said> {
+fn rewrite(data: &Object) -> Option<ConversationItem> {
     let at = Timestamp::deserialize(field(data, &["assistant_at", "assistantAt"])?).ok()?;
     let text = data.get("text")?.as_str()?.to_owned();
-    Some(Said::Rewrite { at, text })
+    Some(ConversationItem::Rewrite { at, text })
 }
 
-/// A result, if it says which call it answers. What the tool said stands in `output.toolMessage`, in `output` itself, or
-/// beside the call's id.
+/// Parses a tool result; `None` without the id of a call. The text is in `output.toolMessage`, in `output`, or next to
+/// the id.
 fn result(data: &Object) -> Option<ToolResult> {
     let output = field(data, &["output"]);
     let outer = output.and_then(Value::as_object);
@@ -185,7 +184,7 @@ fn result(data: &Object) -> Option<ToolResult> {
     Some(ToolResult { call_id, text, is_error })
 }
 
-/// What a tool's answer says; the JSON of one that has no text, since it is all there is.
+/// The text of a tool's output, or its JSON if it has no text.
 fn object_text(object: &Object) -> String {
     if object.contains_key("content") || object.contains_key("text") {
         return text_in(object, &["content", "text"]);
@@ -228,18 +227,18 @@ mod tests {
             ("nothing", json!({}), ""),
         ];
         for (name, data, expected) in table {
-            assert_eq!(said(&entry("user_message", &data)), Some(Said::User(expected.into())), "{name}");
+            assert_eq!(item(&entry("user_message", &data)), Some(ConversationItem::User(expected.into())), "{name}");
             let text = expected.to_owned();
             assert_eq!(
-                said(&entry("assistant_message", &data)),
-                Some(Said::Assistant { text, calls: vec![] }),
+                item(&entry("assistant_message", &data)),
+                Some(ConversationItem::Assistant { text, calls: vec![] }),
                 "{name}"
             );
         }
     }
 
     #[test]
-    fn files_of_a_user_are_named_on_a_line_each() {
+    fn user_files_are_listed_one_per_line() {
         let whole = json!({"id": "f1", "name": "a.pdf", "mimeType": "application/pdf", "size": 12, "path": "up/a.pdf"});
         let table = [
             (
@@ -255,7 +254,7 @@ mod tests {
             ("no list", json!({"text": "x", "files": {"name": "a"}}), "x"),
         ];
         for (name, data, expected) in table {
-            assert_eq!(said(&entry("user_message", &data)), Some(Said::User(expected.into())), "{name}");
+            assert_eq!(item(&entry("user_message", &data)), Some(ConversationItem::User(expected.into())), "{name}");
         }
     }
 
@@ -308,7 +307,7 @@ mod tests {
             ("no list", json!({"tool_calls": {"id": "c"}}), &json!([])),
         ];
         for (name, data, expected) in table {
-            let Some(Said::Assistant { calls, text }) = said(&entry("assistant_message", &data)) else {
+            let Some(ConversationItem::Assistant { calls, text }) = item(&entry("assistant_message", &data)) else {
                 panic!("{name}")
             };
             assert_eq!(json!(calls), *expected, "{name}");
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_too_deep_to_be_read_again_stay_a_text() {
+    fn deeply_nested_arguments_stay_a_string() {
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(120), "]".repeat(120));
         assert_eq!(arguments(&json!(deep)), json!(deep));
     }
@@ -367,18 +366,19 @@ mod tests {
         ];
         for (name, data, text, is_error) in table {
             let expected = ToolResult { call_id: "c".into(), text: text.into(), is_error };
-            assert_eq!(said(&entry("tool_result", &data)), Some(Said::Result(expected)), "{name}");
+            assert_eq!(item(&entry("tool_result", &data)), Some(ConversationItem::Result(expected)), "{name}");
         }
         for data in
             [json!({}), json!({"toolCallId": 5, "output": "x"}), json!({"toolCallId": ""}), json!({"output": []})]
         {
-            assert_eq!(said(&entry("tool_result", &data)), None, "{data}");
+            assert_eq!(item(&entry("tool_result", &data)), None, "{data}");
         }
     }
 
     #[test]
     fn a_rewrite_needs_a_time_and_a_text() {
-        let good = Some(Said::Rewrite { at: Timestamp::from_millis(1000).expect("a time"), text: "b".into() });
+        let good =
+            Some(ConversationItem::Rewrite { at: Timestamp::from_millis(1000).expect("a time"), text: "b".into() });
         let table = [
             (json!({"assistantAt": 1000, "text": "b", "reason": "r"}), &good),
             (json!({"assistant_at": "1970-01-01T00:00:01Z", "text": "b"}), &good),
@@ -388,15 +388,15 @@ mod tests {
             (json!({"text": "b"}), &None),
         ];
         for (data, expected) in table {
-            assert_eq!(said(&entry("assistant_rewrite", &data)), *expected, "{data}");
+            assert_eq!(item(&entry("assistant_rewrite", &data)), *expected, "{data}");
         }
     }
 
     #[test]
-    fn bookkeeping_and_what_is_not_known_say_nothing() {
+    fn bookkeeping_and_unknown_types_are_ignored() {
         for kind in ["note", "rlm_start", "rlm_tool_call", "rlm_tool_result", "rlm_complete", "user_message2", "x"] {
             let data = json!({"text": "x", "toolCallId": "c", "output": "x"});
-            assert_eq!(said(&entry(kind, &data)), None, "{kind}");
+            assert_eq!(item(&entry(kind, &data)), None, "{kind}");
         }
     }
 }

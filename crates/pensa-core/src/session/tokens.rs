@@ -1,6 +1,6 @@
-//! The product's estimate of how many tokens a text costs; no model's own count is asked for.
+//! Estimates how many tokens a text costs, without asking a model.
 
-/// Four bytes to a token, rounded up: close enough for English and code, and the same everywhere.
+/// Four bytes per token, rounded up: close enough for English and code, and the same for all models.
 pub fn estimate(bytes: usize) -> u64 {
     u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX)
 }
@@ -10,7 +10,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_bytes_are_a_token_and_a_rest_is_one_too() {
+    fn four_bytes_are_a_token_rounded_up() {
         for (bytes, tokens) in [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), ("é€".len(), 2)] {
             assert_eq!(estimate(bytes), tokens, "{bytes}");
         }

@@ -1,6 +1,7 @@
-//! What inferences cost, as entries tell it: tokens, and money if somebody counted it.
+//! Sums the tokens and cost of inferences from the data of entries.
 //!
-//! Entries come from many programs, so nothing here fails: what is no number, or below zero, counts for nothing.
+//! Entries come from many programs in many shapes, so nothing here fails: values that are not numbers, or are negative,
+//! are ignored.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -51,69 +52,69 @@ const CACHE_WRITE: &[&str] = &["cacheWrite", "cache_write", "cache_creation_inpu
 const TOTAL: &[&str] = &["total", "total_tokens", "totalTokens"];
 const COST: &[&str] = &["cost_usd", "costUSD", "costUsd", "total_cost_usd", "cost"];
 
-/// The sum over entries, in which some programs tell the same inference again and again.
+/// Sums usage over entries. Some programs repeat the usage of one inference in several entries; the last one counts.
 #[derive(Debug, Default)]
 pub struct Sum {
-    plain: Usage,
-    /// What was last told of each inference that has a name.
-    named: HashMap<String, Usage>,
+    anonymous: Usage,
+    /// The last usage of each inference that has an id.
+    by_inference: HashMap<String, Usage>,
 }
 
 impl Sum {
-    /// Takes in what the data of an entry tells.
+    /// Adds the usage in the data of an entry, if any.
     pub fn add(&mut self, data: &Object) {
-        let Some(usage) = of(data) else { return };
-        match name(data) {
-            Some(name) => drop(self.named.insert(name, usage)),
-            None => self.plain = both(self.plain, usage),
+        let Some(usage) = usage_of(data) else { return };
+        match inference_id(data) {
+            Some(id) => drop(self.by_inference.insert(id, usage)),
+            None => self.anonymous = add_usage(self.anonymous, usage),
         }
     }
 
     pub fn total(&self) -> Usage {
-        let mut names: Vec<&String> = self.named.keys().collect();
-        // Sums of fractions depend on the order.
-        names.sort_unstable();
-        names.into_iter().fold(self.plain, |sum, name| both(sum, self.named[name]))
+        let mut ids: Vec<&String> = self.by_inference.keys().collect();
+        // Floating-point sums depend on the order.
+        ids.sort_unstable();
+        ids.into_iter().fold(self.anonymous, |sum, id| add_usage(sum, self.by_inference[id]))
     }
 }
 
-/// The sums of many inferences, by the model that made them.
+/// Sums usage by model.
 #[derive(Debug, Default)]
 pub struct ByModel {
     sums: BTreeMap<String, Sum>,
 }
 
-/// The model of an inference that names none.
+/// Used for inferences without a model.
 const NO_MODEL: &str = "unknown";
-/// Longest name of a model, in characters.
+/// Maximum length of a model name, in characters.
 const MODEL_CHARS: usize = 200;
 
 impl ByModel {
-    /// Takes in what the data of an entry tells.
+    /// Adds the usage in the data of an entry, if any.
     pub fn add(&mut self, data: &Object) {
-        if of(data).is_some() {
+        if usage_of(data).is_some() {
             self.sums.entry(model(data)).or_default().add(data);
         }
     }
 
-    /// The tokens of each model.
+    /// The tokens of each model that used any.
     pub fn tokens(&self) -> BTreeMap<String, Tokens> {
         let totals = self.sums.iter().map(|(model, sum)| (model.clone(), sum.total().tokens));
         totals.filter(|(_, tokens)| *tokens != Tokens::default()).collect()
     }
 }
 
-/// The model that an entry names.
+/// The model of an entry; `unknown` if it has none.
 fn model(data: &Object) -> String {
     let inner = ["tokens", "usage", "message"].iter().filter_map(|name| data.get(*name)?.as_object());
-    let mut places = inner.chain([data]);
+    let mut objects = inner.chain([data]);
     let named =
-        places.find_map(|place| ["model", "modelId", "model_id"].iter().find_map(|name| place.get(*name)?.as_str()));
+        objects.find_map(|object| ["model", "modelId", "model_id"].iter().find_map(|name| object.get(*name)?.as_str()));
     let name = named.map(str::trim).filter(|name| !name.is_empty()).unwrap_or(NO_MODEL);
     name.chars().take(MODEL_CHARS).collect()
 }
 
-fn both(mut one: Usage, other: Usage) -> Usage {
+fn add_usage(mut one: Usage, other: Usage) -> Usage {
     one.tokens.add(&other.tokens);
     one.cost = match (one.cost, other.cost) {
         (Some(one), Some(other)) => Some(one + other).filter(|sum| sum.is_finite()),
@@ -122,37 +123,37 @@ fn both(mut one: Usage, other: Usage) -> Usage {
     one
 }
 
-/// What one inference is called, if its entries say so.
-fn name(data: &Object) -> Option<String> {
+/// Identifies an inference that may be repeated in several entries; `None` if its entries have no message id.
+fn inference_id(data: &Object) -> Option<String> {
     let message = data.get("message")?.get("id")?.as_str()?;
     let request = ["requestId", "request_id"].iter().find_map(|name| data.get(*name)?.as_str()).unwrap_or_default();
     Some(format!("{message} {request}"))
 }
 
-/// What the data of an entry says an inference cost.
-fn of(data: &Object) -> Option<Usage> {
+/// The usage in the data of an entry; `None` if it has none.
+fn usage_of(data: &Object) -> Option<Usage> {
     let message = data.get("message").and_then(Value::as_object);
-    let told = [data.get("tokens"), data.get("usage"), message.and_then(|message| message.get("usage"))];
-    let told = told.into_iter().flatten().find_map(Value::as_object);
-    let size = told.and_then(|told| told.get("size")).and_then(Value::as_object).or(told);
+    let usage = [data.get("tokens"), data.get("usage"), message.and_then(|message| message.get("usage"))];
+    let usage = usage.into_iter().flatten().find_map(Value::as_object);
+    let size = usage.and_then(|usage| usage.get("size")).and_then(Value::as_object).or(usage);
     let count = |names: &[&str]| size.and_then(|size| names.iter().find_map(|name| number(size.get(*name)?)));
     let [input, output, cache_read, cache_write] = [INPUT, OUTPUT, CACHE_READ, CACHE_WRITE].map(count);
     let parts = [input, output, cache_read, cache_write];
     let sum = parts.iter().flatten().fold(0_i64, |sum, part| sum.saturating_add(*part));
     let total = count(TOTAL);
-    let places = [size, told, Some(data)];
-    let cost = places.into_iter().flatten().find_map(|place| COST.iter().find_map(|name| money(place.get(*name)?)));
-    let is_told = total.is_some() || cost.is_some() || parts.iter().any(Option::is_some);
+    let objects = [size, usage, Some(data)];
+    let cost = objects.into_iter().flatten().find_map(|object| COST.iter().find_map(|name| money(object.get(*name)?)));
+    let has_usage = total.is_some() || cost.is_some() || parts.iter().any(Option::is_some);
     let [input, output, cache_read, cache_write] = parts.map(Option::unwrap_or_default);
     let tokens = Tokens { input, output, cache_read, cache_write, total: total.unwrap_or(sum) };
-    is_told.then_some(Usage { tokens, cost })
+    has_usage.then_some(Usage { tokens, cost })
 }
 
 fn number(value: &Value) -> Option<i64> {
     value.as_i64().filter(|number| *number >= 0)
 }
 
-/// Some tell the sum of a cost beside its parts.
+/// A cost is a number, or an object with its parts and a `total`.
 fn money(value: &Value) -> Option<f64> {
     let sum = value.as_object().map_or(Some(value), |parts| parts.get("total"))?;
     sum.as_f64().filter(|sum| sum.is_finite() && *sum >= 0.0)
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_of_a_cost_is_read() {
+    fn every_shape_of_usage_is_read() {
         let size = json!({"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "total": 10});
         let plain = ([1, 2, 3, 4, 10], None);
         for (data, expected) in [
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_summed_by_the_model_that_an_entry_names() {
+    fn tokens_are_summed_by_model() {
         let mut all = ByModel::default();
         for data in [
             json!({"tokens": {"provider": "p", "model": "a", "size": {"input": 1, "output": 2}}}),
@@ -205,12 +206,13 @@ mod tests {
         ] {
             all.add(data.as_object().expect("an object"));
         }
-        let told: Vec<(String, i64)> = all.tokens().into_iter().map(|(model, tokens)| (model, tokens.total)).collect();
-        assert_eq!(told, [("a".to_owned(), 13), ("b".to_owned(), 5), ("unknown".to_owned(), 7)]);
+        let totals: Vec<(String, i64)> =
+            all.tokens().into_iter().map(|(model, tokens)| (model, tokens.total)).collect();
+        assert_eq!(totals, [("a".to_owned(), 13), ("b".to_owned(), 5), ("unknown".to_owned(), 7)]);
     }
 
     #[test]
-    fn what_is_no_number_counts_for_nothing() {
+    fn values_that_are_not_numbers_are_ignored() {
         for data in [
             json!({}),
             json!({"tokens": null, "usage": []}),
@@ -225,9 +227,9 @@ mod tests {
     }
 
     #[test]
-    fn an_inference_that_is_told_again_counts_once_as_it_was_told_last() {
-        let told = |id: &str, input: i64| json!({"requestId": "r", "message": {"id": id, "usage": {"input_tokens": input}}, "costUSD": 0.5});
-        let entries = [told("a", 1), told("a", 5), told("b", 2), json!({"usage": {"input": 10}})];
+    fn repeated_inference_counts_once_with_its_last_usage() {
+        let entry = |id: &str, input: i64| json!({"requestId": "r", "message": {"id": id, "usage": {"input_tokens": input}}, "costUSD": 0.5});
+        let entries = [entry("a", 1), entry("a", 5), entry("b", 2), json!({"usage": {"input": 10}})];
         assert_eq!(sum(&entries), ([17, 0, 0, 0, 17], Some(1.0)));
     }
 }

@@ -1,4 +1,6 @@
-//! The collections that git carries. A new noun is one more entry here and one in the engine.
+//! Declares every synced collection: the key, file order and merge rules of its records.
+//!
+//! To sync a new entity, add a collection here and its table in the engine.
 
 use std::fmt;
 use std::rc::Rc;
@@ -16,27 +18,29 @@ use crate::error::{Code, Error, Result};
 use crate::for_each_attached;
 use crate::issue::{Extra, Issue};
 use crate::json;
-use crate::kv::Pair;
+use crate::kv::KvPair;
 use crate::learning::Learning;
 use crate::op::Access;
 use crate::release::Release;
+use crate::session::SessionHead;
 use crate::skill::Mapping;
 use crate::sync::Tombstone;
 use crate::time::Timestamp;
-use crate::work::Piece;
+use crate::work::WorkRecord;
 
-/// A record of any collection, with every field it has, known or not.
-pub type Record = Map<String, Value>;
+/// A record of any collection as JSON, including fields that this version does not know.
+pub type SyncObject = Map<String, Value>;
 
-/// The newest form of a line that this version understands.
+/// The newest line format that this version can read.
 const FORMAT: u64 = 1;
-/// The field by which a later version may say that its lines are no longer of this form.
+/// The field in which a later version can announce a newer line format.
 const FORMAT_FIELD: &str = "schema_version";
 
-/// Something that has lines of its own in a file.
-pub trait Noun: Serialize + DeserializeOwned {
-    /// The same as it is stored, its fields in step with each other; or why it can't be stored.
-    fn adopt(self) -> Result<Self>;
+/// An entity that is exported as lines of a JSONL file and merged with other copies.
+pub trait SyncEntity: Serialize + DeserializeOwned {
+    /// Returns the entity in the form in which it is stored, with dependent fields made consistent. Returns an error if it
+    /// cannot be stored.
+    fn normalise(self) -> Result<Self>;
 
     /// Fields that this version does not know.
     fn extra(&self) -> &Extra {
@@ -44,64 +48,66 @@ pub trait Noun: Serialize + DeserializeOwned {
         &NONE
     }
 
-    /// What tells it from others and how new it is, as its collection says of records. Nouns of which there are many
-    /// tell it without being taken apart.
-    fn version(&self) -> Option<(Name, Option<Timestamp>)> {
+    /// The identity and version, as [`Collection`] would read them from the fields. Entities with many records implement
+    /// this to avoid converting each one to JSON.
+    fn version(&self) -> Option<(RecordIdentity, Option<Timestamp>)> {
         None
     }
 }
 
-/// What tells a record from all others: its key, and its birth where two may have the same key by chance.
+/// Identifies a record: its key and, where two copies may generate the same key by chance, its time of creation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name {
+pub struct RecordIdentity {
     pub key: String,
     pub birth: Option<Timestamp>,
 }
 
-/// A line that was read, and what can be told of it without its fields.
+/// A parsed line with what a merge needs to know before it looks at single fields.
 #[derive(Debug)]
-pub(super) struct Form {
-    pub(super) name: Rc<Name>,
+pub(super) struct LineHeader {
+    pub(super) name: Rc<RecordIdentity>,
     pub(super) changed_at: Option<Timestamp>,
-    /// Whether this version knows all its fields.
+    /// Whether this version knows all fields of the record.
     pub(super) is_plain: bool,
-    /// The line as it is written here.
+    /// The line in our own formatting.
     pub(super) line: Vec<u8>,
 }
 
-/// What a file's records are called, how they are told apart and ordered, and what belongs together in them.
+/// The rules for the records of one collection: what identifies them, how lines are ordered, how fields merge.
 pub struct Collection {
-    /// Its name, and without the ending that of its file.
+    /// The name of the collection, and of its file without `.jsonl`.
     pub name: &'static str,
-    /// The columns whose fields name a record.
+    /// The columns that form the key of a record.
     key: &'static [Column],
-    /// The fields by which lines are ordered; the key breaks ties.
+    /// The fields that order the lines of the file; the key breaks ties.
     order: &'static [&'static str],
-    /// The field that tells how new a version is.
+    /// The field with the time of the last change, which decides which version is newer.
     pub(super) version: Option<&'static str>,
-    /// The field that never changes and that two records which have the same id by chance do not share.
+    /// The field that never changes and differs between two records that got the same id by chance.
     birth: Option<&'static str>,
-    /// Fields that make sense only together; the first names them all.
+    /// Groups of fields that are merged as one. A conflict is named after the first field.
     pub(super) units: &'static [&'static [&'static str]],
-    /// Fields whose value is so much its own that it is recognised where it was seen before.
-    pub(super) telling: &'static [&'static str],
-    /// Times of which the later one holds, whoever wrote it.
+    /// Fields with values so distinctive that the same value again is an old one, not a new edit.
+    pub(super) distinctive: &'static [&'static str],
+    /// Times that merge to the later one.
     pub(super) latest: &'static [&'static str],
-    /// Whether it matters to anybody that two versions disagreed.
+    /// Whether disagreements are merged without recording a conflict.
     pub(super) quiet: bool,
-    /// Whether its file is left away while it would be empty.
+    /// Whether no file is written while the collection is empty.
     optional: bool,
-    /// Whether people choose the names of its records, which are no ids then.
+    /// Whether users choose the keys, so that they need not look like ids.
     pub(super) free_names: bool,
-    /// What it takes to delete one of its records.
+    /// The access that is needed to delete a record.
     pub removal: Access,
-    /// Fields that each store has for itself.
+    /// Whether a deletion loses against a change that it did not know, even an earlier one.
+    pub outlives_unknown: bool,
+    /// Fields that are local to each store and never synced.
     pub local: &'static [&'static str],
-    /// If only some records travel, how their keys begin.
+    /// If only some records are synced: the first words of their keys.
     only: &'static [&'static str],
-    read: fn(&[u8]) -> Result<Record>,
-    form: fn(&Collection, &[u8]) -> Result<Form>,
-    write: fn(Record) -> Result<Vec<u8>>,
+    read: fn(&[u8]) -> Result<SyncObject>,
+    parse_line: fn(&Collection, &[u8]) -> Result<LineHeader>,
+    write: fn(SyncObject) -> Result<Vec<u8>>,
 }
 
 impl fmt::Debug for Collection {
@@ -118,7 +124,7 @@ pub static ISSUES: Collection = Collection {
         &["status", "closed_at", "close_reason"],
         &["assignee", "lease_expires_at", "claim_session", "claim_host"],
     ],
-    telling: &["title", "description", "closed_at"],
+    distinctive: &["title", "description", "closed_at"],
     optional: false,
     ..Collection::of::<Issue>("issues", &[Column::text("id")])
 };
@@ -136,7 +142,7 @@ pub static COMMENTS: Collection = Collection {
     ..Collection::of_entity::<Comment>()
 };
 
-/// What was shipped. Nobody changes a release, so its records have no versions.
+/// Releases never change, so they have no version.
 pub static RELEASES: Collection =
     Collection { order: &["shipped_at"], birth: Some("shipped_at"), ..Collection::of_entity::<Release>() };
 
@@ -144,7 +150,7 @@ pub static LEARNINGS: Collection = Collection {
     order: &["created_at"],
     version: Some("updated_at"),
     birth: Some("created_at"),
-    telling: &["text"],
+    distinctive: &["text"],
     latest: &["verified_at"],
     ..Collection::of_entity::<Learning>()
 };
@@ -156,7 +162,7 @@ pub static SKILLS: Collection = Collection {
     ..Collection::of_entity::<Mapping>()
 };
 
-/// What was deleted. The last of the files, so that whoever reads them in this order has seen the rest.
+/// Deletions. The last file in the order, so that a reader knows all records before their tombstones.
 pub static TOMBSTONES: Collection = Collection {
     version: Some("deleted_at"),
     units: &[&["deleted_at", "actor", "version", "comments"]],
@@ -166,14 +172,14 @@ pub static TOMBSTONES: Collection = Collection {
 };
 
 macro_rules! attached {
-    ($($module:ident $noun:ident $id:ident,)*) => {
-        const ATTACHED: &[&Collection] = &[$(&Collection::of_attached::<crate::ops::$module::$noun>(),)*];
+    ($($module:ident $entity:ident $id:ident,)*) => {
+        const ATTACHED: &[&Collection] = &[$(&Collection::of_attached::<crate::ops::$module::$entity>(),)*];
     };
 }
 
 for_each_attached!(attached);
 
-/// Every collection, in the order in which their records refer to each other.
+/// The collections that git carries, in an order in which records come after the records they refer to.
 pub static COLLECTIONS: [&Collection; 7 + ATTACHED.len()] = {
     let first: [&Collection; 6] = [&ISSUES, &DEPS, &COMMENTS, &RELEASES, &LEARNINGS, &SKILLS];
     let (mut all, mut at) = ([&TOMBSTONES; 7 + ATTACHED.len()], 0);
@@ -184,33 +190,41 @@ pub static COLLECTIONS: [&Collection; 7 + ATTACHED.len()] = {
     all
 };
 
-/// What actors are doing, in steps.
+/// Work in progress and its steps.
 pub static WORK: Collection = Collection {
     version: Some("updated_at"),
     units: &[&["status", "actor", "started_at", "done_at"]],
-    ..Collection::of_entity::<Piece>()
+    ..Collection::of_entity::<WorkRecord>()
 };
 
-/// Agents. What one may do and what it is in the midst of is each store's own affair.
+/// Agents. Their permissions and their active session stay local.
 pub static AGENTS: Collection = Collection {
     version: Some("updated_at"),
     local: &["permissions", "tokens", "active_session_id"],
     ..Collection::of_entity::<Agent>()
 };
 
-/// Values of the project and of the user; others are those of a machine.
+/// Values in the scopes `project` and `user`. Other scopes belong to a machine and stay there.
 pub static KV: Collection = Collection {
     version: Some("updated_at"),
     free_names: true,
     removal: Access::Write,
     only: &["project", "user"],
-    ..Collection::of_entity::<Pair>()
+    ..Collection::of_entity::<KvPair>()
 };
 
-/// The collections that servers carry and git does not.
-const BETWEEN_STORES: [&Collection; 3] = [&WORK, &AGENTS, &KV];
+/// Sessions, if the user enables their sync. Their entries are sent separately and have no collection here.
+pub static SESSIONS: Collection = Collection {
+    version: Some("updated_at"),
+    latest: &["ended_at", "archived_at"],
+    outlives_unknown: true,
+    ..Collection::of::<SessionHead>("sessions", &[Column::text("id")])
+};
 
-/// Every collection that servers carry: those of git, and then these.
+/// The collections that are synced between stores but not written to git.
+const BETWEEN_STORES: [&Collection; 4] = [&WORK, &AGENTS, &KV, &SESSIONS];
+
+/// All collections that are synced between stores: those in git, then the others.
 pub static EXCHANGED: [&Collection; COLLECTIONS.len() + BETWEEN_STORES.len()] = {
     let (mut all, mut at) = ([&TOMBSTONES; COLLECTIONS.len() + BETWEEN_STORES.len()], 0);
     while at < all.len() {
@@ -221,39 +235,39 @@ pub static EXCHANGED: [&Collection; COLLECTIONS.len() + BETWEEN_STORES.len()] = 
 };
 
 impl Collection {
-    /// The collection of this name, whoever carries it.
+    /// The synced collection with this name.
     pub fn named(name: &str) -> Option<&'static Collection> {
         EXCHANGED.into_iter().find(|collection| collection.name == name)
     }
 
-    /// Whether git carries it.
+    /// Whether the collection is written to git.
     pub fn is_in_git(&self) -> bool {
         COLLECTIONS.iter().any(|collection| collection.name == self.name)
     }
 
-    /// Whether the record with this key travels.
+    /// Whether the record with this key is synced.
     pub fn carries(&self, key: &str) -> bool {
         self.only.is_empty() || key.split(' ').next().is_some_and(|first| self.only.contains(&first))
     }
 
-    /// A record without what each store has for itself.
-    pub fn without_local(&self, mut record: Record) -> Record {
+    /// The record without its local fields.
+    pub fn without_local(&self, mut record: SyncObject) -> SyncObject {
         self.local.iter().for_each(|field| drop(record.shift_remove(*field)));
         record
     }
 
-    /// The rows of an entity, with the name of its table and its key.
-    const fn of_entity<E: Entity + Noun>() -> Self {
+    /// A collection with the table name and key of an entity.
+    const fn of_entity<E: Entity + SyncEntity>() -> Self {
         Self::of::<E>(E::SCHEMA.table, E::SCHEMA.columns.split_at(E::SCHEMA.keys).0)
     }
 
-    /// What is attached to issues.
-    pub const fn of_attached<E: Entity + Noun>() -> Self {
+    /// A collection of an entity that is attached to issues.
+    pub const fn of_attached<E: Entity + SyncEntity>() -> Self {
         Self { order: &["created_at"], birth: Some("created_at"), removal: Access::Write, ..Self::of_entity::<E>() }
     }
 
-    /// A collection with defaults for all but its name and key.
-    const fn of<N: Noun>(name: &'static str, key: &'static [Column]) -> Self {
+    /// A collection with defaults for everything but name and key.
+    const fn of<E: SyncEntity>(name: &'static str, key: &'static [Column]) -> Self {
         Self {
             name,
             key,
@@ -261,21 +275,22 @@ impl Collection {
             version: None,
             birth: None,
             units: &[],
-            telling: &[],
+            distinctive: &[],
             latest: &[],
             quiet: false,
             optional: true,
             free_names: false,
             removal: Access::Maintain,
+            outlives_unknown: false,
             local: &[],
             only: &[],
-            read: read::<N>,
-            form: form::<N>,
-            write: write::<N>,
+            read: read::<E>,
+            parse_line: parse_line::<E>,
+            write: write::<E>,
         }
     }
 
-    /// The collection whose file has this name.
+    /// The collection that is stored in this file.
     pub fn of_file(name: &str) -> Option<&'static Collection> {
         let name = name.strip_suffix(".jsonl")?;
         COLLECTIONS.into_iter().find(|collection| collection.name == name)
@@ -285,18 +300,18 @@ impl Collection {
         format!("{}.jsonl", self.name)
     }
 
-    /// The record in a line, as it would be stored.
-    pub fn read(&self, line: &[u8]) -> Result<Record> {
+    /// Parses a line into a record in its stored form.
+    pub fn read(&self, line: &[u8]) -> Result<SyncObject> {
         Ok(self.without_local((self.read)(line)?))
     }
 
-    /// The same as far as it can be told without taking the record apart, which is most of the work.
-    pub(super) fn form(&self, line: &[u8]) -> Result<Form> {
-        (self.form)(self, line)
+    /// Parses a line without converting it to a JSON object, which is most of the work of [`read`](Self::read).
+    pub(super) fn parse_line(&self, line: &[u8]) -> Result<LineHeader> {
+        (self.parse_line)(self, line)
     }
 
-    /// A record as a line, without the line end.
-    pub fn write(&self, record: Record) -> Result<Vec<u8>> {
+    /// Formats a record as a line, without the line end.
+    pub fn write(&self, record: SyncObject) -> Result<Vec<u8>> {
         let line = (self.write)(record)?;
         if self.local.is_empty() {
             return Ok(line);
@@ -305,124 +320,124 @@ impl Collection {
         json::to_line(&self.without_local(record)).map(String::into_bytes)
     }
 
-    /// A record brought into the form in which it is stored.
-    pub fn settle(&self, record: Record) -> Result<Record> {
+    /// Returns the record in its stored form; see [`SyncEntity::normalise`].
+    pub fn normalise(&self, record: SyncObject) -> Result<SyncObject> {
         self.read(&self.write(record)?)
     }
 
-    /// The fields that name a record.
+    /// The key fields.
     pub fn key_fields(&self) -> impl Iterator<Item = &'static str> {
         self.key.iter().map(|column| column.field)
     }
 
-    /// The columns of these fields, if it is a table.
+    /// The columns of the key fields.
     pub fn key_columns(&self) -> impl Iterator<Item = &'static str> {
         self.key.iter().map(|column| column.name)
     }
 
-    /// What names a record: the fields of its key, with blanks between, which no id has.
-    pub fn key(&self, record: &Record) -> String {
+    /// The key of a record: its key fields joined by spaces, which ids do not contain.
+    pub fn key(&self, record: &SyncObject) -> String {
         self.key_fields().map(|field| text(record, field)).collect::<Vec<_>>().join(" ")
     }
 
-    /// What tells a record from another that got the same key by chance.
-    pub fn birth<'r>(&self, record: &'r Record) -> &'r str {
+    /// The time of creation, which distinguishes two records with the same key; empty if the collection needs none.
+    pub fn birth<'r>(&self, record: &'r SyncObject) -> &'r str {
         self.birth.map_or("", |field| text(record, field))
     }
 
-    /// How new a version is. Times are text that sorts.
-    pub fn version<'r>(&self, record: &'r Record) -> &'r str {
+    /// The time of the last change, as text in sort order; empty if the records have none.
+    pub fn version<'r>(&self, record: &'r SyncObject) -> &'r str {
         self.version.map_or("", |field| text(record, field))
     }
 
-    /// What tells a record from others, and how new it is.
-    fn version_of(&self, record: &Record) -> Result<(Name, Option<Timestamp>)> {
+    /// The identity and version of a record.
+    fn version_of(&self, record: &SyncObject) -> Result<(RecordIdentity, Option<Timestamp>)> {
         let time = |text: &str| if text.is_empty() { Ok(None) } else { text.parse().map(Some) };
-        let name = Name { key: self.key(record), birth: time(self.birth(record))? };
+        let name = RecordIdentity { key: self.key(record), birth: time(self.birth(record))? };
         Ok((name, time(self.version(record))?))
     }
 
-    /// Where the line of a record stands.
-    pub fn place(&self, record: &Record) -> (String, String) {
+    /// The sort key of a record's line.
+    pub fn sort_key(&self, record: &SyncObject) -> (String, String) {
         let order: Vec<&str> = self.order.iter().map(|field| text(record, field)).collect();
         (order.join(" "), self.key(record))
     }
 
-    /// The columns by which lines are ordered.
+    /// The columns that order the lines.
     pub fn order_columns(&self) -> Vec<&'static str> {
         self.order.iter().copied().chain(self.key_columns()).collect()
     }
 
-    /// The field that tells how new a version is.
+    /// The field with the time of the last change.
     pub fn version_field(&self) -> Option<&'static str> {
         self.version
     }
 
-    /// Whether its file is left away while it would be empty.
+    /// Whether no file is written while the collection is empty.
     pub fn is_optional(&self) -> bool {
         self.optional
     }
 
-    /// Whether what it tells of others counts also where the same was told before.
+    /// Whether disagreements are merged without recording a conflict.
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Whether a field is part of what a record is, and so the same in all its versions.
+    /// Whether a field identifies the record or its version, and so is never merged.
     pub(super) fn is_identity(&self, field: &str) -> bool {
         self.key_fields().any(|key| key == field) || self.birth == Some(field) || self.version == Some(field)
     }
 }
 
-fn text<'r>(record: &'r Record, field: &str) -> &'r str {
+fn text<'r>(record: &'r SyncObject, field: &str) -> &'r str {
     record.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn read<N: Noun>(line: &[u8]) -> Result<Record> {
-    record(&parse::<N>(line)?)
+fn read<E: SyncEntity>(line: &[u8]) -> Result<SyncObject> {
+    record(&parse::<E>(line)?)
 }
 
-fn record<N: Noun>(noun: &N) -> Result<Record> {
-    match serde_json::to_value(noun).map_err(Error::internal)? {
+fn record<E: SyncEntity>(entity: &E) -> Result<SyncObject> {
+    match serde_json::to_value(entity).map_err(Error::internal)? {
         Value::Object(record) => Ok(record),
         _ => Err(Error::invalid("it is not an object")),
     }
 }
 
-fn form<N: Noun>(collection: &Collection, line: &[u8]) -> Result<Form> {
-    let noun: N = parse(line)?;
+fn parse_line<E: SyncEntity>(collection: &Collection, line: &[u8]) -> Result<LineHeader> {
+    let entity: E = parse(line)?;
     let mut written = Vec::with_capacity(line.len());
-    json::write_line(&mut written, &noun)?;
-    let (name, changed_at) = match noun.version() {
-        Some(told) => told,
-        None => collection.version_of(&record(&noun)?)?,
+    json::write_line(&mut written, &entity)?;
+    let (name, changed_at) = match entity.version() {
+        Some(version) => version,
+        None => collection.version_of(&record(&entity)?)?,
     };
-    Ok(Form { name: Rc::new(name), changed_at, is_plain: noun.extra().is_empty(), line: written })
+    Ok(LineHeader { name: Rc::new(name), changed_at, is_plain: entity.extra().is_empty(), line: written })
 }
 
-fn parse<N: Noun>(line: &[u8]) -> Result<N> {
-    let noun: N = serde_json::from_slice(line).map_err(|e| not_a_record(line, e))?;
-    let noun = noun.adopt()?;
-    check_format(noun.extra())?;
-    Ok(noun)
+fn parse<E: SyncEntity>(line: &[u8]) -> Result<E> {
+    let entity: E = serde_json::from_slice(line).map_err(|e| not_a_record(line, e))?;
+    let entity = entity.normalise()?;
+    check_format(entity.extra())?;
+    Ok(entity)
 }
 
-fn write<N: Noun>(record: Record) -> Result<Vec<u8>> {
-    let noun: N = serde_json::from_value(Value::Object(record)).map_err(|e| Error::invalid(e.to_string()))?;
+fn write<E: SyncEntity>(record: SyncObject) -> Result<Vec<u8>> {
+    let entity: E = serde_json::from_value(Value::Object(record)).map_err(|e| Error::invalid(e.to_string()))?;
     let mut line = Vec::with_capacity(256);
-    json::write_line(&mut line, &noun)?;
+    json::write_line(&mut line, &entity)?;
     Ok(line)
 }
 
-/// What a line of a later form lacks may well be what this version asks for, so its form is looked at first.
+/// A line in a newer format may lack fields that this version requires, so report the format first.
 fn not_a_record(line: &[u8], error: serde_json::Error) -> Error {
-    match serde_json::from_slice::<Record>(line).map(|record| check_format(&record)) {
+    match serde_json::from_slice::<SyncObject>(line).map(|record| check_format(&record)) {
         Ok(Err(newer)) => newer,
         _ => Error::invalid(error.to_string()),
     }
 }
 
-fn check_format(record: &Record) -> Result<()> {
+fn check_format(record: &SyncObject) -> Result<()> {
     match record.get(FORMAT_FIELD).and_then(Value::as_u64) {
         Some(format) if format > FORMAT => Err(Error::new(
             Code::NewerSchema,

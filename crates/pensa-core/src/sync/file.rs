@@ -1,4 +1,4 @@
-//! A whole file of records: its lines, and the merge of three files into one.
+//! Reads whole JSONL files and merges three versions of one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::error::{Error, Result};
-use crate::sync::collection::{Collection, Form, Name, Record};
+use crate::sync::collection::{Collection, LineHeader, RecordIdentity, SyncObject};
 use crate::sync::conflict::Conflict;
 use crate::sync::merge::Merged;
 
@@ -16,38 +16,41 @@ const MARKERS: [&[u8]; 4] = [b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||"];
 
 /// A line that is not blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line<'b> {
-    /// Its number in the file, from 1.
+pub struct FileLine<'b> {
+    /// The line number, from 1.
     pub number: usize,
     pub text: &'b [u8],
 }
 
-/// The lines of a file, whatever editor or system it went through.
-pub fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
+/// Iterates over the lines that are not blank, without byte order mark, carriage returns or surrounding blanks.
+pub fn lines(bytes: &[u8]) -> impl Iterator<Item = FileLine<'_>> {
     let mut rest = bytes.strip_prefix(BOM).unwrap_or(bytes);
     let next = move || {
-        let whole = rest;
-        // Finds the end of a line many bytes at a time.
+        let start = rest;
+        // `skip_until` uses memchr, which is faster than `split`.
         let length = rest.skip_until(b'\n').ok().filter(|length| *length > 0)?;
-        Some(whole[..length].trim_ascii())
+        Some(start[..length].trim_ascii())
     };
-    iter::from_fn(next).enumerate().map(|(at, text)| Line { number: at + 1, text }).filter(|line| !line.text.is_empty())
+    iter::from_fn(next)
+        .enumerate()
+        .map(|(at, text)| FileLine { number: at + 1, text })
+        .filter(|line| !line.text.is_empty())
 }
 
-/// What is wrong with a line, and where it stands.
+/// Adds the file and line number to an error.
 pub fn bad_line(file: &Path, line: usize, why: Error) -> Error {
-    let told = Error::new(why.code, format!("{} line {line}: {}", file.display(), why.message));
-    told.hint(why.hint.unwrap_or_else(|| "mend the file; nothing was imported".into()))
+    let error = Error::new(why.code, format!("{} line {line}: {}", file.display(), why.message));
+    error.hint(why.hint.unwrap_or_else(|| "mend the file; nothing was imported".into()))
 }
 
 impl Collection {
-    /// The record of a line of a file, or what is wrong with it.
-    pub fn read_line(&self, file: &Path, line: Line<'_>) -> Result<Record> {
+    /// Parses a line into a record. An error names the file and the line.
+    pub fn read_line(&self, file: &Path, line: FileLine<'_>) -> Result<SyncObject> {
         refuse_marker(line).and_then(|()| self.read(line.text)).map_err(|why| bad_line(file, line.number, why))
     }
 }
 
-pub(super) fn refuse_marker(line: Line<'_>) -> Result<()> {
+pub(super) fn refuse_marker(line: FileLine<'_>) -> Result<()> {
     if MARKERS.iter().any(|marker| line.text.starts_with(marker)) { Err(marker()) } else { Ok(()) }
 }
 
@@ -56,21 +59,21 @@ fn marker() -> Error {
         .hint("pn conflicts repair merges both sides; pn hooks install lets pn merge next time")
 }
 
-/// The number of the first line that is a mark of a conflict.
+/// The number of the first line that is one of git's conflict markers.
 pub fn first_marker(bytes: &[u8]) -> Option<usize> {
     lines(bytes).find(|line| refuse_marker(*line).is_err()).map(|line| line.number)
 }
 
-/// What git's marks of conflicts in a file stand between.
+/// The versions of a file that contains git's conflict markers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sides {
     pub ours: Vec<u8>,
     pub theirs: Vec<u8>,
-    /// What both come from, if the marks tell it.
+    /// The merge base, if the markers include it (`merge.conflictStyle` diff3).
     pub base: Option<Vec<u8>>,
 }
 
-/// The part of a file with conflict marks that a line stands in.
+/// The part of a file with conflict markers that a line belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MarkedPart {
     Common,
@@ -79,7 +82,7 @@ enum MarkedPart {
     Theirs,
 }
 
-/// Takes a file with conflict marks apart; nothing if it has none.
+/// Splits a file with conflict markers into its versions; `None` if it has no markers.
 pub fn sides(file: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
     use MarkedPart::{Base, Common, Ours, Theirs};
     let (mut sides, mut base, mut part, mut last) = (Sides::default(), Vec::new(), Common, None);
@@ -122,7 +125,7 @@ fn misplaced(file: &Path, line: usize) -> Error {
     bad_line(file, line, why.hint("complete the marks by hand, or take the file from one side with git checkout"))
 }
 
-/// What a merge of three files made.
+/// The result of merging three files.
 #[derive(Debug, Default)]
 pub struct MergedFile {
     pub bytes: Vec<u8>,
@@ -132,87 +135,94 @@ pub struct MergedFile {
 /// One version of a record.
 #[derive(Clone)]
 enum Version {
-    /// As a line has it. Most lines never change hands, and are not taken apart.
-    Line(Rc<Form>),
-    /// Made of two lines.
-    Made(Record),
+    /// An unchanged line. Most lines are the same on both sides and are never converted to JSON objects.
+    Line(Rc<LineHeader>),
+    /// Merged from two lines.
+    Merged(SyncObject),
 }
 
 impl Version {
-    fn record(&self, collection: &Collection) -> Result<Record> {
+    fn record(&self, collection: &Collection) -> Result<SyncObject> {
         match self {
-            Version::Line(form) => collection.read(&form.line),
-            Version::Made(record) => Ok(record.clone()),
+            Version::Line(header) => collection.read(&header.line),
+            Version::Merged(record) => Ok(record.clone()),
         }
     }
 }
 
-/// Two records that have the same id by chance are two.
-type Versions = BTreeMap<Rc<Name>, Version>;
+/// Two records that got the same key by chance stay separate.
+type Versions = BTreeMap<Rc<RecordIdentity>, Version>;
 
-/// Merges two versions of a file with a common ancestor. A line that one side lacks stays: only a tombstone deletes.
+/// Merges two versions of a file with a common ancestor. A line that is missing on one side stays: only a tombstone
+/// deletes a record.
 pub fn merge_files(collection: &Collection, file: &Path, [base, ours, theirs]: [&[u8]; 3]) -> Result<MergedFile> {
-    let mut reader = Reader { collection, file, known: HashMap::new(), conflicts: Vec::new() };
+    let mut reader = Reader { collection, file, parsed: HashMap::new(), conflicts: Vec::new() };
     let base = reader.versions(base)?;
     let mut all = reader.versions(ours)?;
     for (name, theirs) in reader.versions(theirs)? {
         let version = match all.get(&name) {
             None => theirs,
-            Some(ours) => reader.both(&name, base.get(&name), ours, theirs)?,
+            Some(ours) => reader.merge_versions(&name, base.get(&name), ours, theirs)?,
         };
         all.insert(name, version);
     }
-    let mut sorted: Vec<(Rc<Name>, Version)> = all.into_iter().collect();
-    // Whatever has a birth is ordered by it.
+    let mut sorted: Vec<(Rc<RecordIdentity>, Version)> = all.into_iter().collect();
+    // The same order as [`Collection::sort_key`]: collections with a time of creation are ordered by it.
     sorted.sort_by(|(a, _), (b, _)| (a.birth, &a.key).cmp(&(b.birth, &b.key)));
     let mut merged = MergedFile { bytes: Vec::new(), conflicts: reader.conflicts };
     for (_, version) in sorted {
         match version {
-            Version::Line(form) => merged.bytes.extend_from_slice(&form.line),
-            Version::Made(record) => merged.bytes.extend(collection.write(record)?),
+            Version::Line(header) => merged.bytes.extend_from_slice(&header.line),
+            Version::Merged(record) => merged.bytes.extend(collection.write(record)?),
         }
         merged.bytes.push(b'\n');
     }
     Ok(merged)
 }
 
-/// Reads files of one collection, and each line once, however many of them have it.
+/// Reads files of one collection and parses each distinct line only once.
 struct Reader<'m> {
     collection: &'m Collection,
     file: &'m Path,
-    known: HashMap<&'m [u8], Rc<Form>>,
+    parsed: HashMap<&'m [u8], Rc<LineHeader>>,
     conflicts: Vec<Conflict>,
 }
 
 impl<'m> Reader<'m> {
-    /// The records of one file; of one that stands there twice, both versions become one.
+    /// The records of one file. Duplicates within the file are merged.
     fn versions(&mut self, bytes: &'m [u8]) -> Result<Versions> {
         let mut versions = Versions::new();
         for line in lines(bytes) {
-            let form = self.form(line)?;
-            let name = Rc::clone(&form.name);
+            let header = self.header(line)?;
+            let name = Rc::clone(&header.name);
             let version = match versions.get(&name) {
-                None => Version::Line(form),
-                Some(other) => self.both(&name, None, other, Version::Line(form))?,
+                None => Version::Line(header),
+                Some(other) => self.merge_versions(&name, None, other, Version::Line(header))?,
             };
             versions.insert(name, version);
         }
         Ok(versions)
     }
 
-    fn form(&mut self, line: Line<'m>) -> Result<Rc<Form>> {
-        if let Some(known) = self.known.get(line.text) {
-            return Ok(Rc::clone(known));
+    fn header(&mut self, line: FileLine<'m>) -> Result<Rc<LineHeader>> {
+        if let Some(parsed) = self.parsed.get(line.text) {
+            return Ok(Rc::clone(parsed));
         }
-        let form = refuse_marker(line).and_then(|()| self.collection.form(line.text));
-        let form = Rc::new(form.map_err(|why| bad_line(self.file, line.number, why))?);
-        self.known.insert(line.text, Rc::clone(&form));
-        Ok(form)
+        let header = refuse_marker(line).and_then(|()| self.collection.parse_line(line.text));
+        let header = Rc::new(header.map_err(|why| bad_line(self.file, line.number, why))?);
+        self.parsed.insert(line.text, Rc::clone(&header));
+        Ok(header)
     }
 
-    /// Two versions of a record as one.
-    fn both(&mut self, name: &Name, base: Option<&Version>, ours: &Version, theirs: Version) -> Result<Version> {
-        match self.collection.untouched(base, ours, &theirs) {
+    /// Merges two versions of a record.
+    fn merge_versions(
+        &mut self,
+        name: &RecordIdentity,
+        base: Option<&Version>,
+        ours: &Version,
+        theirs: Version,
+    ) -> Result<Version> {
+        match self.collection.unchanged_side(base, ours, &theirs) {
             Some(Side::Theirs) => return Ok(theirs),
             Some(Side::Ours) => return Ok(ours.clone()),
             None => {}
@@ -223,20 +233,20 @@ impl<'m> Reader<'m> {
         for clash in clashes {
             self.conflicts.push(Conflict::new(self.collection.name, &name.key, clash)?);
         }
-        Ok(Version::Made(record))
+        Ok(Version::Merged(record))
     }
 }
 
-/// Whose version a merge comes to.
+/// The side whose version a merge results in.
 enum Side {
     Ours,
     Theirs,
 }
 
 impl Collection {
-    /// What [`merge`](Self::merge) would come to, as far as it can be told by comparing lines: both sides are the same,
-    /// or only one of them changed anything, and did so later.
-    fn untouched(&self, base: Option<&Version>, ours: &Version, theirs: &Version) -> Option<Side> {
+    /// The side that [`merge`](Self::merge) would return unchanged, if that is certain from comparing lines: both sides
+    /// are equal, or only one changed and is not older. `None` if the fields must be merged.
+    fn unchanged_side(&self, base: Option<&Version>, ours: &Version, theirs: &Version) -> Option<Side> {
         let (Version::Line(ours), Version::Line(theirs)) = (ours, theirs) else { return None };
         if ours.line == theirs.line {
             return Some(Side::Ours);
@@ -245,7 +255,7 @@ impl Collection {
         if base.line == theirs.line && ours.changed_at >= theirs.changed_at {
             return Some(Side::Ours);
         }
-        // Fields that nobody here knows keep our order; and of some times the later holds whoever changed it.
+        // A field-wise merge would keep our order of unknown fields, and the later of some times from either side.
         let is_plain = ours.is_plain && theirs.is_plain && self.latest.is_empty();
         let only_theirs = is_plain && base.line == ours.line && theirs.changed_at >= ours.changed_at;
         only_theirs.then_some(Side::Theirs)
@@ -261,10 +271,10 @@ mod tests {
     use crate::json;
     use crate::sync::COLLECTIONS;
 
-    /// The same merge with every line taken apart: what [`merge_files`] must come to.
+    /// Merges every line field by field: the reference for [`merge_files`].
     fn merged_field_by_field(collection: &Collection, [base, ours, theirs]: [&[u8]; 3]) -> Result<MergedFile> {
-        type Records = BTreeMap<(String, String), Record>;
-        fn put(collection: &Collection, all: &mut Records, base: &Records, new: Record, to: &mut Vec<Conflict>) {
+        type Records = BTreeMap<(String, String), SyncObject>;
+        fn put(collection: &Collection, all: &mut Records, base: &Records, new: SyncObject, to: &mut Vec<Conflict>) {
             let name = (collection.key(&new), collection.birth(&new).to_owned());
             let version = match all.get(&name) {
                 None => new,
@@ -291,8 +301,8 @@ mod tests {
         for record in theirs.into_values() {
             put(collection, &mut all, &base, record, &mut merged.conflicts);
         }
-        let mut sorted: Vec<Record> = all.into_values().collect();
-        sorted.sort_by_cached_key(|record| collection.place(record));
+        let mut sorted: Vec<SyncObject> = all.into_values().collect();
+        sorted.sort_by_cached_key(|record| collection.sort_key(record));
         for record in sorted {
             merged.bytes.extend(collection.write(record)?);
             merged.bytes.push(b'\n');
@@ -300,18 +310,18 @@ mod tests {
         Ok(merged)
     }
 
-    fn told(merged: Result<MergedFile>) -> (String, Vec<Conflict>) {
+    fn outcome(merged: Result<MergedFile>) -> (String, Vec<Conflict>) {
         match merged {
             Ok(merged) => (String::from_utf8(merged.bytes).expect("UTF-8"), merged.conflicts),
             Err(e) => (format!("{:?} {} {:?}", e.code, e.message, e.hint), Vec::new()),
         }
     }
 
-    fn one_of<T: Clone + std::fmt::Debug + 'static>(these: &[T]) -> impl Strategy<Value = T> + Clone + use<T> {
-        prop::sample::select(these.to_vec())
+    fn one_of<T: Clone + std::fmt::Debug + 'static>(values: &[T]) -> impl Strategy<Value = T> + Clone + use<T> {
+        prop::sample::select(values.to_vec())
     }
 
-    /// A record of any collection, as it is written here or by somebody else. There are few, so that they meet.
+    /// A record of any collection, in our formatting or another. There are few distinct ones, so that they collide.
     fn line(collection: &'static Collection) -> impl Strategy<Value = String> {
         let moment = one_of(&["2026-01-01T00:00:00.000Z", "2026-01-01T00:00:02.000Z", "2026-01-01T01:00:01+01:00"]);
         let moments = (moment.clone(), moment.clone(), prop::option::of(moment));
@@ -329,7 +339,7 @@ mod tests {
         let words = (one_of(&["a", "b", ""]), one_of(&["open", "closed", "in_progress"]), one_of(&["p1", "P1", "p2"]));
         let shape = (0..12u8, prop::option::of(number), 0..40u8);
         (0..3u8, moments, words, one_of(&extras), shape).prop_map(
-            move |(id, (born, changed, other), (word, status, priority), extra, (shape, number, spoilt))| {
+            move |(id, (born, changed, other), (word, status, priority), extra, (shape, number, corruption))| {
                 let id = format!("pn-{id}");
                 let born = if shape == 0 { "2025-01-01T00:00:00.000Z" } else { born };
                 let mut record = match collection.name {
@@ -356,17 +366,17 @@ mod tests {
                         "restored_at": other, "comments": [status]}),
                 };
                 let fields = record.as_object_mut().expect("an object");
-                fields.extend(serde_json::from_str::<Record>(extra).expect("an object"));
+                fields.extend(serde_json::from_str::<SyncObject>(extra).expect("an object"));
                 if let Some(number) = number.filter(|_| shape == 1 && fields.contains_key("updated_at")) {
                     fields.insert("updated_at".into(), number);
                 }
-                written(record, shape, spoilt)
+                written(record, shape, corruption)
             },
         )
     }
 
-    fn written(record: Value, shape: u8, spoilt: u8) -> String {
-        match (spoilt, shape) {
+    fn written(record: Value, shape: u8, corruption: u8) -> String {
+        match (corruption, shape) {
             (0, 0..4) => "<<<<<<< ours".to_owned(),
             (0, _) => json::to_line(&record).expect("a line")[..20].to_owned(),
             (_, 2) => format!(" {record} \r"),
@@ -376,13 +386,17 @@ mod tests {
         }
     }
 
-    /// Three files. Most lines of the sides are those of the base; some are written as an export writes them.
+    /// Three files. Most lines of both sides come from the base; some have our own formatting.
     fn files() -> impl Strategy<Value = (&'static Collection, [String; 3])> {
         one_of(&COLLECTIONS).prop_flat_map(|collection| {
             let line = move || {
-                (line(collection), any::<bool>()).prop_map(move |(line, is_settled)| {
-                    let settled = collection.read(line.trim().as_bytes()).and_then(|record| collection.write(record));
-                    settled.ok().filter(|_| is_settled).map_or(line, |bytes| String::from_utf8(bytes).expect("UTF-8"))
+                (line(collection), any::<bool>()).prop_map(move |(line, is_normalised)| {
+                    let normalised =
+                        collection.read(line.trim().as_bytes()).and_then(|record| collection.write(record));
+                    normalised
+                        .ok()
+                        .filter(|_| is_normalised)
+                        .map_or(line, |bytes| String::from_utf8(bytes).expect("UTF-8"))
                 })
             };
             let side = move || prop::collection::vec((line(), 0..3u8), 0..5);
@@ -408,15 +422,15 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1000))]
         #[test]
-        fn lines_that_are_passed_on_unread_are_what_merging_their_fields_comes_to((collection, files) in files()) {
+        fn merge_by_lines_equals_merge_by_fields((collection, files) in files()) {
             let files = files.each_ref().map(String::as_bytes);
-            let quick = told(merge_files(collection, Path::new("f"), files));
-            prop_assert_eq!(quick, told(merged_field_by_field(collection, files)));
+            let quick = outcome(merge_files(collection, Path::new("f"), files));
+            prop_assert_eq!(quick, outcome(merged_field_by_field(collection, files)));
         }
     }
 
     #[test]
-    fn both_sides_of_conflict_marks_are_told_apart() {
+    fn conflict_markers_are_split_into_sides() {
         let read = |text: &str| sides(Path::new("f"), text.as_bytes());
         let some = |ours: &str, theirs: &str, base: Option<&str>| {
             let base = base.map(|base| base.as_bytes().to_vec());
@@ -434,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_numbered_whatever_ends_them() {
+    fn lines_are_numbered_with_any_line_ending() {
         let read = |bytes| lines(bytes).map(|line| (line.number, line.text)).collect::<Vec<_>>();
         assert_eq!(read(b"\xef\xbb\xbfa\r\n\n \n b"), [(1, &b"a"[..]), (4, b"b")]);
         assert_eq!(read(b"a\n"), [(1, &b"a"[..])]);

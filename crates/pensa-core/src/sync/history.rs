@@ -1,7 +1,7 @@
-//! The history of issues as git carries it, if a project wants that: lines that are only ever added.
+//! Merges the optional history file `events.jsonl`, which is append-only.
 //!
-//! No store takes it in. A line is an event of the clone that caused it, so two files become one by having the lines of
-//! both, in the order of their times.
+//! No store imports it. Each line is an event of the clone that wrote it, so a merge is the union of all lines, ordered
+//! by time.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,15 +14,15 @@ use crate::sync::file::{bad_line, lines, refuse_marker};
 
 pub const EVENTS_FILE: &str = "events.jsonl";
 
-/// What the order of lines needs to know.
+/// The part of a line that determines its order.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow)]
     created_at: Cow<'a, str>,
 }
 
-/// The lines of several files, each once.
-pub fn united(path: &Path, files: &[&[u8]]) -> Result<Vec<u8>> {
+/// The union of the lines of several files, ordered by time. Returns an error for a line that is not an event.
+pub fn merge_history(path: &Path, files: &[&[u8]]) -> Result<Vec<u8>> {
     let mut all = BTreeSet::new();
     for line in files.iter().flat_map(|file| lines(file)) {
         let read = |()| serde_json::from_slice::<Event<'_>>(line.text).map_err(|e| Error::invalid(e.to_string()));
@@ -41,9 +41,9 @@ pub fn united(path: &Path, files: &[&[u8]]) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn united_of(files: &[&str]) -> Result<String> {
+    fn merged(files: &[&str]) -> Result<String> {
         let files: Vec<&[u8]> = files.iter().map(|file| file.as_bytes()).collect();
-        united(Path::new("events.jsonl"), &files).map(|bytes| String::from_utf8(bytes).expect("UTF-8"))
+        merge_history(Path::new("events.jsonl"), &files).map(|bytes| String::from_utf8(bytes).expect("UTF-8"))
     }
 
     const A: &str = "{\"id\":1,\"created_at\":\"2026-01-01T00:00:00.000Z\"}\n";
@@ -51,19 +51,19 @@ mod tests {
     const C: &str = "{\"id\":2,\"created_at\":\"2026-01-02T00:00:00.000Z\"}\n";
 
     #[test]
-    fn files_become_one_with_every_line_once_in_the_order_of_their_times() {
+    fn merged_history_has_every_line_once_in_order_of_time() {
         let all = format!("{A}{B}{C}");
         for files in [[A, B, C], [C, B, A], [&all, &all, ""], [&format!("{C}{A}"), &format!("{B}{A}"), B]] {
-            assert_eq!(united_of(&files).expect("lines"), all, "{files:?}");
+            assert_eq!(merged(&files).expect("lines"), all, "{files:?}");
         }
-        assert_eq!(united_of(&[&A.replace('\n', "\r\n"), A]).expect("lines"), A);
-        assert_eq!(united_of(&[]).expect("nothing"), "");
+        assert_eq!(merged(&[&A.replace('\n', "\r\n"), A]).expect("lines"), A);
+        assert_eq!(merged(&[]).expect("nothing"), "");
     }
 
     #[test]
-    fn a_line_that_is_no_event_is_named() {
+    fn error_names_the_line_that_is_not_an_event() {
         for bad in ["<<<<<<< ours\n", "{\"id\":1\n", "[]\n", "{\"created_at\":1}\n", "\u{0}\n"] {
-            let error = united_of(&[A, &format!("{A}{bad}")]).expect_err(bad);
+            let error = merged(&[A, &format!("{A}{bad}")]).expect_err(bad);
             assert!(error.message.contains("events.jsonl line 2"), "{error}");
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::sync::collection::{Collection, Record};
+use crate::sync::collection::{Collection, SyncObject as Record};
 
 /// A record made of two versions, and what could not be kept of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,7 +96,7 @@ impl Collection {
         [mine, yours]: [&Record; 2],
         left_at: &mut impl FnMut(&str, &Value) -> Option<String>,
     ) -> Option<Left> {
-        let is_telling = |field: &&String| self.telling.contains(&field.as_str()) && yours.contains_key(*field);
+        let is_telling = |field: &&String| self.distinctive.contains(&field.as_str()) && yours.contains_key(*field);
         let differs = |field: &&String| mine.get(*field) != yours.get(*field);
         let told = unit.iter().filter(differs).find(is_telling);
         let field = told.or_else(|| unit.iter().find(differs))?;

@@ -1,8 +1,8 @@
-//! What git carries between clones: collections of records, one JSON object a line, and how two versions of a record
-//! become one.
+//! Merges records that were changed in two copies of a store. Git and servers exchange them as collections, one JSON
+//! object per line.
 //!
-//! Everything here works on bytes and records alone. Which files, which base and which database is left to the engine
-//! and to the merge driver.
+//! Everything here works on bytes and records. The engine and the merge driver choose the files, the merge base and the
+//! database. Start with [`Collection`], which declares the merge rules of each collection, and [`Collection::merge`].
 
 mod collection;
 mod conflict;
@@ -12,11 +12,11 @@ mod merge;
 mod tombstone;
 
 pub use collection::{
-    AGENTS, COLLECTIONS, COMMENTS, Collection, DEPS, EXCHANGED, ISSUES, KV, LEARNINGS, Name, Noun, RELEASES, Record,
-    SKILLS, TOMBSTONES, WORK,
+    AGENTS, COLLECTIONS, COMMENTS, Collection, DEPS, EXCHANGED, ISSUES, KV, LEARNINGS, RELEASES, RecordIdentity,
+    SESSIONS, SKILLS, SyncEntity, SyncObject, TOMBSTONES, WORK,
 };
 pub use conflict::{Conflict, ConflictId};
-pub use file::{Line, MergedFile, Sides, bad_line, first_marker, lines, merge_files, sides};
-pub use history::{EVENTS_FILE, united};
+pub use file::{FileLine, MergedFile, Sides, bad_line, first_marker, lines, merge_files, sides};
+pub use history::{EVENTS_FILE, merge_history};
 pub use merge::{Clash, Merged};
 pub use tombstone::Tombstone;

@@ -1,4 +1,4 @@
-//! A tombstone: the line that tells other clones that a record was deleted. A line that is merely missing says nothing.
+//! The tombstone: a line that records a deletion for other clones. A missing line alone deletes nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::entity;
 use crate::error::{Error, Result};
 use crate::id;
 use crate::issue::Extra;
-use crate::sync::collection::{Collection, Noun};
+use crate::sync::collection::{Collection, SyncEntity};
 use crate::text;
 use crate::time::Timestamp;
 
@@ -28,7 +28,7 @@ pub struct Tombstone {
     /// The comments that were deleted with an issue: others were not known to whoever did it
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<String>,
-    /// Fields that this version does not know, kept for those who do
+    /// Fields unknown to this version, kept so that a newer version does not lose them
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -38,24 +38,24 @@ entity!(Tombstone: "tombstone" in "tombstones", keys 2 {
 });
 
 impl Tombstone {
-    /// Whether git carries it: what git does not carry is not deleted by it either.
+    /// Whether the tombstone is written to git. Records that are not in git are not deleted through git either.
     pub fn is_in_git(&self) -> bool {
         Collection::named(&self.collection).is_none_or(Collection::is_in_git)
     }
 
-    /// Whether a record that was last changed then is dead.
+    /// Whether the tombstone deletes a record that was last changed at `changed`.
     pub fn covers(&self, changed: Timestamp) -> bool {
-        self.holds() && self.deleted_at >= changed
+        self.is_in_force() && self.deleted_at >= changed
     }
 
-    /// Whether the deletion came after whatever made the record again.
-    pub fn holds(&self) -> bool {
+    /// Whether the deletion is newer than any restoration of the record.
+    pub fn is_in_force(&self) -> bool {
         self.restored_at.is_none_or(|again| self.deleted_at > again)
     }
 }
 
-impl Noun for Tombstone {
-    fn adopt(self) -> Result<Self> {
+impl SyncEntity for Tombstone {
+    fn normalise(self) -> Result<Self> {
         if self.collection.is_empty() || self.id.is_empty() {
             return Err(Error::invalid("a tombstone needs a collection and an id"));
         }

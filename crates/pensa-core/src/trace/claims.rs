@@ -1,4 +1,4 @@
-//! Who held an issue and for how long, as its events tell.
+//! Derives from an issue's events who held it and for how long.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct Claim {
     pub duration_ms: i64,
 }
 
-/// The claims that events, oldest first, tell of. Whoever is assigned an issue that is in progress holds it.
+/// Returns the claims in a list of events, oldest first. The assignee of an issue in progress holds it.
 pub fn claims(events: &[Event], now: Timestamp) -> Vec<Claim> {
     let mut claims: Vec<Claim> = Vec::new();
     let (mut status, mut assignee) = (None::<String>, None::<String>);
@@ -54,7 +54,7 @@ pub fn claims(events: &[Event], now: Timestamp) -> Vec<Claim> {
     claims
 }
 
-/// When a lease ran out, which is noted at the first look after it.
+/// The end of an expired lease. The event itself is logged later, when the store is next used.
 fn lease_end(event: &Event) -> Option<Timestamp> {
     let change = event.detail.get("lease_expires_at").filter(|_| event.event_type == "lease_expired")?;
     change.get("old")?.as_str()?.parse().ok()
@@ -76,12 +76,12 @@ mod tests {
         .expect("an event")
     }
 
-    fn told(events: &[Event], now: i64) -> Vec<(String, i64, Option<String>)> {
+    fn summary(events: &[Event], now: i64) -> Vec<(String, i64, Option<String>)> {
         claims(events, at(now)).into_iter().map(|it| (it.actor, it.duration_ms / 1000, it.ended_by)).collect()
     }
 
     #[test]
-    fn claims_begin_and_end_with_whoever_is_assigned_what_is_in_progress() {
+    fn claims_follow_the_assignee_of_an_issue_in_progress() {
         let held =
             |by: &str| json!({"status": {"old": "open", "new": "in_progress"}, "assignee": {"old": null, "new": by}});
         let freed = json!({"status": {"old": "in_progress", "new": "open"}, "assignee": {"old": "x", "new": null}});
@@ -109,15 +109,15 @@ mod tests {
             ("cid".to_owned(), 10, ended("updated")),
             ("dan".to_owned(), 40, ended("closed")),
         ];
-        assert_eq!(told(&events, 500), expected);
-        assert_eq!(told(&events[..8], 120)[3], ("dan".to_owned(), 10, None), "it lasts");
-        assert_eq!(told(&[], 0), []);
+        assert_eq!(summary(&events, 500), expected);
+        assert_eq!(summary(&events[..8], 120)[3], ("dan".to_owned(), 10, None), "it lasts");
+        assert_eq!(summary(&[], 0), []);
     }
 
     #[test]
-    fn details_of_any_shape_do_no_harm() {
+    fn malformed_details_are_ignored() {
         for detail in [json!({"status": 5, "assignee": []}), json!({"status": {"new": {}}, "assignee": {"new": 7}})] {
-            assert_eq!(told(&[event(1, "claimed", detail)], 9), []);
+            assert_eq!(summary(&[event(1, "claimed", detail)], 9), []);
         }
     }
 }

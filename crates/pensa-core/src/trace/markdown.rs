@@ -1,12 +1,12 @@
-//! The life of an issue as markdown, for a report or a pull request. Text from data stays text.
+//! Formats a trace as Markdown for a report or a pull request. Text from data is escaped.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{Claim, Count, Moment, Totals, Trace, length};
+use super::{ActivityTotal, Claim, Totals, Trace, TraceEntry, format_duration};
 use crate::text;
 
-/// A document of its own.
+/// Formats the whole trace as a document.
 pub fn markdown(trace: &Trace) -> String {
     let issue = &trace.issue;
     let shown = |data: &str| text::markdown(data);
@@ -16,7 +16,7 @@ pub fn markdown(trace: &Trace) -> String {
         let _ = writeln!(page, "- Assignee: {}", shown(assignee));
     }
     let until = if issue.closed_at.is_some() { "closed after" } else { "open for" };
-    let _ = writeln!(page, "- Created: {}, {until} {}", issue.created_at, length(trace.totals.age_ms));
+    let _ = writeln!(page, "- Created: {}, {until} {}", issue.created_at, format_duration(trace.totals.age_ms));
     if let Some(reason) = &issue.close_reason {
         let _ = writeln!(page, "- Reason: {}", shown(reason));
     }
@@ -34,8 +34,8 @@ pub fn markdown(trace: &Trace) -> String {
         line(&mut page, entry, &at[11..19]);
     }
     page.push_str("\n## Totals\n\n");
-    for (name, told) in totals(&trace.totals) {
-        let _ = writeln!(page, "- {name}: {}", shown(&told));
+    for (name, value) in totals(&trace.totals) {
+        let _ = writeln!(page, "- {name}: {}", shown(&value));
     }
     if !trace.notes.is_empty() {
         page.push('\n');
@@ -46,7 +46,7 @@ pub fn markdown(trace: &Trace) -> String {
     page
 }
 
-fn line(page: &mut String, entry: &Moment, time: &str) {
+fn line(page: &mut String, entry: &TraceEntry, time: &str) {
     let event = text::markdown(&entry.event);
     let _ = write!(page, "- {time} {} {event}", entry.kind);
     if let Some(id) = &entry.id {
@@ -56,7 +56,7 @@ fn line(page: &mut String, entry: &Moment, time: &str) {
         let _ = write!(page, " by {}", text::markdown(actor));
     }
     if let Some(millis) = entry.duration_ms {
-        let _ = write!(page, " after {}", length(millis));
+        let _ = write!(page, " after {}", format_duration(millis));
     }
     if entry.failed {
         page.push_str(" (**failed**)");
@@ -67,25 +67,25 @@ fn line(page: &mut String, entry: &Moment, time: &str) {
     page.push('\n');
 }
 
-/// What it amounts to, by name; what there is none of is left out.
+/// The totals as pairs of name and text, without those that are zero.
 pub(super) fn totals(totals: &Totals) -> Vec<(&'static str, String)> {
-    let mut told = Vec::new();
-    let mut tell = |name: &'static str, is_there: bool, words: String| {
-        if is_there {
-            told.push((name, words));
+    let mut list = Vec::new();
+    let mut add = |name: &'static str, is_present: bool, text: String| {
+        if is_present {
+            list.push((name, text));
         }
     };
-    tell("claimed", !totals.claims.is_empty(), held(&totals.claims, totals.claimed_ms));
-    tell("steps", totals.steps > 0, format!("{} of {} done", totals.steps_done, totals.steps));
-    tell("runs", totals.runs.count > 0, counted(&totals.runs));
-    tell("jobs", totals.jobs.count > 0, counted(&totals.jobs));
-    tell("loops", totals.loops.count > 0, counted(&totals.loops));
-    tell("sessions", !totals.sessions.is_empty(), totals.sessions.len().to_string());
+    add("claimed", !totals.claims.is_empty(), held(&totals.claims, totals.claimed_ms));
+    add("steps", totals.steps > 0, format!("{} of {} done", totals.steps_done, totals.steps));
+    add("runs", totals.runs.count > 0, counted(&totals.runs));
+    add("jobs", totals.jobs.count > 0, counted(&totals.jobs));
+    add("loops", totals.loops.count > 0, counted(&totals.loops));
+    add("sessions", !totals.sessions.is_empty(), totals.sessions.len().to_string());
     let tokens = &totals.tokens;
     let cached = tokens.cache_read.saturating_add(tokens.cache_write);
     let parts = format!("{} in, {} out, {cached} cached", tokens.input, tokens.output);
-    tell("tokens", tokens.total > 0, format!("{} ({parts})", tokens.total));
-    tell("cost", totals.cost_usd.is_some(), format!("{:.4} USD", totals.cost_usd.unwrap_or_default()));
+    add("tokens", tokens.total > 0, format!("{} ({parts})", tokens.total));
+    add("cost", totals.cost_usd.is_some(), format!("{:.4} USD", totals.cost_usd.unwrap_or_default()));
     for (name, count) in [
         ("comments", totals.comments),
         ("signals", totals.signals),
@@ -94,32 +94,33 @@ pub(super) fn totals(totals: &Totals) -> Vec<(&'static str, String)> {
         ("learnings", totals.learnings),
         ("releases", totals.releases),
     ] {
-        tell(name, count > 0, count.to_string());
+        add(name, count > 0, count.to_string());
     }
-    told
+    list
 }
 
 fn held(claims: &[Claim], all: i64) -> String {
     let mut by: BTreeMap<&str, i64> = BTreeMap::new();
     claims.iter().for_each(|claim| *by.entry(&claim.actor).or_default() += claim.duration_ms);
-    let each: Vec<String> = by.into_iter().map(|(actor, millis)| format!("{actor} {}", length(millis))).collect();
+    let each: Vec<String> =
+        by.into_iter().map(|(actor, millis)| format!("{actor} {}", format_duration(millis))).collect();
     let times = if claims.len() == 1 { "once".to_owned() } else { format!("{} times", claims.len()) };
-    format!("{times}, {} ({})", length(all), each.join(", "))
+    format!("{times}, {} ({})", format_duration(all), each.join(", "))
 }
 
-fn counted(count: &Count) -> String {
-    let mut told = count.count.to_string();
+fn counted(count: &ActivityTotal) -> String {
+    let mut text = count.count.to_string();
     if count.failed > 0 {
-        let _ = write!(told, ", {} failed", count.failed);
+        let _ = write!(text, ", {} failed", count.failed);
     }
     if count.duration_ms > 0 {
-        let _ = write!(told, ", {}", length(count.duration_ms));
+        let _ = write!(text, ", {}", format_duration(count.duration_ms));
     }
-    told
+    text
 }
 
 impl Totals {
-    /// What it amounts to in words, by name.
+    /// The totals as pairs of name and text, without those that are zero.
     pub fn in_words(&self) -> Vec<(&'static str, String)> {
         totals(self)
     }
@@ -133,7 +134,7 @@ mod tests {
     use crate::trace::Kind;
 
     #[test]
-    fn no_text_from_data_becomes_structure() {
+    fn text_from_data_does_not_become_markup() {
         let forged = "a\n\n# Totals\n- <script>x</script> [l](u) \u{1b}[2J| `c` **b**";
         let at = "2026-02-27T14:30:00.000Z";
         let issue = json!({"id": "pn-1", "title": forged, "issue_type": "bug", "status": "closed", "priority": "p0",
@@ -146,7 +147,7 @@ mod tests {
         };
         let trace = Trace {
             issue: serde_json::from_value(issue).expect("an issue"),
-            entries: vec![Moment::new(at, Kind::Run, forged).of(forged).by(forged).saying(forged).failing(true)],
+            entries: vec![TraceEntry::new(at, Kind::Run, forged).of(forged).by(forged).saying(forged).failing(true)],
             left_out: 3,
             totals,
             notes: vec![forged.into()],

@@ -1,10 +1,10 @@
-//! The whole life of one issue: what happened, in the order of time, and what it cost altogether.
+//! The trace of one issue: everything that happened to it, in order of time, and the totals.
 //!
-//! Finding what belongs to an issue is left to the engine, commits to whoever has the repository.
+//! The engine collects the entries; the caller adds the commits from its repository.
 
 mod claims;
+mod describe;
 mod markdown;
-mod words;
 
 use std::fmt;
 
@@ -19,10 +19,10 @@ use crate::session::usage::{Tokens, Usage};
 use crate::time::Timestamp;
 
 pub use claims::{Claim, claims};
+pub use describe::{describe_issue_event, describe_record_event, describe_work_event, format_duration};
 pub use markdown::markdown;
-pub use words::{issue_words, length, record_words, work_words};
 
-/// Longest text of an entry, in characters.
+/// Maximum length of an entry's text, in characters.
 pub const TEXT_CHARS: usize = 300;
 
 closed_enum! {
@@ -46,7 +46,8 @@ closed_enum! {
 /// One thing that happened.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Moment {
+#[schemars(rename = "Moment")]
+pub struct TraceEntry {
     pub at: Timestamp,
     pub kind: Kind,
     /// What happened to it: `created`, `claimed`, `started` and so on
@@ -64,7 +65,7 @@ pub struct Moment {
     pub failed: bool,
 }
 
-impl Moment {
+impl TraceEntry {
     pub fn new(at: Timestamp, kind: Kind, event: impl Into<String>) -> Self {
         Self {
             at,
@@ -96,7 +97,7 @@ impl Moment {
         self
     }
 
-    /// Says since when it went on.
+    /// Sets the duration from a start time.
     #[must_use]
     pub fn since(mut self, start: Timestamp) -> Self {
         self.duration_ms = Some(self.at.as_millis().saturating_sub(start.as_millis()).max(0));
@@ -124,15 +125,16 @@ pub struct SessionCost {
 
 /// Things of one kind: how many, how many went wrong, and how long they took together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Count {
+#[schemars(rename = "Count")]
+pub struct ActivityTotal {
     pub count: i64,
     pub failed: i64,
     /// In milliseconds
     pub duration_ms: i64,
 }
 
-impl Count {
-    /// One more of them.
+impl ActivityTotal {
+    /// Counts one more.
     pub fn add(&mut self, failed: bool, duration_ms: Option<i64>) {
         self.count += 1;
         self.failed += i64::from(failed);
@@ -152,9 +154,9 @@ pub struct Totals {
     pub steps: i64,
     pub steps_done: i64,
     pub comments: i64,
-    pub runs: Count,
-    pub jobs: Count,
-    pub loops: Count,
+    pub runs: ActivityTotal,
+    pub jobs: ActivityTotal,
+    pub loops: ActivityTotal,
     pub signals: i64,
     pub snapshots: i64,
     pub sessions: Vec<SessionCost>,
@@ -168,7 +170,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Takes in what a session cost.
+    /// Adds the usage of a session.
     pub fn add_session(&mut self, id: SessionId, agent_id: AgentId, entries: i64, usage: Usage) {
         self.tokens.add(&usage.tokens);
         let sum = usage.cost.map(|cost| self.cost_usd.unwrap_or_default() + cost);
@@ -182,7 +184,7 @@ impl Totals {
 pub struct Trace {
     pub issue: Issue,
     /// What happened, oldest first
-    pub entries: Vec<Moment>,
+    pub entries: Vec<TraceEntry>,
     /// How many earlier entries there are that were not wanted
     pub left_out: i64,
     pub totals: Totals,
@@ -191,8 +193,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Puts all entries in the order of time and leaves the last ones.
-    pub fn settle(&mut self, most: usize) {
+    /// Sorts all entries by time and keeps the last `most`.
+    pub fn finish(&mut self, most: usize) {
         self.entries.sort_by_key(|entry| entry.at);
         let early = self.entries.len().saturating_sub(most);
         self.entries.drain(..early);
@@ -200,10 +202,10 @@ impl Trace {
     }
 
     /// Adds commits that mention the issue.
-    pub fn add_commits(&mut self, commits: Vec<Moment>, most: usize) {
+    pub fn add_commits(&mut self, commits: Vec<TraceEntry>, most: usize) {
         self.totals.commits = i64::try_from(commits.len()).unwrap_or(i64::MAX);
         self.entries.extend(commits);
-        self.settle(most);
+        self.finish(most);
     }
 }
 
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_one_spelling() {
+    fn kind_words_round_trip() {
         for kind in Kind::ALL {
             assert_eq!(kind.as_str().parse::<Kind>().expect("known"), kind);
         }
@@ -224,27 +226,27 @@ mod tests {
     }
 
     #[test]
-    fn the_last_entries_are_kept_and_the_rest_is_counted() {
+    fn last_entries_are_kept_and_earlier_ones_counted() {
         let issue = serde_json::json!({"id": "pn-1", "title": "t", "issue_type": "task", "status": "open",
             "priority": "p2", "created_at": at(0), "updated_at": at(0)});
         let mut trace = Trace {
             issue: serde_json::from_value(issue).expect("an issue"),
-            entries: [5, 1, 3].map(|second| Moment::new(at(second), Kind::Issue, "updated")).to_vec(),
+            entries: [5, 1, 3].map(|second| TraceEntry::new(at(second), Kind::Issue, "updated")).to_vec(),
             left_out: 0,
             totals: Totals::default(),
             notes: Vec::new(),
         };
-        trace.settle(2);
+        trace.finish(2);
         assert_eq!((trace.entries.len(), trace.left_out, trace.entries[0].at), (2, 1, at(3)));
-        trace.add_commits(vec![Moment::new(at(4), Kind::Commit, "committed").of("abc")], 2);
+        trace.add_commits(vec![TraceEntry::new(at(4), Kind::Commit, "committed").of("abc")], 2);
         let kinds: Vec<Kind> = trace.entries.iter().map(|entry| entry.kind).collect();
         assert_eq!((kinds, trace.left_out, trace.totals.commits), (vec![Kind::Commit, Kind::Issue], 2, 1));
     }
 
     #[test]
-    fn texts_are_short_and_lengths_never_below_zero() {
-        let long = Moment::new(at(0), Kind::Comment, "said").saying(&"é".repeat(1000));
+    fn texts_are_cut_and_durations_not_negative() {
+        let long = TraceEntry::new(at(0), Kind::Comment, "said").saying(&"é".repeat(1000));
         assert_eq!(long.text.chars().count(), TEXT_CHARS + 1);
-        assert_eq!(Moment::new(at(0), Kind::Run, "finished").since(at(9)).duration_ms, Some(0));
+        assert_eq!(TraceEntry::new(at(0), Kind::Run, "finished").since(at(9)).duration_ms, Some(0));
     }
 }

@@ -1,6 +1,6 @@
-//! Work: what an actor is doing about an issue, in steps.
+//! Work: what an actor is doing on an issue, in steps.
 //!
-//! Who has the issue and whether it is closed is the issue's own matter; work follows it.
+//! The issue decides who has it and whether it is closed; the status of work is derived from it.
 
 pub mod page;
 mod transition;
@@ -13,18 +13,18 @@ use crate::closed_enum::closed_enum;
 use crate::entity;
 use crate::error::{Code, Error, Result};
 use crate::id::IssueId;
-use crate::issue::{Issue, IssueType, Status};
-use crate::sync::Noun;
+use crate::issue::{Extra, Issue, IssueType, Status};
+use crate::sync::SyncEntity;
 use crate::text;
 use crate::time::Timestamp;
 
-pub use transition::{Move, apply};
+pub use transition::{WorkTransition, apply};
 
-/// Most steps of one piece of work.
+/// Maximum number of steps.
 pub const MAX_STEPS: usize = 200;
 
 closed_enum! {
-    /// What a piece of work, or what was shipped, is for its users.
+    /// What a change is for its users.
     WorkKind "invalid kind: {:?}" {
         Feature "feature",
         Bug "bug",
@@ -35,7 +35,7 @@ closed_enum! {
 }
 
 impl WorkKind {
-    /// The kind of work on an issue, if nobody says another.
+    /// The default kind of work on an issue.
     pub fn of_issue(issue_type: IssueType) -> Self {
         match issue_type {
             IssueType::Bug => WorkKind::Bug,
@@ -46,7 +46,7 @@ impl WorkKind {
 }
 
 closed_enum! {
-    /// Where a piece of work stands.
+    /// The status of work.
     WorkStatus "invalid status: {:?}" {
         Active "active",
         Paused "paused",
@@ -55,24 +55,24 @@ closed_enum! {
 }
 
 closed_enum! {
-    /// Where a step stands.
+    /// The status of a step.
     StepStatus "invalid status: {:?}" {
         Pending "pending",
         Done "done",
     }
 }
 
-/// A part of a piece of work.
+/// A step of work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     pub title: String,
     pub status: StepStatus,
 }
 
-/// Work as it is kept: what was last said about it. Whether that still holds is known by [`Piece::beside`].
+/// Work as it is stored. Its status may be outdated; [`WorkRecord::with_issue`] returns the current one.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct WorkRecord {
     pub issue_id: IssueId,
     pub kind: WorkKind,
     pub status: WorkStatus,
@@ -84,14 +84,18 @@ pub struct Piece {
     pub started_at: Timestamp,
     pub updated_at: Timestamp,
     pub done_at: Option<Timestamp>,
+    /// Fields unknown to this version, kept so that a newer version does not lose them
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
-entity!(Piece: "work" in "work", keys 1 {
+entity!(WorkRecord: "work" in "work", keys 1 {
     issue_id, kind, status, branch, steps: List, actor, created_at, started_at, updated_at, done_at,
+    extra: Extra,
 });
 
-impl Noun for Piece {
-    fn adopt(self) -> Result<Self> {
+impl SyncEntity for WorkRecord {
+    fn normalise(self) -> Result<Self> {
         if self.steps.len() > MAX_STEPS {
             return Err(Error::new(Code::TooLarge, format!("{} has more than {MAX_STEPS} steps", self.issue_id)));
         }
@@ -100,18 +104,22 @@ impl Noun for Piece {
         text::optional_line("branch", self.branch.as_ref())?;
         Ok(self)
     }
+
+    fn extra(&self) -> &Extra {
+        &self.extra
+    }
 }
 
-/// What work has to know of its issue.
+/// The fields of an issue that determine the status of work on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ground {
+pub struct WorkIssue {
     pub title: String,
     pub status: Status,
     pub assignee: Option<String>,
     pub closed_at: Option<Timestamp>,
 }
 
-impl From<&Issue> for Ground {
+impl From<&Issue> for WorkIssue {
     fn from(issue: &Issue) -> Self {
         Self {
             title: issue.title.clone(),
@@ -122,27 +130,27 @@ impl From<&Issue> for Ground {
     }
 }
 
-impl Ground {
-    /// Who has claimed the issue.
+impl WorkIssue {
+    /// The actor who has claimed the issue.
     pub fn holder(&self) -> Option<&str> {
         self.assignee.as_deref().filter(|_| self.status == Status::InProgress)
     }
 }
 
-impl Piece {
-    /// The same as it stands now that its issue is like this: done if that is closed, and active only for whoever has
-    /// claimed it. So no way to close, release, reassign or delete an issue leaves work on it active.
+impl WorkRecord {
+    /// Returns the record with its current status: done if its issue is closed, and active only if its actor holds the
+    /// issue. So closing, releasing, reassigning or deleting an issue by any command also ends or pauses work on it.
     #[must_use]
-    pub fn beside(mut self, ground: Option<&Ground>) -> Self {
+    pub fn with_issue(mut self, issue: Option<&WorkIssue>) -> Self {
         if self.status == WorkStatus::Done {
             return self;
         }
-        match ground {
-            Some(ground) if ground.status == Status::Closed => {
+        match issue {
+            Some(issue) if issue.status == Status::Closed => {
                 self.status = WorkStatus::Done;
-                self.done_at = ground.closed_at;
+                self.done_at = issue.closed_at;
             }
-            Some(ground) if ground.holder() == Some(&self.actor) => {}
+            Some(issue) if issue.holder() == Some(&self.actor) => {}
             _ => self.status = WorkStatus::Paused,
         }
         self
@@ -166,7 +174,7 @@ impl Piece {
         Ok(())
     }
 
-    /// Ticks a step, the current one unless another is named; tells which, or none if it was done before.
+    /// Marks a step as done, by default the current one. Returns its number, or `None` if it was done before.
     pub fn finish_step(&mut self, number: Option<u32>) -> Result<Option<usize>> {
         let none = || {
             Error::invalid(format!("{} has no step that is not done", self.issue_id))
@@ -213,21 +221,21 @@ pub struct Work {
 }
 
 impl Work {
-    /// A piece of work as it stands.
-    pub fn of(piece: Piece, ground: &Ground) -> Self {
-        let piece = piece.beside(Some(ground));
+    /// Combines the record with its issue.
+    pub fn of(record: WorkRecord, issue: &WorkIssue) -> Self {
+        let record = record.with_issue(Some(issue));
         Self {
-            current_step: piece.current_step(),
-            title: ground.title.clone(),
-            issue_id: piece.issue_id,
-            kind: piece.kind,
-            status: piece.status,
-            branch: piece.branch,
-            steps: piece.steps,
-            actor: piece.actor,
-            created_at: piece.created_at,
-            updated_at: piece.updated_at,
-            done_at: piece.done_at,
+            current_step: record.current_step(),
+            title: issue.title.clone(),
+            issue_id: record.issue_id,
+            kind: record.kind,
+            status: record.status,
+            branch: record.branch,
+            steps: record.steps,
+            actor: record.actor,
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+            done_at: record.done_at,
             was_assigned_to: None,
         }
     }
@@ -239,28 +247,28 @@ mod tests {
 
     use super::*;
 
-    fn piece(status: WorkStatus) -> Piece {
+    fn record(status: WorkStatus) -> WorkRecord {
         let at = "2026-02-27T14:30:00.000Z";
         serde_json::from_value(json!({"issue_id": "pn-1", "kind": "bug", "status": status, "steps": [], "actor": "ana",
             "created_at": at, "started_at": at, "updated_at": at}))
-        .expect("a piece")
+        .expect("work")
     }
 
-    fn ground(status: Status, assignee: Option<&str>) -> Ground {
+    fn issue(status: Status, assignee: Option<&str>) -> WorkIssue {
         let closed_at = (status == Status::Closed).then(|| "2026-02-27T15:00:00.000Z".parse().expect("a time"));
-        Ground { title: "t".into(), status, assignee: assignee.map(str::to_owned), closed_at }
+        WorkIssue { title: "t".into(), status, assignee: assignee.map(str::to_owned), closed_at }
     }
 
-    /// What was said of work against what its issue is like.
+    /// Every stored status with every state of the issue.
     #[test]
-    fn work_follows_its_issue() {
+    fn status_of_work_follows_its_issue() {
         use WorkStatus::{Active, Done, Paused};
-        let grounds = [
-            Some(ground(Status::InProgress, Some("ana"))),
-            Some(ground(Status::InProgress, Some("ben"))),
-            Some(ground(Status::InProgress, None)),
-            Some(ground(Status::Open, Some("ana"))),
-            Some(ground(Status::Closed, Some("ana"))),
+        let issues = [
+            Some(issue(Status::InProgress, Some("ana"))),
+            Some(issue(Status::InProgress, Some("ben"))),
+            Some(issue(Status::InProgress, None)),
+            Some(issue(Status::Open, Some("ana"))),
+            Some(issue(Status::Closed, Some("ana"))),
             None,
         ];
         let table = [
@@ -269,17 +277,17 @@ mod tests {
             (Done, [Done, Done, Done, Done, Done, Done]),
         ];
         for (said, expected) in table {
-            for (ground, expected) in grounds.iter().zip(expected) {
-                let stands = piece(said).beside(ground.as_ref());
-                assert_eq!(stands.status, expected, "{said} beside {ground:?}");
-                assert_eq!(stands.done_at.is_some(), said != Done && expected == Done, "{said} beside {ground:?}");
+            for (issue, expected) in issues.iter().zip(expected) {
+                let stands = record(said).with_issue(issue.as_ref());
+                assert_eq!(stands.status, expected, "{said} with {issue:?}");
+                assert_eq!(stands.done_at.is_some(), said != Done && expected == Done, "{said} with {issue:?}");
             }
         }
     }
 
     #[test]
-    fn steps_are_ticked_in_order_or_by_their_number() {
-        let mut work = piece(WorkStatus::Active);
+    fn steps_are_finished_in_order_or_by_number() {
+        let mut work = record(WorkStatus::Active);
         let error = work.finish_step(None).expect_err("no steps");
         assert!(error.hint.is_some_and(|hint| hint.contains("step add")));
         work.add_steps(&["one".into(), " two ".into(), "three".into()]).expect("added");
@@ -297,8 +305,8 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_lines_and_not_too_many() {
-        let mut work = piece(WorkStatus::Active);
+    fn steps_are_checked() {
+        let mut work = record(WorkStatus::Active);
         for bad in ["", " ", "a\nb", "\u{1b}[2J", &"x".repeat(501)] {
             assert!(work.clone().add_steps(&[bad.to_owned()]).is_err(), "{bad:?}");
         }

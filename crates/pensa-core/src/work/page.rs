@@ -1,5 +1,4 @@
-//! The pages `now.md` and `next.md`: what somebody is doing, and what comes next, for a person or a tool that reads
-//! files. Where they lie is left to the caller.
+//! Formats the Markdown pages `now.md` (current work) and `next.md` (the queue). The engine writes the files.
 
 use std::fmt::Write;
 
@@ -7,11 +6,11 @@ use super::{StepStatus, Work};
 use crate::issue::Issue;
 use crate::text::markdown;
 
-/// Between these, a page is whoever edits it, and stays.
-const KEEP: &str = "<!-- keep -->";
-const KEPT: &str = "<!-- /keep -->";
+/// Text between these markers belongs to the user and is preserved.
+const KEEP_START: &str = "<!-- keep -->";
+const KEEP_END: &str = "<!-- /keep -->";
 
-/// What somebody is doing, and how much besides is paused or was done lately.
+/// The page with the current work, and the number of paused and recently finished pieces of work.
 pub fn now(doing: Option<&Work>, paused: usize, done: usize) -> String {
     let mut page = "# NOW\n\n".to_owned();
     match doing {
@@ -46,7 +45,7 @@ fn steps(page: &mut String, work: &Work) {
     }
 }
 
-/// What comes next, the most urgent first.
+/// The page with the queue, most urgent first.
 pub fn next(queue: &[Issue]) -> String {
     let mut page = "# NEXT\n\n".to_owned();
     if queue.is_empty() {
@@ -58,14 +57,14 @@ pub fn next(queue: &[Issue]) -> String {
     page
 }
 
-/// A page with what a person had put into the one before it. A part without an end is kept as far as it goes.
-pub fn with_kept(mut page: String, before: &str) -> String {
+/// Appends the preserved parts of the previous page. A part without an end marker extends to the end of the page.
+pub fn with_kept_parts(mut page: String, before: &str) -> String {
     let mut rest = before;
-    while let Some(start) = rest.find(KEEP) {
+    while let Some(start) = rest.find(KEEP_START) {
         let from = &rest[start..];
-        let end = from.find(KEPT).map_or(from.len(), |end| end + KEPT.len());
+        let end = from.find(KEEP_END).map_or(from.len(), |end| end + KEEP_END.len());
         let part = from[..end].trim_end();
-        let closing = if part.ends_with(KEPT) { "" } else { "\n<!-- /keep -->" };
+        let closing = if part.ends_with(KEEP_END) { "" } else { "\n<!-- /keep -->" };
         let _ = write!(page, "\n{part}{closing}\n");
         rest = &from[end..];
     }
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn now_tells_the_work_and_its_steps() {
+    fn now_page_shows_work_and_steps() {
         let page = now(Some(&work(&[("a | b", "done"), ("c", "pending"), ("d", "pending")])), 2, 1);
         let expected = "# NOW\n\n**log \\*in\\*** (pn-1)\n\nStarted: 2026-01-01T10:00:00.000Z\nBranch: f/login\n\n\
             | # | step | status |\n| --- | --- | --- |\n| 1 | a \\| b | done |\n| 2 | c | current |\n\
@@ -98,14 +97,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_put_between_marks_is_kept_once() {
-        let first =
-            with_kept("# NOW\n".to_owned(), "x\n<!-- keep -->\nmine\n<!-- /keep -->\ny <!-- keep -->too<!-- /keep -->");
+    fn text_between_markers_is_preserved_once() {
+        let first = with_kept_parts(
+            "# NOW\n".to_owned(),
+            "x\n<!-- keep -->\nmine\n<!-- /keep -->\ny <!-- keep -->too<!-- /keep -->",
+        );
         assert_eq!(first, "# NOW\n\n<!-- keep -->\nmine\n<!-- /keep -->\n\n<!-- keep -->too<!-- /keep -->\n");
-        assert_eq!(with_kept("# NOW\n".to_owned(), &first), first, "again changes nothing");
-        let open = with_kept("# NOW\n".to_owned(), "<!-- keep -->\nno end\n");
+        assert_eq!(with_kept_parts("# NOW\n".to_owned(), &first), first, "again changes nothing");
+        let open = with_kept_parts("# NOW\n".to_owned(), "<!-- keep -->\nno end\n");
         assert_eq!(open, "# NOW\n\n<!-- keep -->\nno end\n<!-- /keep -->\n");
-        assert_eq!(with_kept("# NOW\n".to_owned(), &open), open);
-        assert_eq!(with_kept("# NOW\n".to_owned(), "<!-- /keep --> stray"), "# NOW\n");
+        assert_eq!(with_kept_parts("# NOW\n".to_owned(), &open), open);
+        assert_eq!(with_kept_parts("# NOW\n".to_owned(), "<!-- /keep --> stray"), "# NOW\n");
     }
 }

@@ -1,6 +1,7 @@
-//! The database behind the engine: one SQL text, one transaction type, a driver for each database.
+//! The database access of the engine: one SQL text, one transaction type, and a driver for each database.
 //!
-//! Operations write `?1, ?2`, use TEXT, BIGINT and BOOLEAN columns, and never ask which driver runs them.
+//! Operations use placeholders `?1, ?2` and columns of type TEXT, BIGINT and BOOLEAN, and never ask which driver runs
+//! them.
 
 pub(crate) mod backup;
 pub(crate) mod migrations;
@@ -26,7 +27,7 @@ use crate::store::StoreDir;
 pub use postgres::{Postgres, Wakeups};
 pub(crate) use value::{Param, Row, params};
 
-/// How the connections to a database are doing.
+/// The state of a connection pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolState {
     pub size: usize,
@@ -42,8 +43,8 @@ pub(crate) enum Db {
 }
 
 impl Db {
-    /// Opens the database of a store's directory. One that had to be made is filled by `seed` in the transaction that
-    /// makes it, so that nobody ever sees it empty.
+    /// Opens the database of a store directory. `seed` fills a new database in the transaction that creates it, so that
+    /// no process sees it empty.
     pub(crate) fn open(store: &StoreDir, now: Timestamp, seed: impl FnOnce(&Tx<'_>) -> Result<()>) -> Result<Self> {
         let seed = |tx: sqlite::Transaction<'_>| {
             let tx = Tx::new(Driver::Sqlite(tx));
@@ -53,12 +54,12 @@ impl Db {
         sqlite::Database::open(store, now, seed).map(|database| Db::Sqlite(Box::new(database)))
     }
 
-    /// A database that nobody else can see, with no journal: in a file of its own, or in memory.
-    pub(crate) fn loose(store: &StoreDir, file: Option<&Path>, now: Timestamp) -> Result<Self> {
-        sqlite::Database::loose(store, file, now).map(|database| Db::Sqlite(Box::new(database)))
+    /// Opens a scratch database without a journal, in a file of its own or in memory.
+    pub(crate) fn scratch(store: &StoreDir, file: Option<&Path>, now: Timestamp) -> Result<Self> {
+        sqlite::Database::scratch(store, file, now).map(|database| Db::Sqlite(Box::new(database)))
     }
 
-    /// Takes the contents of a file in place of what a loose database holds.
+    /// Replaces the content of a scratch database with that of a file.
     pub(crate) fn fill_from(&mut self, file: &Path, now: Timestamp) -> Result<()> {
         match self {
             Db::Sqlite(database) => database.fill_from(file, now),
@@ -66,7 +67,7 @@ impl Db {
         }
     }
 
-    /// Makes a loose file one that a store can use.
+    /// Closes a scratch file so that it can become a store's database.
     pub(crate) fn finish(self) -> Result<()> {
         match self {
             Db::Sqlite(database) => database.finish(),
@@ -82,7 +83,7 @@ impl Db {
         }
     }
 
-    /// Whether an event is stored after its commit has failed.
+    /// Whether an event was stored although its commit failed.
     pub(crate) fn is_stored(&self, event: &Value) -> Result<bool> {
         match self {
             Db::Sqlite(database) => database.is_stored(event),
@@ -90,26 +91,26 @@ impl Db {
         }
     }
 
-    /// Makes a backup if the journal has grown long.
-    pub(crate) fn keep_journal_short(&self) {
+    /// Creates a backup if the journal has become long.
+    pub(crate) fn backup_if_journal_is_long(&self) {
         match self {
-            Db::Sqlite(database) => database.keep_journal_short(),
+            Db::Sqlite(database) => database.backup_if_journal_is_long(),
             Db::Postgres(_) => {}
         }
     }
 
-    /// The store whose files of records have to be looked at since this was last asked.
-    pub(crate) fn take_files_due(&self) -> Option<&StoreDir> {
+    /// Returns the store, once, if its record files should be checked.
+    pub(crate) fn take_files_need_check(&self) -> Option<&StoreDir> {
         match self {
-            Db::Sqlite(database) => database.take_files_due().then(|| database.store()),
+            Db::Sqlite(database) => database.take_files_need_check().then(|| database.store()),
             Db::Postgres(_) => None,
         }
     }
 
-    /// Leaves the database as the next to open it would like to find it.
-    pub(crate) fn tidy_up(&self) {
+    /// Before closing: checkpoints a large write-ahead log, which the next process would have to read.
+    pub(crate) fn checkpoint_if_large(&self) {
         match self {
-            Db::Sqlite(database) => database.tidy_up(),
+            Db::Sqlite(database) => database.checkpoint_if_large(),
             Db::Postgres(_) => {}
         }
     }
@@ -121,7 +122,7 @@ impl Db {
         }
     }
 
-    /// Prepares for a life of writing.
+    /// Prepares a connection for many writes.
     pub(crate) fn expect_many_writes(&self) -> Result<()> {
         match self {
             Db::Sqlite(database) => database.expect_many_writes(),
@@ -129,16 +130,15 @@ impl Db {
         }
     }
 
-    /// A number that changes when another connection commits.
-    pub(crate) fn changes_seen(&self) -> Result<i64> {
+    /// A number that changes whenever another connection commits.
+    pub(crate) fn data_version(&self) -> Result<i64> {
         match self {
-            Db::Sqlite(database) => database.changes_seen(),
+            Db::Sqlite(database) => database.data_version(),
             Db::Postgres(_) => Err(Error::internal("not a file")),
         }
     }
 
-    /// Has transactions from now on, and the locks they need, waited for until then at most, where others may hold them
-    /// for long.
+    /// Sets a deadline for beginning transactions and for waiting on locks. Only PostgreSQL uses it.
     pub(crate) fn wait_until(&self, until: Option<Instant>) {
         if let Db::Postgres(database) = self {
             database.wait_until(until);
@@ -153,8 +153,8 @@ impl Db {
         Ok(Tx::new(driver))
     }
 
-    /// Begins as the store's only writer, waiting for the others. Whether the database is behind its journal is for the
-    /// caller to see.
+    /// Waits for the write permit and begins a write transaction. The caller checks whether the database is behind its
+    /// journal.
     pub(crate) fn begin_write(&self) -> Result<Tx<'_>> {
         let driver = match self {
             Db::Sqlite(database) => Driver::Sqlite(database.begin_write()?),
@@ -168,9 +168,9 @@ impl Db {
 #[derive(Debug)]
 pub struct Tx<'c> {
     driver: Driver<'c>,
-    /// The first event of the operation that is under way, once it has written one.
+    /// The first event of the current operation, once it is written.
     op: Cell<Option<i64>>,
-    /// The event of the last change, and the number of that change among those of the event.
+    /// The event of the last change, and the number of the change within it.
     last_change: Cell<(i64, i64)>,
     replaying: Cell<bool>,
 }
@@ -181,7 +181,16 @@ enum Driver<'c> {
     Postgres(Box<postgres::Transaction<'c>>),
 }
 
-/// A line for the log: what happened to which subject, and which issue that concerns.
+/// Who runs an operation, and when.
+#[derive(Debug, Serialize)]
+pub(crate) struct Operation<'a> {
+    pub(crate) actor: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<&'a str>,
+    pub(crate) at: Timestamp,
+}
+
+/// A new event: what happened to which subject, and which issue it concerns.
 #[derive(Debug)]
 pub(crate) struct NewEvent<'a> {
     pub(crate) subject_kind: &'static str,
@@ -202,7 +211,8 @@ impl<'c> Tx<'c> {
 }
 
 impl Tx<'_> {
-    /// Whether something failed because somebody else holds a lock for too long: what follows would wait as long.
+    /// Whether a statement failed because another transaction held a lock for too long. Further statements would wait
+    /// as long.
     pub(crate) fn is_locked_out(&self) -> bool {
         match &self.driver {
             Driver::Sqlite(_) => false,
@@ -210,7 +220,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Runs a statement and tells how many rows it changed.
+    /// Runs a statement. Returns the number of changed rows.
     pub(crate) fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<usize> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.execute(sql, params),
@@ -218,8 +228,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Runs a statement of which nobody needs to know how it went before the next: over a network the two travel
-    /// together. If it fails, the next one that is waited for fails, or the commit.
+    /// Runs a statement whose result is not needed. PostgreSQL sends it together with the next statement; if it fails,
+    /// the next awaited statement or the commit fails.
     pub(crate) fn send(&self, sql: &str, params: &[Param<'_>]) -> Result<()> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.execute(sql, params).map(drop),
@@ -227,7 +237,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Adds rows, as `send` does with what adds one: `values` are those of one row after the other.
+    /// Inserts rows as [`send`](Self::send) would; `insert_one` inserts one row, and `values` has the values of all
+    /// rows in order.
     pub(crate) fn add_rows(&self, insert_one: &str, values: &[Param<'_>]) -> Result<()> {
         let (insert, width) = columns_of(insert_one);
         match &self.driver {
@@ -236,12 +247,12 @@ impl Tx<'_> {
         }
     }
 
-    /// Whether a row that is there already is refused as soon as it is added, and other things can be asked after that.
-    pub(crate) fn tells_clashes(&self) -> bool {
+    /// Whether a duplicate row fails at once and the transaction can go on after that.
+    pub(crate) fn reports_duplicates_at_once(&self) -> bool {
         matches!(self.driver, Driver::Sqlite(_))
     }
 
-    /// Hands every row of an answer to `each`.
+    /// Passes each result row to `each`.
     pub(crate) fn for_each(
         &self,
         sql: &str,
@@ -254,7 +265,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Every row of an answer.
+    /// Returns all result rows.
     pub(crate) fn query<T>(
         &self,
         sql: &str,
@@ -269,7 +280,7 @@ impl Tx<'_> {
         Ok(rows)
     }
 
-    /// The last row of an answer that has one at most.
+    /// Returns the result row of a query with at most one row.
     pub(crate) fn query_one<T>(
         &self,
         sql: &str,
@@ -279,18 +290,29 @@ impl Tx<'_> {
         Ok(self.query(sql, params, map)?.pop())
     }
 
-    /// From here on, events belong to another operation than those before.
+    /// Starts a new operation: later events belong to it.
     pub(crate) fn begin_operation(&self) {
         self.op.set(None);
         self.last_change.take();
+        if let Driver::Sqlite(tx) = &self.driver {
+            tx.begin_operation();
+        }
     }
 
-    /// The number of the operation that is under way, which is that of its first event.
+    /// Adds to the journal who ran the finished operation.
+    pub(crate) fn end_operation(&self, operation: &Operation<'_>) -> Result<()> {
+        match &self.driver {
+            Driver::Sqlite(tx) => tx.end_operation(operation),
+            Driver::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// The number of the current operation, which is that of its first event.
     pub(crate) fn operation(&self) -> Option<i64> {
         self.op.get()
     }
 
-    /// Appends a line to the log, as a part of the operation that is under way. The driver hands out its number.
+    /// Appends an event to the log, as a part of the current operation. Returns its number.
     pub(crate) fn append_event(&self, event: &NewEvent<'_>) -> Result<i64> {
         let number = match &self.driver {
             Driver::Sqlite(tx) => tx.append_event(event, self.op.get()),
@@ -300,7 +322,7 @@ impl Tx<'_> {
         Ok(number)
     }
 
-    /// From here on, the journal is done again.
+    /// Switches to replaying the journal.
     pub(crate) fn begin_replay(&self) {
         self.replaying.set(true);
     }
@@ -309,7 +331,7 @@ impl Tx<'_> {
         self.replaying.get()
     }
 
-    /// The event that will report the next change, which is the next to be logged, and the number of the change there.
+    /// The number of the event that will report the next change, and the number of the change within it.
     pub(crate) fn next_change(&self) -> Result<(i64, i64)> {
         let (event, (last, number)) = (self.next_event()?, self.last_change.get());
         let next = (event, if last == event { number + 1 } else { 1 });
@@ -317,7 +339,7 @@ impl Tx<'_> {
         Ok(next)
     }
 
-    /// The number that the next event will be given.
+    /// The number of the next event.
     pub(crate) fn next_event(&self) -> Result<i64> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.next_event(),
@@ -325,7 +347,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Prepares for many rows in any order: foreign keys need to hold only at the commit.
+    /// Prepares for many rows in any order: foreign keys are checked at the commit.
     pub(crate) fn expect_many_rows(&self) -> Result<()> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.expect_many_rows(),
@@ -333,25 +355,25 @@ impl Tx<'_> {
         }
     }
 
-    /// Fills empty tables: whatever helps to find rows is made when all are there, which costs a fraction.
-    pub(crate) fn filling<T>(&self, tables: &[&str], work: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Fills empty tables. Their indexes are created afterwards, which is much faster.
+    pub(crate) fn bulk_load<T>(&self, tables: &[&str], work: impl FnOnce() -> Result<T>) -> Result<T> {
         match &self.driver {
-            Driver::Sqlite(tx) => tx.filling(tables, work),
+            Driver::Sqlite(tx) => tx.bulk_load(tables, work),
             Driver::Postgres(_) => work(),
         }
     }
 
-    /// Notes for the journal what was done to the tables, so that `replay` can do it again. A transaction that notes
-    /// anything also logs an event, by whose number a lost transaction is missed.
+    /// Adds an item to the journal, so that replay can repeat it. A transaction with items must also log an event,
+    /// because lost transactions are detected by event numbers.
     pub(crate) fn journal(&self, kind: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.journal(kind, value),
-            // It has a log of its own.
+            // PostgreSQL has a log of its own.
             Driver::Postgres(_) => Ok(()),
         }
     }
 
-    /// The same of what writes its own JSON.
+    /// As [`journal`](Self::journal), for a value that writes its own JSON.
     pub(crate) fn journal_written(&self, kind: &str, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.journal_written(kind, write),
@@ -359,7 +381,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Has a line appended to a file of records, for stores that have such files, once the transaction is committed.
+    /// Appends a line to a record file after the commit, in stores with such files.
     pub(crate) fn write_through(&self, file: &str, line: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.write_through(file, line),
@@ -367,7 +389,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Has no event get a number up to `last`.
+    /// Reserves all event numbers up to `last`.
     pub(crate) fn skip_events(&self, last: i64) -> Result<()> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.skip_events(last),
@@ -375,7 +397,7 @@ impl Tx<'_> {
         }
     }
 
-    /// What this transaction has noted for the journal so far.
+    /// The journal items of this transaction so far.
     pub(crate) fn journaled(&self) -> Result<Vec<(String, Value)>> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.journaled(),
@@ -383,23 +405,23 @@ impl Tx<'_> {
         }
     }
 
-    /// The last event of the database and its store, if the journal has later ones.
-    pub(crate) fn is_behind(&self) -> Result<Option<(i64, &StoreDir)>> {
+    /// The last event of the database, and its store, if the journal has later events.
+    pub(crate) fn behind_journal(&self) -> Result<Option<(i64, &StoreDir)>> {
         match &self.driver {
-            Driver::Sqlite(tx) => tx.is_behind(),
+            Driver::Sqlite(tx) => tx.behind_journal(),
             Driver::Postgres(_) => Ok(None),
         }
     }
 
-    /// Does what the journal has already, up to event `last`, without noting it again.
-    pub(crate) fn repeat(&self, last: i64, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    /// Runs `work`, which repeats journaled changes up to event `last`, without journaling them again.
+    pub(crate) fn without_journaling(&self, last: i64, work: impl FnOnce() -> Result<()>) -> Result<()> {
         match &self.driver {
-            Driver::Sqlite(tx) => tx.repeat(last, work),
+            Driver::Sqlite(tx) => tx.without_journaling(last, work),
             Driver::Postgres(_) => work(),
         }
     }
 
-    /// Puts the contents of a file in place of everything; its events are followed by numbers above `last`.
+    /// Replaces all content with that of a file. Later events get numbers above `last`.
     pub(crate) fn replace_all(&self, file: &Path, last: i64) -> Result<()> {
         match &self.driver {
             Driver::Sqlite(tx) => snapshot::replace_all(tx, file, last),
@@ -407,7 +429,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Where this database differs from another of the same kind.
+    /// Compares this database with another SQLite database.
     pub(crate) fn differences(&self, expected: &Tx<'_>, compared: &[Compared]) -> Result<Vec<Difference>> {
         match (&self.driver, &expected.driver) {
             (Driver::Sqlite(tx), Driver::Sqlite(expected)) => snapshot::differences(tx, expected, compared),
@@ -415,15 +437,15 @@ impl Tx<'_> {
         }
     }
 
-    /// Takes the records that differ from another database.
-    pub(crate) fn mend(&self, expected: &Tx<'_>, differences: &[Difference]) -> Result<()> {
+    /// Replaces the differing records with those of another database.
+    pub(crate) fn repair(&self, expected: &Tx<'_>, differences: &[Difference]) -> Result<()> {
         match (&self.driver, &expected.driver) {
-            (Driver::Sqlite(tx), Driver::Sqlite(expected)) => snapshot::mend(tx, expected, differences),
+            (Driver::Sqlite(tx), Driver::Sqlite(expected)) => snapshot::repair(tx, expected, differences),
             _ => Err(Error::internal("not a file")),
         }
     }
 
-    /// What the database itself says is wrong with it; a thorough look also compares each index with its table.
+    /// The database's own integrity check. A thorough check also compares each index with its table.
     pub(crate) fn integrity_problems(&self, thorough: bool) -> Result<Vec<String>> {
         match &self.driver {
             Driver::Sqlite(tx) => tx.integrity_problems(thorough),
@@ -431,7 +453,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Runs `work`; if it fails or panics, what it did is undone and the transaction goes on.
+    /// Runs `work` in a savepoint: if it fails or panics, its changes are undone and the transaction goes on.
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let last_change = self.last_change.get();
         let done = match &self.driver {
@@ -441,7 +463,7 @@ impl Tx<'_> {
         done.inspect_err(|_| self.last_change.set(last_change))
     }
 
-    /// Whether the transaction is still there. Some failures, such as a full disk, end all of it at once.
+    /// Whether the transaction is still open. Some failures, such as a full disk, roll it back.
     pub(crate) fn is_alive(&self) -> bool {
         match &self.driver {
             Driver::Sqlite(tx) => tx.is_alive(),
@@ -449,25 +471,25 @@ impl Tx<'_> {
         }
     }
 
-    /// Whether what failed was the way to the database, or another transaction in the way, so that all of it may be
-    /// done again in a new transaction.
-    pub(crate) fn is_worth_another_try(&self) -> bool {
+    /// Whether a failure was due to the connection or a concurrent transaction, so that the whole transaction may be
+    /// retried.
+    pub(crate) fn is_retryable(&self) -> bool {
         match &self.driver {
             Driver::Sqlite(_) => false,
-            Driver::Postgres(tx) => tx.is_worth_another_try(),
+            Driver::Postgres(tx) => tx.is_retryable(),
         }
     }
 
-    /// Makes the commit wait for what was committed before it to be safe, even if nothing has changed since.
-    pub(crate) fn insist(&self) {
+    /// Makes the commit wait until everything committed before is durable, even if this transaction changed nothing.
+    pub(crate) fn force_commit(&self) {
         match &self.driver {
-            // Whatever can be read was synced before.
+            // On SQLite, committed data is already synced when it can be read.
             Driver::Sqlite(_) => {}
-            Driver::Postgres(tx) => tx.insist(),
+            Driver::Postgres(tx) => tx.force_commit(),
         }
     }
 
-    pub(crate) fn commit(self) -> Result<(), Uncommitted> {
+    pub(crate) fn commit(self) -> Result<(), CommitError> {
         let (last, _) = self.last_change.get();
         let is_reported = || last == 0 || self.next_event().map_or(true, |next| last < next);
         debug_assert!(!self.is_alive() || is_reported(), "a change that no event reports");
@@ -478,23 +500,23 @@ impl Tx<'_> {
     }
 }
 
-/// The part of a statement that names the columns of a row it adds, and how many values that has.
+/// Splits an INSERT of one row into the part before VALUES and the number of values.
 fn columns_of(insert_one: &str) -> (&str, usize) {
     let (insert, places) = insert_one.rsplit_once("VALUES").unwrap_or((insert_one, ""));
     (insert.trim_end(), places.matches('?').count().max(1))
 }
 
-/// A commit that failed, and whether the same may be tried again because nothing of it was stored.
+/// A failed commit, and whether the transaction may be retried because nothing was stored.
 #[derive(Debug)]
-pub(crate) struct Uncommitted {
+pub(crate) struct CommitError {
     pub(crate) error: Error,
-    pub(crate) again: bool,
-    /// An event of it by which can be found out whether it was stored all the same.
-    pub(crate) doubt: Option<Box<Value>>,
+    pub(crate) is_retryable: bool,
+    /// An event by which to find out whether the transaction was stored anyway.
+    pub(crate) uncertain_event: Option<Box<Value>>,
 }
 
-impl From<Error> for Uncommitted {
+impl From<Error> for CommitError {
     fn from(error: Error) -> Self {
-        Self { error, again: false, doubt: None }
+        Self { error, is_retryable: false, uncertain_event: None }
     }
 }

@@ -1,5 +1,5 @@
-//! Stands in for the PostgreSQL driver in a build without it. No database can be opened, so no value of these types
-//! exists and nothing here ever runs.
+//! Replaces the PostgreSQL driver in builds without it. No database can be opened, so no value of these types exists
+//! and no method ever runs.
 
 use std::convert::Infallible;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use pensa_core::{Code, Error, Result};
 use uuid::Uuid;
 
 use super::value::{self, Param};
-use super::{NewEvent, PoolState, Uncommitted};
+use super::{CommitError, NewEvent, PoolState};
 
 fn unsupported() -> Error {
     Error::new(Code::Unsupported, "this pn was built without PostgreSQL").hint("build it with the feature postgres")
@@ -29,7 +29,7 @@ impl Postgres {
         Err(unsupported())
     }
 
-    pub fn place(&self) -> String {
+    pub fn display_name(&self) -> String {
         match self.0 {}
     }
 
@@ -81,7 +81,7 @@ impl Database {
     }
 }
 
-/// Methods that no value is there to be called on.
+/// Declares methods that can never be called.
 macro_rules! never {
     ($(fn $name:ident $(<$T:ident>)? (&self $(, $arg:ty)*) $(-> $out:ty)?;)*) => {$(
         pub(crate) fn $name $(<$T>)? (&self $(, _: $arg)*) $(-> $out)? {
@@ -94,7 +94,7 @@ impl Transaction<'_> {
     never! {
         fn is_locked_out(&self) -> bool;
         fn is_alive(&self) -> bool;
-        fn is_worth_another_try(&self) -> bool;
+        fn is_retryable(&self) -> bool;
         fn execute(&self, &str, &[Param<'_>]) -> Result<usize>;
         fn send(&self, &str, &[Param<'_>]) -> Result<()>;
         fn add_rows(&self, &str, usize, &[Param<'_>]) -> Result<()>;
@@ -104,10 +104,10 @@ impl Transaction<'_> {
         fn expect_many_rows(&self) -> Result<()>;
         fn integrity_problems(&self) -> Result<Vec<String>>;
         fn savepoint<T>(&self, impl FnOnce() -> Result<T>) -> Result<T>;
-        fn insist(&self);
+        fn force_commit(&self);
     }
 
-    pub(crate) fn commit(self) -> Result<(), Uncommitted> {
+    pub(crate) fn commit(self) -> Result<(), CommitError> {
         match *self.0 {}
     }
 }

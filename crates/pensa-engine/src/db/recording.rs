@@ -1,6 +1,6 @@
-//! What a transaction on SQLite has done so far, on its way to the journal.
+//! Collects what a SQLite transaction does, and writes it to the journal after the commit.
 //!
-//! Which changes there are is for the tables to say; the journal knows how a line looks.
+//! The tables define the items; `journal` defines the form of a line.
 
 use std::cell::{Cell, RefCell};
 use std::thread;
@@ -9,47 +9,49 @@ use pensa_core::{Code, Error, Result, json};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::backup;
 use super::value::Param;
+use super::{Operation, backup};
 use crate::journal::{self, Journal};
 use crate::store::StoreDir;
-use crate::store::ticket::Ticket;
+use crate::store::writer_lock::WriterLock;
 use crate::store::{last_event, record_files};
+use crc32fast::Hasher;
 
-/// Most bytes of lines that are kept in memory; the files are written anew rather than appended to with more.
+/// Limit for record-file lines in memory. With more, the files are rewritten instead of appended to.
 const MAX_LINES: usize = 64 << 20;
-/// Free space on the disk, beside what a transaction needs, with which nothing is expected to fail for want of it.
+/// With this much free space, besides what the transaction needs, the disk is not considered full.
 const PLENTY: u64 = 8 << 20;
-/// The sum of items that are longer than this is made while they are committed.
+/// For items larger than this, the checksum is computed in parallel with the commit.
 const SUMMED_MEANWHILE: usize = 1 << 20;
 
-/// The notes of a transaction that writes.
+/// The journal items and record-file lines of a write transaction.
 #[derive(Debug)]
 pub(super) struct Recording<'c> {
     pub(super) store: &'c StoreDir,
     journal: &'c Journal,
-    /// Set when a segment of the journal was finished.
+    /// Set when a journal segment was finished.
     has_grown: &'c Cell<bool>,
-    /// Set when the files of records have to be looked at.
-    files_due: &'c Cell<bool>,
-    /// Given back after the transaction has ended and is in the journal.
-    _ticket: Option<Ticket>,
+    /// Set when the record files should be checked.
+    files_need_check: &'c Cell<bool>,
+    /// Released after the transaction has ended and is in the journal.
+    _lock: Option<WriterLock>,
     /// The last event before the transaction.
     before: Cell<i64>,
-    /// JSON, with commas between the items.
+    /// JSON items, separated by commas.
     items: RefCell<Vec<u8>>,
-    /// Lines for the files of records, with the names of the files: those that follow each other in one file are one
-    /// piece.
+    /// The length of `items` at the start of the current operation.
+    before_operation: Cell<usize>,
+    /// Lines for the record files, with the file names. Consecutive lines for one file are joined.
     lines: RefCell<Vec<(String, Vec<u8>)>>,
-    /// How many bytes of lines there have been.
+    /// Total size of the lines.
     line_bytes: Cell<usize>,
-    /// Whether those files cannot be brought up to date by appending to them.
+    /// Whether the record files must be rewritten instead of appended to.
     files_stale: Cell<bool>,
-    /// While what is in the journal already is done again.
+    /// Set while journaled changes are repeated.
     paused: Cell<bool>,
-    /// Whether there is more than the journal takes: then a backup is made instead.
-    too_much: Cell<bool>,
-    /// Whether an empty store was filled with what its files have.
+    /// Whether the items exceed the journal's limits, so that a backup is created instead.
+    exceeds_journal: Cell<bool>,
+    /// Whether an empty store was filled from its own files.
     filled: Cell<bool>,
 }
 
@@ -57,53 +59,66 @@ impl<'c> Recording<'c> {
     pub(super) fn new(
         store: &'c StoreDir,
         journal: &'c Journal,
-        (has_grown, files_due): (&'c Cell<bool>, &'c Cell<bool>),
-        ticket: Option<Ticket>,
+        (has_grown, files_need_check): (&'c Cell<bool>, &'c Cell<bool>),
+        writer_lock: Option<WriterLock>,
     ) -> Self {
         Self {
             store,
             journal,
             has_grown,
-            files_due,
-            _ticket: ticket,
+            files_need_check,
+            _lock: writer_lock,
             before: Cell::new(0),
             items: RefCell::default(),
+            before_operation: Cell::new(0),
             lines: RefCell::default(),
             line_bytes: Cell::new(0),
             files_stale: Cell::new(false),
             paused: Cell::new(false),
-            too_much: Cell::new(false),
+            exceeds_journal: Cell::new(false),
             filled: Cell::new(false),
         }
     }
 
-    /// Notes nothing of all that follows: a backup is made instead. Not at once, if the files that fill the store now
-    /// could do so again: the next to open it makes up for that.
+    /// Stops recording; a backup will cover the transaction. For an empty store the backup is not created now, because
+    /// its files could fill it again: the next open does it.
     pub(super) fn fill(&self) {
         self.filled.set(self.before.get() == 0);
-        self.too_much.set(true);
+        self.exceeds_journal.set(true);
     }
 
-    /// Says which event was the last before the transaction.
+    /// Sets the last event before the transaction.
     pub(super) fn begin_after(&self, event: i64) {
         self.before.set(event);
+    }
+
+    pub(super) fn begin_operation(&self) {
+        self.before_operation.set(self.items.borrow().len());
+    }
+
+    /// Records who ran the finished operation and when, if it changed anything.
+    pub(super) fn end_operation(&self, operation: &Operation<'_>) -> Result<()> {
+        if self.items.borrow().len() == self.before_operation.get() {
+            return Ok(());
+        }
+        self.add("op", operation)
     }
 
     pub(super) fn add(&self, kind: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
         self.add_written(kind, |to| json::write_line(to, value))
     }
 
-    /// The same for what writes its own JSON.
+    /// As [`add`](Self::add), for a value that writes its own JSON.
     pub(super) fn add_written(&self, kind: &str, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         if kind == "restored" {
             self.files_stale.set(true);
         }
-        if self.paused.get() || self.too_much.get() {
+        if self.paused.get() || self.exceeds_journal.get() {
             return Ok(());
         }
         let items = &mut *self.items.borrow_mut();
         if items.len() > journal::MAX_ITEMS {
-            self.too_much.set(true);
+            self.exceeds_journal.set(true);
             return Ok(());
         }
         if !items.is_empty() {
@@ -115,18 +130,18 @@ impl<'c> Recording<'c> {
         write(items)?;
         items.push(b']');
         if items.len() > journal::MAX_WRITTEN {
-            self.too_much.set(true);
+            self.exceeds_journal.set(true);
         }
         Ok(())
     }
 
-    /// Notes a line for a file of records.
+    /// Records a line for a record file.
     pub(super) fn write_through(&self, file: &str, line: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         if self.paused.get() || self.files_stale.get() {
             return Ok(());
         }
         if self.line_bytes.get() > MAX_LINES {
-            // What a part of the transaction took back is then written anew as well, which does no harm.
+            // This is also correct for changes that a savepoint rolled back.
             self.files_stale.set(true);
             return Ok(());
         }
@@ -141,24 +156,24 @@ impl<'c> Recording<'c> {
         Ok(())
     }
 
-    /// How much there is; what comes later can be taken back to here.
-    pub(super) fn mark(&self) -> Noted {
+    /// The current position, to which a savepoint can roll back.
+    pub(super) fn savepoint(&self) -> RecordingMark {
         let lines = self.lines.borrow();
         let in_last = lines.last().map_or(0, |(_, piece)| piece.len());
-        Noted { items: self.items.borrow().len(), pieces: lines.len(), in_last }
+        RecordingMark { items: self.items.borrow().len(), pieces: lines.len(), in_last }
     }
 
-    pub(super) fn take_back(&self, noted: Noted) {
-        self.items.borrow_mut().truncate(noted.items);
+    pub(super) fn roll_back_to(&self, mark: RecordingMark) {
+        self.items.borrow_mut().truncate(mark.items);
         let mut lines = self.lines.borrow_mut();
-        lines.truncate(noted.pieces);
+        lines.truncate(mark.pieces);
         if let Some((_, piece)) = lines.last_mut() {
-            piece.truncate(noted.in_last);
+            piece.truncate(mark.in_last);
         }
     }
 
-    /// Brings the files of records up to date; says whether they are, or are known not to be.
-    fn keep_files(&self) -> bool {
+    /// Appends to the record files. Returns whether they are now up to date or marked as out of date.
+    fn append_record_files(&self) -> bool {
         let lines = self.lines.borrow();
         if lines.is_empty() && !self.files_stale.get() {
             return true;
@@ -166,10 +181,10 @@ impl<'c> Recording<'c> {
         if !self.files_stale.get()
             && let Ok(has_grown) = record_files::append(self.store, &lines)
         {
-            self.files_due.set(has_grown || self.files_due.get());
+            self.files_need_check.set(has_grown || self.files_need_check.get());
             return true;
         }
-        self.files_due.set(true);
+        self.files_need_check.set(true);
         record_files::mark_stale(self.store)
     }
 
@@ -178,20 +193,20 @@ impl<'c> Recording<'c> {
         serde_json::from_slice(&items).map_err(Error::internal)
     }
 
-    /// The last event that was noted, by its columns.
+    /// The last recorded event, by its columns.
     pub(super) fn last_event(&self) -> Option<Value> {
         let is_event = |(kind, event): (String, Value)| (kind == "event").then_some(event);
         self.items().ok()?.into_iter().rev().find_map(is_event)
     }
 
     /// The last event before the transaction, if the journal has later ones.
-    pub(super) fn is_behind(&self) -> Result<Option<i64>> {
+    pub(super) fn behind_journal(&self) -> Result<Option<i64>> {
         let before = self.before.get();
         Ok((self.journal.last(before)? > before).then_some(before))
     }
 
-    /// Does what the journal has already, up to event `last`.
-    pub(super) fn repeat(&self, last: i64, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    /// Runs `work`, which repeats journaled changes up to event `last`, without recording them.
+    pub(super) fn without_journaling(&self, last: i64, work: impl FnOnce() -> Result<()>) -> Result<()> {
         self.paused.set(true);
         let done = work();
         self.paused.set(false);
@@ -199,44 +214,44 @@ impl<'c> Recording<'c> {
         done
     }
 
-    /// Commits, and then keeps what was committed; `last` is its last event.
+    /// Commits, then writes the journal. `last` is the last event of the transaction.
     pub(super) fn commit(&self, last: i64, commit: impl FnOnce() -> Result<()>) -> Result<()> {
-        let done = self.make_room(last).and_then(|()| self.commit_and_keep(last, commit));
+        let done = self.reserve_space(last).and_then(|()| self.commit_and_record(last, commit));
         if done.is_err() {
             self.journal.release();
         }
         done
     }
 
-    /// Whether there is nothing for the journal.
+    /// Whether the transaction needs no journal line.
     fn is_nothing(&self, last: i64) -> bool {
         (self.items.borrow().is_empty() && last == self.before.get()) || self.filled.get()
     }
 
-    /// Whether the journal has all that was committed before.
-    fn is_in_step(&self) -> bool {
+    /// Whether the journal has everything committed before.
+    fn journal_is_current(&self) -> bool {
         let before = self.before.get();
         self.journal.last(before).is_ok_and(|known| known == before)
     }
 
-    /// Refuses what a nearly full disk has room for in the database, but not in the journal besides.
-    fn make_room(&self, last: i64) -> Result<()> {
+    /// Returns an error if a nearly full disk has space for the commit but not also for the journal.
+    fn reserve_space(&self, last: i64) -> Result<()> {
         let (before, items) = (self.before.get(), self.items.borrow().len());
         let is_plenty = |free: u64| free > PLENTY + 2 * items as u64;
         if self.is_nothing(last) || self.store.free_space().is_none_or(is_plenty) {
             return Ok(());
         }
-        if self.too_much.get() || !self.is_in_step() {
+        if self.exceeds_journal.get() || !self.journal_is_current() {
             return backup::require_room(self.store);
         }
-        // What fails for another reason fails again after the commit, and is made up for.
+        // Other failures will recur after the commit, where the next open repairs them.
         if let Err(e) = self.journal.reserve(before, items)
             && e.code == Code::DiskFull
         {
             return Err(e);
         }
         if !self.lines.borrow().is_empty() {
-            // They may not have room to be appended; that they are not up to date has to be known then.
+            // Appending may fail for lack of space, so mark the files as out of date now.
             self.files_stale.set(true);
             if !record_files::mark_stale(self.store) {
                 return Err(Error::new(Code::DiskFull, "no space left on the disk for the files of records")
@@ -246,60 +261,61 @@ impl<'c> Recording<'c> {
         Ok(())
     }
 
-    fn commit_and_keep(&self, last: i64, commit: impl FnOnce() -> Result<()>) -> Result<()> {
+    fn commit_and_record(&self, last: i64, commit: impl FnOnce() -> Result<()>) -> Result<()> {
         let items = self.items.borrow();
         let items = items.as_slice();
         if items.len() < SUMMED_MEANWHILE {
             commit()?;
-            self.keep(last, items, journal::begin_sum(items));
+            self.record(last, items, journal::begin_crc(items));
             return Ok(());
         }
-        // The commit waits for the disk.
+        // The checksum is computed while the commit waits for the disk.
         thread::scope(|scope| {
-            let begun = thread::Builder::new().spawn_scoped(scope, || journal::begin_sum(items));
+            let begun = thread::Builder::new().spawn_scoped(scope, || journal::begin_crc(items));
             commit()?;
             let begun = begun.ok().and_then(|begun| begun.join().ok());
-            self.keep(last, items, begun.unwrap_or_else(|| journal::begin_sum(items)));
+            self.record(last, items, begun.unwrap_or_else(|| journal::begin_crc(items)));
             Ok(())
         })
     }
 
-    /// Keeps what was committed, and that there is so much of it.
-    fn keep(&self, last: i64, items: &[u8], begun: u64) {
+    /// Writes the journal and the last event.
+    fn record(&self, last: i64, items: &[u8], begun: Hasher) {
         if self.is_nothing(last) {
             return;
         }
-        self.keep_in_journal(last, items, begun);
-        // Without it a loss is only not noticed.
-        let _ = last_event::note(self.store, last);
+        self.append_to_journal(last, items, begun);
+        // Best effort: without it, a loss of events may go unnoticed.
+        let _ = last_event::write(self.store, last);
     }
 
-    /// Appends what was committed to the journal. Where that is not possible, a backup is where the journal goes on.
-    fn keep_in_journal(&self, last: i64, items: &[u8], begun: u64) {
+    /// Appends the transaction to the journal. If that is not possible, creates a backup from which the journal
+    /// continues.
+    fn append_to_journal(&self, last: i64, items: &[u8], begun: Hasher) {
         let before = self.before.get();
-        if !self.keep_files() {
-            // The journal is left behind, so that the next to open the store sees to both.
+        if !self.append_record_files() {
+            // The journal falls behind, so that the next open repairs both.
             return;
         }
-        if self.is_in_step() && !self.too_much.get() {
-            // One that failed is made up for by the next to open the store.
-            let finished = self.journal.append_summed(before, last, items, begun).unwrap_or(false);
+        if self.journal_is_current() && !self.exceeds_journal.get() {
+            // The next open repairs a failed append.
+            let finished = self.journal.append_with_crc(before, last, items, begun).unwrap_or(false);
             self.has_grown.set(finished || self.has_grown.get());
             return;
         }
-        let _ = backup::begin_journal(self.store, self.journal, last);
+        let _ = backup::restart_journal(self.store, self.journal, last);
     }
 }
 
-/// How much was noted at some time.
+/// A position in a [`Recording`].
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Noted {
+pub(super) struct RecordingMark {
     items: usize,
     pieces: usize,
     in_last: usize,
 }
 
-/// A row by its columns; those that are NULL are left out.
+/// A row as a JSON object of its columns, without nulls.
 pub(super) struct Columns<'a>(pub(super) Vec<(&'static str, Param<'a>)>);
 
 impl Serialize for Columns<'_> {
@@ -317,14 +333,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_be_too_long_a_line_to_be_read_again_is_never_one() {
+    fn transaction_too_long_for_a_readable_line_is_not_journaled() {
         let dir = tempfile::tempdir().expect("a directory");
         let store = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store").0;
         let (journal, grown, due) = (Journal::new(&store), Cell::new(false), Cell::new(false));
         let tried = |sizes: &[usize]| {
             let recording = Recording::new(&store, &journal, (&grown, &due), None);
             sizes.iter().try_for_each(|size| recording.add("x", &"a".repeat(*size))).expect("added");
-            recording.too_much.get()
+            recording.exceeds_journal.get()
         };
         let mib = 1 << 20;
         assert!(!tried(&[31 * mib, 30 * mib]), "the second begins below the limit, and what comes of it can be read");

@@ -1,4 +1,4 @@
-//! Whole databases in files: copied, looked at, and put in place of what a database holds. SQLite only.
+//! Copies, inspects and compares whole SQLite database files.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,40 +10,40 @@ use pensa_core::{Code, Error, Result};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use super::migrations::{self, SCHEMA_VERSION};
+use super::migrations;
 use super::sqlite::{Transaction, connect};
-pub(crate) use super::sqlite::{failed, newer};
+pub(crate) use super::sqlite::{failed, refuse_schema};
 use crate::error;
 use crate::store::StoreDir;
 
-/// Tables that are not part of a store's state: how the schema came to be, and what was answered to requests, which
-/// stays answered whatever the state is.
-const LEFT_ALONE: [&str; 2] = ["_migrations", "answers"];
+/// Tables that are not part of a store's state and survive a restore: the applied migrations, and the stored answers to
+/// requests.
+const KEPT_TABLES: [&str; 2] = ["_migrations", "answers"];
 
-/// What a file turns out to hold.
+/// What a database file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Contents {
     pub(crate) schema: i64,
     /// The number of its last event.
     pub(crate) event: i64,
-    /// A mark of the store it was made from; 0 in a file that is not a backup.
+    /// The [mark](super::backup::store_mark) of the store it was copied from; 0 if it is not a backup.
     pub(crate) mark: i64,
 }
 
-/// Opens a file to read it, and nothing else.
+/// Opens a file read-only.
 pub(crate) fn open(file: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     fs::metadata(file).map_err(|e| error::io("read", file, &e))?;
     Connection::open_with_flags(file, flags).map_err(|e| failed(file, e))
 }
 
-/// The version that stands in a database's head.
+/// The schema version in a database's header.
 pub(crate) fn version(file: &Path) -> Result<i64> {
     let asked = open(file)?.query_row("PRAGMA user_version", [], |row| row.get(0));
     asked.map_err(|e| failed(file, e))
 }
 
-/// Copies one database over another, as of one moment.
+/// Copies one database over another, as one consistent snapshot.
 pub(crate) fn copy_into(from: &Connection, to: &mut Connection) -> rusqlite::Result<()> {
     let copy = Backup::new(from, to)?;
     match copy.step(-1)? {
@@ -52,25 +52,25 @@ pub(crate) fn copy_into(from: &Connection, to: &mut Connection) -> rusqlite::Res
     }
 }
 
-/// The number of the last event of a database, as it was last committed.
+/// The number of the last committed event of a database.
 pub(crate) fn last_event(file: &Path) -> Result<i64> {
     let asked = open(file)?.query_row("SELECT COALESCE(MAX(id), 0) FROM events", [], |row| row.get(0));
     asked.map_err(|e| failed(file, e))
 }
 
-/// Copies the store's database, as it was last committed, to a new file of its owner's only, marked with `mark` and
+/// Copies the committed state of the store's database to a new file, readable by its owner only, marked with `mark` and
 /// synced.
 pub(crate) fn copy_store(store: &StoreDir, to: &Path, mark: i64) -> Result<Contents> {
     copy(&connect(&store.database())?, to, mark)
 }
 
-/// The same from any open database.
+/// As [`copy_store`], from any open database.
 pub(crate) fn copy(from: &Connection, to: &Path, mark: i64) -> Result<Contents> {
     StoreDir::open_private(to).map_err(|e| error::io("create", to, &e))?;
     let write = || {
         let mut copy = Connection::open(to)?;
         copy_into(from, &mut copy)?;
-        // One file, without a log beside it.
+        // A single file without a write-ahead log.
         copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
         copy.pragma_update(None, "application_id", mark)?;
         copy.close().map_err(|(_, e)| e)
@@ -80,7 +80,7 @@ pub(crate) fn copy(from: &Connection, to: &Path, mark: i64) -> Result<Contents> 
     inspect(to, false)
 }
 
-/// Refuses a file that is not a whole database of Pensa's that this build can read.
+/// Inspects a file. Error unless it is a complete Pensa database that this build can read.
 pub(crate) fn inspect(file: &Path, thorough: bool) -> Result<Contents> {
     let connection = open(file)?;
     let no_pensa = |_: rusqlite::Error| {
@@ -88,16 +88,7 @@ pub(crate) fn inspect(file: &Path, thorough: bool) -> Result<Contents> {
     };
     let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let schema = one("PRAGMA user_version").map_err(no_pensa)?;
-    if schema > SCHEMA_VERSION {
-        return Err(Error::new(
-            Code::NewerSchema,
-            format!(
-                "{} was written by a newer Pensa (schema {schema}, this one knows {SCHEMA_VERSION})",
-                file.display()
-            ),
-        )
-        .hint("update pn"));
-    }
+    refuse_schema(file, schema)?;
     one("SELECT COUNT(*) FROM _migrations, events WHERE 0").map_err(no_pensa)?;
     let problems = problems(&connection, thorough).map_err(|e| failed(file, e))?;
     if let Some(first) = problems.first() {
@@ -113,24 +104,24 @@ pub(crate) fn inspect(file: &Path, thorough: bool) -> Result<Contents> {
     Ok(Contents { schema, event, mark })
 }
 
-/// Most problems that are worth telling.
+/// Limit for reported problems.
 const MAX_PROBLEMS: usize = 20;
 
 fn problems(connection: &Connection, thorough: bool) -> rusqlite::Result<Vec<String>> {
     let check = if thorough { "PRAGMA integrity_check" } else { "PRAGMA quick_check" };
-    let mut told: Vec<String> =
+    let mut problems: Vec<String> =
         connection.prepare(check)?.query_map([], |row| row.get(0))?.take(MAX_PROBLEMS).collect::<Result<_, _>>()?;
-    told.retain(|line| line != "ok");
+    problems.retain(|line| line != "ok");
     if thorough {
         let mut dangling = connection.prepare("PRAGMA foreign_key_check")?;
         let rows =
             dangling.query_map([], |row| Ok(format!("a row of {} refers to nothing", row.get::<_, String>(0)?)))?;
-        told.extend(rows.take(MAX_PROBLEMS).collect::<Result<Vec<_>, _>>()?);
+        problems.extend(rows.take(MAX_PROBLEMS).collect::<Result<Vec<_>, _>>()?);
     }
-    Ok(told)
+    Ok(problems)
 }
 
-/// What a database has that is not as the migrations make it. Whatever somebody added is left alone.
+/// Differences between a database's schema and that of the migrations. Additional definitions are ignored.
 pub(super) fn schema_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let fresh = Connection::open_in_memory()?;
     for migration in migrations::pending(0) {
@@ -146,19 +137,19 @@ pub(super) fn schema_problems(connection: &Connection) -> rusqlite::Result<Vec<S
     Ok(wrong.map(|(name, _)| format!("the definition of {name} is not what it should be")).collect())
 }
 
-/// Puts the contents of a file, which has the current schema, in place of all that a transaction sees.
+/// Replaces all content with that of a file, which must have the current schema.
 pub(super) fn replace_all(tx: &Transaction<'_>, file: &Path, last: i64) -> Result<()> {
     let source = open(file)?;
     tx.expect_many_rows()?;
-    let tell = |e| failed(file, e);
-    let tables = names(tx.connection(), "SELECT name FROM sqlite_schema WHERE type = 'table'").map_err(tell)?;
-    for table in tables.iter().filter(|name| !name.starts_with("sqlite_") && !LEFT_ALONE.contains(&name.as_str())) {
-        copy_table(&source, tx.connection(), table).map_err(tell)?;
+    let to_error = |e| failed(file, e);
+    let tables = names(tx.connection(), "SELECT name FROM sqlite_schema WHERE type = 'table'").map_err(to_error)?;
+    for table in tables.iter().filter(|name| !name.starts_with("sqlite_") && !KEPT_TABLES.contains(&name.as_str())) {
+        copy_table(&source, tx.connection(), table).map_err(to_error)?;
     }
-    skip_events(tx.connection(), last).map_err(tell)
+    skip_events(tx.connection(), last).map_err(to_error)
 }
 
-/// Has no event get a number up to `last`.
+/// Reserves all event numbers up to `last`.
 pub(super) fn skip_events(connection: &Connection, last: i64) -> rusqlite::Result<()> {
     let raise = "UPDATE sqlite_sequence SET seq = MAX(seq, ?1) WHERE name = 'events'";
     if connection.execute(raise, [last])? == 0 {
@@ -186,18 +177,18 @@ fn copy_table(from: &Connection, to: &Connection, table: &str) -> rusqlite::Resu
     Ok(())
 }
 
-/// A table that is compared: its name, the SQL of a record's key, and that of the issue it belongs to.
+/// A table to compare: its name, the SQL of a record's key, and the SQL of the issue it belongs to.
 pub(crate) type Compared = (&'static str, &'static str, &'static str);
 
-/// A record that is not what it should be.
+/// A record that differs between two databases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) table: &'static str,
     pub(crate) key: String,
-    /// The SQL of its key.
+    /// The SQL of the key.
     key_sql: &'static str,
     pub(crate) issue_id: Option<String>,
-    /// Columns with a value of their own; empty if the record is missing, or should be.
+    /// The differing columns; empty if the record is missing on one side.
     columns: Vec<String>,
 }
 
@@ -219,14 +210,15 @@ pub(super) fn differences(
 ) -> Result<Vec<Difference>> {
     let mut found = Vec::new();
     for (table, key_sql, issue) in compared.iter().copied() {
-        let mut should = hashes(expected.connection(), table, key_sql, issue).map_err(|e| failed(live.path(), e))?;
-        let is = hashes(live.connection(), table, key_sql, issue).map_err(|e| failed(live.path(), e))?;
-        for (key, (hash, issue_id)) in is {
-            if should.remove(&key).is_none_or(|(expected, _)| expected != hash) {
+        let mut expected_rows =
+            hashes(expected.connection(), table, key_sql, issue).map_err(|e| failed(live.path(), e))?;
+        let actual_rows = hashes(live.connection(), table, key_sql, issue).map_err(|e| failed(live.path(), e))?;
+        for (key, (hash, issue_id)) in actual_rows {
+            if expected_rows.remove(&key).is_none_or(|(expected, _)| expected != hash) {
                 found.push(Difference { table, key, key_sql, issue_id, columns: Vec::new() });
             }
         }
-        let missing = should.into_iter().map(|(key, (_, issue_id))| Difference {
+        let missing = expected_rows.into_iter().map(|(key, (_, issue_id))| Difference {
             table,
             key,
             key_sql,
@@ -237,14 +229,14 @@ pub(super) fn differences(
     }
     for difference in found.iter_mut().take(MAX_EXPLAINED) {
         let of = |connection| row_of(connection, difference).map_err(|e| failed(live.path(), e));
-        let (is, should) = (of(live.connection())?, of(expected.connection())?);
-        let differ = is.iter().zip(&should).filter(|((_, a), (_, b))| a != b);
+        let (actual, wanted) = (of(live.connection())?, of(expected.connection())?);
+        let differ = actual.iter().zip(&wanted).filter(|((_, a), (_, b))| a != b);
         difference.columns = differ.map(|((name, _), _)| name.clone()).collect();
     }
     Ok(found)
 }
 
-/// Most records of which is told in what they differ.
+/// Limit for differences whose columns are determined.
 const MAX_EXPLAINED: usize = 100;
 
 type Hashes = BTreeMap<String, (u64, Option<String>)>;
@@ -252,8 +244,8 @@ type Hashes = BTreeMap<String, (u64, Option<String>)>;
 fn hashes(connection: &Connection, table: &str, key: &str, issue: &str) -> rusqlite::Result<Hashes> {
     let columns = names(connection, &format!("SELECT name FROM pragma_table_info('{table}')"))?;
     let list = columns.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
-    // Without an index: what is compared is the table itself.
-    let sql = format!("SELECT {key}, {issue}, {list} FROM \"{table}\" NOT INDEXED");
+    // Read the table itself, not an index.
+    let sql = format!("SELECT {key}, {issue}, {list} FROM \"{table}\" NOT INDEXED WHERE {key} IS NOT NULL");
     let mut select = connection.prepare(&sql)?;
     let mut rows = select.query([])?;
     let mut found = Hashes::new();
@@ -274,32 +266,32 @@ fn lossy(bytes: Option<&[u8]>) -> Option<String> {
     bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// The columns of a record and their values; nothing if it is not there.
-fn row_of(connection: &Connection, wanted: &Difference) -> rusqlite::Result<Vec<(String, rusqlite::types::Value)>> {
-    let columns = names(connection, &format!("SELECT name FROM pragma_table_info('{}')", wanted.table))?;
+/// The columns and values of a record; empty if it does not exist.
+fn row_of(connection: &Connection, difference: &Difference) -> rusqlite::Result<Vec<(String, rusqlite::types::Value)>> {
+    let columns = names(connection, &format!("SELECT name FROM pragma_table_info('{}')", difference.table))?;
     let list = columns.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
-    let sql = format!("SELECT {list} FROM \"{}\" NOT INDEXED WHERE {} = ?1", wanted.table, wanted.key_sql);
+    let sql = format!("SELECT {list} FROM \"{}\" NOT INDEXED WHERE {} = ?1", difference.table, difference.key_sql);
     let mut select = connection.prepare(&sql)?;
-    let mut rows = select.query([&wanted.key])?;
+    let mut rows = select.query([&difference.key])?;
     let Some(row) = rows.next()? else { return Ok(Vec::new()) };
     columns.into_iter().enumerate().map(|(at, name)| Ok((name, row.get(at)?))).collect()
 }
 
-/// Takes the records that differ from where they are as they should be.
-pub(super) fn mend(live: &Transaction<'_>, expected: &Transaction<'_>, differences: &[Difference]) -> Result<()> {
+/// Replaces differing records with the expected ones.
+pub(super) fn repair(live: &Transaction<'_>, expected: &Transaction<'_>, differences: &[Difference]) -> Result<()> {
     live.expect_many_rows()?;
-    let tell = |e| failed(live.path(), e);
+    let to_error = |e| failed(live.path(), e);
     for difference in differences {
         let (table, key) = (difference.table, difference.key_sql);
         let delete = format!("DELETE FROM \"{table}\" WHERE {key} = ?1");
-        live.connection().execute(&delete, [&difference.key]).map_err(tell)?;
-        let row = row_of(expected.connection(), difference).map_err(tell)?;
+        live.connection().execute(&delete, [&difference.key]).map_err(to_error)?;
+        let row = row_of(expected.connection(), difference).map_err(to_error)?;
         if !row.is_empty() {
             let list = row.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
             let places = (1..=row.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
             let insert = format!("INSERT INTO \"{table}\" ({list}) VALUES ({places})");
             let values = row.into_iter().map(|(_, value)| value);
-            live.connection().execute(&insert, rusqlite::params_from_iter(values)).map_err(tell)?;
+            live.connection().execute(&insert, rusqlite::params_from_iter(values)).map_err(to_error)?;
         }
     }
     Ok(())

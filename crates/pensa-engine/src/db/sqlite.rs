@@ -13,52 +13,52 @@ use rusqlite::{CachedStatement, Connection, OpenFlags};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::migrations::{self, Migration};
+use super::migrations::{self, Migration, SCHEMA_VERSION};
 use super::recording::{Columns, Recording};
 use super::value::{Param, Row};
-use super::{NewEvent, Uncommitted, backup, params};
+use super::{CommitError, NewEvent, Operation, backup, params};
 use crate::error;
 use crate::journal::Journal;
-use crate::store::ticket::{self, Ticket};
+use crate::store::writer_lock::{self, WriterLock};
 use crate::store::{self, StoreDir, replaced};
 
-/// Older ones can corrupt a write-ahead log.
+/// Older versions can corrupt a write-ahead log.
 const OLDEST_SQLITE: i32 = 3_051_003;
-/// How much of the database a connection that writes all the time keeps in memory (negative: in KiB, says SQLite):
-/// what a group of operations changes must fit.
+/// Page cache of a connection that writes continuously (negative means KiB): the changes of a group of operations must
+/// fit.
 const WRITER_CACHE_KIB: i64 = -16_000;
-/// The same during an import, whose pages would otherwise be written again and again.
+/// Page cache during an import, whose pages would otherwise be written repeatedly.
 const LARGE_CACHE_KIB: i64 = -64_000;
-/// How often a file is opened that is replaced meanwhile.
+/// How often opening is attempted if the file is replaced meanwhile.
 const OPEN_TRIES: usize = 10;
 const BUSY_TIMEOUT: Duration = Duration::from_millis(5000);
-/// Pages in the log before a process that stays folds them into the database. Each commit of a busy daemon changes
-/// hundreds, many of them again and again, so folding often would cost more than the commits.
-const FOLD_AFTER_PAGES: i64 = 8_000;
-/// Where a log that has grown larger is cut when it starts anew.
-const LOG_SIZE_LIMIT: i64 = 32 << 20;
-/// A log larger than this is folded into the database by the last to leave, because whoever comes next reads all
-/// of it. Smaller ones stay: folding costs two more waits for the disk.
-const LARGEST_LOG_LEFT: u64 = 1 << 20;
+/// Pages in the write-ahead log before a long-running process checkpoints it. Each commit of a busy daemon changes
+/// hundreds of pages, many of them repeatedly, so frequent checkpoints would cost more than the commits.
+const CHECKPOINT_PAGES: i64 = 8_000;
+/// A larger log is truncated to this size when it restarts.
+const WAL_SIZE_LIMIT: i64 = 32 << 20;
+/// The last process to close the database checkpoints a log larger than this, because the next process would read all
+/// of it. Smaller logs stay: a checkpoint costs two syncs.
+const MAX_WAL_LEFT: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Database {
-    /// Replaced if a failed commit leaves in doubt what is stored.
+    /// Replaced if it is uncertain whether a failed commit was stored.
     connection: RefCell<Connection>,
     store: StoreDir,
     path: PathBuf,
-    /// Which file it was, by device and number, when it was opened.
+    /// The device and inode of the file when it was opened.
     file: Option<(u64, u64)>,
-    /// Where changes are kept besides; nothing for a database that nobody else can see.
+    /// The journal; `None` for a scratch database.
     journal: Option<Journal>,
-    /// Whether the journal has grown so much that it is worth a look whether to make a backup.
+    /// Whether a journal segment was finished, so that a backup may be due.
     has_grown: Cell<bool>,
-    /// Whether the files of records have to be looked at.
-    files_due: Cell<bool>,
+    /// Whether the record files should be checked.
+    files_need_check: Cell<bool>,
 }
 
 impl Database {
-    /// Opens the database of a store; `seed` fills and commits one that had to be made.
+    /// Opens the database of a store. `seed` fills and commits a new one.
     pub(crate) fn open(
         store: &StoreDir,
         now: Timestamp,
@@ -68,23 +68,21 @@ impl Database {
             return Err(Error::internal(format!("built with SQLite {}, which is too old", rusqlite::version())));
         }
         let (database, version, is_wal) = Self::open_file(store)?;
-        if version == migrations::SCHEMA_VERSION && is_wal {
+        if version == SCHEMA_VERSION && is_wal {
             return Ok(database);
         }
-        // Whatever else is in it, only a newer Pensa can tell.
-        if version > migrations::SCHEMA_VERSION {
-            return Err(newer(&database.path, version));
+        // In a newer schema, the list of migrations may have any form. In others, the list is more reliable than the
+        // header.
+        if version > SCHEMA_VERSION {
+            refuse_schema(&database.path, version)?;
         }
-        let version = database.true_version()?;
-        if version > migrations::SCHEMA_VERSION {
-            return Err(newer(&database.path, version));
-        }
-        database.bring_up_to_date(store, now, seed)?;
+        refuse_schema(&database.path, database.verified_version()?)?;
+        database.set_up(store, now, seed)?;
         Ok(database)
     }
 
-    /// A database that nobody else can see: in a file of its own, or in memory.
-    pub(crate) fn loose(store: &StoreDir, file: Option<&Path>, now: Timestamp) -> Result<Self> {
+    /// Opens a scratch database in a file of its own or in memory.
+    pub(crate) fn scratch(store: &StoreDir, file: Option<&Path>, now: Timestamp) -> Result<Self> {
         let path = file.map_or_else(|| PathBuf::from(":memory:"), Path::to_owned);
         let open = || {
             let connection = match file {
@@ -92,7 +90,7 @@ impl Database {
                 None => Connection::open_in_memory()?,
             };
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-            // Whoever fills it sees to its references, and throws it away if anything goes wrong.
+            // The code that fills it checks references, and discards it after any failure.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
             connection.pragma_update(None, "journal_mode", "OFF")?;
             connection.pragma_update(None, "synchronous", "OFF")?;
@@ -100,26 +98,24 @@ impl Database {
             Ok(connection)
         };
         let connection = open().map_err(|e| failed(&path, e))?;
-        let (store, has_grown, files_due) = (store.clone(), Cell::new(false), Cell::new(false));
+        let (store, has_grown, files_need_check) = (store.clone(), Cell::new(false), Cell::new(false));
         let connection = RefCell::new(connection);
-        let loose = Self { connection, store, path, file: None, journal: None, has_grown, files_due };
-        loose.migrate_loose(now)?;
-        Ok(loose)
+        let scratch = Self { connection, store, path, file: None, journal: None, has_grown, files_need_check };
+        scratch.migrate_scratch(now)?;
+        Ok(scratch)
     }
 
-    /// Takes the contents of a file, whatever was there before.
+    /// Replaces the content with that of a file.
     pub(crate) fn fill_from(&mut self, file: &Path, now: Timestamp) -> Result<()> {
         let source = super::snapshot::open(file)?;
         super::snapshot::copy_into(&source, self.connection.get_mut()).map_err(|e| failed(file, e))?;
-        self.migrate_loose(now)
+        self.migrate_scratch(now)
     }
 
-    fn migrate_loose(&self, now: Timestamp) -> Result<()> {
+    fn migrate_scratch(&self, now: Timestamp) -> Result<()> {
         let version = self.version()?;
-        if version > migrations::SCHEMA_VERSION {
-            return Err(newer(&self.path, version));
-        }
-        if version == migrations::SCHEMA_VERSION {
+        refuse_schema(&self.path, version)?;
+        if version == SCHEMA_VERSION {
             return Ok(());
         }
         let tx = self.begin("BEGIN IMMEDIATE", None)?;
@@ -127,7 +123,7 @@ impl Database {
         tx.commit().map_err(|uncommitted| uncommitted.error)
     }
 
-    /// Makes a loose file what [`open`](Self::open) expects, and makes sure that it is on the disk.
+    /// Converts a scratch file to what [`open`](Self::open) expects, and syncs it.
     pub(crate) fn finish(self) -> Result<()> {
         self.one::<String>("PRAGMA journal_mode = WAL").map_err(|e| self.failed(e))?;
         let path = self.path.clone();
@@ -141,37 +137,38 @@ impl Database {
         last_event(&self.connection.borrow()).map_err(|e| self.failed(e))
     }
 
-    /// Whether an event is stored, as whoever opens the file next will find it, and on the disk for good.
+    /// Whether an event is stored, as the next process to open the file would see it, and durable.
     pub(crate) fn is_stored(&self, event: &Value) -> Result<bool> {
         let mut slot = self.connection.try_borrow_mut().map_err(Error::internal)?;
-        // To open it anew is to read the log anew, if nobody else has it open.
+        // Reopening reads the write-ahead log again, if no other process has it open.
         *slot = Connection::open_in_memory().map_err(|e| self.failed(e))?;
         *slot = connect(&self.path)?;
         let sql = "SELECT COUNT(*) FROM events WHERE id = ?1 AND created_at = ?2 AND subject_id = ?3 AND detail = ?4";
         let text = |name: &str| event[name].as_str();
         let values = (event["id"].as_i64(), text("created_at"), text("subject_id"), text("detail"));
         let count: i64 = slot.query_row(sql, values, |row| row.get(0)).map_err(|e| self.failed(e))?;
-        // The kernel says only once that it could not write something. What is written elsewhere, and synced, is there.
-        let fold = || slot.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get::<_, i64>(0));
-        Ok(count > 0 && fold().is_ok_and(|busy| busy == 0))
+        // The kernel reports a failed write only once, so a successful sync of the log proves nothing. A checkpoint
+        // writes the data elsewhere and syncs it.
+        let checkpoint = || slot.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get::<_, i64>(0));
+        Ok(count > 0 && checkpoint().is_ok_and(|busy| busy == 0))
     }
 
-    /// Opens the file and reads its first page. SQLite finds a database's log by its name, so a file that is replaced
-    /// in between is opened again: else its log would be taken for that of the new one.
+    /// Opens the file and reads its first page. SQLite finds the write-ahead log by name, so if the file was replaced
+    /// in between, the old log would be applied to the new file: open again.
     fn open_file(store: &StoreDir) -> Result<(Self, i64, bool)> {
         let path = store.database();
         store::refuse_link(&path)?;
         let mut tries = 0..OPEN_TRIES;
         loop {
             if !path.exists() {
-                // Readable by its owner only from the start; SQLite gives its log the same mode.
+                // Created readable by its owner only; SQLite gives its log the same mode.
                 StoreDir::open_private(&path).map_err(|e| error::io("create", &path, &e))?;
             }
             let file = identity(&path);
             let opened = connect(&path).and_then(|connection| {
                 let (path, journal, connection) = (path.clone(), Some(Journal::new(store)), RefCell::new(connection));
-                let (store, has_grown, files_due) = (store.clone(), Cell::new(false), Cell::new(false));
-                let new = Self { connection, store, file, path, journal, has_grown, files_due };
+                let (store, has_grown, files_need_check) = (store.clone(), Cell::new(false), Cell::new(false));
+                let new = Self { connection, store, file, path, journal, has_grown, files_need_check };
                 let (version, is_wal) = (new.version()?, new.is_wal()?);
                 Ok((new, version, is_wal))
             });
@@ -181,16 +178,21 @@ impl Database {
         }
     }
 
-    /// The version stands in the file's head, where one bit can make it any other. The list of migrations knows better.
-    /// Both are read at one moment: somebody else may be bringing the database up to date.
-    fn true_version(&self) -> Result<i64> {
+    /// The schema version. A flipped bit in the header could turn it into any other, so it is checked against the list
+    /// of migrations. Both are read in one transaction, because another process may be migrating.
+    fn verified_version(&self) -> Result<i64> {
         let _moment = self.begin_read()?;
         let version = self.version()?;
         let has_list = "SELECT COUNT(*) FROM sqlite_schema WHERE name = '_migrations'";
         if self.one::<i64>(has_list).map_err(|e| self.failed(e))? == 0 {
             return Ok(version);
         }
-        let listed: i64 = self.one("SELECT COUNT(*) FROM _migrations").map_err(|e| self.failed(e))?;
+        if self.one::<Option<String>>("SELECT MIN(name) FROM _migrations").map_err(|e| self.failed(e))?.as_deref()
+            == Some(migrations::UNRELEASED)
+        {
+            return Err(error::unreleased(self.path.display()));
+        }
+        let listed = migrations::version_of(self.one("SELECT COUNT(*) FROM _migrations").map_err(|e| self.failed(e))?);
         if listed == version {
             return Ok(version);
         }
@@ -198,21 +200,14 @@ impl Database {
         Err(Error::new(Code::Corrupt, message).hint("move it away; what is known besides is then used to rebuild it"))
     }
 
-    fn bring_up_to_date(
-        &self,
-        store: &StoreDir,
-        now: Timestamp,
-        seed: impl FnOnce(Transaction<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn set_up(&self, store: &StoreDir, now: Timestamp, seed: impl FnOnce(Transaction<'_>) -> Result<()>) -> Result<()> {
         store.local_dir("")?;
-        let _ticket = ticket::take(store)?;
+        let _lock = writer_lock::acquire(store)?;
         if identity(&self.path) != self.file {
             return Err(replaced());
         }
         let version = self.version()?;
-        if version > migrations::SCHEMA_VERSION {
-            return Err(newer(&self.path, version));
-        }
+        refuse_schema(&self.path, version)?;
         if version == 0 && self.one::<i64>("SELECT count(*) FROM sqlite_schema").map_err(|e| self.failed(e))? > 0 {
             return Err(Error::new(Code::Corrupt, format!("{} is not a Pensa database", self.path.display()))
                 .hint("move it away; Pensa then makes its own"));
@@ -230,8 +225,8 @@ impl Database {
                 .hint("move the store to a local file system, or use pn daemon"));
             }
         }
-        if 0 < version && version < migrations::SCHEMA_VERSION {
-            backup::automatic(store)?;
+        if 0 < version && version < SCHEMA_VERSION {
+            backup::ensure_current(store)?;
         }
         let before = if version == 0 { 0 } else { self.last_event()? };
         let tx = self.begin("BEGIN IMMEDIATE", self.recording(None))?;
@@ -250,13 +245,13 @@ impl Database {
                 params![migration.name, Migration::checksum(migration.sqlite), now],
             )?;
         }
-        tx.connection.pragma_update(None, "user_version", migrations::SCHEMA_VERSION).map_err(|e| self.failed(e))
+        tx.connection.pragma_update(None, "user_version", SCHEMA_VERSION).map_err(|e| self.failed(e))
     }
 
-    fn recording(&self, ticket: Option<Ticket>) -> Option<Recording<'_>> {
+    fn recording(&self, writer_lock: Option<WriterLock>) -> Option<Recording<'_>> {
         self.journal
             .as_ref()
-            .map(|journal| Recording::new(&self.store, journal, (&self.has_grown, &self.files_due), ticket))
+            .map(|journal| Recording::new(&self.store, journal, (&self.has_grown, &self.files_need_check), writer_lock))
     }
 
     pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
@@ -267,12 +262,12 @@ impl Database {
         if self.journal.is_none() {
             return self.begin("BEGIN IMMEDIATE", None);
         }
-        let ticket = ticket::take(&self.store)?;
+        let lock = writer_lock::acquire(&self.store)?;
         if self.is_orphaned() {
-            // Somebody put another file in its place while this one waited.
+            // The file was replaced while this process waited for the lock.
             return Err(replaced());
         }
-        let tx = self.begin("BEGIN IMMEDIATE", self.recording(Some(ticket)))?;
+        let tx = self.begin("BEGIN IMMEDIATE", self.recording(Some(lock)))?;
         if let Some(recording) = &tx.recording {
             recording.begin_after(self.last_event()?);
         }
@@ -289,30 +284,29 @@ impl Database {
         &self.store
     }
 
-    /// Whether the files of records have to be looked at since this was last asked.
-    pub(crate) fn take_files_due(&self) -> bool {
-        self.files_due.take()
+    /// Returns, once, whether the record files should be checked.
+    pub(crate) fn take_files_need_check(&self) -> bool {
+        self.files_need_check.take()
     }
 
-    /// Makes a backup if the journal has grown long, so that it can be cut.
-    pub(crate) fn keep_journal_short(&self) {
+    /// Creates a backup if the journal has become long, so that its segments can be deleted.
+    pub(crate) fn backup_if_journal_is_long(&self) {
         if self.has_grown.replace(false)
             && backup::is_due(&self.store).unwrap_or(false)
-            && let Some(_ticket) = ticket::try_take(&self.store)
+            && let Some(_lock) = writer_lock::try_acquire(&self.store)
         {
-            // Nothing depends on it; the next to finish a segment tries again.
-            let _ = backup::automatic(&self.store);
+            // Best effort: the next finished segment tries again.
+            let _ = backup::ensure_current(&self.store);
         }
     }
 
-    /// Folds a log so large that the next to open the database would feel it, unless somebody else is busy with the
-    /// database: nothing depends on it.
-    pub(crate) fn tidy_up(&self) {
-        self.keep_journal_short();
+    /// Checkpoints a large log, unless another process is using the database. Best effort.
+    pub(crate) fn checkpoint_if_large(&self) {
+        self.backup_if_journal_is_long();
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");
-        let is_large = fs::metadata(log).is_ok_and(|meta| meta.len() > LARGEST_LOG_LEFT);
-        if is_large && let Some(_ticket) = ticket::try_take(&self.store) {
+        let is_large = fs::metadata(log).is_ok_and(|meta| meta.len() > MAX_WAL_LEFT);
+        if is_large && let Some(_lock) = writer_lock::try_acquire(&self.store) {
             let connection = self.connection.borrow();
             let _ = connection.busy_timeout(Duration::ZERO);
             let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
@@ -322,7 +316,7 @@ impl Database {
 
     pub(crate) fn is_orphaned(&self) -> bool {
         let is_moved = || !self.store.durable().is_dir() && self.store.durable() != self.store.local();
-        let is_other = identity(&self.path) != self.file || self.store.damage_mark().exists();
+        let is_other = identity(&self.path) != self.file || self.store.damage_marker().exists();
         self.journal.is_some() && (is_other || is_moved())
     }
 
@@ -330,7 +324,7 @@ impl Database {
         self.connection.borrow().pragma_update(None, "cache_size", WRITER_CACHE_KIB).map_err(|e| self.failed(e))
     }
 
-    pub(crate) fn changes_seen(&self) -> Result<i64> {
+    pub(crate) fn data_version(&self) -> Result<i64> {
         let connection = self.connection.borrow();
         let ask = || connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0));
         ask().map_err(|e| self.failed(e))
@@ -362,7 +356,7 @@ fn last_event(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
 }
 
-/// The last number that was given to an event, also to one that is gone.
+/// The last event number that was used, even if the event was deleted.
 fn last_number(connection: &Connection) -> rusqlite::Result<i64> {
     let sql = "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = 'events'";
     connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
@@ -370,51 +364,56 @@ fn last_number(connection: &Connection) -> rusqlite::Result<i64> {
 
 pub(crate) fn connect(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    // NOFOLLOW refuses links anywhere in the path: resolve the directory's, the file itself was checked.
+    // NOFOLLOW refuses links anywhere in the path, so resolve the directory; the file itself was checked.
     let real = path
         .parent()
         .and_then(|dir| fs::canonicalize(dir).ok())
         .and_then(|dir| Some(dir.join(path.file_name()?)))
         .unwrap_or_else(|| path.to_owned());
-    let set_up = || {
+    let configure = || {
         let connection = Connection::open_with_flags(real, flags)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        // Else the planner looks at bound values, and a new time or id has a cached statement prepared anew.
+        // Without this, the planner considers bound values, and cached statements are prepared again for new times and
+        // ids.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "wal_autocheckpoint", FOLD_AFTER_PAGES)?;
-        connection.pragma_update(None, "journal_size_limit", LOG_SIZE_LIMIT)?;
+        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+        connection.pragma_update(None, "journal_size_limit", WAL_SIZE_LIMIT)?;
         connection.set_prepared_statement_cache_capacity(64);
         Ok(connection)
     };
-    set_up().map_err(|e| failed(path, e))
+    configure().map_err(|e| failed(path, e))
 }
 
-pub(crate) fn newer(path: &Path, version: i64) -> Error {
-    Error::new(
-        Code::NewerSchema,
-        format!(
-            "{} was written by a newer Pensa (schema {version}, this one knows {})",
-            path.display(),
-            migrations::SCHEMA_VERSION
-        ),
-    )
-    .hint("update pn; the database was not touched")
+/// Returns an error for a schema version that this build cannot migrate.
+pub(crate) fn refuse_schema(path: &Path, version: i64) -> Result<()> {
+    match version {
+        newer if newer > SCHEMA_VERSION => Err(Error::new(
+            Code::NewerSchema,
+            format!(
+                "{} was written by a newer Pensa (schema {newer}, this one knows {SCHEMA_VERSION})",
+                path.display()
+            ),
+        )
+        .hint("update pn; the database was not touched")),
+        old if 0 < old && old < migrations::FIRST => Err(error::unreleased(path.display())),
+        _ => Ok(()),
+    }
 }
 
-/// SQLite reports some failures for want of space as plain I/O errors: ask the file system.
+/// Converts an error. SQLite reports some full disks as plain I/O errors, so check the free space.
 pub(crate) fn failed(path: &Path, e: rusqlite::Error) -> Error {
-    let told = error::sqlite(e);
+    let error = error::sqlite(e);
     let full = || store::free_space(path).is_some_and(|free| free < 64 * 1024);
-    if told.code == Code::Internal && full() {
+    if error.code == Code::Internal && full() {
         return Error::new(Code::DiskFull, "no space left on the disk of the database")
             .hint("free some space and try again; nothing was changed");
     }
-    told
+    error
 }
 
 #[derive(Debug)]
@@ -422,9 +421,9 @@ pub(crate) struct Transaction<'c> {
     connection: Ref<'c, Connection>,
     path: &'c Path,
     open: bool,
-    /// The size of the cache to go back to after many rows.
+    /// The cache size to restore after a bulk load.
     usual_cache: Cell<Option<i64>>,
-    /// Given up, and with it the ticket, after the transaction has ended.
+    /// Dropped, and the writer lock with it, after the transaction has ended.
     recording: Option<Recording<'c>>,
 }
 
@@ -440,12 +439,12 @@ impl Drop for Transaction<'_> {
 }
 
 impl Transaction<'_> {
-    pub(crate) fn commit(mut self) -> Result<(), Uncommitted> {
+    pub(crate) fn commit(mut self) -> Result<(), CommitError> {
         let is_in_doubt = Cell::new(false);
         let commit = || {
             let done = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
             done.map(drop).map_err(|e| {
-                // It may have been written and only not synced.
+                // The commit may have been written but not synced.
                 is_in_doubt.set(e.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure));
                 self.failed(e)
             })
@@ -457,22 +456,22 @@ impl Transaction<'_> {
             None => commit(),
         };
         let last = || self.recording.as_ref().filter(|_| is_in_doubt.get()).and_then(Recording::last_event);
-        committed.map_err(|error| Uncommitted { error, again: false, doubt: last().map(Box::new) })?;
+        committed.map_err(|error| CommitError { error, is_retryable: false, uncertain_event: last().map(Box::new) })?;
         self.open = false;
         Ok(())
     }
 
-    /// Notes for the journal what was done.
+    /// Adds an item to the journal.
     pub(crate) fn journal(&self, kind: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
         self.recording.as_ref().map_or(Ok(()), |recording| recording.add(kind, value))
     }
 
-    /// The same of what writes its own JSON.
+    /// As [`journal`](Self::journal), for a value that writes its own JSON.
     pub(crate) fn journal_written(&self, kind: &str, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         self.recording.as_ref().map_or(Ok(()), |recording| recording.add_written(kind, write))
     }
 
-    /// Has a line appended to a file of records after the commit.
+    /// Appends a line to a record file after the commit.
     pub(crate) fn write_through(&self, file: &str, line: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         self.recording.as_ref().map_or(Ok(()), |recording| recording.write_through(file, line))
     }
@@ -481,21 +480,31 @@ impl Transaction<'_> {
         super::snapshot::skip_events(&self.connection, last).map_err(|e| self.failed(e))
     }
 
-    /// What this transaction has noted so far.
+    pub(crate) fn begin_operation(&self) {
+        if let Some(recording) = &self.recording {
+            recording.begin_operation();
+        }
+    }
+
+    pub(crate) fn end_operation(&self, operation: &Operation<'_>) -> Result<()> {
+        self.recording.as_ref().map_or(Ok(()), |recording| recording.end_operation(operation))
+    }
+
+    /// The journal items so far.
     pub(crate) fn journaled(&self) -> Result<Vec<(String, Value)>> {
         self.recording.as_ref().map_or_else(|| Ok(Vec::new()), Recording::items)
     }
 
-    /// The last event before this transaction and its store, if the journal has later ones.
-    pub(crate) fn is_behind(&self) -> Result<Option<(i64, &StoreDir)>> {
+    /// The last event before the transaction, and its store, if the journal has later events.
+    pub(crate) fn behind_journal(&self) -> Result<Option<(i64, &StoreDir)>> {
         let Some(recording) = &self.recording else { return Ok(None) };
-        Ok(recording.is_behind()?.map(|before| (before, recording.store)))
+        Ok(recording.behind_journal()?.map(|before| (before, recording.store)))
     }
 
-    /// Does what the journal has already, up to event `last`.
-    pub(crate) fn repeat(&self, last: i64, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    /// Runs `work`, which repeats journaled changes up to event `last`, without journaling them.
+    pub(crate) fn without_journaling(&self, last: i64, work: impl FnOnce() -> Result<()>) -> Result<()> {
         match &self.recording {
-            Some(recording) => recording.repeat(last, work),
+            Some(recording) => recording.without_journaling(last, work),
             None => work(),
         }
     }
@@ -514,13 +523,13 @@ impl Transaction<'_> {
 
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.execute("SAVEPOINT op", params![])?;
-        let noted = self.recording.as_ref().map(Recording::mark);
+        let noted = self.recording.as_ref().map(Recording::savepoint);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         if self.is_alive() {
             if !matches!(outcome, Ok(Ok(_))) {
                 self.execute("ROLLBACK TO op", params![])?;
                 if let (Some(recording), Some(noted)) = (&self.recording, noted) {
-                    recording.take_back(noted);
+                    recording.roll_back_to(noted);
                 }
             }
             self.execute("RELEASE op", params![])?;
@@ -533,7 +542,7 @@ impl Transaction<'_> {
         run().map_err(|e| self.failed(e))
     }
 
-    /// Runs a statement once for each of these rows of values.
+    /// Runs a statement once for each row of values.
     pub(crate) fn execute_each<'p>(&self, sql: &str, rows: impl Iterator<Item = &'p [Param<'p>]>) -> Result<()> {
         let run = || {
             let mut statement = self.connection.prepare_cached(sql)?;
@@ -552,7 +561,7 @@ impl Transaction<'_> {
     }
 
     pub(crate) fn append_event(&self, event: &NewEvent<'_>, op: Option<i64>) -> Result<i64> {
-        // The first event of an operation names itself, by the number that it is about to be given.
+        // The first event of an operation refers to itself, by the number that it is about to get.
         let number = self.next_event()?;
         let columns = [
             ("id", Param::from(number)),
@@ -586,7 +595,7 @@ impl Transaction<'_> {
         self.connection.pragma_update(None, "cache_size", LARGE_CACHE_KIB).map_err(|e| self.failed(e))
     }
 
-    pub(crate) fn filling<T>(&self, tables: &[&str], work: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn bulk_load<T>(&self, tables: &[&str], work: impl FnOnce() -> Result<T>) -> Result<T> {
         let mut indexes: Vec<(String, String)> = Vec::new();
         let sql =
             "SELECT name, sql, tbl_name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid";

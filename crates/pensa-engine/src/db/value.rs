@@ -1,15 +1,15 @@
-//! Values on their way into and out of a statement, the same for every driver.
+//! Parameters and result rows of statements, the same for both drivers.
 
 use std::borrow::Cow;
 use std::str::FromStr;
 
 use pensa_core::id::{CommentId, IssueId};
-use pensa_core::issue::{Extra, IssueType, Priority, Status};
+use pensa_core::issue::{IssueType, Priority, Status};
 use pensa_core::{Code, Error, Result, Span, Timestamp};
 
 use super::postgres;
 
-/// A value for a placeholder.
+/// The value of a placeholder.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Param<'a> {
     Null,
@@ -17,7 +17,7 @@ pub(crate) enum Param<'a> {
     Text(Cow<'a, str>),
 }
 
-/// `params![a, b]`: values for `?1, ?2`.
+/// `params![a, b]`: the values of `?1, ?2`.
 macro_rules! params {
     ($($value:expr),* $(,)?) => { &[$($crate::db::Param::from($value)),*] };
 }
@@ -95,7 +95,7 @@ impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
     }
 }
 
-/// A row of an answer; columns are counted from 0.
+/// A result row; columns are counted from 0.
 #[derive(Debug)]
 pub(crate) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
@@ -132,7 +132,7 @@ impl Row<'_> {
         }
     }
 
-    /// A column whose text is the written form of `T`.
+    /// Parses the text of a column.
     pub(crate) fn parse<T: FromStr<Err = Error>>(&self, column: usize) -> Result<T> {
         self.str(column)?.parse().map_err(|e: Error| damaged(column, &e))
     }
@@ -141,14 +141,6 @@ impl Row<'_> {
         match self.text_or_null(column)? {
             None => Ok(None),
             Some(text) => text.parse().map(Some).map_err(|e: Error| damaged(column, &e)),
-        }
-    }
-
-    /// The fields that this version does not know.
-    pub(crate) fn extra(&self, column: usize) -> Result<Extra> {
-        match self.text_or_null(column)? {
-            None => Ok(Extra::new()),
-            Some(text) => serde_json::from_str(&text).map_err(|e| damaged(column, &e)),
         }
     }
 

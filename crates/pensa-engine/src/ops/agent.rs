@@ -1,17 +1,17 @@
 //! Operations on agents.
 
-use pensa_core::agent::{self, Agent, Lifecycle, Move};
+use pensa_core::agent::{self, Agent, AgentTransition, Lifecycle};
 use pensa_core::event::{self, EventType};
 use pensa_core::ops::agent::{Create, Delete, Deleted, Kill, List, Show, Sleep, Update, Wake};
-use pensa_core::session::{OpenedBy, Session};
+use pensa_core::session::Session;
 use pensa_core::sync::AGENTS;
 use pensa_core::{Code, Error, Result, text};
-use serde_json::{Map, json};
+use serde_json::Map;
 
 use super::session;
 use crate::context::Context;
 use crate::db::Tx;
-use crate::entity::{self, Kept};
+use crate::entity::{self, StoredEntity};
 use crate::execute::Execute;
 use crate::tables::{agents, entries, sessions, tombstones};
 
@@ -34,20 +34,11 @@ impl Execute for Create {
             lifecycle: Lifecycle::Active,
             created_at: cx.now,
             updated_at: cx.now,
+            deleted_ms: None,
+            extra: Map::new(),
         };
         agent.check()?;
-        let first = Session {
-            id: session_id,
-            agent_id: id,
-            opened_by: OpenedBy::Start,
-            inference_session_id: links.inference_session_id,
-            reset_message: None,
-            issue_id: links.issue_id,
-            run_id: links.run_id,
-            created_at: cx.now,
-            ended_at: None,
-            archived_at: None,
-        };
+        let first = session::first(cx, session_id, id, links);
         create(cx, tx, &agent, &first)?;
         Ok(agent)
     }
@@ -81,8 +72,8 @@ impl Execute for Update {
     }
 }
 
-/// Moves an agent through its one transition function, and logs it.
-fn advance(cx: &Context<'_>, tx: &Tx<'_>, agent: Agent, step: Move, event: EventType) -> Result<Agent> {
+/// Applies a transition to an agent and logs it.
+fn advance(cx: &Context<'_>, tx: &Tx<'_>, agent: Agent, step: AgentTransition, event: EventType) -> Result<Agent> {
     let mut moved = agent.clone();
     if !agent::apply(&mut moved, step)? {
         return Ok(agent);
@@ -92,19 +83,19 @@ fn advance(cx: &Context<'_>, tx: &Tx<'_>, agent: Agent, step: Move, event: Event
 
 impl Execute for Sleep {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Agent> {
-        advance(cx, tx, agents::find(tx, &self.id)?, Move::Sleep, EventType::Slept)
+        advance(cx, tx, agents::find(tx, &self.id)?, AgentTransition::Sleep, EventType::Slept)
     }
 }
 
 impl Execute for Wake {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Agent> {
-        advance(cx, tx, agents::find(tx, &self.id)?, Move::Wake, EventType::Woken)
+        advance(cx, tx, agents::find(tx, &self.id)?, AgentTransition::Wake, EventType::Woken)
     }
 }
 
 impl Execute for Kill {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Agent> {
-        advance(cx, tx, agents::find(tx, &self.id)?, Move::Kill, EventType::Killed)
+        advance(cx, tx, agents::find(tx, &self.id)?, AgentTransition::Kill, EventType::Killed)
     }
 }
 
@@ -113,41 +104,41 @@ impl Execute for Delete {
         let agent = agents::find(tx, &self.id)?;
         let (sessions, entries) = (sessions::count(tx, &agent.id)?, entries::count(tx, &agent.id)?);
         if !self.force {
-            let told = format!("cannot delete {}: it has {}", agent.id, held(sessions, entries));
-            return Err(Error::new(Code::Conflict, told)
-                .hint("pn agent kill ends it and keeps what it has said; --force deletes all of it for good"));
+            let message = format!("cannot delete {}: it has {}", agent.id, held(sessions, entries));
+            return Err(Error::new(Code::Conflict, message)
+                .hint("pn agent kill ends it and keeps what it has said; --force deletes all of it, until pn undo"));
         }
-        tombstones::bury(cx, tx, &AGENTS, agent.id.as_str(), Some(agent.updated_at))?;
+        tombstones::write_tombstone(cx, tx, &AGENTS, agent.id.as_str(), Some(agent.updated_at))?;
         Agent::remove(cx, tx, &agent)?;
+        if self.purge {
+            agents::purge(tx, &agent.id)?;
+        }
         Ok(Deleted { status: "deleted".into(), id: agent.id, sessions, entries })
     }
 }
 
-impl Kept for Agent {
-    const UNDOABLE: bool = false;
+impl StoredEntity for Agent {
+    /// Statistics and the active session change often, and are not undoable.
+    const UNDOABLE_COLUMNS: Option<&'static [&'static str]> =
+        Some(&["type", "name", "parent_id", "descriptor", "permissions", "lifecycle", "deleted_ms"]);
 
-    /// Stores one that came from another store or was changed there. It is in a session here too.
+    /// Stores an agent that was created or changed by sync or undo. Its active session stays.
     fn store(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Self>, new: &Self) -> Result<()> {
         if let Some(old) = old {
             entity::put(tx, new)?;
             return agents::log(cx, tx, &new.id, EventType::Updated, event::differences(Some(old), new));
         }
-        let first = Session {
-            id: sessions::new_id(cx, tx)?,
-            agent_id: new.id.clone(),
-            opened_by: OpenedBy::Start,
-            inference_session_id: None,
-            reset_message: None,
-            issue_id: None,
-            run_id: None,
-            created_at: cx.now,
-            ended_at: None,
-            archived_at: None,
-        };
+        if let Some(Agent { active_session_id, permissions, tokens, .. }) = agents::deleted(tx, &new.id)? {
+            // Restored agents keep their sessions.
+            let back = Agent { active_session_id, permissions, tokens, ..new.clone() };
+            entity::put(tx, &back)?;
+            return agents::log(cx, tx, &back.id, EventType::Created, event::differences(None, &back));
+        }
+        let first = session::first(cx, sessions::new_id(cx, tx)?, new.id.clone(), session::Links::default());
         create(cx, tx, &Agent { active_session_id: Some(first.id.clone()), ..new.clone() }, &first)
     }
 
-    /// Removes an agent with its sessions. Nobody works for it any more.
+    /// Marks an agent and its sessions as deleted. It has no children.
     fn remove(cx: &Context<'_>, tx: &Tx<'_>, agent: &Self) -> Result<()> {
         let (sessions, entries) = (sessions::count(tx, &agent.id)?, entries::count(tx, &agent.id)?);
         for child in agents::children(tx, &agent.id)? {
@@ -155,9 +146,8 @@ impl Kept for Agent {
             freed.parent_id = None;
             agents::save(cx, tx, &child, freed, EventType::Updated)?;
         }
-        agents::delete(tx, &agent.id)?;
-        let mut detail = Map::new();
-        detail.insert("agent".into(), event::change(agent, json!(null)));
+        entity::put(tx, &Agent { deleted_ms: Some(cx.now.as_millis()), ..agent.clone() })?;
+        let mut detail = Self::event_detail(Some(agent), None);
         detail.insert("sessions".into(), sessions.into());
         detail.insert("entries".into(), entries.into());
         agents::log(cx, tx, &agent.id, EventType::Deleted, detail)

@@ -1,4 +1,4 @@
-//! Operations on whole copies of a store.
+//! Operations on backups of a store.
 
 use std::path::{Path, PathBuf};
 
@@ -11,23 +11,24 @@ use crate::context::Context;
 use crate::db::{Db, Tx, backup, params, snapshot};
 use crate::execute::{AloneCalls, Execute, ExecuteAlone};
 use crate::journal::Journal;
-use crate::store::{Home, StoreDir};
+use crate::store::{StoreDir, StoreLocation};
 use crate::sync;
-use crate::tables::{agreements, events, seen_files};
+use crate::tables::events;
+use crate::tables::peers::{self, PeerKind};
 
-/// The directory of a store that has its database there.
+/// The directory of a store whose database is a file there.
 pub(super) fn own_dir<'a>(cx: &Context<'a>) -> Result<&'a StoreDir> {
     match cx.store {
-        Home::Dir(dir) => Ok(dir),
-        Home::Database { project, .. } => {
+        StoreLocation::Dir(dir) => Ok(dir),
+        StoreLocation::Database { project, .. } => {
             Err(Error::new(Code::Unsupported, format!("project {project} is kept in PostgreSQL, with its own backups"))
-                .hint("use pg_dump on the database; docs/server.md tells how"))
+                .hint("use pg_dump on the database; docs/operate-postgresql.md tells how"))
         }
     }
 }
 
-fn told(cx: &Context<'_>, backup: &backup::Backup) -> BackedUp {
-    BackedUp { path: cx.place_of(&backup.path), bytes: backup.bytes, event: backup.event }
+fn backup_answer(cx: &Context<'_>, backup: &backup::Backup) -> BackedUp {
+    BackedUp { path: cx.visible_path(&backup.path), bytes: backup.bytes, event: backup.event }
 }
 
 impl Execute for Backup {
@@ -37,7 +38,7 @@ impl Execute for Backup {
             Some(file) => backup::make_at(store, Path::new(file), self.force)?,
             None => backup::make(store)?,
         };
-        Ok(told(cx, &made))
+        Ok(backup_answer(cx, &made))
     }
 
     fn allow_remotely(&self) -> Result<()> {
@@ -53,7 +54,7 @@ impl Execute for Backup {
 
 impl Execute for Backups {
     fn execute(&self, cx: &Context<'_>, _: &Tx<'_>) -> Result<Vec<BackedUp>> {
-        Ok(backup::list(own_dir(cx)?)?.iter().map(|backup| told(cx, backup)).collect())
+        Ok(backup::list(own_dir(cx)?)?.iter().map(|backup| backup_answer(cx, backup)).collect())
     }
 }
 
@@ -64,30 +65,31 @@ impl Execute for Restore {
         let store = own_dir(cx)?;
         let file = find(store, &self.file)?;
         check(store, &file, self.force)?;
-        // It stays where the journal can name it, and is brought to the present schema there.
-        let (name, kept) = backup::keep_source(store, &file)?;
-        drop(Db::loose(store, Some(&kept), cx.now)?);
-        backup::keep_sum(&kept, &kept)?;
-        let before = backup::automatic(store)?;
+        // The journal refers to the backup by name, so it is copied into the store and migrated there.
+        let (name, kept_file) = backup::keep_source(store, &file)?;
+        drop(Db::scratch(store, Some(&kept_file), cx.now)?);
+        backup::write_checksum(&kept_file, &kept_file)?;
+        let before = backup::ensure_current(store)?;
         let last = events::last(tx)?.max(Journal::new(store).last(-1)?);
-        let seen = seen_files::all(tx)?;
-        let mut places: Vec<String> = agreements::all(tx)?.into_iter().map(|agreement| agreement.place).collect();
-        tx.replace_all(&kept, last)?;
+        let seen = peers::all_seen(tx)?;
+        let work_trees = || Ok(peers::all(tx, PeerKind::Git)?.into_iter().map(|work_tree| work_tree.peer));
+        let mut work_tree_peers: Vec<String> = work_trees()?.collect();
+        tx.replace_all(&kept_file, last)?;
         tx.journal("restored", &json!({"from": name}))?;
-        // The files have what was just given up; it must not come back from them.
-        seen_files::note(tx, &seen, cx.now)?;
-        places.extend(agreements::all(tx)?.into_iter().map(|agreement| agreement.place));
-        places.push(String::new());
-        places.sort();
-        places.dedup();
-        sync::pass_over(cx, tx, &places)?;
+        // The JSONL files still contain what the restore discarded, and must not bring it back.
+        seen.iter().try_for_each(|(collection, id)| peers::note_seen(tx, collection, id, cx.now))?;
+        work_tree_peers.extend(work_trees()?);
+        work_tree_peers.push(String::new());
+        work_tree_peers.sort();
+        work_tree_peers.dedup();
+        sync::mark_as_imported(cx, tx, &work_tree_peers)?;
         log(cx, tx, &file)?;
         let issues = tx.query_one("SELECT COUNT(*) FROM issues", params![], |row| row.int(0))?;
         Ok(Restored {
             status: "restored".into(),
             event: events::last(tx)?,
             issues: issues.unwrap_or_default(),
-            backup: cx.place_of(&before.path),
+            backup: cx.visible_path(&before.path),
         })
     }
 
@@ -106,31 +108,31 @@ fn is_plain(name: &str) -> bool {
     !name.contains(['/', '\\', '\0']) && name.ends_with(".sqlite")
 }
 
-/// A backup of the store by its name, or else any file.
-fn find(store: &StoreDir, wanted: &str) -> Result<PathBuf> {
-    let own = backup::dir(store).join(wanted);
-    if is_plain(wanted) && own.is_file() {
+/// Finds a backup by its name in the store, or any file by its path.
+fn find(store: &StoreDir, reference: &str) -> Result<PathBuf> {
+    let own = backup::dir(store).join(reference);
+    if is_plain(reference) && own.is_file() {
         return Ok(own);
     }
-    let path = PathBuf::from(wanted);
+    let path = PathBuf::from(reference);
     if path.is_file() {
         return Ok(path);
     }
-    Err(Error::not_found("backup", wanted).hint("pn backup --list shows those that are there"))
+    Err(Error::not_found("backup", reference).hint("pn backup --list shows those that are there"))
 }
 
-/// Refuses a file that is not a sound backup of this store.
+/// Refuses a file that is not a valid backup of this store.
 fn check(store: &StoreDir, file: &Path, force: bool) -> Result<()> {
-    // The file's fault, not the store's.
+    // The file is invalid, not the store.
     let bad = |message: String| Error::invalid(message).hint("take another; nothing was changed");
     let contents = snapshot::inspect(file, true).map_err(|e| match e.code {
         Code::Corrupt => bad(e.message),
         _ => e,
     })?;
-    if !backup::is_sound(file) {
+    if !backup::is_sound(file)? {
         return Err(bad(format!("{} is not as it was made", file.display())));
     }
-    if contents.mark != 0 && contents.mark != backup::mark(store) && !force {
+    if contents.mark != 0 && contents.mark != backup::store_mark(store) && !force {
         return Err(Error::new(Code::WrongStore, format!("{} is a backup of another store", file.display()))
             .hint("--force takes it nevertheless"));
     }

@@ -1,4 +1,4 @@
-//! Many operations in one transaction.
+//! Executes many operations in one transaction.
 
 use pensa_core::id::IssueId;
 use pensa_core::ops::batch::{Batch, MAX_OPERATIONS};
@@ -23,7 +23,7 @@ impl Execute for Batch {
     }
 }
 
-/// Operations that take in files, settle what processes left behind, or take back a whole operation, as a batch is one.
+/// Operations that import files, finish what processes left behind, or undo whole operations, which a batch is itself.
 const NOT_ALLOWED: [&str; 11] = [
     "agent.import",
     "batch",
@@ -38,10 +38,10 @@ const NOT_ALLOWED: [&str; 11] = [
     "undo",
 ];
 
-/// What else is managed from outside of any transaction that others share.
+/// Entities managed outside of transactions.
 const NOT_ALLOWED_NOUNS: [&str; 3] = ["snapshot.", "store.", "sync."];
 
-/// Whether an operation may be a line of a batch: every change of the store's own state, and looking at issues.
+/// Whether a batch may contain an operation: every change of the store's own state, and reading issues.
 fn is_allowed(entry: &Entry) -> bool {
     if entry.access == Access::Read {
         return ["issue.", "dep.", "comment."].iter().any(|noun| entry.name.starts_with(noun));

@@ -3,47 +3,41 @@
 use std::collections::HashSet;
 
 use pensa_core::dep::{Dep, TreeNode};
-use pensa_core::event::{self, EventType};
+use pensa_core::event::EventType;
 use pensa_core::id::IssueId;
 use pensa_core::issue::Issue;
 use pensa_core::ops::dep::{Add, Cycles, DepChange, Direction, List, Remove, Tree};
 use pensa_core::sync::DEPS;
 use pensa_core::{Code, Error, Result, graph};
-use serde_json::{Map, Value, json};
 
 use crate::context::Context;
-use crate::db::Tx;
+use crate::db::{Tx, params};
+use crate::entity::{self, StoredEntity};
 use crate::execute::Execute;
 use crate::tables::{cycle, deps, events, issues, tombstones};
 
-/// Makes an issue wait for `parent` and logs it; nothing happens if it does already.
-pub(crate) fn link(cx: &Context<'_>, tx: &Tx<'_>, dep: &Dep, parent: &Issue) -> Result<()> {
-    if deps::insert(tx, dep, parent)? {
-        events::log(cx, tx, &dep.issue_id, EventType::DepAdded, detail(json!(null), json!(parent.id)))?;
+/// Makes an issue wait for another and logs it; nothing happens if it does already.
+pub(crate) fn link(cx: &Context<'_>, tx: &Tx<'_>, dep: &Dep) -> Result<()> {
+    if deps::exists(tx, &dep.issue_id, &dep.depends_on_id)? {
+        return Ok(());
     }
-    Ok(())
+    entity::insert(tx, dep)?;
+    events::log(cx, tx, &dep.issue_id, EventType::DepAdded, Dep::event_detail(None, Some(dep)))
 }
 
 /// The same for somebody who says so now: clones that know it as removed are told that it is back.
-pub(super) fn link_anew(cx: &Context<'_>, tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<()> {
-    let dep = Dep::new(child.clone(), parent.id.clone());
-    tombstones::lift(cx, tx, &DEPS, &dep.key())?;
-    link(cx, tx, &dep, parent)
+pub(super) fn link_anew(cx: &Context<'_>, tx: &Tx<'_>, child: &IssueId, parent: &IssueId) -> Result<()> {
+    let dep = Dep::new(child.clone(), parent.clone());
+    tombstones::mark_restored(cx, tx, &DEPS, &dep.key())?;
+    link(cx, tx, &dep)
 }
 
 /// Makes `child` no longer wait for `parent` and logs it; says whether it did wait.
-pub(crate) fn unlink(cx: &Context<'_>, tx: &Tx<'_>, child: &IssueId, parent: &Issue) -> Result<bool> {
-    let removed = deps::remove(tx, child, parent)?;
-    if removed {
-        events::log(cx, tx, child, EventType::DepRemoved, detail(json!(parent.id), json!(null)))?;
-    }
-    Ok(removed)
-}
-
-fn detail(old: Value, new: Value) -> Map<String, Value> {
-    let mut detail = Map::new();
-    detail.insert("depends_on_id".into(), event::change(old, new));
-    detail
+pub(crate) fn unlink(cx: &Context<'_>, tx: &Tx<'_>, child: &IssueId, parent: &IssueId) -> Result<bool> {
+    let Some(dep) = entity::get::<Dep>(tx, params![child, parent])? else { return Ok(false) };
+    entity::remove(tx, &dep)?;
+    events::log(cx, tx, child, EventType::DepRemoved, Dep::event_detail(Some(&dep), None))?;
+    Ok(true)
 }
 
 impl Execute for Add {
@@ -64,7 +58,7 @@ impl Execute for Add {
             )
             .hint("pn dep tree shows the chain"));
         }
-        link_anew(cx, tx, &child.id, &parent)?;
+        link_anew(cx, tx, &child.id, &parent.id)?;
         Ok(DepChange { status: "added".into(), issue_id: child.id, depends_on_id: parent.id })
     }
 }
@@ -73,11 +67,11 @@ impl Execute for Remove {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<DepChange> {
         let child = issues::find(cx, tx, &self.issue_id)?;
         let parent = issues::find(cx, tx, &self.depends_on_id)?;
-        if !unlink(cx, tx, &child.id, &parent)? {
+        if !unlink(cx, tx, &child.id, &parent.id)? {
             return Err(Error::not_found("dependency", format!("{} on {}", child.id, parent.id)));
         }
         let dep = Dep::new(child.id.clone(), parent.id.clone());
-        tombstones::bury(cx, tx, &DEPS, &dep.key(), None)?;
+        tombstones::write_tombstone(cx, tx, &DEPS, &dep.key(), None)?;
         Ok(DepChange { status: "removed".into(), issue_id: child.id, depends_on_id: parent.id })
     }
 }

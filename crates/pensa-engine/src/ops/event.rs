@@ -1,6 +1,6 @@
 //! Operations on the log of a store.
 
-use pensa_core::ops::event::{List, Page};
+use pensa_core::ops::event::{List, LogPage};
 use pensa_core::{Error, Result};
 
 use crate::context::Context;
@@ -8,13 +8,13 @@ use crate::db::Tx;
 use crate::execute::Execute;
 use crate::tables::log;
 
-/// Events that are shown if nobody says how many.
+/// Events listed by default.
 const LATEST: u32 = 50;
-/// Most events of one answer.
+/// Most events listed.
 const MAX: u32 = 1000;
 
 impl Execute for List {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Page> {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<LogPage> {
         let filter = log::filter(tx, self)?;
         match self.after {
             Some(after) if after < 0 => {

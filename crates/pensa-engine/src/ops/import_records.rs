@@ -1,7 +1,7 @@
-//! Taking in what another tool kept.
+//! Imports records of another tool.
 //!
-//! What was taken in before is known by what stands under the tool's name in it, and is left as it is. A record is
-//! looked at as a whole before anything of it is stored, so that one that is refused leaves nothing behind.
+//! A record imported before is recognised by the data stored under the tool's name, and stays as it is. A record is
+//! validated completely before anything is stored, so a refused one leaves nothing behind.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,103 +9,106 @@ use pensa_core::comment::Comment;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{CommentId, IssueId, LearningId};
 use pensa_core::issue::{Extra, Issue, Status};
-use pensa_core::kv::{self as pairs, Pair};
-use pensa_core::learning::{Found, Learning};
+use pensa_core::kv::{self as pairs, KvPair};
+use pensa_core::learning::{Learning, SeedLearning};
 use pensa_core::ops::import::{
-    Given, GivenComment, GivenDocument, GivenEvent, GivenIssue, GivenLearning, GivenRelease, GivenSkills, GivenWork,
-    Origin, Outcome, Records, Source, Told,
+    ImportComment, ImportDocument, ImportEvent, ImportIssue, ImportItem, ImportLearning, ImportOrigin, ImportOutcome,
+    ImportRelease, ImportSkills, ImportWork, ImportedRecord, Records, Source,
 };
 use pensa_core::release::{self as releases_rules, Release};
 use pensa_core::session::object;
 use pensa_core::similar::hash64;
 use pensa_core::skill as skills_rules;
-use pensa_core::sync::{COMMENTS, Collection, ISSUES, LEARNINGS, Noun, RELEASES};
-use pensa_core::work::{MAX_STEPS, Piece, Step, WorkStatus};
+use pensa_core::sync::{COMMENTS, Collection, ISSUES, LEARNINGS, RELEASES, SyncEntity};
+use pensa_core::work::{MAX_STEPS, Step, WorkRecord, WorkStatus};
 use pensa_core::{Code, Error, Result, Timestamp, json, text};
 use serde_json::{Map, Value, json};
 
-use super::learning::adopted;
+use super::learning::new_imported;
 use super::{comment, kv as kv_ops, skill};
 use crate::context::Context;
 use crate::db::{Tx, params};
-use crate::entity::{self, Kept};
+use crate::entity::{self, StoredEntity};
 use crate::execute::Execute;
 use crate::tables::{comments, events, issues, learnings, skills, tombstones, work};
 
-/// Most records that are taken in at once.
+/// Most records per import.
 const MAX_RECORDS: usize = 10_000;
 
 impl Execute for Records {
-    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Told>> {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<ImportedRecord>> {
         if self.records.len() > MAX_RECORDS {
-            let told = format!("{} records at once; the limit is {MAX_RECORDS}", self.records.len());
-            return Err(Error::new(Code::TooLarge, told).hint("send them in parts"));
+            let message = format!("{} records at once; the limit is {MAX_RECORDS}", self.records.len());
+            return Err(Error::new(Code::TooLarge, message).hint("send them in parts"));
         }
-        let mut intake = Intake { cx, tx, from: self.from, learnings: HashMap::new(), logged: HashMap::new() };
-        self.records.iter().enumerate().map(|(at, given)| intake.take(at, given)).collect()
+        let mut importer = Importer { cx, tx, from: self.from, learnings: HashMap::new(), logged: HashMap::new() };
+        self.records.iter().enumerate().map(|(at, given)| importer.import(at, given)).collect()
     }
 }
 
-/// One request that brings records.
-struct Intake<'a> {
+/// The state of one import request.
+struct Importer<'a> {
     cx: &'a Context<'a>,
     tx: &'a Tx<'a>,
     from: Source,
-    /// Under which ids learnings are here, by what the other tool calls them.
+    /// The ids of imported learnings, by their names in the other tool
     learnings: HashMap<String, LearningId>,
-    /// Which events of an issue's work the log has from there.
+    /// The keys of imported events already in the log, by issue
     logged: HashMap<IssueId, HashSet<String>>,
 }
 
-fn told(outcome: Outcome, id: impl ToString, reason: Option<String>) -> Told {
-    Told { outcome, id: Some(id.to_string()), reason, redactions: 0 }
+fn imported_record(outcome: ImportOutcome, id: impl ToString, reason: Option<String>) -> ImportedRecord {
+    ImportedRecord { outcome, id: Some(id.to_string()), reason, redactions: 0 }
 }
 
-impl Intake<'_> {
-    fn take(&mut self, at: usize, given: &Given) -> Result<Told> {
-        let taken = match given {
-            Given::Issue(given) => self.issue(given),
-            Given::Release(given) => self.release(given),
-            Given::Learning(given) => self.learning(given),
-            Given::Comment(given) => self.comment(given),
-            Given::Event(given) => self.event(given),
-            Given::Skills(given) => self.skills(given),
-            Given::Document(given) => self.document(given),
+impl Importer<'_> {
+    fn import(&mut self, at: usize, given: &ImportItem) -> Result<ImportedRecord> {
+        let result = match given {
+            ImportItem::Issue(given) => self.issue(given),
+            ImportItem::Release(given) => self.release(given),
+            ImportItem::Learning(given) => self.learning(given),
+            ImportItem::Comment(given) => self.comment(given),
+            ImportItem::Event(given) => self.event(given),
+            ImportItem::Skills(given) => self.skills(given),
+            ImportItem::Document(given) => self.document(given),
         };
-        match taken {
-            Ok(mut told) => {
-                if matches!(told.outcome, Outcome::Imported | Outcome::Updated) {
-                    told.redactions = self.cx.redacted_in(at);
+        match result {
+            Ok(mut record) => {
+                if matches!(record.outcome, ImportOutcome::Imported | ImportOutcome::Updated) {
+                    record.redactions = self.cx.redacted_in(at);
                 }
-                Ok(told)
+                Ok(record)
             }
-            Err(error) if matches!(error.code, Code::InvalidInput | Code::TooLarge) => {
-                Ok(Told { outcome: Outcome::Refused, id: None, reason: Some(error.message), redactions: 0 })
-            }
+            Err(error) if matches!(error.code, Code::InvalidInput | Code::TooLarge) => Ok(ImportedRecord {
+                outcome: ImportOutcome::Refused,
+                id: None,
+                reason: Some(error.message),
+                redactions: 0,
+            }),
             Err(error) => Err(error),
         }
     }
 
-    /// What there is to say of a record that is here, by what it has from the other tool.
-    fn known(&self, id: impl ToString, extra: &Extra, hash: &str) -> Told {
+    /// The outcome for a record whose id exists, by the hash stored at its import.
+    fn existing_outcome(&self, id: impl ToString, extra: &Extra, hash: &str) -> ImportedRecord {
         match extra.get(self.from.as_str()) {
-            Some(mark) if mark["hash"].as_str() == Some(hash) => told(Outcome::Here, id, None),
+            Some(mark) if mark["hash"].as_str() == Some(hash) => imported_record(ImportOutcome::Here, id, None),
             Some(_) => {
                 let reason = "is here already, and its file says something else now; it was left as it is";
-                told(Outcome::Changed, id, Some(reason.to_owned()))
+                imported_record(ImportOutcome::Changed, id, Some(reason.to_owned()))
             }
-            None => told(Outcome::Clash, id, Some("something else has this id here".to_owned())),
+            None => imported_record(ImportOutcome::Clash, id, Some("something else has this id here".to_owned())),
         }
     }
 
-    /// What there is to say of a record that was deleted here.
-    fn buried(&self, collection: &Collection, id: &str) -> Result<Option<Told>> {
-        let tombstone = tombstones::get(self.tx, collection.name, id)?.filter(|tombstone| tombstone.holds());
-        Ok(tombstone.map(|_| told(Outcome::Deleted, id, Some("was deleted here".to_owned()))))
+    /// The outcome for a record that was deleted here, if it was.
+    fn deleted_outcome(&self, collection: &Collection, id: &str) -> Result<Option<ImportedRecord>> {
+        let tombstone = tombstones::get(self.tx, collection.name, id)?.filter(|tombstone| tombstone.is_in_force());
+        Ok(tombstone.map(|_| imported_record(ImportOutcome::Deleted, id, Some("was deleted here".to_owned()))))
     }
 
-    /// What a record keeps under the name of the other tool.
-    fn extra(&mut self, origin: &Origin) -> Result<Extra> {
+    /// What a record stores under the other tool's name.
+    fn extra(&mut self, origin: &ImportOrigin) -> Result<Extra> {
         text::fits_line("file", &origin.file)?;
         text::fits_line("hash", &origin.hash)?;
         let Ok(Value::Object(mark)) = serde_json::to_value(origin) else {
@@ -115,21 +118,21 @@ impl Intake<'_> {
         Ok(Extra::from_iter([(self.from.to_string(), Value::Object(mark))]))
     }
 
-    /// A clock that goes ahead must not make things newer than whatever is done to them here.
-    fn time(&self, at: Option<Timestamp>) -> Option<Timestamp> {
+    /// Limits a time to now, so that a wrong clock does not make records newer than later changes.
+    fn not_after_now(&self, at: Option<Timestamp>) -> Option<Timestamp> {
         at.map(|at| at.min(self.cx.now))
     }
 
-    fn issue(&mut self, given: &GivenIssue) -> Result<Told> {
+    fn issue(&mut self, given: &ImportIssue) -> Result<ImportedRecord> {
         let (cx, tx) = (self.cx, self.tx);
-        if let Some(here) = issues::get(tx, &given.id)? {
-            return Ok(self.known(&given.id, &here.extra, &given.origin.hash));
+        if let Some(existing) = issues::get(tx, &given.id)? {
+            return Ok(self.existing_outcome(&given.id, &existing.extra, &given.origin.hash));
         }
-        if let Some(buried) = self.buried(&ISSUES, given.id.as_str())? {
-            return Ok(buried);
+        if let Some(deleted) = self.deleted_outcome(&ISSUES, given.id.as_str())? {
+            return Ok(deleted);
         }
-        let issue = self.made_issue(given)?;
-        let mut piece = given.work.as_ref().map(|work| self.piece(work, &issue)).transpose()?;
+        let issue = self.new_issue(given)?;
+        let mut piece = given.work.as_ref().map(|work| self.new_work(work, &issue)).transpose()?;
         let mut reason = text::long_title(&issue.title);
         if let Some(piece) = piece.as_mut().filter(|piece| piece.status == WorkStatus::Active)
             && let Some(current) = work::current(tx, &cx.actor)?
@@ -138,17 +141,17 @@ impl Intake<'_> {
             let paused = format!("is paused here, for {} is doing {}", cx.actor, current.issue_id);
             reason = Some(reason.map_or(paused.clone(), |warning| format!("{warning}; {paused}")));
         }
-        issues::insert(tx, &issue)?;
+        entity::insert(tx, &issue)?;
         events::log(cx, tx, &issue.id, EventType::Created, event::changes(None, &issue))?;
         if let Some(piece) = piece {
             entity::put(tx, &piece)?;
             let detail = event::differences(None, &piece);
             events::append(cx, tx, ("work", piece.issue_id.as_str()), None, EventType::TaskCreated, detail)?;
         }
-        Ok(told(Outcome::Imported, &given.id, reason))
+        Ok(imported_record(ImportOutcome::Imported, &given.id, reason))
     }
 
-    fn made_issue(&mut self, given: &GivenIssue) -> Result<Issue> {
+    fn new_issue(&mut self, given: &ImportIssue) -> Result<Issue> {
         let extra = self.extra(&given.origin)?;
         let title = text::existing_title("title", &given.title)?.to_owned();
         let description = text::optional_block("description", given.description.as_ref())?;
@@ -159,10 +162,10 @@ impl Intake<'_> {
             Some(WorkStatus::Done) => Status::Closed,
             Some(WorkStatus::Active | WorkStatus::Paused) => Status::InProgress,
         };
-        let closed_at = self.time(given.closed_at).filter(|_| status == Status::Closed);
+        let closed_at = self.not_after_now(given.closed_at).filter(|_| status == Status::Closed);
         let now = self.cx.now;
-        let created_at = self.time(given.created_at).or(closed_at).unwrap_or(now);
-        let updated_at = self.time(given.updated_at).or(closed_at).unwrap_or(created_at).max(created_at);
+        let created_at = self.not_after_now(given.created_at).or(closed_at).unwrap_or(now);
+        let updated_at = self.not_after_now(given.updated_at).or(closed_at).unwrap_or(created_at).max(created_at);
         let issue = Issue {
             id: given.id.clone(),
             title,
@@ -183,10 +186,10 @@ impl Intake<'_> {
             close_reason,
             extra,
         };
-        issue.adopt()
+        issue.normalise()
     }
 
-    fn piece(&mut self, given: &GivenWork, issue: &Issue) -> Result<Piece> {
+    fn new_work(&mut self, given: &ImportWork, issue: &Issue) -> Result<WorkRecord> {
         if given.steps.len() > MAX_STEPS {
             return Err(Error::new(Code::TooLarge, format!("{} has more than {MAX_STEPS} steps", issue.id)));
         }
@@ -194,7 +197,7 @@ impl Intake<'_> {
             Ok(Step { title: text::existing_title("step", &step.title)?.to_owned(), status: step.status })
         };
         let steps = given.steps.iter().map(step).collect::<Result<_>>()?;
-        Ok(Piece {
+        Ok(WorkRecord {
             issue_id: issue.id.clone(),
             kind: given.kind,
             status: given.status,
@@ -202,53 +205,54 @@ impl Intake<'_> {
             steps,
             actor: self.cx.actor.clone(),
             created_at: issue.created_at,
-            started_at: self.time(given.started_at).unwrap_or(issue.created_at),
+            started_at: self.not_after_now(given.started_at).unwrap_or(issue.created_at),
             updated_at: issue.updated_at,
             done_at: issue.closed_at.filter(|_| given.status == WorkStatus::Done),
+            extra: Map::new(),
         })
     }
 
-    fn release(&mut self, given: &GivenRelease) -> Result<Told> {
-        if let Some(here) = entity::get::<Release>(self.tx, params![given.id.as_str()])? {
-            return Ok(self.known(&given.id, &here.extra, &given.origin.hash));
+    fn release(&mut self, given: &ImportRelease) -> Result<ImportedRecord> {
+        if let Some(existing) = entity::get::<Release>(self.tx, params![given.id.as_str()])? {
+            return Ok(self.existing_outcome(&given.id, &existing.extra, &given.origin.hash));
         }
-        if let Some(buried) = self.buried(&RELEASES, given.id.as_str())? {
-            return Ok(buried);
+        if let Some(deleted) = self.deleted_outcome(&RELEASES, given.id.as_str())? {
+            return Ok(deleted);
         }
         releases_rules::check_version(&given.version)?;
         releases_rules::check_issues(&given.issues)?;
-        let mut named = Vec::new();
+        let mut known_issues = Vec::new();
         for id in &given.issues {
-            if !named.contains(id) && issues::get(self.tx, id)?.is_some() {
-                named.push(id.clone());
+            if !known_issues.contains(id) && issues::get(self.tx, id)?.is_some() {
+                known_issues.push(id.clone());
             }
         }
         let notes = text::optional_block("notes", given.notes.as_ref())?;
-        let made = Release {
+        let release = Release {
             id: given.id.clone(),
             name: text::existing_title("name", &given.name)?.to_owned(),
             version: given.version.clone(),
             kind: given.kind,
-            issues: named,
+            issues: known_issues,
             notes,
             actor: self.cx.actor.clone(),
-            shipped_at: self.time(given.shipped_at).unwrap_or(self.cx.now),
+            shipped_at: self.not_after_now(given.shipped_at).unwrap_or(self.cx.now),
             extra: self.extra(&given.origin)?,
         };
-        Release::store(self.cx, self.tx, None, &made.adopt()?)?;
-        Ok(told(Outcome::Imported, &given.id, None))
+        Release::store(self.cx, self.tx, None, &release.normalise()?)?;
+        Ok(imported_record(ImportOutcome::Imported, &given.id, None))
     }
 
-    fn learning(&mut self, given: &GivenLearning) -> Result<Told> {
+    fn learning(&mut self, given: &ImportLearning) -> Result<ImportedRecord> {
         let (cx, tx) = (self.cx, self.tx);
         let id = learning_id(self.from, given)?;
         if learnings::get(tx, &id)?.is_some() {
-            return Ok(self.learned(given, id, Outcome::Here));
+            return Ok(self.learning_outcome(given, id, ImportOutcome::Here));
         }
-        if let Some(buried) = self.buried(&LEARNINGS, id.as_str())? {
-            return Ok(buried);
+        if let Some(deleted) = self.deleted_outcome(&LEARNINGS, id.as_str())? {
+            return Ok(deleted);
         }
-        let found = Found {
+        let seed = SeedLearning {
             kind: given.kind,
             text: given.text.clone(),
             tags: given.tags.clone(),
@@ -262,41 +266,41 @@ impl Intake<'_> {
         };
         let superseded = given.supersedes.as_ref().and_then(|name| self.learnings.get(name)).cloned();
         let supersedes = superseded.filter(|other| *other != id);
-        let new = Learning { id: id.clone(), supersedes, ..adopted(cx, tx, found)? };
-        // What takes the place of another is no repetition of it.
-        let same = if new.supersedes.is_some() { None } else { learnings::same(tx, &new, cx.now)? };
+        let new = Learning { id: id.clone(), supersedes, ..new_imported(cx, tx, seed)? };
+        // A learning that supersedes another is not its duplicate.
+        let same = if new.supersedes.is_some() { None } else { learnings::find_same(tx, &new, cx.now)? };
         let Some(known) = same else {
             Learning::store(cx, tx, None, &new)?;
-            return Ok(self.learned(given, id, Outcome::Imported));
+            return Ok(self.learning_outcome(given, id, ImportOutcome::Imported));
         };
         let name = self.from.as_str();
-        if known.extra.get(name).is_some_and(|mark| has_told(mark, &id)) {
-            return Ok(self.learned(given, known.id, Outcome::Here));
+        if known.extra.get(name).is_some_and(|mark| is_merged(mark, &id)) {
+            return Ok(self.learning_outcome(given, known.id, ImportOutcome::Here));
         }
-        let mut both = known.told_again(&new);
-        note_telling(&mut both.extra, name, &new);
-        both.updated_at = issues::after(cx, known.updated_at);
-        Learning::store(cx, tx, Some(&known), &both)?;
-        Ok(self.learned(given, known.id, Outcome::Imported))
+        let mut merged = known.merged_with(&new);
+        add_source(&mut merged.extra, name, &new);
+        merged.updated_at = issues::after(cx, known.updated_at);
+        Learning::store(cx, tx, Some(&known), &merged)?;
+        Ok(self.learning_outcome(given, known.id, ImportOutcome::Imported))
     }
 
-    /// Notes under which id a learning is here, for others that supersede it.
-    fn learned(&mut self, given: &GivenLearning, id: LearningId, outcome: Outcome) -> Told {
-        let told = told(outcome, &id, None);
+    /// Remembers the id of an imported learning, for others that supersede it.
+    fn learning_outcome(&mut self, given: &ImportLearning, id: LearningId, outcome: ImportOutcome) -> ImportedRecord {
+        let record = imported_record(outcome, &id, None);
         if let Some(name) = &given.name {
             self.learnings.insert(name.clone(), id);
         }
-        told
+        record
     }
 
-    fn comment(&mut self, given: &GivenComment) -> Result<Told> {
+    fn comment(&mut self, given: &ImportComment) -> Result<ImportedRecord> {
         let line = json::to_line(&(self.from, &given.issue_id, &given.text, &given.origin.hash))?;
         let id = CommentId::from_hash(hash64(line.as_bytes()));
         if comments::exists(self.tx, &id)? {
-            return Ok(told(Outcome::Here, &id, None));
+            return Ok(imported_record(ImportOutcome::Here, &id, None));
         }
-        if let Some(buried) = self.buried(&COMMENTS, &id.to_string())? {
-            return Ok(buried);
+        if let Some(deleted) = self.deleted_outcome(&COMMENTS, &id.to_string())? {
+            return Ok(deleted);
         }
         if issues::get(self.tx, &given.issue_id)?.is_none() {
             return Err(Error::invalid(format!("{}, which it is about, is not here", given.issue_id)));
@@ -307,14 +311,14 @@ impl Intake<'_> {
             issue_id: given.issue_id.clone(),
             actor: author.unwrap_or_else(|| self.cx.actor.clone()),
             text: text::block("comment", &given.text)?,
-            created_at: self.time(given.at).unwrap_or(self.cx.now),
+            created_at: self.not_after_now(given.at).unwrap_or(self.cx.now),
             extra: self.extra(&given.origin)?,
         };
         comment::record(self.cx, self.tx, &comment)?;
-        Ok(told(Outcome::Imported, &id, None))
+        Ok(imported_record(ImportOutcome::Imported, &id, None))
     }
 
-    fn event(&mut self, given: &GivenEvent) -> Result<Told> {
+    fn event(&mut self, given: &ImportEvent) -> Result<ImportedRecord> {
         let (cx, tx, id) = (self.cx, self.tx, &given.issue_id);
         object::check("an event", &given.data, object::OBJECT_BYTES)?;
         if issues::get(tx, id)?.is_none() {
@@ -329,63 +333,66 @@ impl Intake<'_> {
         let hash = hash64(json::to_line(&given.data)?.as_bytes());
         let key = format!("{}-{hash:016x}-{}", self.from, given.again);
         if !self.logged.entry(id.clone()).or_default().insert(key.clone()) {
-            return Ok(told(Outcome::Here, id, None));
+            return Ok(imported_record(ImportOutcome::Here, id, None));
         }
         let data = given.data.clone();
         let detail = Map::from_iter([("key".to_owned(), json!(key)), (self.from.to_string(), Value::Object(data))]);
         events::append(cx, tx, ("work", id.as_str()), None, EventType::Imported, detail)?;
-        Ok(told(Outcome::Imported, id, None))
+        Ok(imported_record(ImportOutcome::Imported, id, None))
     }
 
-    fn skills(&mut self, given: &GivenSkills) -> Result<Told> {
+    fn skills(&mut self, given: &ImportSkills) -> Result<ImportedRecord> {
         let name = skills_rules::checked_name(&given.name)?;
-        let wanted = skills_rules::checked_skills(&name, &given.skills)?;
+        let new_skills = skills_rules::checked_skills(&name, &given.skills)?;
         match skills::get(self.tx, &name)? {
-            Some(here) if here.skills == wanted => return Ok(told(Outcome::Here, &name, None)),
-            Some(here) => {
-                let reason = format!("calls for {} here; it was left as it is", here.skills.join(", "));
-                return Ok(told(Outcome::Clash, &name, Some(reason)));
+            Some(existing) if existing.skills == new_skills => {
+                return Ok(imported_record(ImportOutcome::Here, &name, None));
+            }
+            Some(existing) => {
+                let reason = format!("calls for {} here; it was left as it is", existing.skills.join(", "));
+                return Ok(imported_record(ImportOutcome::Clash, &name, Some(reason)));
             }
             None => {}
         }
         if skills::all(self.tx)?.mappings.len() >= skills_rules::MAX_NAMES {
             return Err(Error::new(Code::TooLarge, format!("{} names have skills already", skills_rules::MAX_NAMES)));
         }
-        skill::save(self.cx, self.tx, name.clone(), wanted)?;
-        Ok(told(Outcome::Imported, &name, None))
+        skill::save(self.cx, self.tx, name.clone(), new_skills)?;
+        Ok(imported_record(ImportOutcome::Imported, &name, None))
     }
 
-    fn document(&mut self, given: &GivenDocument) -> Result<Told> {
+    fn document(&mut self, given: &ImportDocument) -> Result<ImportedRecord> {
         let (cx, tx, scope, key) = (self.cx, self.tx, given.scope.as_str(), given.key.as_str());
         let value = given.text.clone();
         pairs::check_value(&value)?;
-        let before = kv_ops::look(tx, scope, key)?;
+        let before = kv_ops::get_pair(tx, scope, key)?;
         let (outcome, event) = match &before {
-            Some(before) if before.value == value => return Ok(told(Outcome::Here, key, None)),
-            Some(_) => (Outcome::Updated, EventType::Updated),
-            None => (Outcome::Imported, EventType::Created),
+            Some(before) if before.value == value => return Ok(imported_record(ImportOutcome::Here, key, None)),
+            Some(_) => (ImportOutcome::Updated, EventType::Updated),
+            None => (ImportOutcome::Imported, EventType::Created),
         };
-        let pair = Pair { scope: scope.into(), key: key.into(), value, updated_at: cx.now };
+        let extra = before.as_ref().map(|before| before.extra.clone()).unwrap_or_default();
+        let pair = KvPair { scope: scope.into(), key: key.into(), value, updated_at: cx.now, extra };
         entity::put(tx, &pair)?;
         kv_ops::log(cx, tx, (scope, key), event, [before.as_ref(), Some(&pair)])?;
-        Ok(told(outcome, key, None))
+        Ok(imported_record(outcome, key, None))
     }
 }
 
-/// The same text from the same record has the same id, however often it is read.
-fn learning_id(from: Source, given: &GivenLearning) -> Result<LearningId> {
+/// Derives the id from text and record, so that repeated imports give the same id.
+fn learning_id(from: Source, given: &ImportLearning) -> Result<LearningId> {
     let line = json::to_line(&(from, given.kind, &given.text, &given.origin.hash))?;
     Ok(LearningId::from_hash(hash64(line.as_bytes())))
 }
 
-/// Whether a learning was also told by this record of the other tool, which has an id of its own.
-fn has_told(mark: &Value, id: &LearningId) -> bool {
+/// Whether this learning was merged into the existing one before.
+fn is_merged(mark: &Value, id: &LearningId) -> bool {
     mark["told"].as_array().is_some_and(|told| told.iter().any(|one| one["id"].as_str() == Some(id.as_str())))
 }
 
-/// Notes in a learning who else told it, with what two tellings can't both have.
-fn note_telling(both: &mut Extra, name: &str, new: &Learning) {
-    let mut telling = Map::from_iter([("id".to_owned(), json!(new.id)), ("at".to_owned(), json!(new.created_at))]);
+/// Adds the source of a merged learning, with the fields that cannot be merged.
+fn add_source(merged: &mut Extra, name: &str, new: &Learning) {
+    let mut source = Map::from_iter([("id".to_owned(), json!(new.id)), ("at".to_owned(), json!(new.created_at))]);
     let task = new.work.as_ref().map(|work| json!(work)).or_else(|| new.extra.get("task_id").cloned());
     let fields = new.extra.get(name).and_then(|mark| mark.get("fields")).cloned();
     let rest = [
@@ -394,13 +401,13 @@ fn note_telling(both: &mut Extra, name: &str, new: &Learning) {
         ("value", new.value.as_ref().map(|value| json!(value))),
         ("fields", fields),
     ];
-    telling.extend(rest.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    let mark = both.entry(name).or_insert_with(|| json!({}));
+    source.extend(rest.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    let mark = merged.entry(name).or_insert_with(|| json!({}));
     if !mark.is_object() {
         *mark = json!({"was": mark.take()});
     }
     match mark.get_mut("told").and_then(Value::as_array_mut) {
-        Some(told) => told.push(Value::Object(telling)),
-        None => mark["told"] = json!([telling]),
+        Some(told) => told.push(Value::Object(source)),
+        None => mark["told"] = json!([source]),
     }
 }

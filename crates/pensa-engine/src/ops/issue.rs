@@ -1,16 +1,18 @@
 //! Operations on issues.
 
 use pensa_core::event::{self, EventType};
-use pensa_core::issue::{self, Created, Extra, Issue, IssueDetail, IssueType, Move, Requester, Sort, Status, Updated};
+use pensa_core::issue::{
+    self, Created, Extra, Issue, IssueDetail, IssueTransition, IssueType, Requester, Sort, Status, Updated,
+};
 use pensa_core::ops::issue::{
     Blocked, Close, Count, Counted, Create, Delete, Deleted, Filter, Group, Heartbeat, History, List, Ready, Release,
     Reopen, Search, Show, Update,
 };
 use pensa_core::sync::ISSUES;
-use pensa_core::{Code, Error, Result, Span, text};
-use serde_json::{Map, Value, json};
+use pensa_core::{Code, Error, Result, Span, json, text};
+use serde_json::{Map, Value};
 
-use super::dep;
+use super::{dep, triage};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::entity;
@@ -51,10 +53,10 @@ impl Execute for Create {
             close_reason: None,
             extra: Extra::new(),
         };
-        issues::insert_new(tx, &issue)?;
+        entity::insert(tx, &issue)?;
         events::log(cx, tx, &issue.id, EventType::Created, event::changes(None, &issue))?;
         for parent in &parents {
-            dep::link_anew(cx, tx, &issue.id, parent)?;
+            dep::link_anew(cx, tx, &issue.id, &parent.id)?;
         }
         Ok(Created { issue, similar })
     }
@@ -95,8 +97,14 @@ impl Execute for Update {
 }
 
 /// Moves an issue through its one transition function, logs it, and closes what it fixes.
-pub(super) fn advance(cx: &Context<'_>, tx: &Tx<'_>, old: Issue, step: Move, by: &Requester<'_>) -> Result<Issue> {
-    if !by.force && !matches!(step, Move::Claim { .. }) {
+pub(super) fn advance(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    old: Issue,
+    step: IssueTransition,
+    by: &Requester<'_>,
+) -> Result<Issue> {
+    if !by.force && !matches!(step, IssueTransition::Claim { .. }) {
         lease::refuse_former_holder(cx, tx, &old)?;
     }
     let mut new = old.clone();
@@ -119,34 +127,40 @@ fn close_fixed_bug(cx: &Context<'_>, tx: &Tx<'_>, task: &Issue) -> Result<()> {
         return Ok(());
     }
     // Whoever holds the bug, it is fixed.
-    advance(cx, tx, bug, Move::Close { reason: Some(format!("fixed by {}", task.id)) }, &cx.requester(true))?;
+    advance(
+        cx,
+        tx,
+        bug,
+        IssueTransition::Close { reason: Some(format!("fixed by {}", task.id)) },
+        &cx.requester(true),
+    )?;
     Ok(())
 }
 
 /// Claims an issue, or goes on with the claim that this very session holds.
 pub(super) fn hold(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, lease: Option<Span>) -> Result<Issue> {
     let is_ours = issue.is_claimed_by_session_of(&cx.origin);
-    let step = if is_ours { Move::Renew { lease } } else { Move::Claim { lease } };
+    let step = if is_ours { IssueTransition::Renew { lease } } else { IssueTransition::Claim { lease } };
     advance(cx, tx, issue, step, &cx.requester(false))
 }
 
 impl Execute for Close {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
         let reason = text::optional_block("reason", self.reason.as_ref())?;
-        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Close { reason }, &cx.requester(self.force))
+        advance(cx, tx, issues::find(cx, tx, &self.id)?, IssueTransition::Close { reason }, &cx.requester(self.force))
     }
 }
 
 impl Execute for Reopen {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
         let reason = text::optional_block("reason", self.reason.as_ref())?;
-        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Reopen { reason }, &cx.requester(false))
+        advance(cx, tx, issues::find(cx, tx, &self.id)?, IssueTransition::Reopen { reason }, &cx.requester(false))
     }
 }
 
 impl Execute for Release {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
-        advance(cx, tx, issues::find(cx, tx, &self.id)?, Move::Release, &cx.requester(self.force))
+        advance(cx, tx, issues::find(cx, tx, &self.id)?, IssueTransition::Release, &cx.requester(self.force))
     }
 }
 
@@ -158,7 +172,7 @@ impl Execute for Heartbeat {
         if issue.status != Status::InProgress || (is_anothers && !self.force) {
             return Err(lease::lost(&issue, &cx.actor));
         }
-        advance(cx, tx, issue, Move::Renew { lease: self.ttl }, &cx.requester(self.force))
+        advance(cx, tx, issue, IssueTransition::Renew { lease: self.ttl }, &cx.requester(self.force))
     }
 }
 
@@ -172,7 +186,7 @@ impl Execute for Delete {
         let note = lease::check_claim(cx, tx, &issue, &cx.requester(self.force))?;
         let id = issue.id.clone();
         let comments = comments::of_issue(tx, &id)?.into_iter().map(|comment| comment.id.to_string()).collect();
-        tombstones::bury_with(cx, tx, &ISSUES, id.as_str(), Some(issue.updated_at), comments)?;
+        tombstones::write_tombstone_with_comments(cx, tx, &ISSUES, id.as_str(), Some(issue.updated_at), comments)?;
         remove(cx, tx, issue, note)?;
         Ok(Deleted { status: "deleted".into(), id })
     }
@@ -185,7 +199,7 @@ fn fixers(tx: &Tx<'_>, bug: &Issue) -> Result<Vec<Issue>> {
 /// Removes an issue with all that belongs to it, and logs the whole of it.
 pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, note: Map<String, Value>) -> Result<()> {
     for child in deps::children(tx, &issue.id)? {
-        dep::unlink(cx, tx, &child.id, &issue)?;
+        dep::unlink(cx, tx, &child.id, &issue.id)?;
     }
     for fixer in fixers(tx, &issue)? {
         let mut freed = fixer.clone();
@@ -194,10 +208,10 @@ pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, note: Map<Stri
     }
     let (deps, comments) = (deps::parents(tx, &issue.id)?, comments::of_issue(tx, &issue.id)?);
     let attached = entity::attached_to(tx, &issue.id)?;
-    let whole = IssueDetail { issue, deps, comments, attached };
+    let whole = IssueDetail::alone(issue, deps, comments, attached);
     issues::delete(tx, &whole.issue)?;
     let mut detail = note;
-    detail.insert("issue".into(), event::change(&whole, json!(null)));
+    detail.insert("issue".into(), event::change(&whole, Value::Null));
     events::log(cx, tx, &whole.issue.id, EventType::Deleted, detail)
 }
 
@@ -225,25 +239,45 @@ impl Execute for Show {
         let deps = deps::parents(tx, &issue.id)?;
         let comments = comments::of_issue(tx, &issue.id)?;
         let attached = entity::attached_to(tx, &issue.id)?;
-        Ok(IssueDetail { issue, deps, comments, attached })
+        let (blocks, fixed_by) = (deps::children(tx, &issue.id)?, fixers(tx, &issue)?);
+        Ok(IssueDetail { issue, deps, comments, attached, blocks, fixed_by })
     }
 }
 
 /// An operation whose answer is a listing of issues.
 trait Lists {
     fn listing(&self) -> Result<Listing>;
+
+    /// How many are wanted, if they are to be sorted by their impact: then the listing has all of them.
+    fn by_impact(&self) -> Option<Option<u32>> {
+        None
+    }
+}
+
+/// The issues of a listing whose order the database does not know.
+fn sorted(cx: &Context<'_>, tx: &Tx<'_>, listing: &Listing, limit: Option<u32>) -> Result<Vec<Issue>> {
+    let mut issues = listing.collect(tx)?;
+    triage::by_impact(cx, tx, &mut issues)?;
+    issues.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
+    Ok(issues)
 }
 
 /// Runs an operation that lists, collected for a caller in this process, row by row for one that reads JSON.
 macro_rules! execute_listing {
     ($($op:ty)*) => {$(
         impl Execute for $op {
-            fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
-                self.listing()?.collect(tx)
+            fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
+                match self.by_impact() {
+                    Some(limit) => sorted(cx, tx, &self.listing()?, limit),
+                    None => self.listing()?.collect(tx),
+                }
             }
 
-            fn write_json(&self, _: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
-                self.listing()?.write_json(tx, to)
+            fn write_json(&self, cx: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
+                match self.by_impact() {
+                    Some(limit) => json::write_line(to, &sorted(cx, tx, &self.listing()?, limit)?),
+                    None => self.listing()?.write_json(tx, to),
+                }
             }
         }
     )*};
@@ -253,21 +287,31 @@ execute_listing! { List Ready Blocked Search }
 
 impl Lists for List {
     fn listing(&self) -> Result<Listing> {
-        Ok(Listing::new("1 = 1", &self.filter(), self.sort.unwrap_or(Sort::Priority), self.limit))
+        let limit = self.limit.filter(|_| self.sort != Some(Sort::Impact));
+        Ok(Listing::new("1 = 1", &self.filter(), self.sort.unwrap_or(Sort::Priority), limit))
+    }
+
+    fn by_impact(&self) -> Option<Option<u32>> {
+        (self.sort == Some(Sort::Impact)).then_some(self.limit)
     }
 }
 
 impl Lists for Ready {
     fn listing(&self) -> Result<Listing> {
-        Ok(ready(&self.filter(), self.limit))
+        let limit = self.limit.filter(|_| self.sort != Some(Sort::Impact));
+        Ok(ready(&self.filter(), self.sort.unwrap_or(Sort::Priority), limit))
+    }
+
+    fn by_impact(&self) -> Option<Option<u32>> {
+        (self.sort == Some(Sort::Impact)).then_some(self.limit)
     }
 }
 
-/// The issues that can be worked on, most urgent first.
-pub(crate) fn ready(filter: &Filter, limit: Option<u32>) -> Listing {
+/// The issues that can be worked on.
+pub(crate) fn ready(filter: &Filter, sort: Sort, limit: Option<u32>) -> Listing {
     // The terms of the index issues_ready, word for word.
     let ready = "i.status = 'open' AND i.blockers = 0 AND i.issue_type <> 'bug'";
-    Listing::new(ready, filter, Sort::Priority, limit)
+    Listing::new(ready, filter, sort, limit)
 }
 
 impl Lists for Blocked {

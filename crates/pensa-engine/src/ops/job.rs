@@ -1,9 +1,10 @@
 //! Operations on jobs.
 
 use pensa_core::event::EventType;
-use pensa_core::job::{self, End, Job, JobStats, JobStatus, Limits, Move};
+use pensa_core::job::{self, Job, JobStats, JobStatus, JobTransition, LaneLimits, RunEnd};
 use pensa_core::ops::job::{
-    About, Cancel, Finish, Import, List, MAX_IMPORTED, MAX_SETTLED, Settle, Show, Start, Stats, Take, Update,
+    Cancel, FailLostJobs, Finish, Import, JobSpec, List, MAX_IMPORTED, MAX_LOST_JOBS, Show, Start, Stats, TakeSlot,
+    Update,
 };
 use pensa_core::record::{Filter, Order};
 use pensa_core::run::Process;
@@ -15,36 +16,36 @@ use crate::execute::Execute;
 use crate::tables::records::Query;
 use crate::tables::{issues, jobs, runs, sessions};
 
-/// Most bytes of a command that are kept.
+/// Longest stored command, in bytes.
 const COMMAND_BYTES: usize = 64 << 10;
-/// Longest name of a program that is a tool by itself.
+/// Longest program name used as a tool name.
 const PROGRAM_CHARS: usize = 100;
-/// Most jobs of a listing that says nothing about it.
-const LISTED: usize = 100;
-/// Most that one may ask for.
-const MAX_LISTED: usize = 10_000;
-/// Most holders of slots that an error names.
-const TOLD: usize = 5;
+/// Jobs listed by default.
+const DEFAULT_LIMIT: usize = 100;
+/// Most jobs listed.
+const MAX_LIMIT: usize = 10_000;
+/// Most holders of slots listed in an error.
+const MAX_LISTED_HOLDERS: usize = 5;
 
 impl Execute for Start {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Job> {
-        let job = drafted(cx, tx, self)?;
-        match (jobs::turn(cx, tx, &job, self.slots)?, self.wait) {
+        let job = new_job(cx, tx, self)?;
+        match (jobs::check_slot(cx, tx, &job, self.slots)?, self.wait) {
             (Ok(()), _) => jobs::save(cx, tx, None, job, EventType::Started),
             (Err(_), Some(wait)) => {
                 let waits_until = Some(cx.now.plus(wait));
                 let waiting = Job { status: JobStatus::Pending, waits_until, ..job };
                 jobs::save(cx, tx, None, waiting, EventType::Created)
             }
-            (Err(running), None) => Err(full(&job, self.slots, &running)),
+            (Err(running), None) => Err(lane_full(&job, self.slots, &running)),
         }
     }
 }
 
-/// A job as it is if it begins at once.
-fn drafted(cx: &Context<'_>, tx: &Tx<'_>, start: &Start) -> Result<Job> {
-    let About { lane, tool, loop_id, run, session, issue, command, cwd } = &start.about;
-    Limits { slots: start.slots, timeout: start.timeout }.check()?;
+/// The job as it is if it starts at once.
+fn new_job(cx: &Context<'_>, tx: &Tx<'_>, start: &Start) -> Result<Job> {
+    let JobSpec { lane, tool, loop_id, run, session, issue, command, cwd } = &start.about;
+    LaneLimits { slots: start.slots, timeout: start.timeout }.check()?;
     start.process.as_ref().map_or(Ok(()), Process::check)?;
     start.supervisor.as_ref().map_or(Ok(()), Process::check)?;
     let run = run.as_ref().map(|run| runs::find(tx, run)).transpose()?;
@@ -52,7 +53,7 @@ fn drafted(cx: &Context<'_>, tx: &Tx<'_>, start: &Start) -> Result<Job> {
     let issue = issue.as_ref().map(|issue| issues::find(cx, tx, issue)).transpose()?;
     let of_run = |run: &pensa_core::run::Run| (run.session_id.clone(), run.issue_id.clone());
     let (runs_session, runs_issue) = run.as_ref().map(of_run).unwrap_or_default();
-    let program = command.first().map(|word| named(word)).filter(|name| !name.is_empty());
+    let program = command.first().map(|word| tool_name_of(word)).filter(|name| !name.is_empty());
     let tool = text::optional_line("tool", tool.as_ref())?.or(program);
     let tool =
         tool.ok_or_else(|| Error::invalid("a job names its tool or its command").hint("name one with --tool"))?;
@@ -62,7 +63,7 @@ fn drafted(cx: &Context<'_>, tx: &Tx<'_>, start: &Start) -> Result<Job> {
         status: JobStatus::Running,
         tool_name: tool,
         lane: lane.clone(),
-        command: spelled(cx, command)?,
+        command: stored_command(cx, command)?,
         cwd: text::optional_line("cwd", cwd.as_ref())?,
         loop_id: text::optional_line("loop", loop_id.as_ref())?,
         session_id: session.map(|session| session.id).or(runs_session),
@@ -73,7 +74,7 @@ fn drafted(cx: &Context<'_>, tx: &Tx<'_>, start: &Start) -> Result<Job> {
         pid,
         born,
         supervisor: start.supervisor.clone(),
-        end: End::default(),
+        end: RunEnd::default(),
         output_bytes: 0,
         truncated: false,
         was_timeout: false,
@@ -90,47 +91,48 @@ fn drafted(cx: &Context<'_>, tx: &Tx<'_>, start: &Start) -> Result<Job> {
     })
 }
 
-/// What a program is called, whatever its name has in it.
-fn named(program: &str) -> String {
+/// A printable tool name for a program.
+fn tool_name_of(program: &str) -> String {
     let name = text::printable_line(program.rsplit('/').next().unwrap_or(program));
     name.chars().take(PROGRAM_CHARS).collect::<String>().trim().to_owned()
 }
 
-/// A command as it is kept. Words that are harmless alone can be a secret together, as in `curl -u NAME:PASSWORD`.
-fn spelled(cx: &Context<'_>, command: &[String]) -> Result<String> {
+/// The stored form of a command. Redaction sees the whole line, because harmless words can be a secret together, as in
+/// `curl -u NAME:PASSWORD`.
+fn stored_command(cx: &Context<'_>, command: &[String]) -> Result<String> {
     let bytes: usize = command.iter().map(|word| word.len() + 1).sum();
     if bytes > COMMAND_BYTES {
         let message = format!("a command of {bytes} bytes is too long: at most {COMMAND_BYTES}");
         return Err(Error::new(Code::TooLarge, message).hint("put it into a file"));
     }
     let words: Vec<String> = command.iter().map(|word| word.replace('\0', "")).collect();
-    let line = job::spell(&words);
+    let line = job::shell_quote(&words);
     Ok(if cx.no_redact { line } else { cx.redactor().text(&line).into_owned() })
 }
 
-/// The error of a lane that has no slot to give.
-fn full(job: &Job, slots: i64, running: &[Job]) -> Error {
+/// The error for a lane without a free slot.
+fn lane_full(job: &Job, slots: i64, running: &[Job]) -> Error {
     let holder = |job: &Job| {
         let pid = job.pid.or_else(|| job.supervisor.as_ref().map(|process| process.pid));
         let pid = pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
         format!("{} ({}{pid})", job.id, job.tool_name)
     };
-    let mut holders: Vec<String> = running.iter().take(TOLD).map(holder).collect();
-    if running.len() > TOLD {
-        holders.push(format!("{} more", running.len() - TOLD));
+    let mut holders: Vec<String> = running.iter().take(MAX_LISTED_HOLDERS).map(holder).collect();
+    if running.len() > MAX_LISTED_HOLDERS {
+        holders.push(format!("{} more", running.len() - MAX_LISTED_HOLDERS));
     }
     let whose = if holders.is_empty() { "jobs that waited before".to_owned() } else { holders.join(", ") };
     let message = format!("lane {} is full: {} of {slots} slots are taken, by {whose}", job.lane, running.len());
     Error::new(Code::Busy, message).hint("--wait waits for a slot; pn job list --status running tells more")
 }
 
-impl Execute for Take {
+impl Execute for TakeSlot {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Job> {
-        Limits { slots: self.slots, timeout: Span::from_millis(1) }.check()?;
+        LaneLimits { slots: self.slots, timeout: Span::from_millis(1) }.check()?;
         let old = jobs::find(tx, &self.id)?;
         let mut new = old.clone();
-        if old.status == JobStatus::Pending && jobs::turn(cx, tx, &old, self.slots)?.is_err()
-            || !job::apply(&mut new, Move::Start, cx.now)?
+        if old.status == JobStatus::Pending && jobs::check_slot(cx, tx, &old, self.slots)?.is_err()
+            || !job::apply(&mut new, JobTransition::Start, cx.now)?
         {
             return Ok(old);
         }
@@ -165,39 +167,39 @@ impl Execute for Finish {
         let mut end = self.end();
         end.reason = text::optional_block("reason", end.reason.as_ref())?;
         let mut new = old.clone();
-        if !job::apply(&mut new, Move::Finish(status, end), cx.now)? {
+        if !job::apply(&mut new, JobTransition::Finish(status, end), cx.now)? {
             return Ok(old);
         }
         if let Some(process) = self.process.as_ref().filter(|_| old.pid.is_none()) {
             process.check()?;
             (new.pid, new.born) = (Some(process.pid), process.born.clone());
         }
-        keep(cx, tx, self, &mut new)?;
+        store_output(cx, tx, self, &mut new)?;
         jobs::save(cx, tx, Some(&old), new, EventType::Finished)
     }
 }
 
-/// Keeps what a job wrote, as far as there is room.
-fn keep(cx: &Context<'_>, tx: &Tx<'_>, finish: &Finish, job: &mut Job) -> Result<()> {
+/// Stores a job's output up to the size limit.
+fn store_output(cx: &Context<'_>, tx: &Tx<'_>, finish: &Finish, job: &mut Job) -> Result<()> {
     let given = finish.output.as_deref().unwrap_or_default();
-    if given.len() > 2 * job::Size::MAX.bytes() {
-        let message = format!("an output of {} bytes is too long to keep: at most {}", given.len(), job::Size::MAX);
+    if given.len() > 2 * job::ByteSize::MAX.bytes() {
+        let message = format!("an output of {} bytes is too long to keep: at most {}", given.len(), job::ByteSize::MAX);
         return Err(Error::new(Code::TooLarge, message));
     }
     if finish.output_bytes.is_some_and(|bytes| bytes < 0) {
         return Err(Error::invalid("an output has no fewer than 0 bytes"));
     }
-    let (kept, is_cut) = job::fit(given);
+    let (output, is_cut) = job::fit(given);
     job.output_bytes = finish.output_bytes.unwrap_or_else(|| i64::try_from(given.len()).unwrap_or(i64::MAX));
     job.truncated = finish.truncated || is_cut;
-    if kept.is_empty() { Ok(()) } else { jobs::keep_output(cx, tx, &job.id, kept) }
+    if output.is_empty() { Ok(()) } else { jobs::store_output(cx, tx, &job.id, output) }
 }
 
 impl Execute for Cancel {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Job> {
         let old = jobs::find(tx, &self.id)?;
         let mut new = old.clone();
-        if !job::apply(&mut new, Move::Cancel, cx.now)? {
+        if !job::apply(&mut new, JobTransition::Cancel, cx.now)? {
             return Ok(old);
         }
         let event = if new.status.is_over() { EventType::Finished } else { EventType::Updated };
@@ -205,29 +207,29 @@ impl Execute for Cancel {
     }
 }
 
-impl Execute for Settle {
+impl Execute for FailLostJobs {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Job>> {
         let count = self.lost.len() + self.overdue.len();
-        if count > MAX_SETTLED {
-            return Err(Error::new(Code::TooLarge, format!("{count} jobs at once; the limit is {MAX_SETTLED}")));
+        if count > MAX_LOST_JOBS {
+            return Err(Error::new(Code::TooLarge, format!("{count} jobs at once; the limit is {MAX_LOST_JOBS}")));
         }
         let host = text::line("host", &self.host)?;
         let lost =
             self.lost.iter().map(|id| (id, JobStatus::Failed, "its process is gone, and nobody saw how it ended"));
         let overdue =
-            self.overdue.iter().map(|id| (id, JobStatus::Timeout, "nobody has told its end in the time it had"));
-        let mut settled = Vec::new();
+            self.overdue.iter().map(|id| (id, JobStatus::Timeout, "no end was reported within its time limit"));
+        let mut ended = Vec::new();
         for (id, status, reason) in lost.chain(overdue) {
             let old = jobs::find(tx, id)?;
             if old.status.is_over() || old.host.as_deref() != Some(host) {
                 continue;
             }
-            let end = End { reason: Some(reason.to_owned()), ..End::default() };
+            let end = RunEnd { reason: Some(reason.to_owned()), ..RunEnd::default() };
             let mut new = old.clone();
-            job::apply(&mut new, Move::Finish(status, end), cx.now)?;
-            settled.push(jobs::save(cx, tx, Some(&old), new, EventType::Finished)?);
+            job::apply(&mut new, JobTransition::Finish(status, end), cx.now)?;
+            ended.push(jobs::save(cx, tx, Some(&old), new, EventType::Finished)?);
         }
-        Ok(settled)
+        Ok(ended)
     }
 }
 
@@ -239,8 +241,9 @@ impl Execute for Import {
         }
         let mut new = Vec::new();
         for (at, record) in self.records.iter().enumerate() {
-            let job = job::taken(record, &cx.actor, cx.now).map_err(|e| e.within(format!("record {}", at + 1)))?;
-            if !jobs::is_there(tx, &job.id)? {
+            let job =
+                job::import_record(record, &cx.actor, cx.now).map_err(|e| e.within(format!("record {}", at + 1)))?;
+            if !jobs::exists(tx, &job.id)? {
                 let command = job.command.replace('\0', "");
                 new.push(jobs::save(cx, tx, None, Job { command, ..job }, EventType::Imported)?);
             }
@@ -265,7 +268,8 @@ impl Execute for List {
             ("host", self.host.clone()),
         ];
         let filters = given.into_iter().filter_map(|(field, value)| Some(Filter::eq(field, value?))).collect();
-        let limit = self.limit.map_or(LISTED, |limit| usize::try_from(limit).unwrap_or(MAX_LISTED).min(MAX_LISTED));
+        let limit =
+            self.limit.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT).min(MAX_LIMIT));
         jobs::newest(tx, filters, limit)
     }
 }
@@ -285,7 +289,7 @@ impl Execute for Stats {
         let order = if since.is_some() { Order::by("started_at") } else { Order::default() };
         let filters = [since, tool, lane].into_iter().flatten().collect();
         job::summarise(|add| {
-            jobs::each(tx, Query { filters, order, limit: None, after: None }, |job| {
+            jobs::for_each(tx, Query { filters, order, limit: None, after: None }, |job| {
                 add(&job);
                 true
             })

@@ -1,13 +1,13 @@
-//! Operations on loops: each moves its loop through the one transition function.
+//! Operations on loops. Each applies one transition.
 
 use std::collections::HashMap;
 
 use pensa_core::event::EventType;
 use pensa_core::id::{LoopId, LoopRef};
-use pensa_core::loops::{self as rules, Branch, Loop, LoopStatus, Move, apply, files};
+use pensa_core::loops::{self as rules, Branch, Loop, LoopStatus, LoopTransition, apply, files};
 use pensa_core::ops::loops::{
-    Approve, Approved, Archive, Claim, Complete, Create, Fail, Invalidate, Invalidated, Iterate, Iterated, List,
-    MAX_CHILDREN, Pause, Rebase, Reject, Resume, Show, Start, Submit, Take, TakeFiles, TakenFiles, Tree,
+    Approve, Approved, Archive, Claim, Complete, Create, Fail, ImportLoopFiles, ImportLoops, Invalidate, Invalidated,
+    Iterate, Iterated, List, LoopFilesReport, MAX_CHILDREN, Pause, Rebase, Reject, Resume, Show, Start, Submit, Tree,
 };
 use pensa_core::record::{Filter, Order};
 use pensa_core::signal::{RecipientKind, Signal, SignalType, Target};
@@ -22,13 +22,13 @@ use crate::tables::{issues, loops, signals};
 
 impl Execute for Create {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Loop> {
-        let kept = loops::open_to_write(tx)?;
-        let parent = self.parent.as_ref().map(|parent| loops::find(tx, &kept, parent)).transpose()?;
-        create(cx, tx, &kept, self, parent.as_ref())
+        let collection = loops::open_to_write(tx)?;
+        let parent = self.parent.as_ref().map(|parent| loops::find(tx, &collection, parent)).transpose()?;
+        create(cx, tx, &collection, self, parent.as_ref())
     }
 }
 
-fn create(cx: &Context<'_>, tx: &Tx<'_>, kept: &Collection, new: &Create, parent: Option<&Loop>) -> Result<Loop> {
+fn create(cx: &Context<'_>, tx: &Tx<'_>, collection: &Collection, new: &Create, parent: Option<&Loop>) -> Result<Loop> {
     if let Some(parent) = parent.filter(|parent| parent.status.is_over() && parent.status != LoopStatus::Complete) {
         let message = format!("{} is {}, so nothing follows from it", parent.id, parent.status);
         return Err(Error::new(Code::InvalidStatusTransition, message).hint("name another parent, or none"));
@@ -44,7 +44,7 @@ fn create(cx: &Context<'_>, tx: &Tx<'_>, kept: &Collection, new: &Create, parent
         Some(path) => rules::path("worktree", path)?,
         None => format!("worktrees/{id}"),
     };
-    let made = Loop {
+    let created = Loop {
         loop_type: new.loop_type,
         parent_id: parent.map(|parent| parent.id.clone()),
         issue_id: issue.map(|issue| issue.id),
@@ -62,43 +62,45 @@ fn create(cx: &Context<'_>, tx: &Tx<'_>, kept: &Collection, new: &Create, parent
         holder: None,
         host: None,
         pid: None,
-        runnable: loops::place(tx, parent)?,
+        runnable: loops::queue_position(tx, parent)?,
         created_at: cx.now,
         updated_at: cx.now,
         archived_at: None,
         id,
     };
-    loops::save(cx, tx, kept, None, made, EventType::LoopCreated)
+    loops::save(cx, tx, collection, None, created, EventType::LoopCreated)
 }
 
-impl Execute for Take {
+impl Execute for ImportLoops {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Loop>> {
         if self.records.len() > MAX_CHILDREN {
             let message = format!("{} loops at once are too many: at most {MAX_CHILDREN}", self.records.len());
             return Err(Error::new(Code::TooLarge, message));
         }
-        let kept = loops::open_to_write(tx)?;
+        let collection = loops::open_to_write(tx)?;
         // Parents may come after their children.
         let mut new: Vec<Loop> = Vec::new();
-        let mut stands: HashMap<LoopId, LoopStatus> = HashMap::new();
+        let mut statuses: HashMap<LoopId, LoopStatus> = HashMap::new();
         for record in &self.records {
-            let one = rules::taken(record, cx.now)?;
-            if kept.get(tx, one.id.as_str())?.is_none() && stands.insert(one.id.clone(), one.status).is_none() {
+            let one = rules::import_record(record, cx.now)?;
+            if collection.get(tx, one.id.as_str())?.is_none() && statuses.insert(one.id.clone(), one.status).is_none() {
                 new.push(one);
             }
         }
         let save = |mut one: Loop| {
-            let above = match &one.parent_id {
+            let parent_status = match &one.parent_id {
                 None => Some(LoopStatus::Complete),
-                Some(parent) => match stands.get(parent) {
+                Some(parent) => match statuses.get(parent) {
                     Some(status) => Some(*status),
-                    None => kept.get(tx, parent.as_str())?.map(loops::read).transpose()?.map(|parent| parent.status),
+                    None => {
+                        collection.get(tx, parent.as_str())?.map(loops::read).transpose()?.map(|parent| parent.status)
+                    }
                 },
             };
-            if one.status == LoopStatus::Pending && above == Some(LoopStatus::Complete) {
-                one.runnable = loops::place(tx, None)?;
+            if one.status == LoopStatus::Pending && parent_status == Some(LoopStatus::Complete) {
+                one.runnable = loops::queue_position(tx, None)?;
             }
-            loops::save(cx, tx, &kept, None, one, EventType::LoopCreated)
+            loops::save(cx, tx, &collection, None, one, EventType::LoopCreated)
         };
         new.into_iter().map(save).collect()
     }
@@ -106,8 +108,8 @@ impl Execute for Take {
 
 impl Execute for List {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Loop>> {
-        let kept = loops::open(tx)?;
-        let parent = self.parent.as_ref().map(|parent| loops::find(tx, &kept, parent)).transpose()?;
+        let collection = loops::open(tx)?;
+        let parent = self.parent.as_ref().map(|parent| loops::find(tx, &collection, parent)).transpose()?;
         let issue = self.issue.as_ref().map(|issue| issues::find(cx, tx, issue)).transpose()?;
         let given = [
             ("loop_type", self.loop_type.map(|loop_type| loop_type.to_string())),
@@ -127,7 +129,7 @@ impl Execute for List {
             order = Order::by("runnable");
         }
         let limit = self.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
-        loops::select(tx, &kept, &Query { filters, order, limit, after: None })
+        loops::select(tx, &collection, &Query { filters, order, limit, after: None })
     }
 }
 
@@ -139,35 +141,35 @@ impl Execute for Show {
 
 impl Execute for Tree {
     fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Branch>> {
-        let kept = loops::open(tx)?;
-        let root = loops::find(tx, &kept, &self.id)?;
-        let mut below: HashMap<LoopId, Vec<Loop>> = HashMap::new();
-        for child in loops::descendants(tx, &kept, &root.id)? {
+        let collection = loops::open(tx)?;
+        let root = loops::find(tx, &collection, &self.id)?;
+        let mut children_of: HashMap<LoopId, Vec<Loop>> = HashMap::new();
+        for child in loops::descendants(tx, &collection, &root.id)? {
             if let Some(parent) = child.parent_id.clone() {
-                below.entry(parent).or_default().push(child);
+                children_of.entry(parent).or_default().push(child);
             }
         }
         let mut branches = Vec::new();
-        let mut waiting = vec![(0, root)];
-        while let Some((depth, node)) = waiting.pop() {
-            let mut children = below.remove(&node.id).unwrap_or_default();
-            // The one that is to come next lies on top.
+        let mut stack = vec![(0, root)];
+        while let Some((depth, node)) = stack.pop() {
+            let mut children = children_of.remove(&node.id).unwrap_or_default();
+            // The stack returns the last child first.
             children.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
-            waiting.extend(children.into_iter().map(|child| (depth + 1, child)));
+            stack.extend(children.into_iter().map(|child| (depth + 1, child)));
             branches.push(Branch { depth, node });
         }
         Ok(branches)
     }
 }
 
-/// Who runs a loop from now on.
+/// The new holder of a loop.
 struct Runner<'r> {
     host: Option<&'r String>,
     pid: Option<i64>,
 }
 
 impl Runner<'_> {
-    fn take(&self, cx: &Context<'_>, subject: &mut Loop) -> Result<()> {
+    fn assign(&self, cx: &Context<'_>, subject: &mut Loop) -> Result<()> {
         if self.pid.is_some_and(|pid| pid < 1) {
             return Err(Error::invalid("the number of a process is 1 or more"));
         }
@@ -180,118 +182,126 @@ impl Runner<'_> {
 
 impl Execute for Claim {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<Loop>> {
-        let kept = loops::open(tx)?;
-        let Some(old) = loops::next_runnable(tx, &kept, self.loop_type)? else { return Ok(None) };
+        let collection = loops::open(tx)?;
+        let Some(old) = loops::next_runnable(tx, &collection, self.loop_type)? else { return Ok(None) };
         let mut new = old.clone();
-        let event = apply(&mut new, Move::Start, cx.now)?.unwrap_or(EventType::LoopStatusChange);
-        Runner { host: self.host.as_ref(), pid: self.pid }.take(cx, &mut new)?;
-        loops::save(cx, tx, &kept, Some(&old), new, event).map(Some)
+        let event = apply(&mut new, LoopTransition::Start, cx.now)?.unwrap_or(EventType::LoopStatusChange);
+        Runner { host: self.host.as_ref(), pid: self.pid }.assign(cx, &mut new)?;
+        loops::save(cx, tx, &collection, Some(&old), new, event).map(Some)
     }
 }
 
-/// What is said of a loop when it moves.
+/// Fields set together with a transition.
 #[derive(Default)]
-struct Said<'s> {
+struct LoopUpdate<'s> {
     reason: Option<&'s String>,
     progress: Option<&'s String>,
     outputs: &'s [String],
     runner: Option<Runner<'s>>,
 }
 
-/// Moves a loop, and stores what was said with it.
-fn advance(cx: &Context<'_>, tx: &Tx<'_>, id: &LoopRef, step: Move, said: Said<'_>) -> Result<Loop> {
-    let kept = loops::open_to_write(tx)?;
-    let old = loops::find(tx, &kept, id)?;
-    if step == Move::Start && old.status == LoopStatus::Pending && old.runnable.is_none() {
-        return Err(waits(&old));
+/// Applies a transition to a loop and stores it with the other fields.
+fn advance(cx: &Context<'_>, tx: &Tx<'_>, id: &LoopRef, step: LoopTransition, update: LoopUpdate<'_>) -> Result<Loop> {
+    let collection = loops::open_to_write(tx)?;
+    let old = loops::find(tx, &collection, id)?;
+    if step == LoopTransition::Start && old.status == LoopStatus::Pending && old.runnable.is_none() {
+        return Err(parent_incomplete(&old));
     }
-    moved(cx, tx, &kept, old, step, said)
+    apply_transition(cx, tx, &collection, old, step, update)
 }
 
-fn waits(subject: &Loop) -> Error {
+fn parent_incomplete(subject: &Loop) -> Error {
     let parent = subject.parent_id.as_ref().map(LoopId::as_str).unwrap_or_default();
     Error::new(Code::InvalidStatusTransition, format!("cannot start {}: {parent} is not complete", subject.id))
         .hint(format!("pn loop complete {parent} or pn loop approve {parent} lets it run"))
 }
 
-fn moved(cx: &Context<'_>, tx: &Tx<'_>, kept: &Collection, old: Loop, step: Move, said: Said<'_>) -> Result<Loop> {
+fn apply_transition(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    collection: &Collection,
+    old: Loop,
+    step: LoopTransition,
+    update: LoopUpdate<'_>,
+) -> Result<Loop> {
     let mut new = old.clone();
     let Some(event) = apply(&mut new, step, cx.now)? else { return Ok(old) };
     if event == EventType::LoopStatusChange {
-        new.reason = text::optional_block("reason", said.reason)?;
+        new.reason = text::optional_block("reason", update.reason)?;
     }
-    if let Some(progress) = said.progress {
+    if let Some(progress) = update.progress {
         new.progress = text::block("progress", progress)?;
     }
-    new.add_outputs(said.outputs)?;
-    if let Some(runner) = said.runner {
-        runner.take(cx, &mut new)?;
+    new.add_outputs(update.outputs)?;
+    if let Some(runner) = update.runner {
+        runner.assign(cx, &mut new)?;
     }
-    let new = loops::save(cx, tx, kept, Some(&old), new, event)?;
+    let new = loops::save(cx, tx, collection, Some(&old), new, event)?;
     if new.status == LoopStatus::Complete && old.status != LoopStatus::Complete {
-        loops::release_children(cx, tx, kept, &new)?;
+        loops::release_children(cx, tx, collection, &new)?;
     }
     Ok(new)
 }
 
-macro_rules! plain_moves {
+macro_rules! transitions {
     ($($op:ident $step:ident,)*) => {$(
         impl Execute for $op {
             fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Loop> {
-                let said =
-                    Said { reason: self.reason.as_ref(), progress: self.progress.as_ref(), ..Said::default() };
-                advance(cx, tx, &self.id, Move::$step, said)
+                let update =
+                    LoopUpdate { reason: self.reason.as_ref(), progress: self.progress.as_ref(), ..LoopUpdate::default() };
+                advance(cx, tx, &self.id, LoopTransition::$step, update)
             }
         }
     )*};
 }
 
-plain_moves! {
+transitions! {
     Pause Pause,
     Rebase Rebase,
     Reject Reject,
     Fail Fail,
 }
 
-macro_rules! moves_of_runners {
+macro_rules! transitions_with_runner {
     ($($op:ident $step:ident,)*) => {$(
         impl Execute for $op {
             fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Loop> {
                 let runner = Some(Runner { host: self.host.as_ref(), pid: self.pid });
-                let said =
-                    Said { reason: self.reason.as_ref(), progress: self.progress.as_ref(), runner, outputs: &[] };
-                advance(cx, tx, &self.id, Move::$step, said)
+                let update =
+                    LoopUpdate { reason: self.reason.as_ref(), progress: self.progress.as_ref(), runner, outputs: &[] };
+                advance(cx, tx, &self.id, LoopTransition::$step, update)
             }
         }
     )*};
 }
 
-moves_of_runners! {
+transitions_with_runner! {
     Start Start,
     Resume Resume,
 }
 
-macro_rules! moves_with_outputs {
+macro_rules! transitions_with_outputs {
     ($($op:ident $step:ident,)*) => {$(
         impl Execute for $op {
             fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Loop> {
                 let (reason, progress) = (self.reason.as_ref(), self.progress.as_ref());
-                let said = Said { reason, progress, outputs: &self.outputs, runner: None };
-                advance(cx, tx, &self.id, Move::$step, said)
+                let update = LoopUpdate { reason, progress, outputs: &self.outputs, runner: None };
+                advance(cx, tx, &self.id, LoopTransition::$step, update)
             }
         }
     )*};
 }
 
-moves_with_outputs! {
+transitions_with_outputs! {
     Submit Submit,
     Complete Complete,
 }
 
 impl Execute for Archive {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Loop> {
-        let said = Said { reason: self.reason.as_ref(), progress: self.progress.as_ref(), ..Said::default() };
-        let archived = advance(cx, tx, &self.id, Move::Archive, said)?;
+        let update =
+            LoopUpdate { reason: self.reason.as_ref(), progress: self.progress.as_ref(), ..LoopUpdate::default() };
+        let archived = advance(cx, tx, &self.id, LoopTransition::Archive, update)?;
         loop_dirs::archive(cx, &archived.id)?;
         Ok(archived)
     }
@@ -300,10 +310,10 @@ impl Execute for Archive {
 impl Execute for Iterate {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Iterated> {
         files::check(&self.files)?;
-        let said = Said { progress: self.progress.as_ref(), ..Said::default() };
-        let subject = advance(cx, tx, &self.id, Move::Iterate, said)?;
-        // Last, so that nothing lies there if the operation is refused. A directory whose transaction is lost after all is
-        // put aside by the next attempt.
+        let update = LoopUpdate { progress: self.progress.as_ref(), ..LoopUpdate::default() };
+        let subject = advance(cx, tx, &self.id, LoopTransition::Iterate, update)?;
+        // Last, so that a refused operation leaves no directory behind. If the transaction fails later, the next
+        // attempt moves the directory away.
         let directory = loop_dirs::begin(cx, &subject, &self.files)?;
         let no_directory = directory.is_none().then(|| match self.files.len() {
             0 => "this server keeps no directories of loops".to_owned(),
@@ -315,8 +325,8 @@ impl Execute for Iterate {
     }
 }
 
-impl Execute for TakeFiles {
-    fn execute(&self, cx: &Context<'_>, _: &Tx<'_>) -> Result<TakenFiles> {
+impl Execute for ImportLoopFiles {
+    fn execute(&self, cx: &Context<'_>, _: &Tx<'_>) -> Result<LoopFilesReport> {
         if self.parts.len() > files::MAX_FILES {
             let message =
                 format!("{} parts of files at once are too many: at most {}", self.parts.len(), files::MAX_FILES);
@@ -324,13 +334,14 @@ impl Execute for TakeFiles {
         }
         let Some(store) = cx.own_files() else {
             let no_directory = Some("this server keeps no directories of loops".to_owned());
-            return Ok(TakenFiles { outcomes: Vec::new(), no_directory });
+            return Ok(LoopFilesReport { outcomes: Vec::new(), no_directory });
         };
-        let outcomes = self.parts.iter().map(|part| loop_dirs::take_part(store, self, part)).collect::<Result<_>>()?;
+        let outcomes =
+            self.parts.iter().map(|part| loop_dirs::import_part(store, self, part)).collect::<Result<_>>()?;
         if let Some(number) = &self.current {
-            loop_dirs::take_current(store, self, number)?;
+            loop_dirs::import_current(store, self, number)?;
         }
-        Ok(TakenFiles { outcomes, no_directory: None })
+        Ok(LoopFilesReport { outcomes, no_directory: None })
     }
 }
 
@@ -340,16 +351,16 @@ impl Execute for Approve {
             let message = format!("{} loops at once are too many: at most {MAX_CHILDREN}", self.children.len());
             return Err(Error::new(Code::TooLarge, message));
         }
-        let said = Said { reason: self.reason.as_ref(), ..Said::default() };
-        let subject = advance(cx, tx, &self.id, Move::Approve, said)?;
-        let kept = loops::open_to_write(tx)?;
+        let update = LoopUpdate { reason: self.reason.as_ref(), ..LoopUpdate::default() };
+        let subject = advance(cx, tx, &self.id, LoopTransition::Approve, update)?;
+        let collection = loops::open_to_write(tx)?;
         let child = |(at, child): (usize, &Create)| {
             if let Some(parent) = &child.parent
-                && loops::find(tx, &kept, parent)?.id != subject.id
+                && loops::find(tx, &collection, parent)?.id != subject.id
             {
                 return Err(Error::invalid(format!("child {} has another parent", at + 1)).hint("leave parent out"));
             }
-            create(cx, tx, &kept, child, Some(&subject)).map_err(|e| e.within(format!("child {}", at + 1)))
+            create(cx, tx, &collection, child, Some(&subject)).map_err(|e| e.within(format!("child {}", at + 1)))
         };
         let children = self.children.iter().enumerate().map(child).collect::<Result<Vec<Loop>>>()?;
         Ok(Approved { subject, children })
@@ -358,35 +369,39 @@ impl Execute for Approve {
 
 impl Execute for Invalidate {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Invalidated> {
-        let kept = loops::open_to_write(tx)?;
-        let root = loops::find(tx, &kept, &self.id)?;
+        let collection = loops::open_to_write(tx)?;
+        let root = loops::find(tx, &collection, &self.id)?;
         let mut all = vec![root.clone()];
-        all.extend(loops::descendants(tx, &kept, &root.id)?);
+        all.extend(loops::descendants(tx, &collection, &root.id)?);
         let under_way = all.iter().filter(|one| one.status.is_under_way());
-        let told: Vec<_> = under_way.map(|one| (RecipientKind::Loop, one.id.to_string())).collect();
+        let running: Vec<_> = under_way.map(|one| (RecipientKind::Loop, one.id.to_string())).collect();
         let mut invalidated = Vec::new();
         let mut subject = root.clone();
         for old in all {
-            let was = old.status;
+            let status_before = old.status;
             let id = old.id.clone();
-            let said = Said { reason: self.reason.as_ref(), ..Said::default() };
-            let void = moved(cx, tx, &kept, old, Move::Invalidate, said)?;
-            let archived = moved(cx, tx, &kept, void, Move::Archive, Said::default())?;
+            let update = LoopUpdate { reason: self.reason.as_ref(), ..LoopUpdate::default() };
+            let old = apply_transition(cx, tx, &collection, old, LoopTransition::Invalidate, update)?;
+            let archived = apply_transition(cx, tx, &collection, old, LoopTransition::Archive, LoopUpdate::default())?;
             loop_dirs::archive(cx, &id)?;
-            if was != LoopStatus::Invalidated {
+            if status_before != LoopStatus::Invalidated {
                 invalidated.push(id.clone());
             }
             if id == root.id {
                 subject = archived;
             }
         }
-        let signal = if told.is_empty() { None } else { Some(tell(cx, tx, &root.id, self.reason.as_ref(), &told)?) };
+        let signal = if running.is_empty() {
+            None
+        } else {
+            Some(signal_invalidated(cx, tx, &root.id, self.reason.as_ref(), &running)?)
+        };
         Ok(Invalidated { subject, invalidated, signal })
     }
 }
 
-/// Tells those that were under way that what they rest on no longer holds.
-fn tell(
+/// Signals running loops that they were invalidated.
+fn signal_invalidated(
     cx: &Context<'_>,
     tx: &Tx<'_>,
     root: &LoopId,

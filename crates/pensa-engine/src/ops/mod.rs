@@ -1,4 +1,4 @@
-//! How each operation is carried out, by noun.
+//! Executes each operation, by entity.
 
 mod agent;
 mod attached;
@@ -25,13 +25,14 @@ mod recover;
 pub(crate) mod release;
 mod repo;
 mod run;
-mod session;
+pub(crate) mod session;
 mod signal;
 mod skill;
 mod snapshot;
 mod store;
 mod sync;
 mod trace;
+mod triage;
 pub(crate) mod undo;
 mod work;
 

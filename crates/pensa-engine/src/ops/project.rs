@@ -66,17 +66,17 @@ impl Execute for project::Archive {
 }
 
 /// The project of this name, if the caller may manage it.
-fn managed(cx: &Context<'_>, tx: &Tx<'_>, name: &ProjectName) -> Result<Project> {
+fn find_managed(cx: &Context<'_>, tx: &Tx<'_>, name: &ProjectName) -> Result<Project> {
     if !cx.manages(Some(name)) {
         return Err(projects::unknown(name));
     }
     projects::find(tx, name)
 }
 
-/// How a secret begins: recognisable, so that a scanner for lost secrets can find it.
+/// The prefix of secrets, so that secret scanners recognise leaked ones.
 pub(crate) const SECRET_PREFIX: &str = "pensa_";
 
-/// What is kept of a secret.
+/// The stored form of a secret.
 pub(crate) fn hash(secret: &str) -> String {
     hex::encode(Sha256::digest(secret.as_bytes()))
 }
@@ -86,7 +86,7 @@ impl Execute for token::Create {
         cx.require_control()?;
         let (role, project) = self.grants()?;
         match project {
-            Some(name) => drop(managed(cx, tx, name)?),
+            Some(name) => drop(find_managed(cx, tx, name)?),
             None => cx.require(Access::Operate, "a token for operators")?,
         }
         let secret = format!("{SECRET_PREFIX}{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
@@ -100,8 +100,8 @@ impl Execute for token::Create {
             revoked_at: None,
         };
         entity::insert(tx, &TokenRow { hash: hash(&secret), token: token.clone() })?;
-        let told = json!({"project": token.project, "role": token.role, "expires_at": token.expires_at});
-        log(cx, tx, "token", token.id.as_str(), EventType::Created, told)?;
+        let detail = json!({"project": token.project, "role": token.role, "expires_at": token.expires_at});
+        log(cx, tx, "token", token.id.as_str(), EventType::Created, detail)?;
         let Token { id, project, role, expires_at, .. } = token;
         Ok(NewToken { id, token: secret, project, role, expires_at })
     }
@@ -111,7 +111,7 @@ impl Execute for token::List {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Token>> {
         cx.require_control()?;
         if let Some(name) = &self.project {
-            managed(cx, tx, name)?;
+            find_managed(cx, tx, name)?;
         }
         let mut all = projects::tokens(tx)?;
         all.retain(|token| cx.manages(token.project.as_ref()));
@@ -138,7 +138,7 @@ impl Execute for token::Revoke {
 }
 
 impl Execute for Audit {
-    /// The part of one store; a server puts the parts together.
+    /// The audit of this store; a server combines several.
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<AuditLine>> {
         cx.require_server()?;
         events::audit(cx, tx, self)

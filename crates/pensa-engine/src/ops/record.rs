@@ -1,6 +1,6 @@
 //! Operations on records.
 //!
-//! How rows are found and changed is left to the tables.
+//! `tables::records` finds and changes the rows.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use pensa_core::event::EventType;
 use pensa_core::id::RecordId;
 use pensa_core::ops::record::{
     Applied, Apply, Change, Collections, Compact, Compacted, Count, Counted, Delete, Deleted, Get, Index, Indexed,
-    MAX_CHANGES, Page, Put, Query, Removal,
+    MAX_CHANGES, Put, Query, QueryPage, Removal,
 };
 use pensa_core::record::{self as rules, Record};
 use pensa_core::{Code, Error, Result, ops};
@@ -20,41 +20,47 @@ use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::{AloneCalls, Execute, ExecuteAlone};
 use crate::tables::events;
-use crate::tables::records::{self, Collection, Draft, Expect, Put as Changed, detail};
+use crate::tables::records::{self, Collection, Expect, RecordDraft, RecordUpdate, detail};
 use crate::taskstore;
 
-/// Most changes of one operation that have an event each; of more, each collection has one.
-const TOLD_EACH: usize = 100;
-/// Most ids that such an event tells.
-const TOLD_IDS: usize = 1000;
+/// Up to this many changes, an operation logs an event per change; above, one per collection.
+const MAX_SEPARATE_EVENTS: usize = 100;
+/// Most ids in an event about many changes.
+const MAX_EVENT_IDS: usize = 1000;
 
-fn log(cx: &Context<'_>, tx: &Tx<'_>, record: &Record, event_type: EventType, what: Map<String, Value>) -> Result<()> {
-    let mut told = Map::new();
-    told.insert("collection".into(), Value::from(record.collection.as_str()));
-    told.insert("id".into(), Value::from(record.id.as_str()));
-    told.extend(what);
+fn log(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    record: &Record,
+    event_type: EventType,
+    changes: Map<String, Value>,
+) -> Result<()> {
+    let mut detail = Map::new();
+    detail.insert("collection".into(), Value::from(record.collection.as_str()));
+    detail.insert("id".into(), Value::from(record.id.as_str()));
+    detail.extend(changes);
     let subject = format!("{}/{}", record.collection, record.id);
-    events::append(cx, tx, ("record", &subject), None, event_type, told).map(drop)
+    events::append(cx, tx, ("record", &subject), None, event_type, detail).map(drop)
 }
 
-fn log_put(cx: &Context<'_>, tx: &Tx<'_>, put: &Changed) -> Result<()> {
+fn log_put(cx: &Context<'_>, tx: &Tx<'_>, put: &RecordUpdate) -> Result<()> {
     log(cx, tx, &put.new, EventType::RecordPut, put.detail())
 }
 
-fn log_deleted(cx: &Context<'_>, tx: &Tx<'_>, gone: &Record) -> Result<()> {
-    log(cx, tx, gone, EventType::RecordDeleted, detail(Some(gone), None))
+fn log_deleted(cx: &Context<'_>, tx: &Tx<'_>, deleted: &Record) -> Result<()> {
+    log(cx, tx, deleted, EventType::RecordDeleted, detail(Some(deleted), None))
 }
 
-/// Logs many changes of one collection in one line.
+/// Logs many changes of one collection as one event.
 fn log_many(cx: &Context<'_>, tx: &Tx<'_>, collection: &str, event_type: EventType, ids: &[&str]) -> Result<()> {
-    let mut told = Map::new();
-    told.insert("collection".into(), Value::from(collection));
-    told.insert("records".into(), Value::from(ids.len()));
-    told.insert("ids".into(), ids.iter().take(TOLD_IDS).copied().collect());
-    events::append(cx, tx, ("collection", collection), None, event_type, told).map(drop)
+    let mut detail = Map::new();
+    detail.insert("collection".into(), Value::from(collection));
+    detail.insert("records".into(), Value::from(ids.len()));
+    detail.insert("ids".into(), ids.iter().take(MAX_EVENT_IDS).copied().collect());
+    events::append(cx, tx, ("collection", collection), None, event_type, detail).map(drop)
 }
 
-/// The revision that a caller expects; 0 is that of what is not there.
+/// The expected revision; 0 means that the record must not exist.
 fn expect(if_rev: Option<i64>) -> Expect {
     match if_rev {
         None => Expect::Any,
@@ -63,8 +69,13 @@ fn expect(if_rev: Option<i64>) -> Expect {
     }
 }
 
-/// What a request wants a record to be, with an id of its own if it has none.
-fn draft<'p>(cx: &Context<'_>, tx: &Tx<'_>, collection: &Collection, put: &'p Put) -> Result<(Draft<'p>, Expect)> {
+/// The record that a request puts, with a new id if it has none.
+fn draft<'p>(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    collection: &Collection,
+    put: &'p Put,
+) -> Result<(RecordDraft<'p>, Expect)> {
     let Put { id, data, if_rev, if_present, updated_at, .. } = put;
     let given = match id {
         Some(id) => Some(id.clone()),
@@ -84,13 +95,13 @@ fn draft<'p>(cx: &Context<'_>, tx: &Tx<'_>, collection: &Collection, put: &'p Pu
         cx.redactor().map(data.to_mut());
     }
     let expect = if *if_present && if_rev.is_none() { Expect::Present } else { expect(*if_rev) };
-    Ok((Draft { id, data, updated_at: updated_at.unwrap_or(cx.now) }, expect))
+    Ok((RecordDraft { id, data, updated_at: updated_at.unwrap_or(cx.now) }, expect))
 }
 
 impl Execute for Put {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Record> {
         rules::refuse_owned(&self.collection)?;
-        let collection = Collection::open(tx, &self.collection)?;
+        let collection = Collection::open(tx, &self.collection)?.undoable();
         let (draft, expect) = draft(cx, tx, &collection, self)?;
         let put = collection.put(tx, draft, expect)?;
         if put.is_change() {
@@ -107,15 +118,15 @@ impl Execute for Get {
 }
 
 impl Execute for Query {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Page> {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<QueryPage> {
         let query = records::Query {
             filters: self.filters.clone(),
             order: self.order.clone().unwrap_or_default(),
             limit: self.limit.map(|limit| limit as usize),
             after: self.after.clone(),
         };
-        let found = Collection::open(tx, &self.collection)?.select(tx, &query)?;
-        Ok(Page { records: found.records, next: found.next })
+        let page = Collection::open(tx, &self.collection)?.select(tx, &query)?;
+        Ok(QueryPage { records: page.records, next: page.next })
     }
 }
 
@@ -130,45 +141,46 @@ impl Execute for Delete {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Deleted> {
         rules::refuse_owned(&self.collection)?;
         let collection = Collection::open(tx, &self.collection)?;
-        let gone = match (&self.id, self.filters.as_slice()) {
+        let deleted = match (&self.id, self.filters.as_slice()) {
             (Some(id), []) => {
-                let gone = collection.delete(tx, id, expect(self.if_rev), cx.now)?;
-                log_deleted(cx, tx, &gone)?;
-                vec![gone]
+                let deleted = collection.undoable().delete(tx, id, expect(self.if_rev), cx.now)?;
+                log_deleted(cx, tx, &deleted)?;
+                vec![deleted]
             }
             (None, filters) if !filters.is_empty() && self.if_rev.is_none() => {
                 let query = records::Query { filters: filters.to_vec(), ..records::Query::default() };
-                let gone = collection.delete_where(tx, &query, cx.now)?;
-                let ids: Vec<&str> = gone.iter().map(|record| record.id.as_str()).collect();
+                let deleted = collection.delete_where(tx, &query, cx.now)?;
+                let ids: Vec<&str> = deleted.iter().map(|record| record.id.as_str()).collect();
                 if !ids.is_empty() {
                     log_many(cx, tx, &self.collection, EventType::RecordDeleted, &ids)?;
                 }
-                gone
+                deleted
             }
             _ => {
                 return Err(Error::invalid("either one record is deleted by its id, or those that pass tests")
                     .hint("pn record delete COLLECTION ID, or pn record delete COLLECTION --where TEST"));
             }
         };
-        let ids = gone.into_iter().map(|record| record.id).collect();
+        let ids = deleted.into_iter().map(|record| record.id).collect();
         Ok(Deleted { status: "deleted".into(), collection: self.collection.clone(), ids })
     }
 }
 
 impl Execute for Collections {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<ops::record::Collection>> {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<ops::record::CollectionInfo>> {
         collections(tx)
     }
 }
 
-fn collections(tx: &Tx<'_>) -> Result<Vec<ops::record::Collection>> {
-    let mut known: BTreeMap<String, ops::record::Collection> = BTreeMap::new();
+fn collections(tx: &Tx<'_>) -> Result<Vec<ops::record::CollectionInfo>> {
+    let mut known: BTreeMap<String, ops::record::CollectionInfo> = BTreeMap::new();
     for (name, records, updated_at) in records::sizes(tx)? {
-        let collection = ops::record::Collection { records, updated_at: Some(updated_at.parse()?), ..empty(&name) };
+        let collection =
+            ops::record::CollectionInfo { records, updated_at: Some(updated_at.parse()?), ..empty_collection(&name) };
         known.insert(name, collection);
     }
     for index in records::indexes(tx)? {
-        let collection = known.entry(index.collection.clone()).or_insert_with(|| empty(&index.collection));
+        let collection = known.entry(index.collection.clone()).or_insert_with(|| empty_collection(&index.collection));
         if index.field == rules::REDACTED {
             collection.redact = true;
         } else {
@@ -178,8 +190,8 @@ fn collections(tx: &Tx<'_>) -> Result<Vec<ops::record::Collection>> {
     Ok(known.into_values().collect())
 }
 
-fn empty(name: &str) -> ops::record::Collection {
-    ops::record::Collection {
+fn empty_collection(name: &str) -> ops::record::CollectionInfo {
+    ops::record::CollectionInfo {
         collection: name.to_owned(),
         records: 0,
         updated_at: None,
@@ -197,21 +209,21 @@ impl Execute for Index {
         }
         let mut fields: Vec<&str> = self.fields.iter().map(String::as_str).collect();
         fields.extend(self.redact.then_some(rules::REDACTED));
-        let collection = collection.declaring(tx, &fields)?;
+        let collection = collection.with_indexes(tx, &fields)?;
         let new: Vec<&str> = collection.indexes.iter().skip(known).map(|index| index.field.as_str()).collect();
-        let rebuilt = self.rebuild || (self.check && !collection.is_indexed_rightly(tx)?);
+        let rebuilt = self.rebuild || (self.check && !collection.has_valid_indexes(tx)?);
         if rebuilt {
             collection.reindex(tx)?;
         }
         if rebuilt || !new.is_empty() {
-            let mut told = Map::new();
-            told.insert("collection".into(), Value::from(self.collection.as_str()));
-            told.insert("fields".into(), new.into_iter().collect());
-            told.insert("rebuilt".into(), json!(rebuilt));
-            events::append(cx, tx, ("collection", &self.collection), None, EventType::RecordIndexed, told)?;
+            let mut detail = Map::new();
+            detail.insert("collection".into(), Value::from(self.collection.as_str()));
+            detail.insert("fields".into(), new.into_iter().collect());
+            detail.insert("rebuilt".into(), json!(rebuilt));
+            events::append(cx, tx, ("collection", &self.collection), None, EventType::RecordIndexed, detail)?;
         }
         let known = collections(tx)?.into_iter().find(|known| known.collection == self.collection);
-        Ok(Indexed { collection: known.unwrap_or_else(|| empty(&self.collection)), rebuilt })
+        Ok(Indexed { collection: known.unwrap_or_else(|| empty_collection(&self.collection)), rebuilt })
     }
 }
 
@@ -221,20 +233,20 @@ impl Execute for Apply {
             let message = format!("{} changes are too many: at most {MAX_CHANGES}", self.changes.len());
             return Err(Error::new(Code::TooLarge, message).hint("make them in several transactions"));
         }
-        let mut work = Work::begin(cx, tx, self.changes.len())?;
-        let mut changes = self.changes.iter().peekable();
-        while let Some(change) = changes.next() {
+        let mut changes = RecordChanges::begin(cx, tx, self.changes.len())?;
+        let mut requests = self.changes.iter().peekable();
+        while let Some(change) = requests.next() {
             match change {
                 Change::Delete(removal) => {
-                    let at = work.done.len() + 1;
-                    work.delete(removal).map_err(|e| e.within(format!("change {at}")))?;
+                    let at = changes.done.len() + 1;
+                    changes.delete(removal).map_err(|e| e.within(format!("change {at}")))?;
                 }
                 Change::Put(first) => {
                     let mut first_put = Some(first);
-                    work.put(&first.collection, || {
-                        let put = first_put.take().or_else(|| match changes.peek() {
+                    changes.put(&first.collection, || {
+                        let put = first_put.take().or_else(|| match requests.peek() {
                             Some(Change::Put(next)) if next.collection == first.collection => {
-                                changes.next();
+                                requests.next();
                                 Some(next)
                             }
                             _ => None,
@@ -244,90 +256,93 @@ impl Execute for Apply {
                 }
             }
         }
-        work.finish()
+        changes.finish()
     }
 }
 
-/// Puts up to `count` records of one collection in a transaction. Each is made when its turn has come, by its number, so
-/// that there are never many of them; where there is none, that was all.
+/// Puts up to `count` records into one collection, in one transaction. `make` creates them one by one, so that memory
+/// use stays low, and returns `None` when there are no more.
 pub fn put_each(
     cx: &Context<'_>,
     tx: &Tx<'_>,
     (collection, count): (&str, usize),
     make: impl Fn(usize) -> Option<Result<Put>>,
 ) -> Result<Vec<Applied>> {
-    let mut work = Work::begin(cx, tx, count)?;
+    let mut changes = RecordChanges::begin(cx, tx, count)?;
     let mut numbers = 0..count.min(MAX_CHANGES);
-    work.put(collection, || make(numbers.next()?).map(|put| put.map(Cow::Owned)))?;
-    work.finish()
+    changes.put(collection, || make(numbers.next()?).map(|put| put.map(Cow::Owned)))?;
+    changes.finish()
 }
 
-/// The collections that a transaction has to do with, and what was done to them.
-struct Work<'w, 'c, 't> {
+/// The collections used by a transaction, and the changes made so far.
+struct RecordChanges<'w, 'c, 't> {
     cx: &'w Context<'c>,
     tx: &'w Tx<'t>,
-    /// Whether each change has an event of its own.
-    each: bool,
+    /// Whether each change gets an event of its own
+    has_own_events: bool,
     open: BTreeMap<String, Collection>,
     done: Vec<(Rc<str>, Applied, bool)>,
 }
 
-impl<'w, 'c, 't> Work<'w, 'c, 't> {
-    /// Begins a number of changes.
+impl<'w, 'c, 't> RecordChanges<'w, 'c, 't> {
     fn begin(cx: &'w Context<'c>, tx: &'w Tx<'t>, count: usize) -> Result<Self> {
-        let each = count <= TOLD_EACH;
-        if !each {
+        let has_own_events = count <= MAX_SEPARATE_EVENTS;
+        if !has_own_events {
             tx.expect_many_rows()?;
         }
-        Ok(Self { cx, tx, each, open: BTreeMap::new(), done: Vec::new() })
+        Ok(Self { cx, tx, has_own_events, open: BTreeMap::new(), done: Vec::new() })
     }
 
     fn open(&mut self, name: &str) -> Result<&Collection> {
         if !self.open.contains_key(name) {
             rules::refuse_owned(name)?;
-            self.open.insert(name.to_owned(), Collection::open(self.tx, name)?);
+            let collection = Collection::open(self.tx, name)?;
+            self.open.insert(name.to_owned(), if self.has_own_events { collection.undoable() } else { collection });
         }
         self.open.get(name).ok_or_else(|| Error::internal("a collection that is not open"))
     }
 
-    /// Puts all records of one collection that `next` has.
+    /// Puts all records that `next` returns into one collection.
     fn put<'p>(&mut self, name: &str, mut next: impl FnMut() -> Option<Result<Cow<'p, Put>>>) -> Result<()> {
-        let (cx, tx, each) = (self.cx, self.tx, self.each);
+        let (cx, tx, has_own_events) = (self.cx, self.tx, self.has_own_events);
         let (shared, first): (Rc<str>, usize) = (name.into(), self.done.len() + 1);
         let collection = self.open(name).map_err(|e| e.within(format!("change {first}")))?;
-        let (mut putting, mut done) = (collection.putting(tx)?, Vec::new());
+        let (mut writer, mut done) = (collection.writer(tx)?, Vec::new());
         loop {
-            // Some at a time: nothing of those before is needed any more.
-            let told = |ahead: usize, e: Error| e.within(format!("change {}", first + done.len() + ahead));
-            let some = std::iter::from_fn(&mut next).take(TOLD_EACH).enumerate();
-            let some: Vec<Cow<'p, Put>> = some.map(|(n, put)| put.map_err(|e| told(n, e))).collect::<Result<_>>()?;
-            if some.is_empty() {
+            // In chunks, so that earlier records can be freed.
+            let error_of = |index: usize, e: Error| e.within(format!("change {}", first + done.len() + index));
+            // With an event per change, the event follows its change immediately.
+            let chunk =
+                std::iter::from_fn(&mut next).take(if has_own_events { 1 } else { MAX_SEPARATE_EVENTS }).enumerate();
+            let chunk: Vec<Cow<'p, Put>> =
+                chunk.map(|(n, put)| put.map_err(|e| error_of(n, e))).collect::<Result<_>>()?;
+            if chunk.is_empty() {
                 break;
             }
-            let drafts = some.iter().enumerate();
-            let drafts = drafts.map(|(n, put)| draft(cx, tx, collection, put).map_err(|e| told(n, e)));
-            for put in putting.put(drafts.collect::<Result<_>>()?, told)? {
+            let drafts = chunk.iter().enumerate();
+            let drafts = drafts.map(|(n, put)| draft(cx, tx, collection, put).map_err(|e| error_of(n, e)));
+            for put in writer.put(drafts.collect::<Result<_>>()?, error_of)? {
                 let applied = Applied { id: put.draft.id.clone(), rev: Some(put.rev) };
                 done.push((Rc::clone(&shared), applied, put.is_change));
-                if each && put.is_change {
+                if has_own_events && put.is_change {
                     log_put(cx, tx, &put.into_put(name))?;
                 }
             }
         }
-        putting.finish()?;
+        writer.finish()?;
         self.done.extend(done);
         Ok(())
     }
 
     fn delete(&mut self, removal: &Removal) -> Result<()> {
-        let (cx, tx, each) = (self.cx, self.tx, self.each);
+        let (cx, tx, has_own_events) = (self.cx, self.tx, self.has_own_events);
         let collection = self.open(&removal.collection)?;
         rules::check_id(&removal.id)?;
         let is_there = collection.get(tx, &removal.id)?.is_some();
         if is_there || removal.if_rev.is_some() {
-            let gone = collection.delete(tx, &removal.id, expect(removal.if_rev), cx.now)?;
-            if each {
-                log_deleted(cx, tx, &gone)?;
+            let deleted = collection.delete(tx, &removal.id, expect(removal.if_rev), cx.now)?;
+            if has_own_events {
+                log_deleted(cx, tx, &deleted)?;
             }
         }
         self.done.push((removal.collection.as_str().into(), Applied { id: removal.id.clone(), rev: None }, is_there));
@@ -335,12 +350,12 @@ impl<'w, 'c, 't> Work<'w, 'c, 't> {
     }
 
     fn finish(self) -> Result<Vec<Applied>> {
-        if !self.each {
-            let mut told: BTreeMap<(&str, bool), Vec<&str>> = BTreeMap::new();
+        if !self.has_own_events {
+            let mut ids: BTreeMap<(&str, bool), Vec<&str>> = BTreeMap::new();
             for (collection, applied, _) in self.done.iter().filter(|(_, _, is_change)| *is_change) {
-                told.entry((collection, applied.rev.is_some())).or_default().push(&applied.id);
+                ids.entry((collection, applied.rev.is_some())).or_default().push(&applied.id);
             }
-            for ((collection, is_there), ids) in told {
+            for ((collection, is_there), ids) in ids {
                 let event_type = if is_there { EventType::RecordPut } else { EventType::RecordDeleted };
                 log_many(self.cx, self.tx, collection, event_type, &ids)?;
             }
@@ -350,7 +365,7 @@ impl<'w, 'c, 't> Work<'w, 'c, 't> {
 }
 
 impl Execute for Compact {
-    /// Nobody else's changes may be in the files before they are committed.
+    /// The files may only contain committed changes, so nothing else may run in this transaction.
     const ALONE: Option<AloneCalls<Self>> = Some(AloneCalls::new());
 
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Compacted> {

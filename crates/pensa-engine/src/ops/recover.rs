@@ -1,6 +1,6 @@
-//! Giving back loops whose runners are gone. Whether they are is for their machine to say.
+//! Releases loops whose runners are gone. The caller on the runners' machine finds out which are.
 
-use pensa_core::loops::{Loop, LoopStatus, Move, apply};
+use pensa_core::loops::{Loop, LoopStatus, LoopTransition, apply};
 use pensa_core::ops::recover::Recover;
 use pensa_core::{Code, Error, Result};
 
@@ -11,8 +11,8 @@ use crate::tables::loops;
 
 impl Execute for Recover {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Loop> {
-        let kept = loops::open_to_write(tx)?;
-        let old = loops::find(tx, &kept, &self.id)?;
+        let loops_collection = loops::open_to_write(tx)?;
+        let old = loops::find(tx, &loops_collection, &self.id)?;
         if !matches!(old.status, LoopStatus::Running | LoopStatus::Rebasing) {
             return Ok(old);
         }
@@ -22,15 +22,15 @@ impl Execute for Recover {
             return Err(Error::new(Code::Conflict, format!("another runs {} by now", old.id)).hint("look at it again"));
         }
         let mut new = old.clone();
-        let step = if self.work_is_gone { Move::Fail } else { Move::Recover };
+        let step = if self.work_is_gone { LoopTransition::Fail } else { LoopTransition::Recover };
         let Some(event) = apply(&mut new, step, cx.now)? else { return Ok(old) };
         let why = if self.work_is_gone { "its runner and its worktree are gone" } else { "its runner is gone" };
         new.reason = Some(why.to_owned());
         if !self.work_is_gone {
             (new.host, new.pid) = (None, None);
-            // It ran, so that its parent was complete.
-            new.runnable = loops::place(tx, None)?;
+            // It was running, so its parent is complete.
+            new.runnable = loops::queue_position(tx, None)?;
         }
-        loops::save(cx, tx, &kept, Some(&old), new, event)
+        loops::save(cx, tx, &loops_collection, Some(&old), new, event)
     }
 }

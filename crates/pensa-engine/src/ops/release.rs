@@ -5,19 +5,19 @@ use std::collections::{HashMap, HashSet};
 use pensa_core::id::IssueId;
 use pensa_core::issue::{Extra, Issue, Status};
 use pensa_core::ops::release::{Changelog, ChangelogText, List, Ship, Shipped};
-use pensa_core::release::{self as rules, Closed, Release};
+use pensa_core::release::{self as rules, ClosedIssue, Release};
 use pensa_core::{Error, Result, text};
 
 use crate::context::Context;
 use crate::db::{Param, Tx};
-use crate::entity::Kept;
+use crate::entity::StoredEntity;
 use crate::execute::Execute;
 use crate::tables::{issues, releases};
 
-/// Most issues that stand under `Unreleased`.
+/// Most issues listed as `Unreleased`.
 const MAX_UNRELEASED: usize = 1000;
-/// Issues that are asked for at once.
-const AT_ONCE: usize = 100;
+/// Issues per query.
+const ISSUES_PER_QUERY: usize = 100;
 
 impl Execute for Ship {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Shipped> {
@@ -25,8 +25,8 @@ impl Execute for Ship {
         rules::check_version(&self.version)?;
         let notes = text::optional_block("notes", self.notes.as_ref())?;
         let mut named: Vec<Issue> = Vec::new();
-        for wanted in self.issues.iter().take(rules::MAX_ISSUES + 1) {
-            let issue = issues::find(cx, tx, wanted)?;
+        for reference in self.issues.iter().take(rules::MAX_ISSUES + 1) {
+            let issue = issues::find(cx, tx, reference)?;
             if !named.iter().any(|other| other.id == issue.id) {
                 named.push(issue);
             }
@@ -67,7 +67,7 @@ impl Execute for Changelog {
         };
         let all = releases::list(tx, None, None)?;
         let released: HashSet<&IssueId> = all.iter().flat_map(|release| &release.issues).collect();
-        // A release that names issues ships those; one that names none ships all that was closed before it.
+        // A release with issues ships those; one without ships everything closed before it.
         let whole = all.iter().find(|release| release.issues.is_empty()).map(|release| release.shipped_at);
         let since = whole.map_or_else(String::new, |since| since.to_string());
         let most = MAX_UNRELEASED + released.len() + 1;
@@ -77,7 +77,8 @@ impl Execute for Changelog {
         closed.retain(|issue| !released.contains(&issue.id));
         let is_cut = closed.len() > MAX_UNRELEASED;
         closed.truncate(MAX_UNRELEASED);
-        let closed: Vec<Closed> = closed.into_iter().map(|issue| Closed { id: issue.id, title: issue.title }).collect();
+        let closed: Vec<ClosedIssue> =
+            closed.into_iter().map(|issue| ClosedIssue { id: issue.id, title: issue.title }).collect();
         let shipped: Vec<Release> = all.iter().filter(|release| Some(release.shipped_at) > after).cloned().collect();
         let named: HashSet<&IssueId> = shipped.iter().flat_map(|release| &release.issues).collect();
         let markdown = rules::changelog(&shipped, &titles(tx, &named)?, &closed, is_cut);
@@ -85,15 +86,15 @@ impl Execute for Changelog {
     }
 }
 
-/// The titles of those issues that are there.
+/// The titles of the issues that exist.
 fn titles(tx: &Tx<'_>, named: &HashSet<&IssueId>) -> Result<HashMap<IssueId, String>> {
     let all: Vec<&IssueId> = named.iter().copied().collect();
     let mut titles = HashMap::new();
-    for some in all.chunks(AT_ONCE) {
-        let places = (1..=some.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+    for some in all.chunks(ISSUES_PER_QUERY) {
+        let placeholders = (1..=some.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
         let params: Vec<Param<'_>> = some.iter().map(|id| Param::from(*id)).collect();
-        let found = issues::query(tx, &format!("WHERE i.id IN ({places})"), &params)?;
-        titles.extend(found.into_iter().map(|issue| (issue.id, issue.title)));
+        let existing = issues::query(tx, &format!("WHERE i.id IN ({placeholders})"), &params)?;
+        titles.extend(existing.into_iter().map(|issue| (issue.id, issue.title)));
     }
     Ok(titles)
 }

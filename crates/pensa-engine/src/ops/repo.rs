@@ -1,4 +1,4 @@
-//! Operations on repositories and on the workspaces of a server.
+//! Operations on repositories, and on the workspaces of a server.
 
 use pensa_core::ops::repo::{Add, CreateWorkspace, List, ListWorkspaces, Remove, Removed, Show};
 use pensa_core::repo::{Repo, Workspace};
@@ -11,7 +11,7 @@ use crate::tables::repos;
 
 impl Execute for Add {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Repo> {
-        repos::remember(cx, tx, &self.seen)
+        repos::upsert(cx, tx, &self.seen)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Operations on runs, and on the harnesses and runtimes they have.
+//! Operations on runs, harnesses and runtimes.
 
 use pensa_core::event::{EventType, LogEntry};
 use pensa_core::id::RunId;
@@ -7,7 +7,9 @@ use pensa_core::ops::run::{
     AddEvent, Events, Finish, Harnesses, Launch, List, Runtimes, SetHarness, SetRuntime, Show, Start, Update,
 };
 use pensa_core::repo::Repo;
-use pensa_core::run::{self, End, Harness, Move, MuxPlace, Process, Run, RunStatus, Runtime, RuntimeName, Task};
+use pensa_core::run::{
+    self, Harness, MuxWindow, Process, Run, RunEnd, RunStatus, RunTransition, Runtime, RuntimeName, Task,
+};
 use pensa_core::session::Object;
 use pensa_core::session::object::{self, OBJECT_BYTES};
 use pensa_core::{Code, Error, Result, Span, text};
@@ -18,10 +20,10 @@ use super::issue::{advance, hold};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
-use crate::tables::row::Wanted;
+use crate::tables::listing::ColumnFilters;
 use crate::tables::{events, harnesses, issues, repos, runs, sessions};
 
-/// The harness of a run that nobody named.
+/// The harness of a run that names none.
 const NO_HARNESS: &str = "custom";
 
 impl Execute for Start {
@@ -49,9 +51,9 @@ impl Execute for Start {
             status: if self.created { RunStatus::Created } else { RunStatus::Running },
             repo_id: repo.id,
             workspace_id: workspace.map(|workspace| workspace.id),
-            harness_id: harnesses::remember(cx, tx, &harness)?,
+            harness_id: harnesses::get_or_create(cx, tx, &harness)?,
             harness,
-            runtime_id: harnesses::remember_runtime(cx, tx, &runtime)?,
+            runtime_id: harnesses::get_or_create_runtime(cx, tx, &runtime)?,
             runtime,
             issue_id: issue.map(|issue| issue.id),
             session_id: session.map(|session| session.id),
@@ -62,10 +64,10 @@ impl Execute for Start {
             host: text::optional_line("host", self.host.as_ref())?,
             agent: self.agent.clone(),
             supervisor: self.supervisor.clone(),
-            mux: MuxPlace::default(),
+            mux: MuxWindow::default(),
             log_path: log_path(self, &id)?,
             workspace_path: text::optional_line("workspace_path", self.launch.workspace_path.as_ref())?,
-            end: End::default(),
+            end: RunEnd::default(),
             started_at: cx.now,
             ended_at: None,
             updated_at: cx.now,
@@ -76,8 +78,8 @@ impl Execute for Start {
     }
 }
 
-/// Claims an issue for a run, or goes on with the claim of the session that starts it. Of several runs launched
-/// together none is the holder, so their claim is protected by its lease alone.
+/// Claims an issue for a run, or continues the claim of the session that starts it. If several runs were launched
+/// together, none is the holder, so only the lease protects their claim.
 fn claim(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, lease: Span, launch: &Launch, run: &RunId) -> Result<()> {
     if issue.is_claimed_by_session_of(&cx.origin) {
         return hold(cx, tx, issue, Some(lease)).map(drop);
@@ -85,10 +87,10 @@ fn claim(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, lease: Span, launch: &Laun
     let is_alone = launch.instances.is_none_or(|instances| instances == 1);
     let origin = Origin { session: is_alone.then(|| run.to_string()), run: None, host: cx.origin.host.clone() };
     let by = Requester { origin: &origin, ..cx.requester(false) };
-    advance(cx, tx, issue, issue::Move::Claim { lease: Some(lease) }, &by).map(drop)
+    advance(cx, tx, issue, issue::IssueTransition::Claim { lease: Some(lease) }, &by).map(drop)
 }
 
-/// Takes a run that has ended off the claim it made.
+/// Ends the claim made by a run that has ended.
 fn end_claim(cx: &Context<'_>, tx: &Tx<'_>, run: &Run) -> Result<()> {
     let Some(issue) = run.issue_id.as_ref().map(|id| issues::get(tx, id)).transpose()?.flatten() else {
         return Ok(());
@@ -100,7 +102,7 @@ fn end_claim(cx: &Context<'_>, tx: &Tx<'_>, run: &Run) -> Result<()> {
     issues::save(cx, tx, &issue, without, EventType::Updated, Map::new()).map(drop)
 }
 
-/// What a run is launched with.
+/// The task of a run.
 fn task(launch: &Launch) -> Result<Task> {
     let line = |what: &str, given: &Option<String>| text::optional_line(what, given.as_ref());
     let task = Task {
@@ -118,10 +120,10 @@ fn task(launch: &Launch) -> Result<Task> {
     Ok(task)
 }
 
-/// Most bytes of a program and its arguments that are kept.
+/// Longest command in bytes.
 const COMMAND_BYTES: usize = 1 << 20;
 
-/// A program and its arguments.
+/// Checks a program and its arguments.
 fn command(given: &[String]) -> Result<Vec<String>> {
     let bytes: usize = given.iter().map(|word| word.len() + 1).sum();
     if bytes > COMMAND_BYTES {
@@ -134,7 +136,7 @@ fn command(given: &[String]) -> Result<Vec<String>> {
 fn repo(cx: &Context<'_>, tx: &Tx<'_>, launch: &Launch) -> Result<Repo> {
     match (&launch.repo, &launch.seen) {
         (Some(repo), _) => repos::find(tx, repo),
-        (None, Some(seen)) => repos::remember(cx, tx, seen),
+        (None, Some(seen)) => repos::upsert(cx, tx, seen),
         (None, None) => Err(Error::new(Code::NoRepo, "a run belongs to a repository, and none was named")
             .hint("run the command in a repository, or name one with --repo")),
     }
@@ -153,23 +155,23 @@ fn log_path(start: &Start, id: &RunId) -> Result<Option<String>> {
 impl Execute for Update {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Run> {
         let old = runs::find(tx, &self.id)?;
-        runs::must_go_on(&old)?;
+        runs::refuse_ended(&old)?;
         self.mux.check()?;
         let mut new = old.clone();
         let mut event = EventType::Updated;
-        if self.started && run::apply(&mut new, Move::Start, cx.now)? {
+        if self.started && run::apply(&mut new, RunTransition::Start, cx.now)? {
             event = EventType::Started;
         }
-        for (given, kept) in [(&self.agent, &mut new.agent), (&self.supervisor, &mut new.supervisor)] {
+        for (given, stored) in [(&self.agent, &mut new.agent), (&self.supervisor, &mut new.supervisor)] {
             if let Some(process) = given {
                 process.check()?;
-                *kept = Some(process.clone());
+                *stored = Some(process.clone());
             }
         }
         if let Some(session) = &self.session {
             new.session_id = Some(sessions::find(tx, session)?.id);
         }
-        if self.mux != MuxPlace::default() {
+        if self.mux != MuxWindow::default() {
             new.mux = self.mux.clone();
         }
         runs::save(cx, tx, Some(&old), new, event)
@@ -186,7 +188,7 @@ impl Execute for Finish {
         let mut new = old.clone();
         let mut end = self.end();
         end.reason = text::optional_block("reason", end.reason.as_ref())?;
-        if !run::apply(&mut new, Move::Finish(self.status, end), cx.now)? {
+        if !run::apply(&mut new, RunTransition::Finish(self.status, end), cx.now)? {
             return Ok(old);
         }
         if let Some(process) = &self.agent {
@@ -198,8 +200,8 @@ impl Execute for Finish {
     }
 }
 
-/// The columns that a listing asks for, and what they must be.
-fn wanted(cx: &Context<'_>, tx: &Tx<'_>, list: &List) -> Result<Wanted> {
+/// The filters of a listing.
+fn column_filters(cx: &Context<'_>, tx: &Tx<'_>, list: &List) -> Result<ColumnFilters> {
     let issue = list.issue.as_ref().map(|issue| issues::find(cx, tx, issue)).transpose()?;
     let repo = list.repo.as_ref().map(|repo| repos::find(tx, repo)).transpose()?;
     let given = [
@@ -214,11 +216,11 @@ fn wanted(cx: &Context<'_>, tx: &Tx<'_>, list: &List) -> Result<Wanted> {
 
 impl Execute for List {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Run>> {
-        runs::list(tx, wanted(cx, tx, self)?, self.limit)
+        runs::list(tx, column_filters(cx, tx, self)?, self.limit)
     }
 
     fn write_json(&self, cx: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
-        runs::write_list(tx, wanted(cx, tx, self)?, self.limit, to)
+        runs::write_list(tx, column_filters(cx, tx, self)?, self.limit, to)
     }
 }
 
@@ -235,7 +237,7 @@ impl Execute for Events {
     }
 }
 
-/// Longest type of an event, in characters.
+/// Longest event type in characters.
 const TYPE_CHARS: usize = 100;
 
 impl Execute for AddEvent {
@@ -269,7 +271,7 @@ impl Execute for AddEvent {
     }
 }
 
-/// What a caller says about a harness or a runtime.
+/// Checks the metadata of a harness or runtime.
 fn metadata(given: Option<&Object>) -> Result<Option<Object>> {
     given.map_or(Ok(()), |metadata| object::check("metadata", metadata, OBJECT_BYTES))?;
     Ok(given.cloned())
@@ -277,13 +279,13 @@ fn metadata(given: Option<&Object>) -> Result<Option<Object>> {
 
 impl Execute for SetHarness {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Harness> {
-        harnesses::describe(cx, tx, &self.harness, metadata(self.metadata.as_ref())?)
+        harnesses::set_metadata(cx, tx, &self.harness, metadata(self.metadata.as_ref())?)
     }
 }
 
 impl Execute for SetRuntime {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Runtime> {
-        harnesses::describe_runtime(cx, tx, &self.id, metadata(self.metadata.as_ref())?)
+        harnesses::set_runtime_metadata(cx, tx, &self.id, metadata(self.metadata.as_ref())?)
     }
 }
 

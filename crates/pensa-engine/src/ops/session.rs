@@ -1,31 +1,32 @@
 //! Operations on sessions and their entries.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use pensa_core::agent::Agent;
 use pensa_core::event::{self, EventType};
-use pensa_core::id::{AgentId, IssueId, RunId, SessionRef};
+use pensa_core::id::{AgentId, IssueId, RunId, SessionId, SessionRef};
 use pensa_core::json::ListWriter;
 use pensa_core::ops::agent::SessionLinks;
 use pensa_core::ops::session::{
-    Append, Appended, Archive, Compact, Context as Rebuilt, Delete, DeletedSessions, Found, History, List,
+    Append, Appended, Archive, Compact, Context as Rebuilt, Delete, DeletedSessions, EntryMatch, History, List,
     PRUNED_AT_ONCE, Prune, Reset, Search, Show,
 };
 use pensa_core::session::search::Needle;
 use pensa_core::session::usage::ByModel;
-use pensa_core::session::{Entry, Message, NewEntry, OpenedBy, Rebuild, Session, Summary};
+use pensa_core::session::{Entry, Message, NewEntry, OpenedBy, Rebuild, Session, SessionSummary};
 use pensa_core::{Code, Error, Result, Span, text};
 use serde_json::{Map, json};
 
 use crate::context::Context;
 use crate::db::{Row, Tx};
 use crate::execute::Execute;
-use crate::tables::entries::{Room, Stored};
-use crate::tables::{agents, entries, ids, issues, sessions};
+use crate::tables::entries::{EntryBudget, StoredEntry};
+use crate::tables::{agents, entries, ids, issues, sessions, tombstones};
 
-/// What a session is about, looked up and checked.
+/// What a session belongs to, resolved and checked.
 #[derive(Debug, Default)]
-pub(super) struct Links {
+pub(crate) struct Links {
     pub(super) inference_session_id: Option<String>,
     pub(super) issue_id: Option<IssueId>,
     pub(super) run_id: Option<RunId>,
@@ -41,15 +42,15 @@ pub(super) fn links(cx: &Context<'_>, tx: &Tx<'_>, given: &SessionLinks) -> Resu
 }
 
 impl Execute for List {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Summary>> {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<SessionSummary>> {
         let agent = agent_of(tx, self.agent.as_ref())?;
         let list = if self.all { sessions::list } else { sessions::unarchived };
         list(tx, agent.as_ref(), self.limit)?.into_iter().map(|session| summary(tx, session)).collect()
     }
 }
 
-/// A session with what its entries add up to. Prices are settings, and settings are the caller's.
-fn summary(tx: &Tx<'_>, session: Session) -> Result<Summary> {
+/// A session with the totals of its entries. Costs are computed by the caller, who has the price settings.
+fn summary(tx: &Tx<'_>, session: Session) -> Result<SessionSummary> {
     let (entries, last_at) = entries::extent(tx, &session.id)?;
     let mut by_model = ByModel::default();
     if entries > 0 {
@@ -57,33 +58,33 @@ fn summary(tx: &Tx<'_>, session: Session) -> Result<Summary> {
     }
     let end = session.ended_at.or(last_at).unwrap_or(session.created_at);
     let duration_ms = end.since(session.created_at).map_or(0, Span::as_millis);
-    Ok(Summary { session, entries, duration_ms, tokens: by_model.tokens(), cost_usd: None })
+    Ok(SessionSummary { session, entries, duration_ms, tokens: by_model.tokens(), cost_usd: None })
 }
 
-fn agent_of(tx: &Tx<'_>, wanted: Option<&pensa_core::id::AgentRef>) -> Result<Option<AgentId>> {
-    Ok(wanted.map(|wanted| agents::find(tx, wanted)).transpose()?.map(|agent| agent.id))
+fn agent_of(tx: &Tx<'_>, reference: Option<&pensa_core::id::AgentRef>) -> Result<Option<AgentId>> {
+    Ok(reference.map(|reference| agents::find(tx, reference)).transpose()?.map(|agent| agent.id))
 }
 
 impl Execute for Show {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Summary> {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<SessionSummary> {
         summary(tx, sessions::find(tx, &self.id)?)
     }
 }
 
-/// The session that is meant, unless its agent is in it.
-fn ended(tx: &Tx<'_>, wanted: &SessionRef, what: &str) -> Result<Session> {
-    let session = sessions::find(tx, wanted)?;
+/// Finds a session that is not active.
+fn find_ended(tx: &Tx<'_>, reference: &SessionRef, what: &str) -> Result<Session> {
+    let session = sessions::find(tx, reference)?;
     let agent = agents::get(tx, &session.agent_id)?;
     if agent.is_some_and(|agent| agent.active_session_id.as_ref() == Some(&session.id)) {
-        let told = format!("cannot {what} {}: it is the active session of {}", session.id, session.agent_id);
-        return Err(Error::new(Code::Conflict, told).hint("pn session reset opens the next one"));
+        let message = format!("cannot {what} {}: it is the active session of {}", session.id, session.agent_id);
+        return Err(Error::new(Code::Conflict, message).hint("pn session reset opens the next one"));
     }
     Ok(session)
 }
 
 impl Execute for Archive {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Session> {
-        let old = ended(tx, &self.id, "archive")?;
+        let old = find_ended(tx, &self.id, "archive")?;
         if old.archived_at.is_some() {
             return Ok(old);
         }
@@ -96,7 +97,7 @@ impl Execute for Archive {
 
 impl Execute for Delete {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<DeletedSessions> {
-        delete(cx, tx, vec![ended(tx, &self.id, "delete")?])
+        delete(cx, tx, vec![find_ended(tx, &self.id, "delete")?])
     }
 }
 
@@ -108,23 +109,46 @@ impl Execute for Prune {
     }
 }
 
-/// Removes sessions with their entries. The event says how many there were, not what they said.
+/// Deletes sessions with their entries. The event has the number of entries, not their content.
 fn delete(cx: &Context<'_>, tx: &Tx<'_>, gone: Vec<Session>) -> Result<DeletedSessions> {
     let mut deleted = DeletedSessions::default();
     for session in gone {
-        let count = entries::count_of_session(tx, &session.id)?;
-        sessions::delete(tx, &session.id)?;
-        let mut detail = Map::from_iter([("entries".to_owned(), json!(count))]);
-        let bare = Session { reset_message: None, ..session.clone() };
-        detail.insert("session".into(), event::change(&bare, json!(null)));
-        sessions::log(cx, tx, &session.id, EventType::Deleted, detail)?;
-        deleted.entries += count;
+        tombstones::write_session_tombstone(cx, tx, &sessions::head(tx, session.clone())?)?;
+        deleted.entries += remove(cx, tx, &session)?;
         deleted.ids.push(session.id);
     }
     Ok(deleted)
 }
 
-/// Opens the next session of an agent and ends the one before.
+/// Deletes a session that is not active; returns its number of entries.
+pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, session: &Session) -> Result<i64> {
+    let count = entries::count_of_session(tx, &session.id)?;
+    sessions::delete(tx, &session.id)?;
+    let mut detail = Map::from_iter([("entries".to_owned(), json!(count))]);
+    let bare = Session { reset_message: None, ..session.clone() };
+    detail.insert("session".into(), event::change(&bare, json!(null)));
+    sessions::log(cx, tx, &session.id, EventType::Deleted, detail)?;
+    Ok(count)
+}
+
+/// The first session of an agent.
+pub(crate) fn first(cx: &Context<'_>, id: SessionId, agent_id: AgentId, links: Links) -> Session {
+    Session {
+        id,
+        agent_id,
+        opened_by: OpenedBy::Start,
+        inference_session_id: links.inference_session_id,
+        reset_message: None,
+        issue_id: links.issue_id,
+        run_id: links.run_id,
+        created_at: cx.now,
+        ended_at: None,
+        archived_at: None,
+        extra: Map::new(),
+    }
+}
+
+/// Opens the next session of an agent and ends the current one.
 fn open_next(
     cx: &Context<'_>,
     tx: &Tx<'_>,
@@ -133,18 +157,8 @@ fn open_next(
     reset_message: Option<String>,
     links: Links,
 ) -> Result<Session> {
-    let next = Session {
-        id: sessions::new_id(cx, tx)?,
-        agent_id: agent.id.clone(),
-        opened_by,
-        inference_session_id: links.inference_session_id,
-        reset_message,
-        issue_id: links.issue_id,
-        run_id: links.run_id,
-        created_at: cx.now,
-        ended_at: None,
-        archived_at: None,
-    };
+    let first = first(cx, sessions::new_id(cx, tx)?, agent.id.clone(), links);
+    let next = Session { opened_by, reset_message, ..first };
     sessions::insert(tx, &next)?;
     sessions::log(cx, tx, &next.id, EventType::Opened, event::differences(None, &next))?;
     if let Some(before) = &agent.active_session_id {
@@ -174,7 +188,7 @@ impl Execute for Compact {
             return Err(Error::invalid("summary is empty").hint("pn session reset begins anew without one"));
         }
         let given = links(cx, tx, &self.session)?;
-        // It is the same conversation, which only the provider has never seen in this form.
+        // The conversation continues; the provider only sees it in a new form.
         let before = sessions::active(tx, &agent)?;
         let links = Links {
             issue_id: given.issue_id.or(before.issue_id),
@@ -192,50 +206,57 @@ impl Execute for Append {
         }
         let agent = agents::find(tx, &self.id)?;
         agent.must_live("append to")?;
-        // All of them are checked before anything is written.
+        // Check all entries before anything is written.
         let mut stored = stored(&self.entries)?;
         let session_id = sessions::active(tx, &agent)?.id;
         let count = i64::try_from(stored.len()).map_err(Error::internal)?;
-        let first = entries::next_number(tx)?;
+        let first = sessions::log_append(cx, tx, &session_id, count)?;
         let last = first + count - 1;
-        // Its numbers and not its words: the log is read by many, and again and again.
-        let detail = Map::from_iter([("first".to_owned(), json!(first)), ("count".to_owned(), json!(count))]);
-        sessions::log(cx, tx, &session_id, EventType::Appended, detail)?;
         entries::append(tx, &session_id, &mut stored, first, cx.now)?;
         Ok(Appended { session_id, first, last, count, redactions: cx.redacted() })
     }
 }
 
-/// Entries as they are stored. All are checked.
-pub(super) fn stored(entries: &[NewEntry]) -> Result<Vec<Stored<'_>>> {
+/// Checks all entries and returns them in stored form.
+pub(super) fn stored(entries: &[NewEntry]) -> Result<Vec<StoredEntry<'_>>> {
     let mut all = Vec::with_capacity(entries.len());
     for (at, entry) in entries.iter().enumerate() {
         let named = |error: Error| error.within(format!("entry {}", at + 1));
         let line = entry.data_line().map_err(named)?;
-        all.push(Stored { entry: Cow::Borrowed(entry), line });
+        all.push(StoredEntry { entry: Cow::Borrowed(entry), line });
     }
     Ok(all)
 }
 
-/// Data in one answer of a history; the entry that exceeds it is its last.
+/// A page of a history ends after the entry that exceeds this many bytes.
 const PAGE_BYTES: usize = 8 << 20;
 
-/// Hands the rows of the entries that are meant to `each`.
-fn read_history(tx: &Tx<'_>, wanted: &History, mut each: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
-    let mut room = Room { entries: wanted.limit.map_or(i64::MAX, i64::from), bytes: PAGE_BYTES };
-    // An agent's sessions follow each other, and so do the numbers of their entries.
-    for session in whose(tx, wanted)? {
-        entries::page(tx, &session.id, wanted.after.unwrap_or_default(), &mut room, &mut each)?;
-        if room.entries == 0 || room.bytes == 0 {
+/// Calls `each` with the matching rows.
+fn read_history(tx: &Tx<'_>, request: &History, mut each: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+    let mut budget = EntryBudget { entries: request.limit.map_or(i64::MAX, i64::from), bytes: PAGE_BYTES };
+    let (sessions, mut after) = (sessions_to_read(tx, request)?, request.after.unwrap_or_default());
+    if let (Some(skip), [session]) = (request.skip, &sessions[..]) {
+        after = after.max(entries::id_at(tx, &session.id, skip)?);
+    }
+    // Merged by entry id: entries of a synced session may interleave with those of other sessions.
+    let mut next = BTreeMap::new();
+    for session in sessions {
+        next.extend(entries::next(tx, &session.id, after)?.map(|first| (first, session)));
+    }
+    while let Some((first, session)) = next.pop_first() {
+        let end = next.keys().next().copied().unwrap_or(i64::MAX);
+        entries::page(tx, &session.id, (first - 1, end), &mut budget, &mut each)?;
+        if budget.entries == 0 || budget.bytes == 0 {
             break;
         }
+        next.extend(entries::next(tx, &session.id, end)?.map(|more| (more, session)));
     }
     Ok(())
 }
 
-/// The sessions whose entries are meant: one, or all of an agent.
-fn whose(tx: &Tx<'_>, wanted: &History) -> Result<Vec<Session>> {
-    let text = wanted.id.as_str();
+/// The sessions to read: one, or all of an agent.
+fn sessions_to_read(tx: &Tx<'_>, request: &History) -> Result<Vec<Session>> {
+    let text = request.id.as_str();
     let (mut sessions, mut agents) = (sessions::candidates(tx, text)?, agents::candidates(tx, text)?);
     let is_id = |agent: &Agent| agent.id.as_str() == text || agent.name.as_deref() == Some(text);
     if sessions.iter().any(|session| session.id.as_str() == text) {
@@ -249,9 +270,9 @@ fn whose(tx: &Tx<'_>, wanted: &History) -> Result<Vec<Session>> {
     }
     let unknown = || Error::not_found("agent or session", text).hint("pn agent list and pn session list show the ids");
     match (sessions.pop(), agents.pop()) {
-        (Some(session), _) if wanted.all => sessions::list(tx, Some(&session.agent_id), None),
+        (Some(session), _) if request.all => sessions::list(tx, Some(&session.agent_id), None),
         (Some(session), _) => Ok(vec![session]),
-        (None, Some(agent)) if wanted.all => sessions::list(tx, Some(&agent.id), None),
+        (None, Some(agent)) if request.all => sessions::list(tx, Some(&agent.id), None),
         (None, Some(agent)) => Ok(vec![sessions::active(tx, &agent)?]),
         (None, None) => Err(unknown()),
     }
@@ -259,12 +280,12 @@ fn whose(tx: &Tx<'_>, wanted: &History) -> Result<Vec<Session>> {
 
 impl Execute for History {
     fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Entry>> {
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         read_history(tx, self, |row| {
-            found.push(entries::read(row)?);
+            entries.push(entries::read(row)?);
             Ok(())
         })?;
-        Ok(found)
+        Ok(entries)
     }
 
     fn write_json(&self, _: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
@@ -287,16 +308,16 @@ impl Execute for Rebuilt {
     }
 }
 
-/// Entries that a search gives if it is not told how many.
-const FOUND: u32 = 50;
-/// Most entries that a search gives, whatever it is told.
-const MOST_FOUND: u32 = 1000;
+/// Search results by default.
+const DEFAULT_RESULTS: u32 = 50;
+/// Most search results.
+const MAX_RESULTS: u32 = 1000;
 
 impl Execute for Search {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Found>> {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<EntryMatch>> {
         let needle = Needle::new(&self.q)?;
         let agent = agent_of(tx, self.agent.as_ref())?;
-        let limit = self.limit.unwrap_or(FOUND).min(MOST_FOUND);
+        let limit = self.limit.unwrap_or(DEFAULT_RESULTS).min(MAX_RESULTS);
         entries::search(tx, &needle, agent.as_ref(), usize::try_from(limit).map_err(Error::internal)?)
     }
 }

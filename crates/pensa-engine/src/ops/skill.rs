@@ -7,22 +7,22 @@ use pensa_core::{Code, Error, Result};
 
 use crate::context::Context;
 use crate::db::Tx;
-use crate::entity::Kept;
+use crate::entity::StoredEntity;
 use crate::execute::Execute;
 use crate::tables::{skills, tombstones};
 
 /// Stores the skills of a name and logs the change, unless they are the same.
-pub(super) fn save(cx: &Context<'_>, tx: &Tx<'_>, name: String, wanted: Vec<String>) -> Result<()> {
+pub(super) fn save(cx: &Context<'_>, tx: &Tx<'_>, name: String, skills: Vec<String>) -> Result<()> {
     let old = skills::get(tx, &name)?;
-    if old.as_ref().is_some_and(|old| old.skills == wanted) {
+    if old.as_ref().is_some_and(|old| old.skills == skills) {
         return Ok(());
     }
     let updated_at = tombstones::version_after(cx, tx, &SKILLS, &name, old.as_ref().map(|old| old.updated_at))?;
     let extra = old.as_ref().map(|old| old.extra.clone()).unwrap_or_default();
-    Mapping::store(cx, tx, old.as_ref(), &Mapping { name, skills: wanted, updated_at, extra })
+    Mapping::store(cx, tx, old.as_ref(), &Mapping { name, skills, updated_at, extra })
 }
 
-/// All of it, unless that is too much.
+/// All skills; refuses an answer that would be too large.
 fn answer(tx: &Tx<'_>) -> Result<Skills> {
     let all = skills::all(tx)?;
     if all.mappings.len() > rules::MAX_NAMES {
@@ -34,8 +34,8 @@ fn answer(tx: &Tx<'_>) -> Result<Skills> {
 impl Execute for Set {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Skills> {
         let name = rules::checked_name(&self.name)?;
-        let wanted = rules::checked_skills(&name, &self.skills)?;
-        save(cx, tx, name, wanted)?;
+        let skills = rules::checked_skills(&name, &self.skills)?;
+        save(cx, tx, name, skills)?;
         answer(tx)
     }
 }
@@ -51,7 +51,7 @@ impl Execute for Remove {
         let name = rules::checked_name(&self.name)?;
         let unknown = || Error::not_found("skills of", &name).hint("pn skill list shows the names");
         let mapping = skills::get(tx, &name)?.ok_or_else(unknown)?;
-        tombstones::bury(cx, tx, &SKILLS, &name, Some(mapping.updated_at))?;
+        tombstones::write_tombstone(cx, tx, &SKILLS, &name, Some(mapping.updated_at))?;
         Mapping::remove(cx, tx, &mapping)?;
         answer(tx)
     }
@@ -59,8 +59,8 @@ impl Execute for Remove {
 
 impl Execute for Import {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Skills> {
-        for (name, wanted) in rules::checked(&self.mappings)? {
-            save(cx, tx, name, wanted)?;
+        for (name, skills) in rules::checked(&self.mappings)? {
+            save(cx, tx, name, skills)?;
         }
         answer(tx)
     }

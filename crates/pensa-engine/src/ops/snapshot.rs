@@ -1,4 +1,4 @@
-//! Operations on the records of snapshots.
+//! Operations on the metadata of snapshots.
 
 use pensa_core::event::{self, EventType};
 use pensa_core::ops::snapshot::{Create, Delete, Deleted, List, Restore, Show};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
-use crate::tables::row::Wanted;
+use crate::tables::listing::ColumnFilters;
 use crate::tables::{repos, runs, snapshots};
 
 impl Execute for Create {
@@ -24,7 +24,7 @@ impl Execute for Create {
         snapshots::must_be_new(tx, &id)?;
         let repo = match (&self.repo, &self.seen) {
             (Some(repo), _) => repos::find(tx, repo)?,
-            (None, Some(seen)) => repos::remember(cx, tx, seen)?,
+            (None, Some(seen)) => repos::upsert(cx, tx, seen)?,
             (None, None) => {
                 return Err(Error::new(Code::NoRepo, "a snapshot belongs to a repository, and none was named")
                     .hint("run the command in a repository, or name one with --repo"));
@@ -53,8 +53,8 @@ impl Execute for Create {
     }
 }
 
-/// The columns that a listing asks for, and what they must be.
-fn wanted(tx: &Tx<'_>, list: &List) -> Result<Wanted> {
+/// The filters of a listing.
+fn column_filters(tx: &Tx<'_>, list: &List) -> Result<ColumnFilters> {
     let run = list.run.as_ref().map(|run| runs::find(tx, run)).transpose()?;
     let repo = list.repo.as_ref().map(|repo| repos::find(tx, repo)).transpose()?;
     let given = [
@@ -69,11 +69,11 @@ fn wanted(tx: &Tx<'_>, list: &List) -> Result<Wanted> {
 
 impl Execute for List {
     fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Snapshot>> {
-        snapshots::list(tx, wanted(tx, self)?, self.limit)
+        snapshots::list(tx, column_filters(tx, self)?, self.limit)
     }
 
     fn write_json(&self, _: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
-        snapshots::write_list(tx, wanted(tx, self)?, self.limit, to)
+        snapshots::write_list(tx, column_filters(tx, self)?, self.limit, to)
     }
 }
 

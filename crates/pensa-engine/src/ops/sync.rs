@@ -1,7 +1,7 @@
-//! Operations by which two stores come to have the same.
+//! Operations of the sync protocol between two stores.
 
 use pensa_core::Result;
-use pensa_core::ops::sync::{Changed, Changes, Peer, Peers, Pending, Queue, Take, Taken};
+use pensa_core::ops::sync::{ApplyRecords, ApplyReport, Changes, ChangesPage, Peer, Peers, Pending, PendingPage};
 
 use crate::context::Context;
 use crate::db::Tx;
@@ -9,19 +9,19 @@ use crate::execute::Execute;
 use crate::sync;
 
 impl Execute for Changes {
-    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Changed> {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<ChangesPage> {
         sync::changes(cx, tx, self)
     }
 }
 
-impl Execute for Take {
-    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Taken> {
-        sync::take(cx, tx, self)
+impl Execute for ApplyRecords {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<ApplyReport> {
+        sync::apply_records(cx, tx, self)
     }
 }
 
 impl Execute for Pending {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Queue> {
+    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<PendingPage> {
         sync::pending(tx, self)
     }
 }

@@ -1,11 +1,11 @@
-//! Operations on work: each moves the piece through its one transition function, and its issue through its own.
+//! Operations on work. Each applies one transition to the work and one to its issue.
 
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{IssueId, IssueRef};
 use pensa_core::issue::{self, Issue, IssueType, Status};
 use pensa_core::ops::issue::Create;
 use pensa_core::ops::work::{AddSteps, Current, Done, FinishStep, List, Pause, Resume, Start, Steps};
-use pensa_core::work::{Ground, Move, Piece, Step, StepStatus, Work, WorkKind, WorkStatus, apply};
+use pensa_core::work::{Step, StepStatus, Work, WorkIssue, WorkKind, WorkRecord, WorkStatus, WorkTransition, apply};
 use pensa_core::{Code, Error, Result, Span, id, text};
 use serde_json::{Map, Value, json};
 
@@ -16,43 +16,43 @@ use crate::execute::Execute;
 use crate::lease;
 use crate::tables::{issues, work};
 
-/// Paused work that an error names.
-const NAMED: u32 = 5;
+/// Most paused work listed in a hint.
+const MAX_LISTED_PAUSED: u32 = 5;
 
 impl Execute for Start {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Work> {
         let branch = text::optional_line("branch", self.branch.as_ref())?;
-        let (issue, known) = match existing(cx, tx, &self.what)? {
+        let (issue, stored) = match find_existing(cx, tx, &self.what)? {
             Some(issue) => {
-                let known = work::get(tx, &issue.id)?;
-                (issue, known)
+                let stored = work::get(tx, &issue.id)?;
+                (issue, stored)
             }
-            // If there is work under its id, that was about an issue which is gone.
+            // Work under the new id belonged to an issue that no longer exists.
             None => (new_issue(cx, tx, &self.what, self.kind)?, None),
         };
         let was_assigned_to = issue.assignee.clone().filter(|name| *name != cx.actor);
-        let issue = claim(cx, tx, issue, self.ttl, known.as_ref())?;
+        let issue = claim(cx, tx, issue, self.ttl, stored.as_ref())?;
         let kind = self.kind.unwrap_or_else(|| WorkKind::of_issue(issue.issue_type));
-        let mut piece = match &known {
-            Some(known) => known.clone().beside(Some(&Ground::from(&issue))),
+        let mut piece = match &stored {
+            Some(stored) => stored.clone().with_issue(Some(&WorkIssue::from(&issue))),
             None => create(cx, tx, &issue, kind, &self.steps, branch.clone())?,
         };
         pause_others(cx, tx, &issue.id)?;
-        if known.is_none() {
+        if stored.is_none() {
             return Ok(Work { was_assigned_to, ..begin(cx, tx, piece, &issue)? });
         }
-        let event = apply(&mut piece, Move::Start, &cx.actor, cx.now)?.unwrap_or(EventType::Updated);
+        let event = apply(&mut piece, WorkTransition::Start, &cx.actor, cx.now)?.unwrap_or(EventType::Updated);
         piece.add_steps(&self.steps)?;
         piece.branch = branch.or(piece.branch);
         piece.kind = self.kind.unwrap_or(piece.kind);
-        let work = finish(cx, tx, known, piece, event, added(&self.steps), &issue)?;
+        let work = save(cx, tx, stored, piece, event, added_steps(&self.steps), &issue)?;
         Ok(Work { was_assigned_to, ..work })
     }
 }
 
-/// The issue that a text names. What can't be an id, or begins none, is the title of a new one, unless it looks like an
-/// id.
-fn existing(cx: &Context<'_>, tx: &Tx<'_>, what: &str) -> Result<Option<Issue>> {
+/// The existing issue that a text refers to. `None` means that the text is the title of a new issue: it cannot be an
+/// id, or matches none and does not look like one.
+fn find_existing(cx: &Context<'_>, tx: &Tx<'_>, what: &str) -> Result<Option<Issue>> {
     let what = what.trim();
     let is_name = what.starts_with('@') && !what.contains(char::is_whitespace);
     if !is_name && (id::check(what).is_err() || !id::is_possible(what)) {
@@ -60,7 +60,7 @@ fn existing(cx: &Context<'_>, tx: &Tx<'_>, what: &str) -> Result<Option<Issue>> 
     }
     match issues::find(cx, tx, &what.parse()?) {
         Err(error) if error.code == Code::NotFound && !id::looks_like_id(what) && !is_name => Ok(None),
-        found => found.map(Some),
+        result => result.map(Some),
     }
 }
 
@@ -73,13 +73,19 @@ fn new_issue(cx: &Context<'_>, tx: &Tx<'_>, title: &str, kind: Option<WorkKind>)
     Ok(create.execute(cx, tx)?.issue)
 }
 
-/// Claims an issue, or goes on with this session's claim. If another holds it and has paused, the error says how to
-/// take over.
-fn claim(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, lease: Option<Span>, known: Option<&Piece>) -> Result<Issue> {
+/// Claims an issue, or continues this session's claim. If another holder has paused, the error's hint says how to take
+/// over.
+fn claim(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    issue: Issue,
+    lease: Option<Span>,
+    stored: Option<&WorkRecord>,
+) -> Result<Issue> {
     let id = issue.id.clone();
-    let is_paused =
-        known.is_some_and(|known| known.clone().beside(Some(&Ground::from(&issue))).status == WorkStatus::Paused);
-    let is_own = known.is_some_and(|known| known.actor == cx.actor);
+    let is_paused = stored
+        .is_some_and(|stored| stored.clone().with_issue(Some(&WorkIssue::from(&issue))).status == WorkStatus::Paused);
+    let is_own = stored.is_some_and(|stored| stored.actor == cx.actor);
     hold(cx, tx, issue, lease).map_err(|error| match error.code {
         Code::AlreadyClaimed if is_own => error.hint(format!("pn work resume {id} goes on with it")),
         Code::AlreadyClaimed if is_paused => error.hint(format!("pn work resume {id} --take takes it over")),
@@ -87,7 +93,7 @@ fn claim(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, lease: Option<Span>, known
     })
 }
 
-/// Notes work that nobody did before; it begins when it is saved.
+/// Stores new work, paused until it starts.
 fn create(
     cx: &Context<'_>,
     tx: &Tx<'_>,
@@ -95,8 +101,8 @@ fn create(
     kind: WorkKind,
     steps: &[String],
     branch: Option<String>,
-) -> Result<Piece> {
-    let mut piece = Piece {
+) -> Result<WorkRecord> {
+    let mut piece = WorkRecord {
         issue_id: issue.id.clone(),
         kind,
         status: WorkStatus::Paused,
@@ -107,50 +113,51 @@ fn create(
         started_at: cx.now,
         updated_at: cx.now,
         done_at: None,
+        extra: Map::new(),
     };
     piece.add_steps(steps)?;
     work::save(cx, tx, None, piece, EventType::TaskCreated, Map::new())
 }
 
-fn begin(cx: &Context<'_>, tx: &Tx<'_>, piece: Piece, issue: &Issue) -> Result<Work> {
+fn begin(cx: &Context<'_>, tx: &Tx<'_>, piece: WorkRecord, issue: &Issue) -> Result<Work> {
     let mut begun = piece.clone();
-    apply(&mut begun, Move::Start, &cx.actor, cx.now)?;
-    finish(cx, tx, Some(piece), begun, EventType::TaskStarted, Map::new(), issue)
+    apply(&mut begun, WorkTransition::Start, &cx.actor, cx.now)?;
+    save(cx, tx, Some(piece), begun, EventType::TaskStarted, Map::new(), issue)
 }
 
-/// Stores a piece and answers with it.
-fn finish(
+/// Stores work and returns it with its issue.
+fn save(
     cx: &Context<'_>,
     tx: &Tx<'_>,
-    old: Option<Piece>,
-    new: Piece,
+    old: Option<WorkRecord>,
+    new: WorkRecord,
     event: EventType,
     note: Map<String, Value>,
     issue: &Issue,
 ) -> Result<Work> {
     let piece = work::save(cx, tx, old.as_ref(), new, event, note)?;
-    Ok(Work::of(piece, &Ground::from(issue)))
+    Ok(Work::of(piece, &WorkIssue::from(issue)))
 }
 
-/// Whatever else the actor was doing is paused, or noted as what it has become meanwhile.
-fn pause_others(cx: &Context<'_>, tx: &Tx<'_>, but: &IssueId) -> Result<()> {
-    for (left, ground) in work::left_active(tx, &cx.actor)? {
-        if left.issue_id == *but {
+/// Pauses all other work of the actor. Work that has effectively ended is stored as such.
+fn pause_others(cx: &Context<'_>, tx: &Tx<'_>, except: &IssueId) -> Result<()> {
+    for (stored, ground) in work::stored_active(tx, &cx.actor)? {
+        if stored.issue_id == *except {
             continue;
         }
-        let mut piece = left.clone().beside(ground.as_ref());
+        let mut piece = stored.clone().with_issue(ground.as_ref());
         if piece.status == WorkStatus::Active {
-            apply(&mut piece, Move::Pause, &cx.actor, cx.now)?;
+            apply(&mut piece, WorkTransition::Pause, &cx.actor, cx.now)?;
         }
         let is_done = piece.status == WorkStatus::Done;
         let event = if is_done { EventType::TaskCompleted } else { EventType::TaskPaused };
-        work::save(cx, tx, Some(&left), piece, event, Map::new())?;
+        work::save(cx, tx, Some(&stored), piece, event, Map::new())?;
     }
     Ok(())
 }
 
-/// What the log says about new steps.
-fn added(steps: &[String]) -> Map<String, Value> {
+/// The new steps, as the event has them.
+fn added_steps(steps: &[String]) -> Map<String, Value> {
     let mut note = Map::new();
     if !steps.is_empty() {
         note.insert("steps".into(), event::change(json!([]), steps));
@@ -158,85 +165,85 @@ fn added(steps: &[String]) -> Map<String, Value> {
     note
 }
 
-/// Work with its issue: as it was left, and as it stands.
-struct Standing {
+/// Work with its issue: the stored row, and the row with its effective status.
+struct WorkState {
     issue: Issue,
-    left: Piece,
-    piece: Piece,
+    stored: WorkRecord,
+    piece: WorkRecord,
 }
 
-/// The work that is meant: on an issue, or what the actor is doing.
-fn meant(cx: &Context<'_>, tx: &Tx<'_>, actor: &str, issue: Option<&IssueRef>) -> Result<Standing> {
+/// The requested work: on an issue, or else the actor's active work.
+fn find_state(cx: &Context<'_>, tx: &Tx<'_>, actor: &str, issue: Option<&IssueRef>) -> Result<WorkState> {
     let issue = match issue {
         Some(issue) => issues::find(cx, tx, issue)?,
         None => match work::current(tx, actor)? {
             Some(current) => issues::find(cx, tx, &(&current.issue_id).into())?,
-            None => return Err(idle(tx, actor)?),
+            None => return Err(no_active_work(tx, actor)?),
         },
     };
-    let left = work::get(tx, &issue.id)?
+    let stored = work::get(tx, &issue.id)?
         .ok_or_else(|| Error::not_found("work", &issue.id).hint(format!("pn work start {} begins it", issue.id)))?;
-    let piece = left.clone().beside(Some(&Ground::from(&issue)));
-    Ok(Standing { issue, left, piece })
+    let piece = stored.clone().with_issue(Some(&WorkIssue::from(&issue)));
+    Ok(WorkState { issue, stored, piece })
 }
 
-/// The error of one who is doing nothing, with what could be gone on with.
-fn idle(tx: &Tx<'_>, actor: &str) -> Result<Error> {
-    let paused = work::list(tx, Some(WorkStatus::Paused), Some(actor), Some(NAMED))?;
+/// The error for an actor without active work; the hint lists paused work.
+fn no_active_work(tx: &Tx<'_>, actor: &str) -> Result<Error> {
+    let paused = work::list(tx, Some(WorkStatus::Paused), Some(actor), Some(MAX_LISTED_PAUSED))?;
     let error = Error::new(Code::NotFound, format!("{actor} is doing nothing"));
     if paused.is_empty() {
         return Ok(error.hint("pn work start begins something; pn next shows what waits"));
     }
-    let some: Vec<String> = paused.iter().map(|work| format!("{} ({})", work.issue_id, work.title)).collect();
-    Ok(error.hint(format!("name the issue; paused: {}", some.join(", "))))
+    let listed: Vec<String> = paused.iter().map(|work| format!("{} ({})", work.issue_id, work.title)).collect();
+    Ok(error.hint(format!("name the issue; paused: {}", listed.join(", "))))
 }
 
 impl Execute for Current {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Option<Work>> {
-        let Some(wanted) = &self.issue else { return work::current(tx, text::line("actor", &self.actor)?) };
-        let issue = issues::find(cx, tx, wanted)?;
-        Ok(work::get(tx, &issue.id)?.map(|piece| Work::of(piece, &Ground::from(&issue))))
+        let Some(reference) = &self.issue else { return work::current(tx, text::line("actor", &self.actor)?) };
+        let issue = issues::find(cx, tx, reference)?;
+        Ok(work::get(tx, &issue.id)?.map(|piece| Work::of(piece, &WorkIssue::from(&issue))))
     }
 }
 
 impl Execute for Pause {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Work> {
-        let Standing { issue, left, mut piece } = meant(cx, tx, &cx.actor, self.issue.as_ref())?;
-        match apply(&mut piece, Move::Pause, &cx.actor, cx.now)? {
-            Some(event) => finish(cx, tx, Some(left), piece, event, Map::new(), &issue),
-            None => Ok(Work::of(left, &Ground::from(&issue))),
+        let WorkState { issue, stored, mut piece } = find_state(cx, tx, &cx.actor, self.issue.as_ref())?;
+        match apply(&mut piece, WorkTransition::Pause, &cx.actor, cx.now)? {
+            Some(event) => save(cx, tx, Some(stored), piece, event, Map::new(), &issue),
+            None => Ok(Work::of(stored, &WorkIssue::from(&issue))),
         }
     }
 }
 
 impl Execute for Resume {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Work> {
-        let wanted = match &self.issue {
+        let reference = match &self.issue {
             Some(issue) => issue.clone(),
             None => only_paused(tx, &cx.actor)?,
         };
-        let Standing { issue, left, mut piece } = meant(cx, tx, &cx.actor, Some(&wanted))?;
-        // Before the claim moves: what is done stays so.
+        let WorkState { issue, stored, mut piece } = find_state(cx, tx, &cx.actor, Some(&reference))?;
+        // Before the claim changes hands: finished work cannot be resumed.
         if piece.status == WorkStatus::Done {
-            apply(&mut piece, Move::Resume { take: self.take }, &cx.actor, cx.now)?;
+            apply(&mut piece, WorkTransition::Resume { take: self.take }, &cx.actor, cx.now)?;
         }
         let issue = if self.take { take_over(cx, tx, issue, self.force)? } else { issue };
-        let issue = if Ground::from(&issue).holder() == Some(&cx.actor) {
-            // Paused work keeps its claim, and its holder goes on with it.
-            advance(cx, tx, issue, issue::Move::Renew { lease: self.ttl }, &cx.requester(self.force))?
+        let issue = if WorkIssue::from(&issue).holder() == Some(&cx.actor) {
+            // Paused work keeps its claim, so its holder only renews it.
+            advance(cx, tx, issue, issue::IssueTransition::Renew { lease: self.ttl }, &cx.requester(self.force))?
         } else {
-            claim(cx, tx, issue, self.ttl, Some(&left))?
+            claim(cx, tx, issue, self.ttl, Some(&stored))?
         };
-        let event = apply(&mut piece, Move::Resume { take: self.take }, &cx.actor, cx.now)?;
+        let event = apply(&mut piece, WorkTransition::Resume { take: self.take }, &cx.actor, cx.now)?;
         pause_others(cx, tx, &issue.id)?;
         match event {
-            Some(event) => finish(cx, tx, Some(left), piece, event, Map::new(), &issue),
-            None => Ok(Work::of(left, &Ground::from(&issue))),
+            Some(event) => save(cx, tx, Some(stored), piece, event, Map::new(), &issue),
+            None => Ok(Work::of(stored, &WorkIssue::from(&issue))),
         }
     }
 }
 
-/// The work that is meant by whoever names none.
+/// The issue to resume if none is given: the only paused one.
 fn only_paused(tx: &Tx<'_>, actor: &str) -> Result<IssueRef> {
     let paused = work::list(tx, Some(WorkStatus::Paused), Some(actor), Some(2))?;
     match paused.as_slice() {
@@ -245,18 +252,18 @@ fn only_paused(tx: &Tx<'_>, actor: &str) -> Result<IssueRef> {
             .hint("pn work list shows what there is; pn work start begins something")),
         _ => {
             let error = Error::new(Code::AmbiguousId, format!("{actor} has paused more than one thing"));
-            Err(error.hint(idle(tx, actor)?.hint.unwrap_or_default()))
+            Err(error.hint(no_active_work(tx, actor)?.hint.unwrap_or_default()))
         }
     }
 }
 
-/// Releases an issue that another actor holds, unless its claim is protected.
+/// Releases an issue held by another actor, unless its claim is protected.
 fn take_over(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, force: bool) -> Result<Issue> {
-    if Ground::from(&issue).holder().is_none_or(|holder| holder == cx.actor) {
+    if WorkIssue::from(&issue).holder().is_none_or(|holder| holder == cx.actor) {
         return Ok(issue);
     }
     let mut free = issue.clone();
-    let released = issue::apply(&mut free, issue::Move::Release, &cx.requester(force), cx.now);
+    let released = issue::apply(&mut free, issue::IssueTransition::Release, &cx.requester(force), cx.now);
     let outcome = released.map_err(|error| lease::since(tx, &issue, error))?;
     match outcome.event {
         Some(event) => issues::save(cx, tx, &issue, free, event, outcome.note),
@@ -267,23 +274,23 @@ fn take_over(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, force: bool) -> Result
 impl Execute for Done {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Work> {
         let reason = text::optional_block("reason", self.reason.as_ref())?;
-        let Standing { issue, left, mut piece } = meant(cx, tx, &cx.actor, self.issue.as_ref())?;
+        let WorkState { issue, stored, mut piece } = find_state(cx, tx, &cx.actor, self.issue.as_ref())?;
         if self.force && piece.actor != cx.actor {
-            apply(&mut piece, Move::Resume { take: true }, &cx.actor, cx.now)?;
+            apply(&mut piece, WorkTransition::Resume { take: true }, &cx.actor, cx.now)?;
         }
-        let event = apply(&mut piece, Move::Done, &cx.actor, cx.now)?.unwrap_or(EventType::TaskCompleted);
-        if !self.force && Ground::from(&issue).holder().is_some_and(|holder| holder != cx.actor) {
-            // Says who holds it.
-            claim(cx, tx, issue.clone(), None, Some(&left))?;
+        let event = apply(&mut piece, WorkTransition::Done, &cx.actor, cx.now)?.unwrap_or(EventType::TaskCompleted);
+        if !self.force && WorkIssue::from(&issue).holder().is_some_and(|holder| holder != cx.actor) {
+            // Fails with an error that names the holder.
+            claim(cx, tx, issue.clone(), None, Some(&stored))?;
         }
         let by = cx.requester(self.force && issue.status != Status::Closed);
-        let issue = advance(cx, tx, issue, issue::Move::Close { reason }, &by)?;
-        finish(cx, tx, Some(left), piece, event, Map::new(), &issue)
+        let issue = advance(cx, tx, issue, issue::IssueTransition::Close { reason }, &by)?;
+        save(cx, tx, Some(stored), piece, event, Map::new(), &issue)
     }
 }
 
-/// Refuses to change the steps of what is done.
-fn refuse_over(piece: &Piece) -> Result<()> {
+/// Refuses to change the steps of finished work.
+fn refuse_done(piece: &WorkRecord) -> Result<()> {
     if piece.status != WorkStatus::Done {
         return Ok(());
     }
@@ -296,35 +303,35 @@ impl Execute for AddSteps {
         if self.steps.is_empty() {
             return Err(Error::invalid("no steps were given"));
         }
-        let Standing { issue, left, piece } = meant(cx, tx, &cx.actor, self.issue.as_ref())?;
-        refuse_over(&piece)?;
-        let mut new = left.clone();
+        let WorkState { issue, stored, piece } = find_state(cx, tx, &cx.actor, self.issue.as_ref())?;
+        refuse_done(&piece)?;
+        let mut new = stored.clone();
         new.add_steps(&self.steps)?;
-        finish(cx, tx, Some(left), new, EventType::Updated, added(&self.steps), &issue)
+        save(cx, tx, Some(stored), new, EventType::Updated, added_steps(&self.steps), &issue)
     }
 }
 
 impl Execute for FinishStep {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Work> {
-        let Standing { issue, left, piece } = meant(cx, tx, &cx.actor, self.issue.as_ref())?;
-        refuse_over(&piece)?;
-        let mut new = left.clone();
+        let WorkState { issue, stored, piece } = find_state(cx, tx, &cx.actor, self.issue.as_ref())?;
+        refuse_done(&piece)?;
+        let mut new = stored.clone();
         let Some(number) = new.finish_step(self.number)? else {
-            return Ok(Work::of(left, &Ground::from(&issue)));
+            return Ok(Work::of(stored, &WorkIssue::from(&issue)));
         };
         let mut note = Map::new();
         note.insert("number".into(), json!(number));
         let title = new.steps[number - 1].title.clone();
         let step = |status| json!(Step { title: title.clone(), status });
         note.insert("step".into(), event::change(step(StepStatus::Pending), step(StepStatus::Done)));
-        finish(cx, tx, Some(left), new, EventType::SubtaskCompleted, note, &issue)
+        save(cx, tx, Some(stored), new, EventType::SubtaskCompleted, note, &issue)
     }
 }
 
 impl Execute for Steps {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Step>> {
         let actor = text::line("actor", &self.actor)?;
-        Ok(meant(cx, tx, actor, self.issue.as_ref())?.piece.steps)
+        Ok(find_state(cx, tx, actor, self.issue.as_ref())?.piece.steps)
     }
 }
 

@@ -1,4 +1,5 @@
-//! What the merge driver, which runs without a database, could not keep: notes for the next import.
+//! Conflict notes of the merge driver. The driver runs without a database, so it leaves them in files for the next
+//! import.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -10,17 +11,16 @@ use uuid::Uuid;
 use super::write_once;
 use crate::error;
 
-/// Where git's directory has the notes for the store of a project, which is named by its path in the
-/// repository.
+/// The directory in git's own directory for the notes about one project, named by the project's path in the repository.
 pub(crate) fn dir(common: &Path, project: &Path) -> PathBuf {
     common.join("pensa/conflicts").join(project).join("notes")
 }
 
-/// Notes what a merge could not keep in git's own directory: in a bare repository or a sparse checkout there is no store
-/// to note it in. The next import of any checkout of the repository takes it in.
-pub fn leave_driver_notes(project: &Path, conflicts: &[Conflict]) -> Result<()> {
-    let told = pensa_git::run(pensa_git::plain().args(["rev-parse", "--git-common-dir"]))?;
-    let common = told.line().ok_or_else(|| Error::internal("git does not tell where its directory is"))?;
+/// Writes the conflicts of a merge into git's own directory, for a bare repository or a sparse checkout, where no store
+/// directory exists. The next import in any checkout of the repository reads them.
+pub fn write_driver_notes(project: &Path, conflicts: &[Conflict]) -> Result<()> {
+    let output = pensa_git::run(pensa_git::plain().args(["rev-parse", "--git-common-dir"]))?;
+    let common = output.line().ok_or_else(|| Error::internal("git does not report its directory"))?;
     let is_inside = project.components().all(|part| matches!(part, Component::Normal(_)));
     if !is_inside {
         return Err(Error::invalid(format!("{} is not a path in a repository", project.display())));
@@ -30,7 +30,7 @@ pub fn leave_driver_notes(project: &Path, conflicts: &[Conflict]) -> Result<()> 
     write(&dir, conflicts)
 }
 
-/// Writes notes into a directory.
+/// Writes one file of notes into `dir`.
 pub(crate) fn write(dir: &Path, conflicts: &[Conflict]) -> Result<()> {
     let mut lines = Vec::new();
     for conflict in conflicts {

@@ -1,14 +1,14 @@
-//! The files of a store: where each lies, and how a store comes to be.
+//! The files of a store: where they are, and how a store is created.
 //!
-//! Which store a command means is left to the client.
+//! The client decides which store a command uses.
 
 mod driver_notes;
 mod durable;
-mod home;
 pub(crate) mod last_event;
+mod location;
 pub(crate) mod record_files;
-pub(crate) mod ticket;
 mod tracked;
+pub(crate) mod writer_lock;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,12 +19,12 @@ use std::time::UNIX_EPOCH;
 
 use pensa_core::sync::{COLLECTIONS, Conflict};
 use pensa_core::{Code, Error, Result};
-use pensa_git::{DEFAULT_MAX_FILE, Surrounding, read_committed};
+use pensa_git::{DEFAULT_MAX_FILE, WorkTree, read_committed};
 use toml_edit::DocumentMut;
 use uuid::Uuid;
 
-pub use driver_notes::leave_driver_notes;
-pub use home::Home;
+pub use driver_notes::write_driver_notes;
+pub use location::StoreLocation;
 
 use crate::error;
 
@@ -34,23 +34,24 @@ pub struct StoreDir {
     root: PathBuf,
     /// The largest committed file that is read, in bytes.
     max_file: u64,
-    keep: Keep,
-    /// Where journal and backups are, once that is known.
+    durable_kind: DurableKind,
+    /// The directory of journal and backups, once it has been located.
     durable: Option<PathBuf>,
 }
 
-/// Where a store keeps its journal and backups.
+/// Where a store puts its durable directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Keep {
-    /// In `local/`: nobody cleans the store's directory with git, and a copy of it is to be complete.
-    Beside,
-    /// In the git repository around it, else in this directory for the user's state, if there is one.
+pub(crate) enum DurableKind {
+    /// In `local/`, for stores of a server: their directories are not in a work tree, and a copy of one should be
+    /// complete.
+    InStore,
+    /// In the surrounding git repository, or else in this state directory of the user, if there is one.
     Outside(Option<PathBuf>),
 }
 
-/// Largest file of settings.
+/// Size limit for `config.toml`.
 const MAX_CONFIG: u64 = 1 << 20;
-/// What tells a file from all others of this machine.
+/// Identifies a file on this machine: device, inode number, creation time.
 pub(crate) type FileId = [u64; 3];
 
 const GITIGNORE: &str = "db.sqlite*\nlocal\n";
@@ -59,7 +60,7 @@ impl StoreDir {
     /// The name of a project store's directory.
     pub const NAME: &str = pensa_core::STORE_DIR;
 
-    /// The store in `root`, which must be a directory and not a link to one.
+    /// The store in `root`, which must be a real directory, not a link to one.
     pub fn at(root: &Path) -> Result<Self> {
         let root = std::path::absolute(root).map_err(|e| error::io("find", root, &e))?;
         let meta = fs::symlink_metadata(&root).map_err(|e| match e.kind() {
@@ -79,37 +80,36 @@ impl StoreDir {
         Ok(Self::unopened(&root))
     }
 
-    /// The same store, which keeps its journal and backups in the user's directory `state` unless a git repository is
-    /// around it.
+    /// Sets the user's state directory, which holds journal and backups if no git repository is around the store.
     #[must_use]
     pub fn with_state_dir(mut self, state: Option<PathBuf>) -> Self {
-        self.keep = Keep::Outside(state);
+        self.durable_kind = DurableKind::Outside(state);
         self
     }
 
-    /// The same store with all its files in its own directory.
+    /// Keeps journal and backups in the store's own directory.
     #[must_use]
-    pub(crate) fn complete_in_itself(mut self) -> Self {
-        self.keep = Keep::Beside;
+    pub(crate) fn with_local_durable(mut self) -> Self {
+        self.durable_kind = DurableKind::InStore;
         self
     }
 
-    pub(crate) fn keep(&self) -> &Keep {
-        &self.keep
+    pub(crate) fn durable_kind(&self) -> &DurableKind {
+        &self.durable_kind
     }
 
-    /// The same store, its journal and backups found.
+    /// Locates the durable directory, creating it if needed.
     pub(crate) fn located(mut self) -> Result<Self> {
         self.durable = Some(durable::find(&self)?);
         Ok(self)
     }
 
-    /// Where journal, backups and the writer lock are.
+    /// The directory of journal, backups and the writer lock.
     pub fn durable(&self) -> PathBuf {
         self.durable.clone().unwrap_or_else(|| self.local())
     }
 
-    /// A directory below [`durable`](Self::durable), made if it is not there.
+    /// Returns a directory below [`durable`](Self::durable), created if needed.
     pub(crate) fn durable_dir(&self, name: &str) -> Result<PathBuf> {
         match &self.durable {
             Some(durable) if *durable != self.local() => own_dir(durable.join(name)),
@@ -117,17 +117,22 @@ impl StoreDir {
         }
     }
 
-    /// The files of this machine only.
+    /// The directory of files that belong to this machine only.
     pub(crate) fn local(&self) -> PathBuf {
         self.root.join("local")
     }
 
-    /// The files of a store that is not going to be opened here, wherever it lies.
+    /// A handle for a store that will not be opened, so nothing is checked.
     pub fn unopened(root: &Path) -> Self {
-        Self { root: root.to_owned(), max_file: DEFAULT_MAX_FILE, keep: Keep::Outside(None), durable: None }
+        Self {
+            root: root.to_owned(),
+            max_file: DEFAULT_MAX_FILE,
+            durable_kind: DurableKind::Outside(None),
+            durable: None,
+        }
     }
 
-    /// The same store, with another limit for the files that the repository brings.
+    /// Sets the size limit for committed files.
     #[must_use]
     pub fn with_max_file(self, max_file: u64) -> Self {
         Self { max_file, ..self }
@@ -137,12 +142,12 @@ impl StoreDir {
         self.max_file
     }
 
-    /// Makes a store in `root`, or completes the one that is there. Says whether it is new.
+    /// Creates a store in `root`, or adds what an existing one lacks. Returns whether it is new.
     pub fn create(root: &Path) -> Result<(Self, bool)> {
         Self::create_with(root, None)
     }
 
-    /// The same with the user's directory for state, see [`with_state_dir`](Self::with_state_dir).
+    /// As [`create`](Self::create), with the user's state directory; see [`with_state_dir`](Self::with_state_dir).
     pub fn create_with(root: &Path, state: Option<PathBuf>) -> Result<(Self, bool)> {
         match private_dir(root) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(error::io("create", root, &e)),
@@ -153,7 +158,7 @@ impl StoreDir {
         Ok((store, created))
     }
 
-    /// The user's own store, made with the directories around it when it is first needed.
+    /// Opens the user's own store. On first use it is created, with its parent directories.
     pub fn of_user(root: &Path) -> Result<Self> {
         let store = Self::unopened(root);
         if !store.config().exists()
@@ -166,27 +171,27 @@ impl StoreDir {
         Self::at(root)
     }
 
-    /// Makes the store with this id in `root`, or opens it if it is there.
+    /// Creates a store with this id in `root`, or opens it if it exists.
     pub(crate) fn create_with_id(root: &Path, id: &str) -> Result<Self> {
         match private_dir(root) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(error::io("create", root, &e)),
             _ => {}
         }
-        let store = Self::at(root)?.complete_in_itself();
+        let store = Self::at(root)?.with_local_durable();
         store.complete_with_id(id)?;
         Ok(store)
     }
 
-    /// Adds whatever a store needs and this one lacks, as a fresh clone does. Says whether it got its id just now.
+    /// Adds missing files, for example in a fresh clone. Returns whether the store got its id just now.
     pub(crate) fn complete(&self) -> Result<bool> {
-        let known = if self.config().exists() { None } else { durable::left_behind(self) };
+        let known = if self.config().exists() { None } else { durable::orphaned_store_id(self) };
         self.complete_with_id(&known.unwrap_or_else(|| Uuid::now_v7().to_string()))
     }
 
     fn complete_with_id(&self, id: &str) -> Result<bool> {
         self.local_dir("")?;
         write_once(&self.root.join(".gitignore"), GITIGNORE)?;
-        // Without it git is merely less well warned.
+        // Best effort: `.gitignore` excludes the same files.
         let _ = pensa_git::exclude(&self.root, &["db.sqlite*", "local/"]);
         let config = format!(
             "# Settings of this project's Pensa store. Commit this file: clones know the store by its id.\n\
@@ -195,7 +200,7 @@ impl StoreDir {
         write_once(&self.config(), &config)
     }
 
-    /// Refuses a directory that only has the name of a store: nobody asked to make one there.
+    /// Refuses a directory that is named like a store but contains none.
     pub(crate) fn refuse_empty(&self) -> Result<()> {
         if self.config().exists() || self.has_jsonl() {
             return Ok(());
@@ -203,7 +208,7 @@ impl StoreDir {
         Err(Error::new(Code::NoStore, format!("{} is not a store", self.root.display())).hint("pn init makes it one"))
     }
 
-    /// Whether any of the files is there that git carries.
+    /// Whether any of the JSONL files exists.
     pub(crate) fn has_jsonl(&self) -> bool {
         COLLECTIONS.iter().any(|collection| self.root.join(collection.file_name()).exists())
     }
@@ -233,8 +238,8 @@ impl StoreDir {
         self.root.join("db.sqlite")
     }
 
-    /// The file that is the database now, if anything is in it: by device, number, and when it was made, because numbers
-    /// are used again.
+    /// Identifies the current database file; `None` if it is missing or empty. Includes the creation time, because
+    /// inode numbers are reused.
     pub(crate) fn database_file(&self) -> Option<FileId> {
         let meta = fs::metadata(self.database()).ok().filter(|meta| meta.len() > 0)?;
         let born = meta.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -242,54 +247,56 @@ impl StoreDir {
         Some([meta.dev(), meta.ino(), nanos.unwrap_or_default()])
     }
 
-    /// The secret that lets another user or machine talk to the daemon.
+    /// The file with the secret that lets other users and machines call the daemon.
     pub fn token(&self) -> PathBuf {
         self.root.join("local/token")
     }
 
-    /// Where the merge driver, which runs without a database, leaves its notes for the next import: in the store, or in
-    /// git's directory if the store was not checked out then.
+    /// The directories where the merge driver leaves notes for the next import: in the store, and in git's directory
+    /// for merges that ran while the store was not checked out.
     pub(crate) fn driver_notes(&self) -> impl Iterator<Item = PathBuf> {
         let project = self.project_dir();
-        let in_git = Surrounding::of(project)
+        let in_git = WorkTree::of(project)
             .and_then(|around| Some(driver_notes::dir(&around.common, project.strip_prefix(&around.top).ok()?)));
         iter::once(self.root.join("local/conflicts")).chain(in_git)
     }
 
-    /// Notes what a merge could not keep.
-    pub fn leave_driver_notes(&self, conflicts: &[Conflict]) -> Result<()> {
+    /// Writes the conflicts of a merge for the next import.
+    pub fn write_driver_notes(&self, conflicts: &[Conflict]) -> Result<()> {
         driver_notes::write(&self.local_dir("conflicts")?, conflicts)
     }
 
-    /// Says that something of the database could not be read, so that the next to open it looks closely.
-    pub(crate) fn damage_mark(&self) -> PathBuf {
+    /// The marker file for a database that had a read error. The next process that opens the database checks it
+    /// thoroughly.
+    pub(crate) fn damage_marker(&self) -> PathBuf {
         self.root.join("local/damaged")
     }
 
-    /// Bytes that are free on the store's disk, or on that of its journal if there are fewer; if the file system tells.
+    /// Free bytes on the store's disk, or on the journal's disk if that has fewer. `None` if the file system does not
+    /// report it.
     pub(crate) fn free_space(&self) -> Option<u64> {
         let elsewhere = self.durable.as_deref().and_then(free_space);
         free_space(&self.root).map(|free| free.min(elsewhere.unwrap_or(u64::MAX)))
     }
 
     pub(crate) fn writer_lock(&self) -> PathBuf {
-        self.durable().join(ticket::FILE)
+        self.durable().join(writer_lock::FILE)
     }
 
-    /// A directory below `local/`, made if it is not there.
+    /// Returns a directory below `local/`, created if needed.
     pub fn local_dir(&self, name: &str) -> Result<PathBuf> {
         let local = own_dir(self.local())?;
         if name.is_empty() { Ok(local) } else { own_dir(local.join(name)) }
     }
 
-    /// Refuses to take state from the journal and the backups if the repository brought them.
+    /// Refuses a journal and backups that came with the repository.
     pub(crate) fn refuse_foreign_journal(&self) -> Result<()> {
         self.refuse_tracked(&self.durable())
     }
 
-    /// Refuses to use a directory that the repository brought: then it is anybody's, and not of this machine.
+    /// Refuses a directory that git tracks: its content may have been written by anybody.
     pub(crate) fn refuse_tracked(&self, dir: &Path) -> Result<()> {
-        // No repository tracks what is in its own git directory.
+        // For a directory outside the store, ask the repository around that directory.
         let project = if dir.starts_with(&self.root) { self.project_dir() } else { dir.parent().unwrap_or(dir) };
         if !pensa_git::is_tracked(project, dir) {
             return Ok(());
@@ -303,7 +310,9 @@ impl StoreDir {
 
     /// Refuses a database that git tracks: anybody who can change the repository could have written it.
     pub(crate) fn refuse_tracked_database(&self) -> Result<()> {
-        let Some(name) = tracked::database(&self.root, &self.root.join("local/git-index")) else { return Ok(()) };
+        let Some(name) = tracked::tracked_database(&self.root, &self.root.join("local/git-index")) else {
+            return Ok(());
+        };
         let message =
             format!("{} is tracked by git, so it may come from somebody else", self.root.join(name).display());
         Err(Error::new(Code::Forbidden, message).hint(
@@ -326,7 +335,7 @@ impl StoreDir {
         }
     }
 
-    /// Opens (and makes, readable by its owner only) a file that holds no state worth a database.
+    /// Opens a file for writing, readable by its owner only, created if needed; refuses links.
     pub(crate) fn open_private(path: &Path) -> io::Result<File> {
         OpenOptions::new()
             .read(true)
@@ -338,13 +347,14 @@ impl StoreDir {
             .open(path)
     }
 
-    /// Opens a file to read, if it is not a link; one that is not plain does not make anybody wait.
+    /// Opens a file for reading; refuses links, and does not block on a FIFO.
     pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
     }
 
-    /// The secret in [`token`](Self::token), made on first use. One that came with the repository is no secret.
+    /// The secret in [`token`](Self::token), created on first use. Error if git tracks the file, because then it is not
+    /// secret.
     pub fn token_secret(&self) -> Result<String> {
         self.local_dir("")?;
         if pensa_git::is_tracked(self.project_dir(), &self.token()) {
@@ -357,12 +367,12 @@ impl StoreDir {
     }
 }
 
-/// The error of one whose database is no longer the store's: another must be opened.
+/// The error for a handle whose database file was replaced or moved: the store must be opened again.
 pub(crate) fn replaced() -> Error {
     Error::new(Code::Busy, "the database was replaced by another").hint("try again")
 }
 
-/// A directory for this user alone, made if it is not there.
+/// Returns a directory that only its owner can access, created if needed.
 fn own_dir(path: PathBuf) -> Result<PathBuf> {
     match private_dir(&path) {
         Ok(()) => {}
@@ -379,7 +389,7 @@ fn private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
-/// Takes away what others may do; a clone's directories come with the usual permissions.
+/// Removes the permissions of group and others: a clone creates directories with the usual permissions.
 fn make_private(path: &Path) -> Result<()> {
     let inspect = |e: io::Error| error::io("inspect", path, &e);
     let mode = fs::metadata(path).map_err(inspect)?.permissions().mode();
@@ -389,7 +399,7 @@ fn make_private(path: &Path) -> Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(|e| error::io("protect", path, &e))
 }
 
-/// Bytes that are free on the disk of a path, if the file system tells.
+/// Free bytes on the disk of a path; `None` if the file system does not report it.
 pub(crate) fn free_space(path: &Path) -> Option<u64> {
     rustix::fs::statvfs(path).ok().map(|fs| fs.f_bavail.saturating_mul(fs.f_frsize))
 }
@@ -404,7 +414,7 @@ pub(crate) fn refuse_link(path: &Path) -> Result<()> {
     }
 }
 
-/// Writes a file unless it is there, and says whether it did; another process never sees half of it.
+/// Writes a file atomically unless it exists. Returns whether it was written.
 pub(crate) fn write_once(path: &Path, text: &str) -> Result<bool> {
     if fs::symlink_metadata(path).is_ok() {
         return refuse_link(path).map(|()| false);
@@ -424,7 +434,8 @@ pub(crate) fn write_once(path: &Path, text: &str) -> Result<bool> {
     written.map_err(failed)
 }
 
-/// Locks and shared memory do not work across machines; a store there would be damaged sooner or later.
+/// Refuses network file systems: SQLite's locks and shared memory do not work across machines, and the database would
+/// be damaged sooner or later.
 #[cfg(target_os = "linux")]
 fn refuse_network_file_system(root: &Path) -> Result<()> {
     const KINDS: [(i64, &str); 5] = [

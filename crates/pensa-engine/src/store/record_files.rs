@@ -1,7 +1,7 @@
-//! The files of records, by name and bytes: each collection as lines of JSON in `local/taskstore`.
+//! Appends to the record files: each collection as JSON lines in `local/taskstore`.
 //!
-//! Whoever holds the writer's ticket appends to them before the journal, so that they are in step with the database
-//! whenever the journal is. What is in them is left to `taskstore`.
+//! The process that holds the writer lock appends to them before it appends to the journal, so they are current
+//! whenever the journal is. The content of the lines is in `taskstore`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,12 +16,12 @@ use super::StoreDir;
 use crate::error;
 
 pub(crate) const DIR: &str = "taskstore";
-/// Which fields have an index. No collection has such a name.
+/// The file that lists indexed fields. No collection can have this name.
 pub(crate) const INDEXES: &str = "_indexes";
-/// Says that the files are not what the database has.
+/// A marker file: the record files differ from the database.
 pub(crate) const STALE: &str = "_stale";
-/// A file that has grown to this, and then to twice of it and so on, is worth a look whether most of it is old.
-pub(crate) const WORTH_A_LOOK: u64 = 16 << 20;
+/// Each time a file reaches this size, or twice it, four times it and so on, its share of outdated lines is checked.
+pub(crate) const CHECK_SIZE: u64 = 16 << 20;
 
 pub(crate) fn dir(store: &StoreDir) -> PathBuf {
     store.root().join("local").join(DIR)
@@ -32,7 +32,7 @@ pub(crate) fn open(path: &Path, create: bool) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(create).mode(0o600).custom_flags(nofollow).open(path)
 }
 
-/// Appends lines to the files that they are for; says whether one has grown so large that it is worth a look.
+/// Appends lines to their files. Returns whether a file has reached the next size at which it should be checked.
 pub(crate) fn append(store: &StoreDir, lines: &[(String, Vec<u8>)]) -> Result<bool> {
     let mut by_file: BTreeMap<&str, Cow<'_, [u8]>> = BTreeMap::new();
     for (name, piece) in lines {
@@ -58,22 +58,22 @@ fn append_to(path: &Path, bytes: &[u8]) -> io::Result<bool> {
         let mut last = [0];
         file.seek(SeekFrom::Start(before - 1))?;
         file.read_exact(&mut last)?;
-        // What somebody else tore off must not take our line with it.
+        // Terminate a torn last line, so that it does not damage ours.
         if last != *b"\n" {
             file.write_all(b"\n")?;
         }
     }
     file.write_all(bytes)?;
-    let steps = |bytes: u64| (bytes / WORTH_A_LOOK).checked_ilog2();
+    let steps = |bytes: u64| (bytes / CHECK_SIZE).checked_ilog2();
     Ok(steps(before + bytes.len() as u64) > steps(before))
 }
 
-/// Notes that the files are not what the database has; says whether that is known now.
+/// Marks the files as out of date. Returns whether the marker could be written.
 pub(crate) fn mark_stale(store: &StoreDir) -> bool {
     store.local_dir(DIR).is_ok_and(|dir| StoreDir::open_private(&dir.join(STALE)).is_ok())
 }
 
-/// Whether the files are known to be wrong.
+/// Whether the files are marked as out of date.
 pub(crate) fn is_stale(store: &StoreDir) -> bool {
     dir(store).join(STALE).exists()
 }

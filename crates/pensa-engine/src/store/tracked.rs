@@ -1,7 +1,7 @@
-//! Whether git's index has a store's database, which is asked whenever a store is opened.
+//! Checks whether git tracks a store's database. This runs at every open, so it must be cheap.
 //!
-//! While the index is the file that it was, one look at its metadata is enough. A new one is searched for the name of
-//! the database; git is started only if it is found, or if the bytes of the index cannot tell.
+//! While the index file is unchanged, its metadata is enough. A changed index is searched for the database's name; git
+//! runs only if the name occurs, or if the index format hides names.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -9,31 +9,31 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use aho_corasick::AhoCorasick;
-use pensa_git::{Surrounding, open_committed};
+use pensa_git::{WorkTree, open_committed};
 
 use super::StoreDir;
 
-/// What the names of the database and its log begin with.
+/// Prefix of the names of the database and its write-ahead log.
 const DATABASE: &str = "db.sqlite";
-/// Extensions of an index that says less than all: part of it is in another file, or directories stand for their files.
+/// Index extensions that hide names: a split index, and a sparse index whose directories stand for their files.
 const PARTIAL: [&str; 2] = ["link\0", "sdir\0"];
-/// The version of an index whose names are cut short where they begin like the one before.
+/// From this index version on, names are prefix-compressed.
 const COMPRESSED: u8 = 4;
-/// Longest note of what the index looked like.
-const MAX_NOTE: u64 = 1000;
+/// Size limit for the cache file.
+const MAX_CACHE: u64 = 1000;
 
-/// A file of the store's database that git tracks, by its name in the store's directory. `noted` is a file of this
-/// machine that remembers which index had none.
-pub(crate) fn database(root: &Path, noted: &Path) -> Option<String> {
-    let index = Surrounding::of(root)?.git_dir.join("index");
+/// The name of a tracked database file in the store's directory; `None` if git tracks none. The file `cache` remembers
+/// the index that was last found to be free of them.
+pub(crate) fn tracked_database(root: &Path, cache: &Path) -> Option<String> {
+    let index = WorkTree::of(root)?.git_dir.join("index");
     let stamp = stamp(&index)?;
-    if read_note(noted).as_ref() == Some(&stamp) {
+    if read_cache(cache).as_ref() == Some(&stamp) {
         return None;
     }
     let tracked = search(root, &fs::read(&index).unwrap_or_default());
     if tracked.is_none() {
-        // Without it the next command looks again.
-        let _ = StoreDir::open_private(noted).and_then(|mut file| {
+        // Best effort: without the cache, the next command searches again.
+        let _ = StoreDir::open_private(cache).and_then(|mut file| {
             file.set_len(0)?;
             file.write_all(stamp.as_bytes())
         });
@@ -41,17 +41,17 @@ pub(crate) fn database(root: &Path, noted: &Path) -> Option<String> {
     tracked
 }
 
-/// What tells an index from every other. Git replaces the file whenever it changes.
+/// Identifies a version of the index. Git replaces the file whenever it changes.
 fn stamp(index: &Path) -> Option<String> {
     let meta = fs::metadata(index).ok()?;
     let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
     Some(format!("{} {} {} {times:?}", meta.dev(), meta.ino(), meta.len()))
 }
 
-fn read_note(noted: &Path) -> Option<String> {
+fn read_cache(cache: &Path) -> Option<String> {
     let mut note = String::new();
-    let (file, _) = open_committed(noted).ok()??;
-    file.take(MAX_NOTE).read_to_string(&mut note).ok()?;
+    let (file, _) = open_committed(cache).ok()??;
+    file.take(MAX_CACHE).read_to_string(&mut note).ok()?;
     Some(note)
 }
 
@@ -67,11 +67,11 @@ fn search(root: &Path, index: &[u8]) -> Option<String> {
     }
     let pattern = format!(":(icase){DATABASE}*");
     match pensa_git::run(pensa_git::git(root).args(["ls-files", "-z", "--", &pattern])) {
-        Ok(told) if told.success => {
-            let first = told.stdout.split(|byte| *byte == 0).find(|name| !name.is_empty())?;
+        Ok(output) if output.success => {
+            let first = output.stdout.split(|byte| *byte == 0).find(|name| !name.is_empty())?;
             Some(String::from_utf8_lossy(first).into_owned())
         }
-        // Git cannot say otherwise.
+        // Without git, assume that the name means the file.
         _ => is_named.then(|| DATABASE.to_owned()),
     }
 }

@@ -1,19 +1,19 @@
-//! What two sides disagreed about: noted with a line in the log, and settled.
+//! Records and resolves conflicts, with an event for each.
 
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
-use pensa_core::sync::{Conflict, ISSUES, Record};
+use pensa_core::sync::{Conflict, ISSUES, SyncObject};
 use pensa_core::{Code, Error, Result, Timestamp};
 use serde_json::{Map, Value};
 
-use super::shared;
+use super::synced_tables;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::ops::undo;
 use crate::tables::{conflicts, events, issues, tombstones};
 
-/// Notes a conflict; false if it was known.
-pub(super) fn found(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<bool> {
+/// Records a conflict. Returns whether it is new.
+pub(super) fn record_conflict(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<bool> {
     let is_new = conflicts::note(tx, conflict, cx.now)?;
     if is_new {
         log(cx, tx, conflict, EventType::ConflictFound, event::change(Value::Null, &conflict.id))?;
@@ -21,20 +21,20 @@ pub(super) fn found(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Resul
     Ok(is_new)
 }
 
-/// Settles a conflict; `take_other` if what it did not keep was right.
-pub(crate) fn settle(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict, take_other: bool) -> Result<()> {
+/// Resolves a conflict; `take_other` if the rejected value was right.
+pub(crate) fn resolve(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict, take_other: bool) -> Result<()> {
     if take_other {
         self::take_other(cx, tx, conflict)?;
     }
-    conflicts::settle(tx, &conflict.id, cx.now)?;
+    conflicts::mark_resolved(tx, &conflict.id, cx.now)?;
     log(cx, tx, conflict, EventType::ConflictResolved, event::change(&conflict.id, Value::Null))
 }
 
-/// What only a line of the log makes safe: a database that falls behind its journal is known by its last event.
+/// A conflict needs an event, because a database that falls behind its journal is recognised by its last event.
 fn log(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict, event_type: EventType, change: Value) -> Result<()> {
     let mut detail = Map::new();
     detail.insert("conflict".into(), change);
-    if let Some(table) = shared::of(&conflict.collection).filter(|table| !table.is_about_issues()) {
+    if let Some(table) = synced_tables::of(&conflict.collection).filter(|table| !table.is_about_issues()) {
         return events::append(cx, tx, (table.subject(), &conflict.record_id), None, event_type, detail).map(drop);
     }
     let issue = issue_of(tx, conflict)?;
@@ -47,27 +47,27 @@ fn issue_of(tx: &Tx<'_>, conflict: &Conflict) -> Result<IssueId> {
     if conflict.collection == ISSUES.name {
         return conflict.record_id.parse();
     }
-    let table = shared::of(&conflict.collection);
+    let table = synced_tables::of(&conflict.collection);
     let record = match &table {
         Some(_) if conflict.field == Conflict::DELETED => Some(conflict.whole.clone()),
         Some(table) => table.get(tx, &conflict.record_id)?,
         None => None,
     };
-    let issue = table.zip(record).and_then(|(table, record)| table.rests_on(&record).into_iter().next());
+    let issue = table.zip(record).and_then(|(table, record)| table.required_issues(&record).into_iter().next());
     issue.as_deref().unwrap_or(&conflict.record_id).parse()
 }
 
-/// Takes what a conflict did not keep.
+/// Applies the rejected value.
 fn take_other(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<()> {
-    let table = shared::of(&conflict.collection)
+    let table = synced_tables::of(&conflict.collection)
         .ok_or_else(|| Error::invalid(format!("{} is no collection of this version", conflict.collection)))?;
     let collection = table.collection();
     if conflict.field == Conflict::DELETED && table.is_about_issues() {
-        bring_back(cx, tx, table, conflict)?;
+        restore_issue(cx, tx, table, conflict)?;
     }
     let ours = table.get(tx, &conflict.record_id)?;
     let mut record = match (&ours, conflict.field == Conflict::DELETED) {
-        (None, true) => Record::new(),
+        (None, true) => SyncObject::new(),
         (Some(record), _) => record.clone(),
         (None, false) => return Err(Error::not_found("record", &conflict.record_id).hint("it was deleted meanwhile")),
     };
@@ -78,27 +78,33 @@ fn take_other(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<()> 
         }
     }
     if let Some(version) = collection.version_field() {
-        let grave = tombstones::get(tx, collection.name, &conflict.record_id)?.map(|tombstone| tombstone.deleted_at);
+        let deleted_at =
+            tombstones::get(tx, collection.name, &conflict.record_id)?.map(|tombstone| tombstone.deleted_at);
         let known = ours.as_ref().and_then(|ours| collection.version(ours).parse::<Timestamp>().ok());
-        let last = [grave, known].into_iter().flatten().max().unwrap_or(cx.now);
+        let last = [deleted_at, known].into_iter().flatten().max().unwrap_or(cx.now);
         record.insert(version.into(), Value::String(issues::after(cx, last).to_string()));
     } else {
-        tombstones::lift(cx, tx, collection, &conflict.record_id)?;
+        tombstones::mark_restored(cx, tx, collection, &conflict.record_id)?;
     }
-    let record = collection.settle(record)?;
+    let record = collection.normalise(record)?;
     if ours.as_ref() == Some(&record) { Ok(()) } else { table.put(cx, tx, ours, record) }
 }
 
-/// Brings back what a deletion took along: the issue as it was, with its comments and dependencies.
-fn bring_back(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn shared::Table, conflict: &Conflict) -> Result<()> {
+/// Restores a deleted issue as it was, with its comments and dependencies.
+fn restore_issue(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    table: &dyn synced_tables::SyncedTable,
+    conflict: &Conflict,
+) -> Result<()> {
     let issue = issue_of(tx, conflict)?;
     if issues::get(tx, &issue)?.is_some() {
         return Ok(());
     }
-    let revived = tx.savepoint(|| undo::reverse::revive(cx, tx, &issue));
+    let revived = tx.savepoint(|| undo::reverse::restore_deleted(cx, tx, &issue));
     match revived {
         Ok(true) => Ok(()),
-        // The log does not have it, or it depends on what is gone too: then the record has to do.
+        // If the log no longer has the issue, or it depends on deleted ones, restore only the record.
         Ok(false) | Err(Error { code: Code::Conflict | Code::CycleDetected, .. })
             if table.collection().name == ISSUES.name =>
         {

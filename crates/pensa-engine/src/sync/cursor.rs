@@ -1,7 +1,7 @@
-//! A place in a store's log, as another store remembers it.
+//! A position in a store's log, as another store remembers it.
 //!
-//! Numbers alone do not tell whether the log is still the same one: after a restore others may have been given out. So a
-//! place also says what stands there.
+//! An event number alone is not enough: after a restore, the same numbers may belong to other events. So a position
+//! includes a checksum of its event.
 
 use std::fmt;
 
@@ -12,80 +12,89 @@ use pensa_core::sync::EXCHANGED;
 use crate::db::{Tx, params};
 use crate::tables::events;
 
-/// A line of the log, or its beginning.
+/// A position after an event, or at the beginning of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LogPosition {
     pub(super) event: i64,
-    mark: u64,
+    checksum: u64,
 }
 
-impl Place {
-    /// The last line.
+impl LogPosition {
+    /// The position after the last event.
     pub(super) fn end(tx: &Tx<'_>) -> Result<Self> {
         Self::at(tx, events::last(tx)?)
     }
 
     pub(super) fn at(tx: &Tx<'_>, event: i64) -> Result<Self> {
-        Ok(Self { event, mark: mark(tx, event)?.unwrap_or_default() })
+        Ok(Self { event, checksum: checksum(tx, event)?.unwrap_or_default() })
     }
 
-    /// Whether the log has just this line.
+    /// Whether the log has exactly this event.
     fn holds(self, tx: &Tx<'_>) -> Result<bool> {
-        Ok(self.event == 0 || mark(tx, self.event)? == Some(self.mark))
+        Ok(self.event == 0 || checksum(tx, self.event)? == Some(self.checksum))
     }
 }
 
-/// What tells a line from another that has its number in another log. Its issue may get another id later.
-fn mark(tx: &Tx<'_>, event: i64) -> Result<Option<u64>> {
+/// Distinguishes an event from others with the same number. The issue id is not included, because it may change later.
+fn checksum(tx: &Tx<'_>, event: i64) -> Result<Option<u64>> {
     tx.query_one("SELECT event_type, actor, created_at, detail FROM events WHERE id = ?1", params![event], |row| {
         let parts = [row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?];
         Ok(hash64(parts.join(" ").as_bytes()))
     })
 }
 
-/// How far somebody has read.
+/// How far a log was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cursor {
-    /// Every change up to here.
-    Log(Place),
-    /// Every record up to this key of this collection; the log goes on where it was at the beginning.
-    All { place: Place, collection: usize, key: String },
+    /// Everything up to here was read.
+    Log(LogPosition),
+    /// All records up to this key of this collection were read. After the last collection, the log is read from
+    /// `position`.
+    All { position: LogPosition, collection: usize, key: String },
 }
 
 impl Cursor {
-    /// The beginning of everything, as of now.
-    pub(super) fn beginning(place: Place) -> Self {
-        Cursor::All { place, collection: 0, key: String::new() }
+    /// The beginning of a full read, as of now.
+    pub(super) fn beginning(position: LogPosition) -> Self {
+        Cursor::All { position, collection: 0, key: String::new() }
     }
 
-    /// Reads a cursor; none if it is not one of this log.
+    /// The position up to which the log was read; `None` during a full read.
+    pub(super) fn into_log_position(self) -> Option<LogPosition> {
+        match self {
+            Cursor::Log(position) if position.event > 0 => Some(position),
+            Cursor::Log(_) | Cursor::All { .. } => None,
+        }
+    }
+
+    /// Parses a cursor; `None` if it does not belong to this log.
     pub(super) fn of(tx: &Tx<'_>, text: &str) -> Result<Option<Self>> {
         let Some(cursor) = Self::parse(text) else { return Ok(None) };
-        let place = match &cursor {
-            Cursor::Log(place) | Cursor::All { place, .. } => *place,
+        let position = match &cursor {
+            Cursor::Log(position) | Cursor::All { position, .. } => *position,
         };
-        Ok(place.holds(tx)?.then_some(cursor))
+        Ok(position.holds(tx)?.then_some(cursor))
     }
 
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(4, '.');
-        let place = Place {
+        let position = LogPosition {
             event: parts.next()?.parse().ok().filter(|event| *event >= 0)?,
-            mark: u64::from_str_radix(parts.next()?, 16).ok()?,
+            checksum: u64::from_str_radix(parts.next()?, 16).ok()?,
         };
-        let Some(collection) = parts.next() else { return Some(Cursor::Log(place)) };
+        let Some(collection) = parts.next() else { return Some(Cursor::Log(position)) };
         let collection = EXCHANGED.iter().position(|known| known.name == collection)?;
-        Some(Cursor::All { place, collection, key: parts.next()?.to_owned() })
+        Some(Cursor::All { position, collection, key: parts.next()?.to_owned() })
     }
 }
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cursor::Log(place) => write!(f, "{}.{:016x}", place.event, place.mark),
-            Cursor::All { place, collection, key } => {
+            Cursor::Log(position) => write!(f, "{}.{:016x}", position.event, position.checksum),
+            Cursor::All { position, collection, key } => {
                 let name = EXCHANGED.get(*collection).map_or("", |collection| collection.name);
-                write!(f, "{}.{:016x}.{name}.{key}", place.event, place.mark)
+                write!(f, "{}.{:016x}.{name}.{key}", position.event, position.checksum)
             }
         }
     }
@@ -96,10 +105,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cursors_come_back_as_they_were_and_nothing_else_is_one() {
-        let place = Place { event: 12, mark: 0xA0B };
-        let all = |collection, key: &str| Cursor::All { place, collection, key: key.to_owned() };
-        for cursor in [Cursor::Log(place), Cursor::beginning(place), all(1, "pn-1.x pn-2"), all(5, "deps a b")] {
+    fn cursors_survive_a_round_trip_and_other_texts_are_refused() {
+        let position = LogPosition { event: 12, checksum: 0xA0B };
+        let all = |collection, key: &str| Cursor::All { position, collection, key: key.to_owned() };
+        for cursor in [Cursor::Log(position), Cursor::beginning(position), all(1, "pn-1.x pn-2"), all(5, "deps a b")] {
             assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
         }
         for other in

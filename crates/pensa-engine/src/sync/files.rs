@@ -1,4 +1,4 @@
-//! The files of a place: read whole, written whole or not at all.
+//! Reads the JSONL files, and replaces them atomically.
 
 use std::fs::{self, File, Metadata};
 use std::io::Write;
@@ -16,20 +16,20 @@ pub(crate) fn path_of(dir: &Path, collection: &Collection) -> PathBuf {
     dir.join(collection.file_name())
 }
 
-/// The files of a directory, there or not.
+/// The paths of all files, whether they exist or not.
 pub(crate) fn paths(dir: &Path) -> Vec<PathBuf> {
     COLLECTIONS.iter().map(|collection| path_of(dir, collection)).collect()
 }
 
 /// Whether a directory has any of the files.
-pub(crate) fn any(dir: &Path) -> bool {
+pub(crate) fn any_exist(dir: &Path) -> bool {
     paths(dir).iter().any(|path| path.exists())
 }
 
-/// What each file has, in the order of the collections; nothing if it is not there.
+/// The content of each file in the order of `COLLECTIONS`; `None` if it does not exist.
 pub(super) type Contents = [Option<Content>; COLLECTIONS.len()];
 
-/// What a file has, and which file that was.
+/// The content of a file, with the stamp of that file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
@@ -48,12 +48,12 @@ impl From<Vec<u8>> for Content {
     }
 }
 
-/// The bytes of a file; none if it is not there.
+/// The bytes of a file; empty if it does not exist.
 pub(super) fn bytes_of(content: &Option<Content>) -> &[u8] {
     content.as_ref().map(|content| &content.bytes[..]).unwrap_or_default()
 }
 
-/// A file as it can be told from others, and from itself after somebody wrote into it.
+/// Identifies a version of a file, by its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,
@@ -68,18 +68,18 @@ impl Stamp {
         Self { device: meta.dev(), number: meta.ino(), length: meta.len(), modified }
     }
 
-    /// That of the file which has this name now.
+    /// The stamp of the file that has this path now.
     pub(super) fn at(path: &Path) -> Option<Self> {
         fs::symlink_metadata(path).ok().filter(Metadata::is_file).map(|meta| Self::of(&meta))
     }
 
-    /// Whether it was written before the other.
+    /// Whether the file was modified before the other.
     pub(super) fn is_before(&self, other: &Self) -> bool {
         self.modified < other.modified
     }
 }
 
-/// The files of a directory, none of them larger than `limit`.
+/// Reads the files of a directory; none may be larger than `limit`.
 pub(super) fn contents(dir: &Path, limit: u64) -> Result<Contents> {
     let mut all = Contents::default();
     for (slot, collection) in all.iter_mut().zip(COLLECTIONS) {
@@ -88,29 +88,29 @@ pub(super) fn contents(dir: &Path, limit: u64) -> Result<Contents> {
     Ok(all)
 }
 
-/// What a file has, if it is there.
+/// Reads a file; `None` if it does not exist.
 pub(super) fn read(path: &Path, limit: u64) -> Result<Option<Content>> {
     let read = read_committed(path, limit)?;
     Ok(read.map(|(bytes, meta)| Content { bytes, stamp: Some(Stamp::of(&meta)) }))
 }
 
-/// What a file has, if it is there and has this length.
-pub(super) fn read_if_long(path: &Path, length: usize) -> Result<Option<Content>> {
+/// Reads a file; `None` if it does not exist or has another length.
+pub(super) fn read_if_length(path: &Path, length: usize) -> Result<Option<Content>> {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.len() == length as u64 => read(path, u64::MAX),
         _ => Ok(None),
     }
 }
 
-/// What is to be a file, written and safe on the disk under a name that nobody can have taken, where git does not look.
+/// The new content of a file, written and synced under a temporary name in a directory that git ignores.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct FileDraft {
     draft: PathBuf,
     path: PathBuf,
     pub(super) stamp: Stamp,
 }
 
-impl Draft {
+impl FileDraft {
     pub(super) fn write(drafts: &Path, path: &Path, bytes: &[u8]) -> Result<Self> {
         let draft = drafts.join(format!("export-{}.tmp", Uuid::new_v4().simple()));
         let written = (|| {
@@ -128,7 +128,7 @@ impl Draft {
         }
     }
 
-    /// Puts it in place of the file. The directory is yet to be synced.
+    /// Renames it into place. The directory must still be synced.
     pub(super) fn publish(mut self) -> Result<()> {
         fs::rename(&self.draft, &self.path).map_err(|e| error::io("write", &self.path, &e))?;
         self.draft = PathBuf::new();
@@ -136,7 +136,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for FileDraft {
     fn drop(&mut self) {
         if !self.draft.as_os_str().is_empty() {
             let _ = fs::remove_file(&self.draft);
@@ -144,7 +144,7 @@ impl Drop for Draft {
     }
 }
 
-/// Makes sure that files which got their names stay there.
+/// Syncs a directory, so that renames in it are durable.
 pub(super) fn sync_names(dir: &Path) -> Result<()> {
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(|e| error::io("write", dir, &e))
 }

@@ -1,4 +1,4 @@
-//! From the files into the database.
+//! Imports JSONL files into the database.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -6,43 +6,46 @@ use std::path::{Path, PathBuf};
 
 use pensa_core::event::EventType;
 use pensa_core::ops::store::Transfer;
-use pensa_core::sync::{COLLECTIONS, Collection, Conflict, ISSUES, Line, TOMBSTONES, Tombstone, lines};
+use pensa_core::sync::{COLLECTIONS, Collection, Conflict, FileLine, ISSUES, TOMBSTONES, Tombstone, lines};
 use pensa_core::{Access, Result, text};
 use pensa_git as git;
 use serde_json::{Map, json};
 
-use super::agreed::{self, Taken, Waiting};
-use super::base::Base;
+use super::export_dir::ExportDir;
 use super::files::{Content, Contents, bytes_of};
-use super::place::Place;
-use super::shared::{self, TABLES};
-use super::{conflict, export, files, load, repeated, take};
+use super::import_base::ImportBase;
+use super::merge_base::{self, AppliedFiles, PendingLines};
+use super::synced_tables::{self, TABLES};
+use super::{apply, conflict, duplicates, export, files, load};
 use crate::context::Context;
 use crate::db::{Tx, backup, params};
 use crate::entity;
 use crate::error;
 use crate::store::StoreDir;
-use crate::tables::{events, peers, seen_files};
+use crate::tables::events;
+use crate::tables::peers::{self, PeerKind};
 
-/// Most remarks that are told one by one.
+/// Limit for the notes of one import.
 const MAX_NOTES: usize = 20;
-/// Most files of notes that one import looks at.
+/// Limit for driver-note files read by one import.
 const MAX_NOTE_FILES: usize = 10_000;
 
-/// What came of an import, besides the records.
+/// The results of an import, besides the records.
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(super) struct ImportReport {
     pub(super) conflicts: i64,
     pub(super) notes: Vec<String>,
-    /// Lines that could not be taken in yet: the next import tries again.
-    pub(super) left_out: HashSet<(&'static str, usize)>,
-    /// Whether a line was older than what it was compared with.
-    pub(super) passed_over: bool,
-    /// Whether two records had one id.
+    /// Lines that could not be applied yet: the next import tries again.
+    pub(super) deferred: HashSet<(&'static str, usize)>,
+    /// Whether a line was older than its base.
+    pub(super) skipped_older: bool,
+    /// Whether a record got another id.
     pub(super) renamed: bool,
+    /// The backup of replaced data.
+    pub(super) backup: Option<String>,
 }
 
-impl Report {
+impl ImportReport {
     pub(super) fn note(&mut self, note: String) {
         if self.notes.len() < MAX_NOTES {
             self.notes.push(note);
@@ -52,7 +55,7 @@ impl Report {
     }
 
     pub(super) fn conflict(&mut self, cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<()> {
-        if conflict::found(cx, tx, conflict)? {
+        if conflict::record_conflict(cx, tx, conflict)? {
             self.conflicts += 1;
         }
         Ok(())
@@ -75,95 +78,99 @@ impl Report {
     }
 }
 
-/// Lines of each file that say something new. They are read again one by one, so that not all of them are in memory
-/// as records.
-pub(super) type News<'b> = [Vec<Line<'b>>; COLLECTIONS.len()];
+/// The new lines of each file. They are parsed one by one when applied, so that not all records are in memory.
+pub(super) type NewLines<'b> = [Vec<FileLine<'b>>; COLLECTIONS.len()];
 
-/// What an import would tell if it has nothing to do.
-pub(crate) fn nothing_new(cx: &Context<'_>, tx: &Tx<'_>, place: &Place) -> Result<Option<Transfer>> {
+/// The answer of an import if the files are unchanged; `None` otherwise.
+pub(crate) fn unchanged(cx: &Context<'_>, tx: &Tx<'_>, export_dir: &ExportDir) -> Result<Option<Transfer>> {
     let store = cx.store.dir()?;
-    if notes(store).next().is_some() || !is_agreed(store, tx, place)? {
+    if notes(store).next().is_some() || !is_unchanged(store, tx, export_dir)? {
         return Ok(None);
     }
-    Ok(Some(Report::default().transfer(stored(tx)?)))
+    Ok(Some(ImportReport::default().transfer(stored(tx)?)))
 }
 
-/// Whether the files of a place are those that were agreed on there, and of the same commit.
-fn is_agreed(store: &StoreDir, tx: &Tx<'_>, place: &Place) -> Result<bool> {
-    // Before the files are looked at: of a commit that is checked out in between, they must not seem to be what it has.
-    let head = place.head();
-    let known = agreed::last(store, tx, place)?;
-    Ok(known.is_some_and(|known| known.is_in(&place.dir) && known.agreement.head == head))
+/// Whether the files equal the merge base of this directory, and the same commit is checked out.
+fn is_unchanged(store: &StoreDir, tx: &Tx<'_>, export_dir: &ExportDir) -> Result<bool> {
+    // Read the commit before the files, so that files of a later checkout are not attributed to it.
+    let head = export_dir.head();
+    let base_copy = merge_base::load(store, tx, export_dir)?;
+    Ok(base_copy.is_some_and(|copy| copy.matches_stamps(&export_dir.path) && copy.row.pulled == head))
 }
 
-/// Takes the files of a place into the database; `authoritative` makes the database what the files are.
-pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, authoritative: bool) -> Result<Transfer> {
-    if !authoritative && is_agreed(cx.store.dir()?, tx, place)? {
-        let mut report = Report::default();
-        notes_of_driver(cx, tx, &mut report)?;
+/// Imports the files; `authoritative` replaces the database with their content.
+pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, export_dir: &ExportDir, authoritative: bool) -> Result<Transfer> {
+    if !authoritative && is_unchanged(cx.store.dir()?, tx, export_dir)? {
+        let mut report = ImportReport::default();
+        import_driver_notes(cx, tx, &mut report)?;
         return Ok(report.transfer(stored(tx)?));
     }
-    let on_disk = place.contents()?;
+    let on_disk = export_dir.contents()?;
     let report = if authoritative {
-        // It removes whatever the files do not have.
+        // This deletes whatever the files do not have.
         cx.require(Access::Maintain, "import with authoritative")?;
-        backup::before(cx.store)?;
-        let mut report = Report::default();
-        load::replace(cx, tx, place, &on_disk, &mut report)?;
+        let mut report = ImportReport { backup: backup::before_replacing(cx.store)?, ..ImportReport::default() };
+        load::replace(cx, tx, export_dir, &on_disk, &mut report)?;
         tx.send("DELETE FROM conflicts", params![])?;
-        seen_files::clear(tx)?;
+        peers::forget_bases(tx, peers::WORK_TREES)?;
         report
     } else {
-        merge(cx, tx, place, &on_disk)?
+        merge(cx, tx, export_dir, &on_disk)?
     };
     let counts = on_disk.each_ref().map(|content| content.as_ref().map_or(0, |it| count(lines(&it.bytes).count())));
-    let (taken, waiting) = divide(on_disk, &report);
-    let passed_over = report.passed_over;
-    agreed::agree(cx, tx, place, Taken { passed_over, ..Taken::from_files(&taken, &waiting) })?;
+    let (applied, pending) = split_pending(on_disk, &report);
+    let skipped_older = report.skipped_older;
+    merge_base::save(
+        cx,
+        tx,
+        export_dir,
+        AppliedFiles { skipped_older, ..AppliedFiles::from_files(&applied, &pending) },
+    )?;
     Ok(report.transfer(counts))
 }
 
-/// Notes that the store knows what stands in its files, in every place, and does not want it.
-pub(crate) fn pass_over(cx: &Context<'_>, tx: &Tx<'_>, places: &[String]) -> Result<()> {
+/// Saves the files of all directories as imported without importing them, because the store replaces them.
+pub(crate) fn mark_as_imported(cx: &Context<'_>, tx: &Tx<'_>, places: &[String]) -> Result<()> {
     for name in places {
         let worktree = (!name.is_empty()).then(|| Path::new(name));
-        // One that is gone has no files.
-        let Ok(place) = Place::new(cx.store.dir()?, worktree) else { continue };
-        let (contents, waiting) = (place.contents()?, Waiting::default());
-        agreed::agree(cx, tx, &place, Taken::from_files(&contents, &waiting))?;
+        // A deleted worktree has no files.
+        let Ok(export_dir) = ExportDir::new(cx.store.dir()?, worktree) else { continue };
+        let (contents, pending) = (export_dir.contents()?, PendingLines::default());
+        merge_base::save(cx, tx, &export_dir, AppliedFiles::from_files(&contents, &pending))?;
     }
     Ok(())
 }
 
-/// Fills a database that was just made from the files of its store. Tells what is worth knowing about them.
-pub(crate) fn fill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<String>> {
-    let (place, contents, waiting, mut report) = loaded(cx, tx)?;
-    // A merge before the first use has left its notes for this import.
-    notes_of_driver(cx, tx, &mut report)?;
-    agreed::agree(cx, tx, &place, Taken::from_files(&contents, &waiting))?;
+/// Fills a newly created database from the files of its store. Returns notes about them.
+pub(crate) fn import_fresh(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<String>> {
+    let (export_dir, contents, pending, mut report) = load_all(cx, tx)?;
+    // A merge before the first use has left notes for this import.
+    import_driver_notes(cx, tx, &mut report)?;
+    merge_base::save(cx, tx, &export_dir, AppliedFiles::from_files(&contents, &pending))?;
     Ok(report.notes)
 }
 
-/// Fills a database that nobody keeps.
-pub(crate) fn refill(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
-    loaded(cx, tx).map(drop)
+/// Fills a scratch database.
+pub(crate) fn import_into_scratch(cx: &Context<'_>, tx: &Tx<'_>) -> Result<()> {
+    load_all(cx, tx).map(drop)
 }
 
-/// Fills an empty database, and tells what with.
-fn loaded(cx: &Context<'_>, tx: &Tx<'_>) -> Result<(Place, Contents, Waiting, Report)> {
-    let place = Place::new(cx.store.dir()?, None)?;
-    let on_disk = place.contents()?;
-    let mut report = Report::default();
-    load::replace(cx, tx, &place, &on_disk, &mut report)?;
-    let (taken, waiting) = divide(on_disk, &report);
-    Ok((place, taken, waiting, report))
+/// Fills an empty database. Returns what was loaded.
+fn load_all(cx: &Context<'_>, tx: &Tx<'_>) -> Result<(ExportDir, Contents, PendingLines, ImportReport)> {
+    let export_dir = ExportDir::new(cx.store.dir()?, None)?;
+    let on_disk = export_dir.contents()?;
+    let mut report = ImportReport::default();
+    load::replace(cx, tx, &export_dir, &on_disk, &mut report)?;
+    let (applied, pending) = split_pending(on_disk, &report);
+    Ok((export_dir, applied, pending, report))
 }
 
-/// How many records of each kind the store has.
+/// The number of records in each collection.
 pub(super) fn stored(tx: &Tx<'_>) -> Result<[i64; COLLECTIONS.len()]> {
     let mut counts = [0; COLLECTIONS.len()];
     for (at, count) in counts.iter_mut().enumerate() {
-        *count = shared::count(tx, &TABLES.get(at).map_or_else(|| TOMBSTONES.name.to_owned(), |table| table.rows()))?;
+        *count =
+            synced_tables::count(tx, &TABLES.get(at).map_or_else(|| TOMBSTONES.name.to_owned(), |table| table.rows()))?;
     }
     Ok(counts)
 }
@@ -172,77 +179,90 @@ pub(super) fn count(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }
 
-/// What was taken in of the files' contents, and the lines that were not.
-fn divide(mut contents: Contents, report: &Report) -> (Contents, Waiting) {
-    let mut waiting = Waiting::default();
-    for ((slot, collection), waiting) in contents.iter_mut().zip(COLLECTIONS).zip(&mut waiting) {
-        let is_left_out = |line: &Line<'_>| report.left_out.contains(&(collection.name, line.number));
+/// Splits the content of the files into applied and pending lines.
+fn split_pending(mut contents: Contents, report: &ImportReport) -> (Contents, PendingLines) {
+    let mut pending = PendingLines::default();
+    for ((slot, collection), pending) in contents.iter_mut().zip(COLLECTIONS).zip(&mut pending) {
+        let is_deferred = |line: &FileLine<'_>| report.deferred.contains(&(collection.name, line.number));
         let Some(content) = slot else { continue };
-        if !report.left_out.iter().any(|(of, _)| *of == collection.name) {
+        if !report.deferred.iter().any(|(of, _)| *of == collection.name) {
             continue;
         }
-        let (left, kept): (Vec<_>, Vec<_>) = lines(&content.bytes).partition(is_left_out);
-        let together = |lines: Vec<Line<'_>>| lines.iter().flat_map(|line| [line.text, b"\n"].concat()).collect();
-        (*waiting, content.bytes) = (together(left), together(kept));
+        let (left, kept): (Vec<_>, Vec<_>) = lines(&content.bytes).partition(is_deferred);
+        let together = |lines: Vec<FileLine<'_>>| lines.iter().flat_map(|line| [line.text, b"\n"].concat()).collect();
+        (*pending, content.bytes) = (together(left), together(kept));
     }
-    (contents, waiting)
+    (contents, pending)
 }
 
-/// Merges what is new in these contents with what the database has, since the two last agreed.
-pub(super) fn merge(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents) -> Result<Report> {
-    let mut report = Report::default();
-    // Before anything is noted here: what an earlier transaction has of them is not needed any more.
-    notes_of_driver(cx, tx, &mut report)?;
+/// Merges what is new in the files since the last import or export.
+pub(super) fn merge(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    export_dir: &ExportDir,
+    contents: &Contents,
+) -> Result<ImportReport> {
+    let mut report = ImportReport::default();
+    // Before this import adds conflicts: notes that an earlier transaction imported can be deleted.
+    import_driver_notes(cx, tx, &mut report)?;
     if is_empty(tx)? {
-        load::replace(cx, tx, place, contents, &mut report)?;
+        load::replace(cx, tx, export_dir, contents, &mut report)?;
     } else {
-        take_in(cx, tx, place, contents, &mut report)?;
+        merge_changes(cx, tx, export_dir, contents, &mut report)?;
     }
     Ok(report)
 }
 
-fn take_in(cx: &Context<'_>, tx: &Tx<'_>, place: &Place, contents: &Contents, report: &mut Report) -> Result<()> {
+fn merge_changes(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    export_dir: &ExportDir,
+    contents: &Contents,
+    report: &mut ImportReport,
+) -> Result<()> {
     if contents.iter().all(Option::is_none) {
         return Ok(());
     }
-    let known = agreed::last(cx.store.dir()?, tx, place)?;
-    let known = known.map(|known| known.contents().map(|contents| (known, contents))).transpose()?;
-    let head = place.head();
-    let rendered = match &known {
+    let last = merge_base::load(cx.store.dir()?, tx, export_dir)?;
+    let last = last.map(|copy| copy.contents().map(|contents| (copy, contents))).transpose()?;
+    let head = export_dir.head();
+    let rendered = match &last {
         Some(_) => None,
-        // Nothing is known to be agreed on, but what stands there as the database has it is no news.
+        // Without a merge base, lines equal to the database's are not new.
         None => Some(export::render(tx)?.map(|(bytes, _)| Some(Content::from(bytes)))),
     };
-    let old = known.as_ref().map(|(_, contents)| contents).or(rendered.as_ref());
-    let moved = Base::moved(place, head.as_deref(), known.as_ref());
-    let seen = seen(tx, place, contents, old, moved)?;
-    let news = news(place, contents, old, seen, report)?;
-    if news.iter().all(Vec::is_empty) {
+    let old = last.as_ref().map(|(_, contents)| contents).or(rendered.as_ref());
+    let moved = ImportBase::checked_out_since(export_dir, head.as_deref(), last.as_ref());
+    let seen = already_imported(tx, export_dir, contents, old, moved)?;
+    let new_lines = new_lines(export_dir, contents, old, seen, report)?;
+    if new_lines.iter().all(Vec::is_empty) {
         return Ok(());
     }
-    backup::before(cx.store)?;
+    backup::before_replacing(cx.store)?;
     tx.expect_many_rows()?;
-    let waits = known.as_ref().map_or(Ok(false), |(known, _)| known.waits())?;
-    let base = Base::find(tx, place, moved, known, news.each_ref().map(|news| !news.is_empty()))?;
-    take::all(cx, tx, &base, &Files { contents, waits }, &news, report)
+    let has_pending = last.as_ref().map_or(Ok(false), |(copy, _)| copy.has_pending())?;
+    let base = ImportBase::find(tx, export_dir, moved, last, new_lines.each_ref().map(|lines| !lines.is_empty()))?;
+    apply::apply_files(cx, tx, &base, &ImportInput { contents, has_pending }, &new_lines, report)
 }
 
-/// What an import reads.
-pub(super) struct Files<'b> {
+/// The input of an import.
+pub(super) struct ImportInput<'b> {
     pub(super) contents: &'b Contents,
-    /// Whether lines of them wait for an issue.
-    pub(super) waits: bool,
+    /// Whether some of the lines were pending.
+    pub(super) has_pending: bool,
 }
 
-/// Commits among whose ancestors another is looked for.
-const HEADS: i64 = 200;
+/// Limit for imported commits that are checked as descendants.
+const MAX_SEEN_COMMITS: i64 = 200;
 
-/// Which files say nothing new because the store has taken them in before, if another commit was checked out since.
-/// What somebody edited to be as it was before is news. So is a file whose records have no versions: it may well become
-/// what it was, and what was deleted is told by tombstones.
-fn seen(
+/// Which files have nothing new because the store has imported their content before, if another commit was checked out
+/// since.
+///
+/// Content that somebody edited back to an earlier state is new. So is a file whose records have no versions: it may
+/// well return to an earlier state, and only tombstones report deletions.
+fn already_imported(
     tx: &Tx<'_>,
-    place: &Place,
+    export_dir: &ExportDir,
     contents: &Contents,
     old: Option<&Contents>,
     moved: Option<&str>,
@@ -254,40 +274,40 @@ fn seen(
         if let Some(content) = &contents[at]
             && old.is_none_or(|old| old[at].as_ref() != Some(content))
         {
-            *seen = seen_files::has(tx, &git::blob_id(&content.bytes, head))?
-                || (git::is_part_of(&place.dir, head, &seen_files::commits(tx, HEADS)?)
-                    && git::is_clean(&place.dir, &COLLECTIONS[at].file_name()));
+            *seen = peers::has_seen(tx, &git::blob_id(&content.bytes, head))?
+                || (git::is_part_of(&export_dir.path, head, &peers::seen_commits(tx, MAX_SEEN_COMMITS)?)
+                    && git::is_clean(&export_dir.path, &COLLECTIONS[at].file_name()));
         }
     }
     Ok(seen)
 }
 
-/// Whether there is nothing to merge with.
+/// Whether the store has no records.
 fn is_empty(tx: &Tx<'_>) -> Result<bool> {
     for table in TABLES {
         if !table.keys(tx, "", 1)?.is_empty() {
             return Ok(false);
         }
     }
-    Ok(shared::count(tx, TOMBSTONES.name)? == 0)
+    Ok(synced_tables::count(tx, TOMBSTONES.name)? == 0)
 }
 
-/// The lines that are not among the old ones, each of them read once to see whether it can be.
-fn news<'b>(
-    place: &Place,
+/// The lines that are not in `old`. Each is parsed once, to reject invalid files before anything is applied.
+fn new_lines<'b>(
+    export_dir: &ExportDir,
     contents: &'b Contents,
     old: Option<&Contents>,
     seen: [bool; COLLECTIONS.len()],
-    report: &mut Report,
-) -> Result<News<'b>> {
-    let mut all = News::default();
+    report: &mut ImportReport,
+) -> Result<NewLines<'b>> {
+    let mut all = NewLines::default();
     for (at, collection) in COLLECTIONS.into_iter().enumerate() {
         let (bytes, old) = (bytes_of(&contents[at]), old.map(|old| bytes_of(&old[at])).unwrap_or_default());
         if bytes.is_empty() || bytes == old || seen[at] {
             continue;
         }
-        remark(collection, bytes, report);
-        let path = files::path_of(&place.dir, collection);
+        note_encoding(collection, bytes, report);
+        let path = files::path_of(&export_dir.path, collection);
         let mut known: HashMap<&[u8], bool> = lines(old).map(|line| (line.text, false)).collect();
         let mut suspects = Vec::new();
         for line in lines(bytes) {
@@ -296,21 +316,21 @@ fn news<'b>(
                 Some(is_seen) => *is_seen = true,
                 None => {
                     collection.read_line(&path, line)?;
-                    remark_title(collection, line, report);
+                    note_long_title(collection, line, report);
                     all[at].push(line);
                 }
             }
         }
         suspects.extend(&all[at]);
         if !suspects.is_empty() {
-            repeated::repeated_by(collection, bytes, &suspects).into_iter().for_each(|note| report.note(note));
+            duplicates::new_duplicates(collection, bytes, &suspects).into_iter().for_each(|note| report.note(note));
         }
     }
     Ok(all)
 }
 
-/// Tells what an editor or another system did to a file.
-pub(super) fn remark(collection: &Collection, bytes: &[u8], report: &mut Report) {
+/// Notes a byte order mark and foreign line endings.
+pub(super) fn note_encoding(collection: &Collection, bytes: &[u8], report: &mut ImportReport) {
     let name = collection.file_name();
     if bytes.starts_with(b"\xef\xbb\xbf") {
         report.note(format!("{name} began with a byte order mark"));
@@ -320,14 +340,14 @@ pub(super) fn remark(collection: &Collection, bytes: &[u8], report: &mut Report)
     }
 }
 
-/// Warns of a title that nobody could type. Data that exists is imported as it is.
-pub(super) fn remark_title(collection: &Collection, line: Line<'_>, report: &mut Report) {
+/// Notes a title that is longer than commands allow. Existing data is imported as it is.
+pub(super) fn note_long_title(collection: &Collection, line: FileLine<'_>, report: &mut ImportReport) {
     #[derive(serde::Deserialize)]
     struct Titled {
         id: String,
         title: String,
     }
-    // Only a long line can have a long title, and most are short.
+    // Only a long line can have a long title, and most lines are short.
     if collection.name != ISSUES.name || line.text.len() <= text::TITLE_CHARS {
         return;
     }
@@ -337,8 +357,8 @@ pub(super) fn remark_title(collection: &Collection, line: Line<'_>, report: &mut
     }
 }
 
-/// Takes in what the merge driver noted, which runs without a database.
-pub(super) fn notes_of_driver(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report) -> Result<()> {
+/// Imports the notes of the merge driver.
+pub(super) fn import_driver_notes(cx: &Context<'_>, tx: &Tx<'_>, report: &mut ImportReport) -> Result<()> {
     let Ok(store) = cx.store.dir() else { return Ok(()) };
     for path in notes(store) {
         let (bytes, before) = (fs::read(&path).map_err(|e| error::io("read", &path, &e))?, report.conflicts);
@@ -347,7 +367,7 @@ pub(super) fn notes_of_driver(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report
                 report.conflict(cx, tx, &conflict)?;
             }
         }
-        // What an earlier transaction has is safe there; what this one takes in is not, before it commits.
+        // Delete notes only if an earlier transaction has imported them: this transaction is not committed yet.
         if report.conflicts == before {
             let _ = fs::remove_file(&path);
         }
@@ -355,7 +375,7 @@ pub(super) fn notes_of_driver(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report
     Ok(())
 }
 
-/// Files with notes of the merge driver.
+/// The note files of the merge driver.
 fn notes(store: &StoreDir) -> impl Iterator<Item = PathBuf> {
     let entries = store.driver_notes().flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten());
     entries
@@ -364,16 +384,24 @@ fn notes(store: &StoreDir) -> impl Iterator<Item = PathBuf> {
         .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
 }
 
-/// Logs that the contents of the store came from files.
-pub(super) fn log(cx: &Context<'_>, tx: &Tx<'_>, counts: [i64; COLLECTIONS.len()]) -> Result<()> {
+/// Logs an import that replaced everything.
+pub(super) fn log(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    counts: [i64; COLLECTIONS.len()],
+    backup: Option<&String>,
+) -> Result<()> {
     let mut detail = Map::new();
+    if let Some(backup) = backup {
+        detail.insert("backup".into(), json!(backup));
+    }
     for (count, collection) in counts.iter().zip(COLLECTIONS) {
         detail.insert(collection.name.into(), json!({"old": null, "new": count}));
     }
     events::append(cx, tx, ("store", &cx.store.id()?), None, EventType::Imported, detail).map(drop)
 }
 
-/// Removes everything that files can bring back.
+/// Deletes everything that the files contain.
 pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
     for derived in ["title_keys", "learning_keys", "events WHERE issue_id IS NOT NULL"] {
         tx.send(&format!("DELETE FROM {derived}"), params![])?;
@@ -384,12 +412,12 @@ pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
             params![&tombstone.collection, &tombstone.id],
         )?;
     }
-    // Those that refer to others come after them.
+    // In reverse order of references.
     for table in TABLES.into_iter().rev() {
         table.clear(tx)?;
-        // What rows were before changes is no ground for an undo of what comes from files now.
+        // Before-images of deleted rows must not be used to undo changes of imported ones.
         tx.send("DELETE FROM changes WHERE entity = ?1", params![table.collection().name])?;
     }
-    // Whatever was agreed on with other stores was agreed on by what is gone now.
-    peers::clear(tx)
+    // The merge bases of other stores refer to the deleted data.
+    peers::all(tx, PeerKind::Server)?.iter().try_for_each(|server| peers::forget(tx, &server.peer))
 }

@@ -1,38 +1,39 @@
-//! The store and its JSONL files: what one has and the other lacks goes both ways, and nothing is lost on it.
+//! Synchronises the store with JSONL files (`import`, `export`) and with other stores (`exchange`). Both directions
+//! merge, and nothing is lost.
 //!
-//! Two stores meet in the same way (`exchange`), by what their logs say has changed (`feed`).
-//!
-//! How two versions of a record become one is decided in pensa-core; this knows where the versions are.
+//! `pensa_core::sync` merges two versions of a record. This module finds the versions: in the tables, in files, in
+//! git's history, and in the changes that the log reports (`change_feed`).
 
-mod agreed;
-mod base;
-mod books;
+mod apply;
+mod background;
+mod blocker_counts;
+mod change_feed;
 mod conflict;
-mod count;
 mod cursor;
+mod duplicates;
 mod exchange;
 mod export;
-mod feed;
+mod export_dir;
 mod files;
 mod history;
 mod import;
-mod job;
+mod import_base;
+mod incremental;
 mod load;
-mod place;
+mod merge_base;
+mod peer_state;
 mod renumber;
 mod repair;
-mod repeated;
-mod shared;
-mod splice;
-mod take;
+mod sessions;
+mod synced_tables;
 
-pub(crate) use books::{peers, pending};
-pub(crate) use conflict::settle;
-pub(crate) use exchange::{changes, take};
+pub(crate) use conflict::resolve;
+pub(crate) use duplicates::problems_in_files;
+pub(crate) use exchange::{apply_records, changes};
 pub(crate) use export::{check, export, stage};
-pub(crate) use files::any;
+pub(crate) use export_dir::ExportDir;
+pub(crate) use files::any_exist;
 pub(crate) use history::{check_events, export_events};
-pub(crate) use import::{fill, import, nothing_new, pass_over, refill};
-pub(crate) use place::Place;
+pub(crate) use import::{import, import_fresh, import_into_scratch, mark_as_imported, unchanged};
+pub(crate) use peer_state::{peers, pending};
 pub use repair::{Repaired, repair_marks};
-pub(crate) use repeated::problems_in_files;

@@ -1,6 +1,6 @@
-//! Two stores that gave the same random id to two records: both stay, one under another id.
+//! Resolves id clashes: if two stores gave the same random id to two records, one gets a new id.
 //!
-//! Which one moves, and to which id, follows from the two alone, so that every clone does the same.
+//! Which one, and which id, depends on the two records only, so every clone does the same.
 
 use std::collections::HashMap;
 
@@ -8,21 +8,21 @@ use pensa_core::Result;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::similar::hash64;
-use pensa_core::sync::{Collection, ISSUES, Record};
+use pensa_core::sync::{Collection, ISSUES, SyncObject};
 use serde_json::{Map, Value};
 
-use super::shared::Table;
+use super::synced_tables::SyncedTable;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::tables::{events, issues};
 
-/// Whether ours is the one that gets another id: the younger one.
-pub(super) fn ours_moves(collection: &Collection, ours: &Record, theirs: &Record) -> bool {
+/// Whether our record gets the new id: the younger one does.
+pub(super) fn ours_moves(collection: &Collection, ours: &SyncObject, theirs: &SyncObject) -> bool {
     collection.birth(ours) > collection.birth(theirs)
 }
 
-/// The id for the one that moves.
-pub(super) fn new_name(collection: &Collection, ours: &Record, theirs: &Record) -> Result<String> {
+/// The new id.
+pub(super) fn new_id(collection: &Collection, ours: &SyncObject, theirs: &SyncObject) -> Result<String> {
     let moved = if ours_moves(collection, ours, theirs) { ours } else { theirs };
     let key = collection.key(moved);
     let prefix = key.rsplit_once('-').map_or("pn", |(prefix, _)| prefix);
@@ -30,13 +30,13 @@ pub(super) fn new_name(collection: &Collection, ours: &Record, theirs: &Record) 
     Ok(format!("{prefix}-{bits:08x}"))
 }
 
-/// Gives a row another id, and everything that refers to it.
-pub(super) fn move_row(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn Table, old: &str, new: &str) -> Result<()> {
+/// Changes the id of a record, and of all references to it.
+pub(super) fn rename_row(cx: &Context<'_>, tx: &Tx<'_>, table: &dyn SyncedTable, old: &str, new: &str) -> Result<()> {
     if table.collection().name != ISSUES.name {
         return table.rename(cx, tx, old, new, moved(old, new));
     }
     let id: IssueId = new.parse()?;
-    // For a moment others refer to an issue that is not there.
+    // References dangle for a moment.
     tx.expect_many_rows()?;
     issues::rename(tx, &old.parse()?, &id)?;
     events::log(cx, tx, &id, EventType::Updated, moved(old, new))
@@ -48,21 +48,21 @@ fn moved(old: &str, new: &str) -> Map<String, Value> {
     detail
 }
 
-/// Ids of the files that became others.
+/// Ids of received records that were changed.
 #[derive(Debug, Default)]
-pub(super) struct Renamed {
+pub(super) struct RenamedIds {
     issues: HashMap<String, String>,
 }
 
-impl Renamed {
-    pub(super) fn note(&mut self, table: &dyn Table, old: String, new: String) {
+impl RenamedIds {
+    pub(super) fn add(&mut self, table: &dyn SyncedTable, old: String, new: String) {
         if table.collection().name == "issues" {
             self.issues.insert(old, new);
         }
     }
 
-    /// Makes a record of the files follow its issue, unless the store has it for the issue of its own.
-    pub(super) fn follow(&self, tx: &Tx<'_>, table: &dyn Table, record: &mut Record) -> Result<()> {
+    /// Adapts the references of a received record, unless the store already has the record with its own issue.
+    pub(super) fn follow(&self, tx: &Tx<'_>, table: &dyn SyncedTable, record: &mut SyncObject) -> Result<()> {
         if self.issues.is_empty() || table.get(tx, &table.collection().key(record))?.is_some() {
             return Ok(());
         }

@@ -1,56 +1,56 @@
-//! Merges the two sides of git's conflict marks in the files of a store. Needs no database: with marks in its files, a
-//! fresh clone cannot make one.
+//! Merges both sides of git's conflict markers in the JSONL files. Needs no database, because a fresh clone cannot
+//! create one from files with markers.
 
 use std::path::Path;
 
 use pensa_core::Result;
-use pensa_core::sync::{COLLECTIONS, EVENTS_FILE, MergedFile, Sides, merge_files, sides, united};
+use pensa_core::sync::{COLLECTIONS, EVENTS_FILE, MergedFile, Sides, merge_files, merge_history, sides};
 use pensa_git as git;
 
-use super::files::{self, Draft};
-use super::place::Place;
+use super::export_dir::ExportDir;
+use super::files::{self, FileDraft};
 use crate::store::StoreDir;
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Debug, Default)]
 pub struct Repaired {
-    /// The files that had conflict marks.
+    /// The files that had conflict markers.
     pub files: Vec<String>,
-    /// What was not kept of either side, for the next import to take in.
+    /// Number of conflicts left for the next import.
     pub conflicts: usize,
 }
 
-/// Merges both sides of all conflict marks in the files of a store, or of a linked worktree.
+/// Merges both sides of all conflict markers in the files of a store, or of a linked worktree.
 pub fn repair_marks(store: &StoreDir, worktree: Option<&Path>) -> Result<Repaired> {
-    let place = Place::new(store, worktree)?;
+    let export_dir = ExportDir::new(store, worktree)?;
     let (mut repaired, mut conflicts) = (Repaired::default(), Vec::new());
     let names = COLLECTIONS.iter().map(|collection| collection.file_name()).chain([EVENTS_FILE.to_owned()]);
     let mut drafts = Vec::new();
     for name in names {
-        let path = place.dir.join(&name);
-        let Some(content) = files::read(&path, place.max_file)? else { continue };
+        let path = export_dir.path.join(&name);
+        let Some(content) = files::read(&path, export_dir.max_file)? else { continue };
         let Some(sides) = sides(&path, &content.bytes)? else { continue };
-        let merged = merge(&place, &name, sides)?;
+        let merged = merge(&export_dir, &name, sides)?;
         conflicts.extend(merged.conflicts);
-        drafts.push(Draft::write(&store.local_dir("")?, &path, &merged.bytes)?);
+        drafts.push(FileDraft::write(&store.local_dir("")?, &path, &merged.bytes)?);
         repaired.files.push(name);
     }
     if !conflicts.is_empty() {
-        store.leave_driver_notes(&conflicts)?;
+        store.write_driver_notes(&conflicts)?;
     }
-    drafts.into_iter().try_for_each(Draft::publish)?;
+    drafts.into_iter().try_for_each(FileDraft::publish)?;
     repaired.conflicts = conflicts.len();
     Ok(repaired)
 }
 
-fn merge(place: &Place, name: &str, sides: Sides) -> Result<MergedFile> {
-    let path = place.dir.join(name);
+fn merge(export_dir: &ExportDir, name: &str, sides: Sides) -> Result<MergedFile> {
+    let path = export_dir.path.join(name);
     let Sides { ours, theirs, base } = sides;
     let Some(collection) = COLLECTIONS.iter().find(|collection| collection.file_name() == name) else {
-        let bytes = united(&path, &[&ours, &theirs])?;
+        let bytes = merge_history(&path, &[&ours, &theirs])?;
         return Ok(MergedFile { bytes, conflicts: Vec::new() });
     };
-    // While the merge is not committed, git knows what both sides come from.
-    let base = git::merge_base_of_file(&place.dir, name).or(base).unwrap_or_default();
+    // Until the merge is committed, git knows the base of both sides.
+    let base = git::merge_base_of_file(&export_dir.path, name).or(base).unwrap_or_default();
     merge_files(collection, &path, [&base, &ours, &theirs])
 }

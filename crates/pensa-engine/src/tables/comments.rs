@@ -1,4 +1,4 @@
-//! Ids and listings of `comments`.
+//! Creates ids of comments, and lists them.
 
 use pensa_core::Result;
 use pensa_core::comment::Comment;

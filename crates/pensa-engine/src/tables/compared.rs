@@ -1,8 +1,9 @@
-//! What of a database is held against what the journal says.
+//! The tables in which a database is compared with one rebuilt from the journal.
 
 use crate::db::snapshot::Compared;
 
-/// The tables that a rebuilt database is compared by.
+/// Tables, with SQL for the key and the issue of each row. Rows with a NULL key are skipped, such as what only this
+/// machine knows about its work trees.
 pub(crate) const COMPARED: [Compared; 28] = [
     ("issues", "id", "id"),
     ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
@@ -27,8 +28,8 @@ pub(crate) const COMPARED: [Compared; 28] = [
     ("skills", "name", "NULL"),
     ("learnings", "id", "NULL"),
     ("learning_keys", "learning_key || ' ' || learning_id", "NULL"),
-    ("sync_peers", "peer", "NULL"),
-    ("sync_bases", "peer || ' ' || collection || ' ' || record_id", "NULL"),
+    ("peers", "CASE WHEN kind = 'server' THEN peer END", "NULL"),
+    ("merge_bases", "CASE WHEN peer <> '' THEN peer || ' ' || collection || ' ' || record_id END", "NULL"),
     ("records", "collection || ' ' || id", "NULL"),
     ("record_indexes", "CAST(id AS TEXT)", "NULL"),
     ("record_keys", "index_id || ' ' || record_id", "NULL"),

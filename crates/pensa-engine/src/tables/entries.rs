@@ -1,13 +1,13 @@
-//! Rows of `session_history`: the entries of sessions, in the order of their numbers.
+//! Appends, reads and searches rows of `session_history`, the entries of sessions in order of their numbers.
 //!
-//! An append must cost little more than the rows themselves, so nothing is derived from an entry.
+//! Nothing is derived from an entry, so an append costs little more than its rows.
 
 use std::sync::LazyLock;
 
 use std::borrow::Cow;
 
 use pensa_core::id::{AgentId, SessionId};
-use pensa_core::ops::session::Found;
+use pensa_core::ops::session::EntryMatch;
 use pensa_core::session::entry::PAYLOAD_VERSION;
 use pensa_core::session::search::Needle;
 use pensa_core::session::{Entry, EntryType, NewEntry, Object};
@@ -15,13 +15,14 @@ use pensa_core::{Code, Error, Result, Timestamp, json};
 use serde::Serialize;
 
 use crate::db::{Param, Row, Tx, params};
+use crate::entity;
 
 const COLUMNS: &str = "h.id, h.session_id, h.type, h.at, h.v, h.data";
 
-/// Most rows that one statement adds, a power of two.
-const ROWS_AT_ONCE: usize = 32;
-/// Data that is held for one statement before it is sent off.
-const BYTES_AT_ONCE: usize = 1 << 20;
+/// Most rows per insert statement; a power of two.
+const ROWS_PER_INSERT: usize = 32;
+/// Bytes buffered before an insert statement is sent.
+const BYTES_PER_INSERT: usize = 1 << 20;
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Entry> {
     Ok(Entry {
@@ -41,7 +42,7 @@ fn version(row: &Row<'_>) -> Result<u32> {
 
 /// An [`Entry`] without its data.
 #[derive(Debug, Serialize)]
-struct Head {
+struct EntryHead {
     id: i64,
     session_id: SessionId,
     #[serde(rename = "type")]
@@ -52,15 +53,14 @@ struct Head {
 
 /// Appends an entry to `to` as JSON.
 ///
-/// Its data is passed on as it is stored, which is as it would be written here: reading and writing it again is most of
-/// what a long history would cost.
+/// The stored data is copied as it is: parsing and writing it again would be most of the cost of a long history.
 pub(crate) fn write_json(row: &Row<'_>, to: &mut Vec<u8>) -> Result<()> {
     let data = row.str(5)?;
     if !(data.starts_with('{') && json::is_line(data)) {
         return json::write_line(to, &read(row)?);
     }
     let (session_id, entry_type) = (row.parse(1)?, row.parse(2)?);
-    json::write_line(to, &Head { id: row.int(0)?, session_id, entry_type, at: row.parse(3)?, v: version(row)? })?;
+    json::write_line(to, &EntryHead { id: row.int(0)?, session_id, entry_type, at: row.parse(3)?, v: version(row)? })?;
     to.pop();
     to.extend_from_slice(b",\"data\":");
     to.extend_from_slice(data.as_bytes());
@@ -68,13 +68,13 @@ pub(crate) fn write_json(row: &Row<'_>, to: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// The number that the next entry gets. The caller is the store's only writer.
+/// The number of the next entry. No other writer can take it: a store has one writer at a time.
 pub(crate) fn next_number(tx: &Tx<'_>) -> Result<i64> {
     let sql = "SELECT id FROM session_history ORDER BY id DESC LIMIT 1";
     Ok(tx.query_one(sql, params![], |row| row.int(0))?.unwrap_or_default() + 1)
 }
 
-/// A row as the journal has it.
+/// A row in the journal.
 #[derive(Debug, Serialize)]
 struct EntryRow<'a> {
     id: i64,
@@ -86,30 +86,36 @@ struct EntryRow<'a> {
     data: &'a Object,
 }
 
-/// Entries from which on an append is worth preparing for.
-const MANY: usize = 1000;
+impl<'a> EntryRow<'a> {
+    fn of(entry: &'a Entry) -> Self {
+        let Entry { id, session_id, entry_type, at, v, data } = entry;
+        Self { id: *id, session_id, entry_type, at: *at, v: *v, data }
+    }
+}
 
-/// A new entry as it is stored.
+/// Appends from this size on prepare the database for many rows.
+const BULK_ENTRIES: usize = 1000;
+
+/// A new entry with its serialised data.
 #[derive(Debug)]
-pub(crate) struct Stored<'a> {
+pub(crate) struct StoredEntry<'a> {
     pub(crate) entry: Cow<'a, NewEntry>,
-    /// Its data.
     pub(crate) line: String,
 }
 
-/// Adds entries, numbered from `first` on.
+/// Appends entries, numbered from `first`.
 pub(crate) fn append(
     tx: &Tx<'_>,
     session: &SessionId,
-    entries: &mut [Stored<'_>],
+    entries: &mut [StoredEntry<'_>],
     first: i64,
     now: Timestamp,
 ) -> Result<()> {
-    if entries.len() >= MANY {
+    if entries.len() >= BULK_ENTRIES {
         tx.expect_many_rows()?;
     }
-    let mut rows = Rows::new(tx);
-    for (Stored { entry, line }, id) in entries.iter_mut().zip(first..) {
+    let mut rows = RowBuffer::new(tx);
+    for (StoredEntry { entry, line }, id) in entries.iter_mut().zip(first..) {
         let (entry, line) = (&**entry, std::mem::take(line));
         let (entry_type, data, v) = (&entry.entry_type, &entry.data, PAYLOAD_VERSION);
         rows.add(&EntryRow { id, session_id: session, entry_type, at: entry.at.unwrap_or(now), v, data }, line)?;
@@ -117,25 +123,65 @@ pub(crate) fn append(
     rows.flush()
 }
 
-/// Adds one entry that has its number already.
-pub(crate) fn insert(tx: &Tx<'_>, entry: &Entry) -> Result<()> {
-    let Entry { id, session_id, entry_type, at, v, data } = entry;
-    let mut rows = Rows::new(tx);
-    rows.add(&EntryRow { id: *id, session_id, entry_type, at: *at, v: *v, data }, json::to_line(data)?)?;
+/// Inserts entries that already have numbers.
+pub(crate) fn insert(tx: &Tx<'_>, entries: &[Entry]) -> Result<()> {
+    let mut rows = RowBuffer::new(tx);
+    for entry in entries {
+        rows.add(&EntryRow::of(entry), json::to_line(&entry.data)?)?;
+    }
     rows.flush()
 }
 
-/// Rows on their way into the table.
-struct Rows<'t, 'c, 'e> {
+/// Moves all entries of one session to another, keeping their order.
+pub(crate) fn move_all(tx: &Tx<'_>, from: &SessionId, to: &SessionId) -> Result<()> {
+    let sql = "UPDATE session_history SET session_id = ?2 WHERE session_id = ?1";
+    tx.send(sql, params![from.as_str(), to.as_str()])?;
+    for_each(tx, to, |entry| tx.journal("entry", &EntryRow::of(entry)))
+}
+
+/// Up to `count` entries of a session, starting at position `first` (from 1).
+pub(crate) fn range(tx: &Tx<'_>, session: &SessionId, first: i64, count: i64) -> Result<Vec<Entry>> {
+    let (mut budget, mut found) = (EntryBudget { entries: count, bytes: usize::MAX }, Vec::new());
+    page(tx, session, (id_at(tx, session, first - 1)?, i64::MAX), &mut budget, |row| {
+        found.push(read(row)?);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// The id of the entry at a position of its session: 0 before the first, the last id if there are fewer.
+pub(crate) fn id_at(tx: &Tx<'_>, session: &SessionId, number: i64) -> Result<i64> {
+    let sql =
+        "SELECT MAX(id) FROM (SELECT id FROM session_history WHERE session_id = ?1 ORDER BY id LIMIT ?2) AS first";
+    Ok(tx
+        .query_one(sql, params![session.as_str(), number.max(0)], |row| row.int_or_null(0))?
+        .flatten()
+        .unwrap_or_default())
+}
+
+/// The session's first entry id after `after`.
+pub(crate) fn next(tx: &Tx<'_>, session: &SessionId, after: i64) -> Result<Option<i64>> {
+    let sql = "SELECT id FROM session_history WHERE session_id = ?1 AND id > ?2 ORDER BY id LIMIT 1";
+    tx.query_one(sql, params![session.as_str(), after], |row| row.int(0))
+}
+
+/// The time of a session's last entry.
+pub(crate) fn last_at(tx: &Tx<'_>, session: &SessionId) -> Result<Option<Timestamp>> {
+    let sql = "SELECT at FROM session_history WHERE session_id = ?1 ORDER BY id DESC LIMIT 1";
+    tx.query_one(sql, params![session.as_str()], |row| row.parse(0))
+}
+
+/// Buffers rows for multi-row inserts.
+struct RowBuffer<'t, 'c, 'e> {
     tx: &'t Tx<'c>,
     values: Vec<Param<'e>>,
     bytes: usize,
 }
 
-/// Values of a row.
+/// Columns of a row.
 const WIDTH: usize = 6;
 
-impl<'t, 'c, 'e> Rows<'t, 'c, 'e> {
+impl<'t, 'c, 'e> RowBuffer<'t, 'c, 'e> {
     fn new(tx: &'t Tx<'c>) -> Self {
         Self { tx, values: Vec::new(), bytes: 0 }
     }
@@ -151,15 +197,15 @@ impl<'t, 'c, 'e> Rows<'t, 'c, 'e> {
             i64::from(row.v).into(),
             line.into(),
         ]);
-        if self.values.len() == ROWS_AT_ONCE * WIDTH || self.bytes > BYTES_AT_ONCE {
+        if self.values.len() == ROWS_PER_INSERT * WIDTH || self.bytes > BYTES_PER_INSERT {
             return self.flush();
         }
         Ok(())
     }
 
-    /// Sends off what there is, by statements of so few lengths that all of them stay prepared.
+    /// Inserts the buffered rows. Row counts are powers of two, so that all statements stay prepared.
     fn flush(&mut self) -> Result<()> {
-        let (mut at, mut size) = (0, ROWS_AT_ONCE);
+        let (mut at, mut size) = (0, ROWS_PER_INSERT);
         while at < self.values.len() {
             while size * WIDTH > self.values.len() - at {
                 size /= 2;
@@ -173,10 +219,10 @@ impl<'t, 'c, 'e> Rows<'t, 'c, 'e> {
     }
 }
 
-/// The statement that adds so many rows, a power of two.
+/// The statement that inserts this many rows, a power of two.
 fn insert_sql(rows: usize) -> &'static str {
     static STATEMENTS: LazyLock<Vec<String>> = LazyLock::new(|| {
-        let sizes = std::iter::successors(Some(1), |size| Some(2 * size)).take_while(|size| *size <= ROWS_AT_ONCE);
+        let sizes = std::iter::successors(Some(1), |size| Some(2 * size)).take_while(|size| *size <= ROWS_PER_INSERT);
         sizes.map(write_insert_sql).collect()
     });
     &STATEMENTS[rows.ilog2() as usize]
@@ -184,87 +230,89 @@ fn insert_sql(rows: usize) -> &'static str {
 
 fn write_insert_sql(rows: usize) -> String {
     let row = |at: usize| {
-        let places: Vec<String> = (1..=WIDTH).map(|column| format!("?{}", at * WIDTH + column)).collect();
-        format!("({})", places.join(", "))
+        let placeholders: Vec<String> = (1..=WIDTH).map(|column| format!("?{}", at * WIDTH + column)).collect();
+        format!("({})", placeholders.join(", "))
     };
     let rows: Vec<String> = (0..rows).map(row).collect();
     format!("INSERT INTO session_history (id, session_id, type, at, v, data) VALUES {}", rows.join(", "))
 }
 
-/// Hands the entries of a session to `each`, in their order.
+/// Calls `each` with the entries of a session in order.
 pub(crate) fn for_each(tx: &Tx<'_>, session: &SessionId, mut each: impl FnMut(&Entry) -> Result<()>) -> Result<()> {
     let sql = format!("SELECT {COLUMNS} FROM session_history h WHERE h.session_id = ?1 ORDER BY h.id");
     tx.for_each(&sql, params![session.as_str()], |row| each(&read(row)?))
 }
 
-/// How many rows are asked for at once when an answer may have to stop early.
-const CHUNK: i64 = 256;
+/// Rows read per query when the answer may stop early.
+const ROWS_PER_QUERY: i64 = 256;
 
-/// How much of a listing of entries there is room for.
+/// How many entries and bytes an answer may still contain.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct EntryBudget {
     pub(crate) entries: i64,
     pub(crate) bytes: usize,
 }
 
-/// Hands rows of a session after a number to `each`, in their order, as long as there is room.
+/// Calls `each` with the rows of a session between two ids, in order, while the budget lasts.
 pub(crate) fn page(
     tx: &Tx<'_>,
     session: &SessionId,
-    after: i64,
-    room: &mut Room,
+    (after, before): (i64, i64),
+    budget: &mut EntryBudget,
     mut each: impl FnMut(&Row<'_>) -> Result<()>,
 ) -> Result<()> {
-    let sql =
-        format!("SELECT {COLUMNS} FROM session_history h WHERE h.session_id = ?1 AND h.id > ?2 ORDER BY h.id LIMIT ?3");
+    let sql = format!(
+        "SELECT {COLUMNS} FROM session_history h WHERE h.session_id = ?1 AND h.id > ?2 AND h.id < ?3
+         ORDER BY h.id LIMIT ?4"
+    );
     let mut after = after;
     loop {
-        let asked = CHUNK.min(room.entries);
-        let mut got = 0;
-        tx.for_each(&sql, params![session.as_str(), after, asked], |row| {
-            got += 1;
-            if room.entries == 0 || room.bytes == 0 {
+        let limit = ROWS_PER_QUERY.min(budget.entries);
+        let mut rows = 0;
+        tx.for_each(&sql, params![session.as_str(), after, before, limit], |row| {
+            rows += 1;
+            if budget.entries == 0 || budget.bytes == 0 {
                 return Ok(());
             }
-            room.entries -= 1;
-            room.bytes = room.bytes.saturating_sub(row.str(5)?.len());
+            budget.entries -= 1;
+            budget.bytes = budget.bytes.saturating_sub(row.str(5)?.len());
             after = row.int(0)?;
             each(row)
         })?;
-        if got < asked || room.entries == 0 || room.bytes == 0 {
+        if rows < limit || budget.entries == 0 || budget.bytes == 0 {
             return Ok(());
         }
     }
 }
 
-/// How many entries an agent has.
+/// The number of an agent's entries.
 pub(crate) fn count(tx: &Tx<'_>, agent: &AgentId) -> Result<i64> {
     let sql = "SELECT COUNT(*) FROM session_history h WHERE h.session_id IN
          (SELECT s.id FROM sessions s WHERE s.agent_id = ?1)";
     Ok(tx.query_one(sql, params![agent.as_str()], |row| row.int(0))?.unwrap_or_default())
 }
 
-/// How many entries a session has.
+/// The number of a session's entries.
 pub(crate) fn count_of_session(tx: &Tx<'_>, session: &SessionId) -> Result<i64> {
     let sql = "SELECT COUNT(*) FROM session_history h WHERE h.session_id = ?1";
     Ok(tx.query_one(sql, params![session.as_str()], |row| row.int(0))?.unwrap_or_default())
 }
 
-/// How many entries a session has, and when the latest of them is from.
+/// The number of a session's entries, and the time of the latest.
 pub(crate) fn extent(tx: &Tx<'_>, session: &SessionId) -> Result<(i64, Option<Timestamp>)> {
     let sql = "SELECT COUNT(*), MAX(h.at) FROM session_history h WHERE h.session_id = ?1";
     let found = tx.query_one(sql, params![session.as_str()], |row| Ok((row.int(0)?, row.parse_or_null(1)?)))?;
     Ok(found.unwrap_or_default())
 }
 
-/// Entries that are asked at once what they cost.
-const COSTS_AT_ONCE: i64 = 64;
+/// Entries read per query for their costs.
+const COST_ENTRIES_PER_QUERY: i64 = 64;
 
-/// Hands the data of entries that may tell what they cost to `each`, in their order; tells how many there were.
+/// Calls `each` with the data of entries that may contain costs, in order; returns how many there were.
 pub(crate) fn for_each_cost(
     tx: &Tx<'_>,
     session: &SessionId,
-    most: usize,
+    max_entries: usize,
     mut each: impl FnMut(&Object),
 ) -> Result<usize> {
     let sql = "SELECT h.id, h.data FROM session_history h WHERE h.session_id = ?1 AND h.id > ?2
@@ -272,43 +320,44 @@ pub(crate) fn for_each_cost(
          ORDER BY h.id LIMIT ?3";
     let (mut after, mut all) = (0, 0);
     loop {
-        let asked = COSTS_AT_ONCE.min(i64::try_from(most - all).unwrap_or(COSTS_AT_ONCE));
-        let mut got = 0;
-        tx.for_each(sql, params![session.as_str(), after, asked], |row| {
-            (after, got) = (row.int(0)?, got + 1);
+        let limit = COST_ENTRIES_PER_QUERY.min(i64::try_from(max_entries - all).unwrap_or(COST_ENTRIES_PER_QUERY));
+        let mut rows = 0;
+        tx.for_each(sql, params![session.as_str(), after, limit], |row| {
+            (after, rows) = (row.int(0)?, rows + 1);
             each(&row.json(1)?);
             Ok(())
         })?;
-        all += usize::try_from(got).unwrap_or_default();
-        if got < COSTS_AT_ONCE || all >= most {
+        all += usize::try_from(rows).unwrap_or_default();
+        if rows < COST_ENTRIES_PER_QUERY || all >= max_entries {
             return Ok(all);
         }
     }
 }
 
-/// The newest entries in whose texts something stands.
+/// The newest entries whose text contains the needle.
 ///
-/// The database leaves out what cannot match, and asks in chunks so that a frequent word costs little. Case beyond ASCII
-/// is not left to it: rows that are not all ASCII are all looked at.
-pub(crate) fn search(tx: &Tx<'_>, needle: &Needle, agent: Option<&AgentId>, limit: usize) -> Result<Vec<Found>> {
-    let of_agent = if agent.is_some() { "AND s.agent_id = ?3" } else { "AND ?3 = ''" };
+/// The database filters out rows that cannot match, in chunks, so that a frequent word costs little. It only folds
+/// ASCII case, so rows with other characters are all read and checked here.
+pub(crate) fn search(tx: &Tx<'_>, needle: &Needle, agent: Option<&AgentId>, limit: usize) -> Result<Vec<EntryMatch>> {
+    let of_agent = if agent.is_some() { "AND sessions.agent_id = ?3" } else { "AND ?3 = ''" };
+    let shown = entity::visible_rows("sessions");
     let sql = format!(
-        "SELECT {COLUMNS}, s.agent_id FROM session_history h JOIN sessions s ON s.id = h.session_id
+        "SELECT {COLUMNS}, sessions.agent_id FROM session_history h JOIN {shown} ON sessions.id = h.session_id
          WHERE h.id < ?1 AND (instr(lower(h.data), ?2) > 0 OR octet_length(h.data) <> length(h.data)) {of_agent}
          ORDER BY h.id DESC LIMIT ?4"
     );
     let (mut found, mut before) = (Vec::new(), i64::MAX);
     let agent = agent.map_or("", AgentId::as_str);
     loop {
-        let mut got = 0;
-        tx.for_each(&sql, params![before, needle.sure(), agent, CHUNK], |row| {
-            got += 1;
+        let mut rows = 0;
+        tx.for_each(&sql, params![before, needle.ascii_part(), agent, ROWS_PER_QUERY], |row| {
+            rows += 1;
             before = row.int(0)?;
             if found.len() < limit
                 && let Some(excerpt) = needle.find(&row.json(5)?)
             {
                 let (session_id, entry_type) = (row.parse(1)?, row.parse(2)?);
-                found.push(Found {
+                found.push(EntryMatch {
                     id: before,
                     session_id,
                     agent_id: row.parse(6)?,
@@ -319,7 +368,7 @@ pub(crate) fn search(tx: &Tx<'_>, needle: &Needle, agent: Option<&AgentId>, limi
             }
             Ok(())
         })?;
-        if got < CHUNK || found.len() == limit {
+        if rows < ROWS_PER_QUERY || found.len() == limit {
             return Ok(found);
         }
     }

@@ -1,4 +1,4 @@
-//! The log of an issue.
+//! Appends to the log and reads it: by issue, by subject, in full, or as an audit.
 
 use pensa_core::event::filter::KINDS;
 use pensa_core::event::{Event, EventType, LogEntry};
@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::db::{NewEvent, Row, Tx, params};
-use crate::tables::operations::Line;
+use crate::tables::operations::LoggedEvent;
 
-/// Appends a line about something, by its kind and id, and the issue that concerns; gives back the line's number.
+/// Appends an event about a subject, given by kind and id, and its issue; returns the event's number.
 pub(crate) fn append(
     cx: &Context<'_>,
     tx: &Tx<'_>,
@@ -35,7 +35,7 @@ pub(crate) fn append(
     })
 }
 
-/// Logs what happened to an issue.
+/// Logs an event about an issue.
 pub(crate) fn log(
     cx: &Context<'_>,
     tx: &Tx<'_>,
@@ -43,12 +43,12 @@ pub(crate) fn log(
     event_type: EventType,
     detail: Map<String, Value>,
 ) -> Result<()> {
-    // The row of a deleted issue is gone, so its last event stands on its own.
+    // The row of a deleted issue is gone, so this event must not refer to it.
     let issue_id = (event_type != EventType::Deleted).then_some(id);
     append(cx, tx, ("issue", id.as_str()), issue_id, event_type, detail).map(drop)
 }
 
-/// Logs that something was taken back, or brought back. The detail says what changed, and as `undoes` which events that reverses.
+/// Logs an undo or redo. The detail has the changes, and in `undoes` the events that were reversed.
 pub(crate) fn log_undone(
     cx: &Context<'_>,
     tx: &Tx<'_>,
@@ -56,9 +56,9 @@ pub(crate) fn log_undone(
     issue_id: Option<&IssueId>,
     event_type: EventType,
     detail: Map<String, Value>,
-) -> Result<Line> {
+) -> Result<LoggedEvent> {
     let number = append(cx, tx, (kind, id), issue_id, event_type, detail.clone())?;
-    Ok(Line {
+    Ok(LoggedEvent {
         id: number,
         op: tx.operation(),
         subject_kind: kind.to_owned(),
@@ -88,7 +88,7 @@ fn read(row: &Row<'_>) -> Result<Event> {
     })
 }
 
-/// What happened to an issue, newest first.
+/// The events of an issue, newest first.
 pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId, limit: i64) -> Result<Vec<Event>> {
     tx.query(
         "SELECT id, issue_id, event_type, actor, detail, created_at FROM events
@@ -98,7 +98,7 @@ pub(crate) fn of_issue(tx: &Tx<'_>, id: &IssueId, limit: i64) -> Result<Vec<Even
     )
 }
 
-/// What `removal` must be to tell that an issue was removed, which then is not there.
+/// The SQL condition for `removal` to be an event that removed an issue.
 macro_rules! removes {
     () => {
         "removal.issue_id IS NULL AND removal.subject_kind = 'issue' AND (removal.event_type = 'deleted' \
@@ -108,8 +108,8 @@ macro_rules! removes {
 
 pub(crate) const REMOVES: &str = removes!();
 
-/// What a line must be to be shown. An issue that is deleted takes its history along: of it, of the work on it and of
-/// what was said about it, only what removed it is left, until the deletion is undone.
+/// The SQL condition for an event to be shown. Deleting an issue hides the history of the issue, its work and its
+/// comments, except the removal itself, until the deletion is undone.
 pub(crate) const SHOWN: &str = concat!(
     "(issue_id IS NOT NULL OR (subject_kind NOT IN ('comment', 'dep') \
      AND (subject_kind NOT IN ('issue', 'work') OR NOT EXISTS ( \
@@ -118,11 +118,17 @@ pub(crate) const SHOWN: &str = concat!(
     "))))"
 );
 
-/// Set in the detail of a deletion of which only ids are left.
+/// Marks the detail of a deletion of which only ids are left.
 pub(crate) const PURGED: &str = "purged";
 
-/// The detail of a deletion with nothing but ids. Those of comments and dependencies tell peers what went along.
-pub(crate) fn purged(mut detail: Map<String, Value>) -> Map<String, Value> {
+/// A `LIKE` pattern for such a detail.
+pub(crate) fn purged_pattern() -> String {
+    format!("%\"{PURGED}\":true}}")
+}
+
+/// Reduces the detail of a deletion to ids. Those of comments and dependencies stay, because peers need to know what
+/// was deleted along.
+pub(crate) fn reduce_to_ids(mut detail: Map<String, Value>) -> Map<String, Value> {
     let only = |record: &mut Value, fields: &[&str]| {
         if let Value::Object(record) = record {
             record.retain(|field, _| fields.contains(&field.as_str()));
@@ -135,13 +141,13 @@ pub(crate) fn purged(mut detail: Map<String, Value>) -> Map<String, Value> {
             records.into_iter().flatten().for_each(|record| only(record, &["id"]));
         }
     }
-    // Last: `purge::due` knows it by that.
+    // It must be last, because `purge::due` matches the end.
     detail.shift_remove(PURGED);
     detail.insert(PURGED.into(), Value::Bool(true));
     detail
 }
 
-/// The detail of a line as it is shown: of an issue that was removed only its id and title.
+/// The detail of an event as shown: of a removed issue only id and title.
 fn shown(mut detail: Map<String, Value>) -> Map<String, Value> {
     if let Some(change) = detail.get_mut("issue").filter(|change| change["new"].is_null())
         && let Some(Value::Object(removed)) = change.get_mut("old")
@@ -151,13 +157,13 @@ fn shown(mut detail: Map<String, Value>) -> Map<String, Value> {
     detail
 }
 
-/// Whether a line tells that an issue was removed.
-pub(crate) fn removes(entry: &LogEntry) -> bool {
+/// Whether an event removed an issue.
+pub(crate) fn is_removal(entry: &LogEntry) -> bool {
     let change = entry.detail.get("issue").filter(|_| entry.subject_kind == "issue");
     change.is_some_and(|change| change["old"].is_object() && change["new"].is_null())
 }
 
-/// A line of the log as it is shown.
+/// An event as shown to users.
 pub(crate) fn as_shown(entry: LogEntry) -> LogEntry {
     LogEntry { detail: shown(entry.detail), ..entry }
 }
@@ -166,7 +172,7 @@ pub(crate) fn read_shown(row: &Row<'_>) -> Result<LogEntry> {
     read_entry(row).map(as_shown)
 }
 
-/// A line of the log as it was written.
+/// Reads an event with its full detail.
 pub(crate) fn read_entry(row: &Row<'_>) -> Result<LogEntry> {
     Ok(LogEntry {
         id: row.int(0)?,
@@ -180,7 +186,7 @@ pub(crate) fn read_entry(row: &Row<'_>) -> Result<LogEntry> {
     })
 }
 
-/// What happened to something that is not an issue, after a line, oldest first.
+/// The events of something other than an issue after `after`, oldest first.
 pub(crate) fn of_subject(tx: &Tx<'_>, kind: &str, id: &str, after: i64, limit: Option<u32>) -> Result<Vec<LogEntry>> {
     tx.query(
         "SELECT id, subject_kind, subject_id, issue_id, event_type, actor, detail, created_at FROM events
@@ -190,7 +196,7 @@ pub(crate) fn of_subject(tx: &Tx<'_>, kind: &str, id: &str, after: i64, limit: O
     )
 }
 
-/// The log after a line as it was written, oldest first.
+/// All events after `line` with full details, oldest first.
 pub fn after(tx: &Tx<'_>, line: i64, limit: i64) -> Result<Vec<LogEntry>> {
     tx.query(
         "SELECT id, subject_kind, subject_id, issue_id, event_type, actor, detail, created_at FROM events
@@ -200,7 +206,7 @@ pub fn after(tx: &Tx<'_>, line: i64, limit: i64) -> Result<Vec<LogEntry>> {
     )
 }
 
-/// Reads the whole log as it was written, oldest first.
+/// Calls `each` with all events with full details, oldest first.
 pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&LogEntry) -> Result<()>) -> Result<()> {
     tx.for_each(
         "SELECT id, subject_kind, subject_id, issue_id, event_type, actor, detail, created_at FROM events ORDER BY id",
@@ -209,25 +215,25 @@ pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&LogEntry) -> Result<()
     )
 }
 
-/// Reads the log as it is shown, oldest first.
+/// Calls `each` with all events as shown to users, oldest first.
 pub(crate) fn for_each_shown(tx: &Tx<'_>, mut each: impl FnMut(&LogEntry) -> Result<()>) -> Result<()> {
     let columns = "SELECT id, subject_kind, subject_id, issue_id, event_type, actor, detail, created_at FROM events";
     tx.for_each(&format!("{columns} WHERE {SHOWN} ORDER BY id"), params![], |row| each(&read_shown(row)?))
 }
 
-/// The number of the last line.
+/// The number of the last event; 0 if there is none.
 pub fn last(tx: &Tx<'_>) -> Result<i64> {
     let last = tx.query_one("SELECT id FROM events ORDER BY id DESC LIMIT 1", params![], |row| row.int(0))?;
     Ok(last.unwrap_or_default())
 }
 
-/// Most lines that one store gives to an audit.
+/// Most events of one store in an audit.
 const MAX_AUDIT: u32 = 10_000;
 
-/// Who did what with which token in this store, newest first.
-pub(crate) fn audit(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Audit) -> Result<Vec<AuditLine>> {
-    let since = wanted.since.map_or_else(String::new, |since| since.as_of(cx.now).to_string());
-    let limit = i64::from(wanted.limit.unwrap_or(MAX_AUDIT).min(MAX_AUDIT));
+/// Who changed what with which token in this store, newest first.
+pub(crate) fn audit(cx: &Context<'_>, tx: &Tx<'_>, request: &Audit) -> Result<Vec<AuditLine>> {
+    let since = request.since.map_or_else(String::new, |since| since.as_of(cx.now).to_string());
+    let limit = i64::from(request.limit.unwrap_or(MAX_AUDIT).min(MAX_AUDIT));
     let columns = "SELECT id, subject_kind, subject_id, event_type, actor, token_id, detail, created_at FROM events";
     let read = |row: &Row<'_>| {
         Ok(AuditLine {
@@ -242,7 +248,7 @@ pub(crate) fn audit(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Audit) -> Result<Vec
             detail: shown(parse_detail(row.str(6)?)?),
         })
     };
-    match &wanted.token {
+    match &request.token {
         Some(token) => tx.query(
             &format!("{columns} WHERE token_id = ?1 AND created_at >= ?2 AND {SHOWN} ORDER BY id DESC LIMIT ?3"),
             params![token.as_str(), since, limit],
@@ -256,28 +262,29 @@ pub(crate) fn audit(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Audit) -> Result<Vec
     }
 }
 
-/// When an issue last had this value of a field, and something else after.
-pub(crate) fn left_at(tx: &Tx<'_>, id: &IssueId, field: &str, value: &Value) -> Result<Option<String>> {
+/// The last time that a field of an issue changed away from this value.
+pub(crate) fn last_changed_from(tx: &Tx<'_>, id: &IssueId, field: &str, value: &Value) -> Result<Option<String>> {
     let lines =
         tx.query("SELECT detail, created_at FROM events WHERE issue_id = ?1 ORDER BY id", params![id], |row| {
             Ok((row.json::<Map<String, Value>>(0)?, row.text(1)?))
         })?;
-    let left = lines.into_iter().filter(|(detail, _)| detail.get(field).is_some_and(|change| change["old"] == *value));
-    // What came from a file happened when that says, not when it was read.
+    let changes =
+        lines.into_iter().filter(|(detail, _)| detail.get(field).is_some_and(|change| change["old"] == *value));
+    // For imported changes, the time in the file counts, not the time of the import.
     let at = |(detail, at): (Map<String, Value>, String)| {
         detail.get("updated_at").and_then(|change| change["new"].as_str()).map_or(at, str::to_owned)
     };
-    Ok(left.map(at).max())
+    Ok(changes.map(at).max())
 }
 
-/// When the claim that an issue has now was made.
+/// When the current claim of an issue was made.
 pub(crate) fn claimed_at(tx: &Tx<'_>, id: &IssueId) -> Result<Option<Timestamp>> {
     let last = "SELECT created_at FROM events WHERE issue_id = ?1 AND event_type = 'claimed' ORDER BY id DESC LIMIT 1";
     tx.query_one(last, params![id], |row| row.parse(0))
 }
 
-/// Whether the last that `actor` had to do with the claim of an issue was to lose it with its lease.
-pub(crate) fn lost_lease(tx: &Tx<'_>, id: &IssueId, actor: &str) -> Result<bool> {
+/// Whether `actor` lost an issue through an expired lease, and has not claimed or renewed it since.
+pub(crate) fn has_lost_lease(tx: &Tx<'_>, id: &IssueId, actor: &str) -> Result<bool> {
     let claims = tx.query(
         "SELECT event_type, actor, detail FROM events
          WHERE issue_id = ?1 AND event_type IN ('claimed', 'lease_renewed', 'released', 'lease_expired') ORDER BY id DESC",

@@ -5,71 +5,64 @@ use pensa_core::id::{self, IssueId, IssueRef};
 use pensa_core::issue::{Issue, Sort, Status};
 use pensa_core::json::ListWriter;
 use pensa_core::ops::issue::Filter;
-use pensa_core::{Code, Error, Result, Span, Timestamp, similar, text};
-use serde::{Deserialize, Serialize};
+use pensa_core::{Code, Error, Result, Span, Timestamp, text};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::db::{Param, Row, Tx, params};
-use crate::entity;
-use crate::tables::{deps, events, extra, learnings, peers, records, releases, titles};
+use crate::db::{Param, Tx, params};
+use crate::entity::{self, StoredEntity};
+use crate::tables::{deps, events, learnings, operations, peers, records, releases, titles};
 
-/// A row of `issues` as the journal has it: also what nobody is shown.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct IssueRow<I> {
-    /// How long a renewal of the lease lasts, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) lease_ms: Option<i64>,
-    #[serde(flatten)]
-    pub(crate) issue: I,
-}
+impl StoredEntity for Issue {
+    const HAS_PROJECTIONS: bool = true;
 
-impl<'a> IssueRow<&'a Issue> {
-    fn of(issue: &'a Issue) -> Self {
-        Self { lease_ms: issue.lease.map(Span::as_millis), issue }
+    fn computed(&self) -> Vec<(&'static str, Param<'static>)> {
+        // No search can match across the separator: stored text has no control characters.
+        let description = self.description.as_deref().unwrap_or_default();
+        vec![("search_text", format!("{}\u{1f}{}", text::fold(&self.title), text::fold(description)).into())]
     }
-}
 
-const COLUMNS: &str = "i.id, i.title, i.description, i.issue_type, i.status, i.priority, i.spec, i.fixes, i.assignee, \
-     i.lease_expires_at, i.lease_ms, i.created_at, i.updated_at, i.closed_at, i.close_reason, \
-     i.claim_session, i.claim_host, i.extra";
+    /// The keys of its title while it is not closed, the blockers of what waits for it, and which events are its history.
+    fn project(tx: &Tx<'_>, before: Option<&Self>, after: Option<&Self>) -> Result<()> {
+        let keyed = |issue: &&Self| issue.status != Status::Closed;
+        let (old, new) = (before.filter(keyed), after.filter(keyed));
+        if old.map(|issue| &issue.title) != new.map(|issue| &issue.title) {
+            old.map_or(Ok(()), |issue| titles::remove(tx, issue))?;
+            new.map_or(Ok(()), |issue| titles::add(tx, issue))?;
+        }
+        match (before, after) {
+            (Some(_), Some(after)) if old.is_some() != new.is_some() => {
+                deps::parent_moved(tx, &after.id, new.is_none())
+            }
+            (None, Some(after)) if tx.is_replaying() => operations::reattach(tx, &after.id),
+            (Some(before), None) if tx.is_replaying() => let_go(tx, &before.id),
+            _ => Ok(()),
+        }
+    }
 
-pub(crate) fn read(row: &Row<'_>) -> Result<Issue> {
-    Ok(Issue {
-        id: row.parse(0)?,
-        title: row.text(1)?,
-        description: row.text_or_null(2)?,
-        issue_type: row.parse(3)?,
-        status: row.parse(4)?,
-        priority: row.parse(5)?,
-        spec: row.text_or_null(6)?,
-        fixes: row.parse_or_null(7)?,
-        assignee: row.text_or_null(8)?,
-        lease_expires_at: row.parse_or_null(9)?,
-        lease: row.int_or_null(10)?.map(Span::from_millis),
-        created_at: row.parse(11)?,
-        updated_at: row.parse(12)?,
-        closed_at: row.parse_or_null(13)?,
-        close_reason: row.text_or_null(14)?,
-        claim_session: row.text_or_null(15)?,
-        claim_host: row.text_or_null(16)?,
-        extra: row.extra(17)?,
-    })
+    fn event_detail(old: Option<&Self>, new: Option<&Self>) -> Map<String, Value> {
+        match new {
+            Some(new) => event::changes(old, new),
+            None => Map::new(),
+        }
+    }
 }
 
 /// The issues that `rest` (joins, conditions, order) selects from `issues i`.
 pub(crate) fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Issue>> {
-    tx.query(&format!("SELECT {COLUMNS} FROM issues i {rest}"), params, read)
+    tx.query(&selected(rest), params, entity::from_row)
 }
 
-pub(crate) fn for_each(tx: &Tx<'_>, mut each: impl FnMut(&Issue) -> Result<()>) -> Result<()> {
-    tx.for_each(&format!("SELECT {COLUMNS} FROM issues i ORDER BY i.created_at, i.id"), params![], |row| {
-        each(&read(row)?)
-    })
+fn selected(rest: &str) -> String {
+    format!("SELECT {} FROM issues i {rest}", entity::columns::<Issue>("i"))
+}
+
+pub(crate) fn for_each(tx: &Tx<'_>, each: impl FnMut(&Issue) -> Result<()>) -> Result<()> {
+    entity::for_each(tx, "ORDER BY created_at, id", params![], each)
 }
 
 pub(crate) fn get(tx: &Tx<'_>, id: &IssueId) -> Result<Option<Issue>> {
-    tx.query_one(&format!("SELECT {COLUMNS} FROM issues i WHERE i.id = ?1"), params![id], read)
+    entity::get(tx, params![id])
 }
 
 /// The issue that a caller means: by id, by a unique prefix of it (with or without `pn-`), or by its name in a batch.
@@ -170,7 +163,8 @@ impl Listing {
 
     fn ordered(conditions: &str, mut values: Vec<Param<'static>>, sort: Sort, limit: Option<u32>) -> Self {
         let order = match sort {
-            Sort::Priority => "i.priority, i.created_at, i.id",
+            // Impact is no column: what is sorted by it comes in this order.
+            Sort::Priority | Sort::Impact => "i.priority, i.created_at, i.id",
             Sort::CreatedAt => "i.created_at, i.id",
             Sort::UpdatedAt => "i.updated_at DESC, i.created_at, i.id",
             Sort::Status => {
@@ -189,109 +183,23 @@ impl Listing {
     /// The same as JSON, without ever holding all of it as issues.
     pub(crate) fn write_json(&self, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
         let mut list = ListWriter::new(to);
-        tx.for_each(&format!("SELECT {COLUMNS} FROM issues i {}", self.rest), &self.values, |row| {
-            list.item(&read(row)?)
-        })?;
+        tx.for_each(&selected(&self.rest), &self.values, |row| list.item(&entity::from_row::<Issue>(row)?))?;
         list.end();
         Ok(())
     }
 }
 
-/// Adds a row; its blockers are counted as its dependencies are added.
-pub(crate) fn insert(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
-    insert_row(tx, issue, 0)?;
-    tx.journal("issue", &IssueRow::of(issue))?;
-    titles::add(tx, issue)
-}
-
-/// Adds the row of an issue whose id nobody has had.
-pub(crate) fn insert_new(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
-    insert_row(tx, issue, 0)?;
-    tx.journal("issue", &IssueRow::of(issue))?;
-    titles::add_new(tx, issue)
-}
-
-fn insert_row(tx: &Tx<'_>, issue: &Issue, blockers: i64) -> Result<()> {
-    tx.add_rows(
-        "INSERT INTO issues (id, title, description, issue_type, status, priority, spec, fixes, assignee,
-            lease_expires_at, lease_ms, created_at, updated_at, closed_at, close_reason,
-            claim_session, claim_host, extra, search_text, blockers)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
-        &row(issue)?.into_iter().chain([Param::from(blockers)]).collect::<Vec<_>>(),
-    )
-}
-
-/// Adds a row without its keys for near-duplicates, which it gives back instead.
-pub(crate) fn load(tx: &Tx<'_>, issue: &Issue, blockers: i64) -> Result<Vec<i64>> {
-    insert_row(tx, issue, blockers)?;
-    if issue.status == Status::Closed { Ok(Vec::new()) } else { Ok(similar::keys(&issue.title)) }
-}
-
-/// Replaces a row and what is derived from it.
-pub(crate) fn replace(tx: &Tx<'_>, old: &Issue, new: &Issue) -> Result<()> {
-    tx.send(
-        "UPDATE issues SET title = ?2, description = ?3, issue_type = ?4, status = ?5, priority = ?6, spec = ?7,
-            fixes = ?8, assignee = ?9, lease_expires_at = ?10, lease_ms = ?11, created_at = ?12, updated_at = ?13,
-            closed_at = ?14, close_reason = ?15, claim_session = ?16, claim_host = ?17, extra = ?18, search_text = ?19
-         WHERE id = ?1",
-        &row(new)?,
-    )?;
-    tx.journal("issue", &IssueRow::of(new))?;
-    let (was, is) = (old.status == Status::Closed, new.status == Status::Closed);
-    if old.title != new.title || was != is {
-        titles::remove(tx, old)?;
-        titles::add(tx, new)?;
-    }
-    if was != is {
-        deps::parent_moved(tx, &new.id, is)?;
-    }
-    Ok(())
-}
-
-fn row(issue: &Issue) -> Result<[Param<'_>; 19]> {
-    Ok([
-        (&issue.id).into(),
-        (&issue.title).into(),
-        issue.description.as_ref().into(),
-        issue.issue_type.into(),
-        issue.status.into(),
-        issue.priority.into(),
-        issue.spec.as_ref().into(),
-        issue.fixes.as_ref().into(),
-        issue.assignee.as_ref().into(),
-        issue.lease_expires_at.into(),
-        issue.lease.into(),
-        issue.created_at.into(),
-        issue.updated_at.into(),
-        issue.closed_at.into(),
-        issue.close_reason.as_ref().into(),
-        issue.claim_session.as_ref().into(),
-        issue.claim_host.as_ref().into(),
-        extra(&issue.extra)?,
-        search_text(issue).into(),
-    ])
-}
-
-/// No search can match across the separator: stored text has no control characters.
-fn search_text(issue: &Issue) -> String {
-    let description = issue.description.as_deref().unwrap_or_default();
-    format!("{}\u{1f}{}", text::fold(&issue.title), text::fold(description))
-}
-
-/// Removes the row, all that belongs to it and its dependencies' rows. Its events are no longer an issue's history, but stay in
-/// the log, so that the deletion can be taken back. The caller has told whom it concerns.
+/// Removes an issue with all that belongs to it. Its events are no longer an issue's history, but stay in the log, so that
+/// the deletion can be taken back. The caller has told whom it concerns.
 pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
-    titles::remove(tx, issue)?;
     entity::delete_owned(tx, &issue.id)?;
-    tx.journal("issue_deleted", &issue.id)?;
-    for sql in [
-        "DELETE FROM deps WHERE issue_id = ?1",
-        "UPDATE events SET issue_id = NULL WHERE issue_id = ?1",
-        "DELETE FROM issues WHERE id = ?1",
-    ] {
-        tx.send(sql, params![&issue.id])?;
-    }
-    Ok(())
+    let_go(tx, &issue.id)?;
+    entity::remove(tx, issue)
+}
+
+/// Makes the history of an issue lines of the log that no issue has.
+fn let_go(tx: &Tx<'_>, id: &IssueId) -> Result<()> {
+    tx.send("UPDATE events SET issue_id = NULL WHERE issue_id = ?1", params![id])
 }
 
 /// Gives an issue another id, and everything that refers to it.
@@ -300,7 +208,6 @@ pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
     for (table, column) in [
         ("issues", "id"),
         ("issues", "fixes"),
-        ("deps", "issue_id"),
         ("deps", "depends_on_id"),
         ("events", "issue_id"),
         ("title_keys", "issue_id"),
@@ -313,7 +220,7 @@ pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
     {
         tx.send(&format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1"), params![old, new])?;
     }
-    releases::rename_issue(tx, old, new)?;
+    releases::issue_renamed(tx, old, new)?;
     learnings::issue_renamed(tx, old, new)?;
     records::issue_renamed(tx, old, new)?;
     peers::issue_renamed(tx, old.as_str())?;
@@ -343,7 +250,7 @@ pub(crate) fn save(
         return Ok(new);
     }
     new.updated_at = if cx.now < old.updated_at { after(cx, old.updated_at) } else { cx.now };
-    replace(tx, old, &new)?;
+    entity::replace(tx, old, &new)?;
     detail.extend(note);
     events::log(cx, tx, &new.id, event, detail)?;
     Ok(new)

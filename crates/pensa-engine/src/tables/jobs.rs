@@ -1,4 +1,4 @@
-//! Jobs, kept as records of their collection, and what they wrote, kept as records of another.
+//! Stores jobs and their output as records of two collections.
 
 use std::borrow::Cow;
 
@@ -10,21 +10,21 @@ use pensa_core::session::object::Object;
 use pensa_core::{Code, Error, Result};
 use serde_json::Value;
 
-use super::ids::Kind;
-use super::records::{Collection, Draft, Expect, Query};
+use super::ids::IdTable;
+use super::records::{Collection, Expect, Query, RecordDraft};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::tables::events;
 
-const JOBS: Kind<'static> = Kind {
+const JOBS: IdTable<'static> = IdTable {
     name: "job",
     table: "(SELECT id FROM records WHERE collection = 'tool_jobs') AS jobs",
     prefix: JobId::PREFIX,
     hint: "pn job list shows the ids",
 };
 
-/// The fields that jobs are found by.
-const INDEXES: [&str; 8] = ["status", "lane", "tool_name", "loop_id", "run_id", "session_id", "issue_id", "started_at"];
+/// The indexed fields.
+const INDEXED: [&str; 8] = ["status", "lane", "tool_name", "loop_id", "run_id", "session_id", "issue_id", "started_at"];
 
 fn read(record: Record) -> Result<Job> {
     let id = record.id;
@@ -36,53 +36,53 @@ pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<JobId> {
     JOBS.new_id(tx, || JobId::from_uuid(cx.uuid()))
 }
 
-/// The job that a caller means, without its output.
-pub(crate) fn find(tx: &Tx<'_>, wanted: &JobRef) -> Result<Job> {
-    let id = JOBS.find(tx, wanted.as_str())?;
+/// Finds a job by its id or a prefix, without its output.
+pub(crate) fn find(tx: &Tx<'_>, reference: &JobRef) -> Result<Job> {
+    let id = JOBS.find(tx, reference.as_str())?;
     let jobs = Collection::open(tx, COLLECTION)?;
     read(jobs.get(tx, &id)?.ok_or_else(|| JOBS.unknown(&id))?)
 }
 
-pub(crate) fn is_there(tx: &Tx<'_>, id: &JobId) -> Result<bool> {
+pub(crate) fn exists(tx: &Tx<'_>, id: &JobId) -> Result<bool> {
     Ok(Collection::open(tx, COLLECTION)?.get(tx, id.as_str())?.is_some())
 }
 
-/// What was kept of a job's output.
+/// The stored output of a job.
 pub(crate) fn output(tx: &Tx<'_>, id: &JobId) -> Result<Option<String>> {
-    let kept = Collection::open(tx, OUTPUTS)?.get(tx, id.as_str())?;
-    Ok(kept.and_then(|record| record.data.get("output")?.as_str().map(str::to_owned)))
+    let record = Collection::open(tx, OUTPUTS)?.get(tx, id.as_str())?;
+    Ok(record.and_then(|record| record.data.get("output")?.as_str().map(str::to_owned)))
 }
 
-/// Keeps what a job wrote.
-pub(crate) fn keep_output(cx: &Context<'_>, tx: &Tx<'_>, id: &JobId, output: &str) -> Result<()> {
+/// Stores a job's output.
+pub(crate) fn store_output(cx: &Context<'_>, tx: &Tx<'_>, id: &JobId, output: &str) -> Result<()> {
     let data = Object::from_iter([("output".to_owned(), Value::from(output))]);
-    let draft = Draft { id: id.to_string(), data: Cow::Owned(data), updated_at: cx.now };
+    let draft = RecordDraft { id: id.to_string(), data: Cow::Owned(data), updated_at: cx.now };
     Collection::open(tx, OUTPUTS)?.put(tx, draft, Expect::Any).map(drop)
 }
 
-/// Hands over the jobs that a question means, until `each` has enough of them.
-pub(crate) fn each(tx: &Tx<'_>, mut query: Query, mut each: impl FnMut(Job) -> bool) -> Result<()> {
+/// Calls `each` with the jobs that a query matches until it returns false.
+pub(crate) fn for_each(tx: &Tx<'_>, mut query: Query, mut each: impl FnMut(Job) -> bool) -> Result<()> {
     let jobs = Collection::open(tx, COLLECTION)?;
     loop {
-        let found = jobs.select(tx, &query)?;
-        for record in found.records {
+        let page = jobs.select(tx, &query)?;
+        for record in page.records {
             if !each(read(record)?) {
                 return Ok(());
             }
         }
-        match found.next {
+        match page.next {
             Some(next) => query.after = Some(next),
             None => return Ok(()),
         }
     }
 }
 
-/// The jobs that pass all tests, newest first.
+/// The jobs that match all filters, newest first.
 pub(crate) fn newest(tx: &Tx<'_>, filters: Vec<Filter>, limit: usize) -> Result<Vec<Job>> {
     let mut jobs = Vec::new();
     if limit > 0 {
         let query = Query { filters, order: Order::by("started_at").descending(), limit: Some(limit), after: None };
-        each(tx, query, |job| {
+        for_each(tx, query, |job| {
             jobs.push(job);
             jobs.len() < limit
         })?;
@@ -90,36 +90,41 @@ pub(crate) fn newest(tx: &Tx<'_>, filters: Vec<Filter>, limit: usize) -> Result<
     Ok(jobs)
 }
 
-/// Those of a lane on a machine that run, and those that wait for it, in the order of the queue.
+/// The running jobs of a lane on a machine, and the waiting ones in queue order.
 pub(crate) fn of_lane(cx: &Context<'_>, tx: &Tx<'_>, lane: &Lane, host: Option<&str>) -> Result<(Vec<Job>, Vec<Job>)> {
-    let standing = |status: JobStatus| -> Result<Vec<Job>> {
-        // Few stand there of all that there were; so that is asked for first.
+    let with_status = |status: JobStatus| -> Result<Vec<Job>> {
+        // Of all jobs ever, few have these statuses; that filter comes first.
         let filters = vec![
             Filter::eq("status", status.as_str()),
             Filter::eq("lane", lane.as_str()),
             host.map_or_else(|| Filter::is_null("host"), |host| Filter::eq("host", host)),
         ];
         let mut jobs = Vec::new();
-        each(tx, Query { filters, ..Query::default() }, |job| {
+        for_each(tx, Query { filters, ..Query::default() }, |job| {
             jobs.push(job);
             true
         })?;
         jobs.sort_by_key(|job| job.number);
         Ok(jobs)
     };
-    let mut waiting = standing(JobStatus::Pending)?;
+    let mut waiting = with_status(JobStatus::Pending)?;
     waiting.retain(|job| job.waits(cx.now));
-    Ok((standing(JobStatus::Running)?, waiting))
+    Ok((with_status(JobStatus::Running)?, waiting))
 }
 
-/// Whether a job with this number may begin, after those that were there before; else who runs.
-pub(crate) fn turn(cx: &Context<'_>, tx: &Tx<'_>, job: &Job, slots: i64) -> Result<std::result::Result<(), Vec<Job>>> {
+/// Whether a job may start now, after those queued before it. If not, returns the running jobs.
+pub(crate) fn check_slot(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    job: &Job,
+    slots: i64,
+) -> Result<std::result::Result<(), Vec<Job>>> {
     let (running, waiting) = of_lane(cx, tx, &job.lane, job.host.as_deref())?;
     let before = waiting.iter().filter(|other| other.number < job.number && other.id != job.id).count();
     Ok(if job::has_slot(running.len(), before, slots) { Ok(()) } else { Err(running) })
 }
 
-/// Stores a changed job and logs the change; leaves everything alone if nothing changed.
+/// Stores a changed job and logs it; does nothing if nothing changed.
 pub(crate) fn save(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Job>, mut new: Job, event: EventType) -> Result<Job> {
     let detail = event::differences(old, &new);
     if detail.is_empty() {
@@ -129,9 +134,9 @@ pub(crate) fn save(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Job>, mut new: Jo
     let Value::Object(data) = serde_json::to_value(&new).map_err(Error::internal)? else {
         return Err(Error::internal("a job is an object"));
     };
-    let draft = Draft { id: new.id.to_string(), data: Cow::Owned(data), updated_at: cx.now };
+    let draft = RecordDraft { id: new.id.to_string(), data: Cow::Owned(data), updated_at: cx.now };
     let expect = if old.is_some() { Expect::Present } else { Expect::Absent };
-    Collection::open(tx, COLLECTION)?.declaring(tx, &INDEXES)?.put(tx, draft, expect)?;
+    Collection::open(tx, COLLECTION)?.with_indexes(tx, &INDEXED)?.put(tx, draft, expect)?;
     events::append(cx, tx, ("job", new.id.as_str()), None, event, detail)?;
     Ok(new)
 }

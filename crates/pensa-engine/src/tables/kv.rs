@@ -1,13 +1,13 @@
-//! Listings of `kv`.
+//! Lists rows of `kv`.
 
 use pensa_core::Result;
-use pensa_core::kv::Pair;
+use pensa_core::kv::KvPair;
 
 use crate::db::{Param, Tx};
 use crate::entity;
 
-/// The values of one scope or of all, by scope and name.
-pub(crate) fn list(tx: &Tx<'_>, scope: Option<&str>, prefix: &str, limit: Option<u32>) -> Result<Vec<Pair>> {
+/// The pairs of one scope or of all whose key has a prefix, by scope and key.
+pub(crate) fn list(tx: &Tx<'_>, scope: Option<&str>, prefix: &str, limit: Option<u32>) -> Result<Vec<KvPair>> {
     let limit = Param::Int(limit.map_or(i64::MAX, i64::from));
     let (from, to) = (Param::from(prefix), Param::from(format!("{prefix}\u{10FFFF}")));
     match scope {

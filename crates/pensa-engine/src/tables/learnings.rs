@@ -1,36 +1,36 @@
-//! Rows of `learnings`, and the keys under which they are found.
+//! Finds, lists and stores rows of `learnings`, and maintains the keys of recall.
 //!
-//! Which keys those are, and in which order what was found is told, is left to `pensa_core::learning::recall`.
+//! `pensa_core::learning::recall` defines the keys and the ranking.
 
 use std::collections::HashMap;
 
 use pensa_core::id::{IssueId, LearningId, LearningRef};
 use pensa_core::learning::recall::{self, Candidate};
-use pensa_core::learning::{Learning, Shown};
+use pensa_core::learning::{Learning, LearningDetail};
 use pensa_core::{Result, Timestamp, json, similar};
 
-use super::ids::Kind;
+use super::ids::IdTable;
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
-use crate::entity::{self, Kept};
+use crate::entity::{self, StoredEntity};
 
-const LEARNINGS: Kind<'static> = Kind {
+const LEARNINGS: IdTable<'static> = IdTable {
     name: "learning",
     table: "learnings",
     prefix: LearningId::PREFIX,
     hint: "pn learning list --all shows the ids",
 };
 
-/// That of those which are in the place of a learning.
+/// The id of the learning that supersedes a row.
 const SUCCESSOR: &str = "(SELECT MIN(s.id) FROM learnings s WHERE s.supersedes = learnings.id)";
 
-/// Keys that one statement adds or removes.
-const KEYS_AT_ONCE: usize = 64;
-/// Most learnings that are looked at for one of the same text.
+/// Keys added or removed per statement.
+const KEYS_PER_STATEMENT: usize = 64;
+/// Most learnings compared when looking for one with the same text.
 const MAX_SAME: usize = 50;
-/// Most learnings that are ranked for one question.
+/// Most learnings ranked for one query.
 const MAX_CANDIDATES: usize = 200;
-/// How often more are asked for, where many of those that were found have expired.
+/// Most pages read when many of the matching learnings have expired.
 const MAX_PAGES: usize = 20;
 
 pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<LearningId> {
@@ -41,32 +41,32 @@ pub(crate) fn get(tx: &Tx<'_>, id: &LearningId) -> Result<Option<Learning>> {
     entity::get(tx, params![id.as_str()])
 }
 
-/// The learning that a caller means.
-pub(crate) fn find(tx: &Tx<'_>, wanted: &LearningRef) -> Result<Shown> {
-    let id: LearningId = LEARNINGS.find(tx, wanted.as_str())?.parse()?;
+/// Finds a learning by its id or a prefix.
+pub(crate) fn find(tx: &Tx<'_>, reference: &LearningRef) -> Result<LearningDetail> {
+    let id: LearningId = LEARNINGS.find(tx, reference.as_str())?.parse()?;
     let learning = get(tx, &id)?.ok_or_else(|| LEARNINGS.unknown(id.as_str()))?;
-    Ok(Shown { superseded_by: successor(tx, &id)?, learning })
+    Ok(LearningDetail { superseded_by: successor(tx, &id)?, learning })
 }
 
-/// The learning that is in the place of another.
+/// The learning that supersedes this one.
 fn successor(tx: &Tx<'_>, id: &LearningId) -> Result<Option<LearningId>> {
     let sql = "SELECT MIN(id) FROM learnings WHERE supersedes = ?1";
     Ok(tx.query_one(sql, params![id.as_str()], |row| row.parse_or_null(0))?.flatten())
 }
 
-/// What a listing wants.
+/// Filters of a listing.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct LearningFilter {
     pub(crate) kind: Option<String>,
     pub(crate) tag: Option<String>,
     pub(crate) issue: Option<String>,
-    /// Only those that hold at this time.
-    pub(crate) holding_at: Option<Timestamp>,
+    /// Only learnings that are valid at this time
+    pub(crate) valid_at: Option<Timestamp>,
     pub(crate) limit: Option<u32>,
 }
 
-/// The learnings that a listing wants, newest first.
-pub(crate) fn list(tx: &Tx<'_>, wanted: Wanted) -> Result<Vec<Shown>> {
+/// The learnings that match, newest first.
+pub(crate) fn list(tx: &Tx<'_>, filter: LearningFilter) -> Result<Vec<LearningDetail>> {
     let (mut conditions, mut values) = (vec!["1 = 1".to_owned()], Vec::new());
     let mut add = |condition: &str, value: Option<Param<'static>>| {
         if let Some(value) = value {
@@ -74,22 +74,22 @@ pub(crate) fn list(tx: &Tx<'_>, wanted: Wanted) -> Result<Vec<Shown>> {
             conditions.push(condition.replace('#', &format!("?{}", values.len())));
         }
     };
-    add("kind = #", wanted.kind.map(Param::from));
-    let tag = wanted.tag.map(|tag| json::to_line(&tag)).transpose()?;
+    add("kind = #", filter.kind.map(Param::from));
+    let tag = filter.tag.map(|tag| json::to_line(&tag)).transpose()?;
     add("instr(tags, #) > 0", tag.map(Param::from));
-    add("(issue_id = # OR work = #)", wanted.issue.map(Param::from));
-    let is_there = format!("(expires_at IS NULL OR expires_at > #) AND {SUCCESSOR} IS NULL");
-    add(&is_there, wanted.holding_at.map(Param::from));
-    values.push(Param::Int(wanted.limit.map_or(i64::MAX, i64::from)));
+    add("(issue_id = # OR work = #)", filter.issue.map(Param::from));
+    let is_valid = format!("(expires_at IS NULL OR expires_at > #) AND {SUCCESSOR} IS NULL");
+    add(&is_valid, filter.valid_at.map(Param::from));
+    values.push(Param::Int(filter.limit.map_or(i64::MAX, i64::from)));
     let rest = format!("WHERE {} ORDER BY created_at DESC, id DESC LIMIT ?{}", conditions.join(" AND "), values.len());
-    let shown = |learning: Learning| Ok(Shown { superseded_by: successor(tx, &learning.id)?, learning });
+    let shown = |learning: Learning| Ok(LearningDetail { superseded_by: successor(tx, &learning.id)?, learning });
     entity::query(tx, &rest, &values)?.into_iter().map(shown).collect()
 }
 
-impl Kept for Learning {
+impl StoredEntity for Learning {
     const HAS_PROJECTIONS: bool = true;
 
-    /// Gives it the keys under which it is found, and takes those of the one it supersedes.
+    /// Updates the keys of this learning, and those of the learning that it supersedes.
     fn project(tx: &Tx<'_>, before: Option<&Self>, after: Option<&Self>) -> Result<()> {
         if let Some(before) = before {
             remove_keys(tx, before)?;
@@ -108,7 +108,7 @@ impl Kept for Learning {
     }
 }
 
-/// Makes learnings follow an issue that has another id now.
+/// Updates learnings when their issue gets a new id.
 pub(crate) fn issue_renamed(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
     for mut learning in entity::query::<Learning>(tx, "WHERE issue_id = ?1 OR work = ?1 ORDER BY id", params![old])? {
         for id in [&mut learning.issue_id, &mut learning.work].into_iter().flatten().filter(|id| *id == old) {
@@ -119,7 +119,7 @@ pub(crate) fn issue_renamed(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result
     Ok(())
 }
 
-/// Gives a learning its keys, or takes them if another is in its place.
+/// Adds the keys of a learning, or removes them if it is superseded.
 fn refresh_keys(tx: &Tx<'_>, id: &LearningId) -> Result<()> {
     let Some(learning) = get(tx, id)? else { return Ok(()) };
     remove_keys(tx, &learning)?;
@@ -127,9 +127,9 @@ fn refresh_keys(tx: &Tx<'_>, id: &LearningId) -> Result<()> {
 }
 
 fn add_keys(tx: &Tx<'_>, learning: &Learning) -> Result<()> {
-    let standing = recall::standing(learning);
-    for keys in recall::keys(learning).chunks(KEYS_AT_ONCE) {
-        let of_key = |key: &i64| [Param::from(*key), standing.into(), learning.id.as_str().into()];
+    let rank = recall::rank(learning);
+    for keys in recall::keys(learning).chunks(KEYS_PER_STATEMENT) {
+        let of_key = |key: &i64| [Param::from(*key), rank.into(), learning.id.as_str().into()];
         let values: Vec<Param<'_>> = keys.iter().flat_map(of_key).collect();
         tx.add_rows("INSERT INTO learning_keys (learning_key, standing, learning_id) VALUES (?1, ?2, ?3)", &values)?;
     }
@@ -137,32 +137,32 @@ fn add_keys(tx: &Tx<'_>, learning: &Learning) -> Result<()> {
 }
 
 fn remove_keys(tx: &Tx<'_>, learning: &Learning) -> Result<()> {
-    let standing = recall::standing(learning);
-    for keys in recall::keys(learning).chunks(KEYS_AT_ONCE) {
+    let rank = recall::rank(learning);
+    for keys in recall::keys(learning).chunks(KEYS_PER_STATEMENT) {
         let sql = format!(
             "DELETE FROM learning_keys WHERE learning_key IN ({}) AND standing = ?1 AND learning_id = ?2",
-            places(3, keys.len())
+            placeholders(3, keys.len())
         );
-        let values = [Param::from(standing), learning.id.as_str().into()];
+        let values = [Param::from(rank), learning.id.as_str().into()];
         tx.send(&sql, &values.into_iter().chain(keys.iter().map(|key| Param::from(*key))).collect::<Vec<_>>())?;
     }
     Ok(())
 }
 
-fn places(first: usize, count: usize) -> String {
+fn placeholders(first: usize, count: usize) -> String {
     (first..first + count).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The learning of the same kind that says what a new one does, the one that goes first if there are more.
-pub(crate) fn same(tx: &Tx<'_>, new: &Learning, now: Timestamp) -> Result<Option<Learning>> {
-    let keys = recall::same_keys(new.kind, &new.text);
+/// A valid learning of the same kind that says the same as a new one; the highest ranked of several.
+pub(crate) fn find_same(tx: &Tx<'_>, new: &Learning, now: Timestamp) -> Result<Option<Learning>> {
+    let keys = recall::duplicate_keys(new.kind, &new.text);
     if keys.is_empty() {
         return Ok(None);
     }
     let sql = format!(
         "SELECT DISTINCT learning_id, standing FROM learning_keys WHERE learning_key IN ({})
          ORDER BY standing DESC, learning_id LIMIT {MAX_SAME}",
-        places(1, keys.len())
+        placeholders(1, keys.len())
     );
     let ids: Vec<String> =
         tx.query(&sql, &keys.iter().map(|key| Param::from(*key)).collect::<Vec<_>>(), |row| row.text(0))?;
@@ -173,20 +173,20 @@ pub(crate) fn same(tx: &Tx<'_>, new: &Learning, now: Timestamp) -> Result<Option
     Ok(ids.iter().filter_map(|id| known.remove(id)).find(is_same))
 }
 
-/// What is looked for: keys, of which words count by how rare they are, and the others as much as the rarest.
+/// The keys to search for. A word weighs more the rarer it is; any other key adds no weight.
 #[derive(Debug, Default)]
-pub(crate) struct Sought {
+pub(crate) struct RecallQuery {
     pub(crate) words: Vec<i64>,
     pub(crate) others: Vec<i64>,
 }
 
-/// Learnings that hold and have any of the keys: those with the most of what was sought, and of them the freshest.
-pub(crate) fn candidates(tx: &Tx<'_>, sought: &Sought, now: Timestamp) -> Result<Vec<Candidate>> {
-    let known = counts(tx, &sought.words)?;
+/// Valid learnings with any of the keys, those with the most weight first, then the highest ranked.
+pub(crate) fn candidates(tx: &Tx<'_>, query: &RecallQuery, now: Timestamp) -> Result<Vec<Candidate>> {
+    let known = counts(tx, &query.words)?;
     let weights: HashMap<i64, i64> = known.into_iter().map(|(key, count)| (key, recall::weight(count))).collect();
     let all: i64 = weights.values().sum::<i64>().max(1);
     let mut keys: Vec<(i64, i64)> = weights.into_iter().collect();
-    keys.extend(sought.others.iter().map(|key| (*key, 0)));
+    keys.extend(query.others.iter().map(|key| (*key, 0)));
     keys.sort_unstable();
     let mut found = Vec::new();
     for page in 0..MAX_PAGES {
@@ -204,25 +204,25 @@ pub(crate) fn candidates(tx: &Tx<'_>, sought: &Sought, now: Timestamp) -> Result
     Ok(found)
 }
 
-/// How many learnings have each of these keys; nothing of those that none has.
+/// The number of learnings per key; keys without any are left out.
 fn counts(tx: &Tx<'_>, keys: &[i64]) -> Result<Vec<(i64, i64)>> {
     if keys.is_empty() {
         return Ok(Vec::new());
     }
     let sql = format!(
         "SELECT learning_key, COUNT(*) FROM learning_keys WHERE learning_key IN ({}) GROUP BY learning_key",
-        places(1, keys.len())
+        placeholders(1, keys.len())
     );
     let values: Vec<Param<'_>> = keys.iter().map(|key| Param::from(*key)).collect();
     tx.query(&sql, &values, |row| Ok((row.int(0)?, row.int(1)?)))
 }
 
-/// Ids and the weight of what they have, the best first.
+/// Learning ids with the weight of their matching keys, highest first.
 fn page_of(tx: &Tx<'_>, keys: &[(i64, i64)], page: usize) -> Result<Vec<(String, i64)>> {
     let end = format!("LIMIT {MAX_CANDIDATES} OFFSET {}", page * MAX_CANDIDATES);
     match keys {
         [] => Ok(Vec::new()),
-        // Read off the index, however many have it.
+        // Read in index order, however many rows match.
         [(key, weight)] => tx.query(
             &format!(
                 "SELECT learning_id FROM learning_keys WHERE learning_key = ?1
@@ -234,12 +234,12 @@ fn page_of(tx: &Tx<'_>, keys: &[(i64, i64)], page: usize) -> Result<Vec<(String,
         keys => {
             let cases: String =
                 (1..=keys.len()).map(|at| format!(" WHEN ?{} THEN CAST(?{} AS BIGINT)", 2 * at - 1, 2 * at)).collect();
-            let places: Vec<String> = (1..=keys.len()).map(|at| format!("?{}", 2 * at - 1)).collect();
+            let placeholders: Vec<String> = (1..=keys.len()).map(|at| format!("?{}", 2 * at - 1)).collect();
             let sql = format!(
                 "SELECT learning_id, CAST(SUM(CASE learning_key{cases} ELSE 0 END) AS BIGINT) AS weight
                  FROM learning_keys WHERE learning_key IN ({}) GROUP BY learning_id
                  ORDER BY weight DESC, MAX(standing) DESC, learning_id DESC {end}",
-                places.join(", ")
+                placeholders.join(", ")
             );
             let values: Vec<Param<'_>> =
                 keys.iter().flat_map(|(key, weight)| [Param::from(*key), Param::from(*weight)]).collect();
@@ -253,11 +253,12 @@ fn by_ids<'i>(tx: &Tx<'_>, ids: impl Iterator<Item = &'i str>) -> Result<HashMap
     if values.is_empty() {
         return Ok(HashMap::new());
     }
-    let learnings = entity::query::<Learning>(tx, &format!("WHERE id IN ({})", places(1, values.len())), &values)?;
+    let learnings =
+        entity::query::<Learning>(tx, &format!("WHERE id IN ({})", placeholders(1, values.len())), &values)?;
     Ok(learnings.into_iter().map(|learning| (learning.id.to_string(), learning)).collect())
 }
 
-/// The newest learnings that hold.
+/// The newest valid learnings.
 pub(crate) fn newest(tx: &Tx<'_>, now: Timestamp, limit: u32) -> Result<Vec<Learning>> {
     entity::query(
         tx,

@@ -1,45 +1,45 @@
-//! The log of a store as it is followed: parts of it, oldest first, of what somebody wants to know.
+//! Pages through a store's log for followers, with filters by subject, event type and actor.
 
 use pensa_core::event::LogEntry;
-use pensa_core::event::filter::{Filter, KINDS, Subject, patterns};
+use pensa_core::event::filter::{EventFilter, KINDS, Subject, patterns};
 use pensa_core::id::{self, IssueId};
-use pensa_core::ops::event::{List, Page};
+use pensa_core::ops::event::{List, LogPage};
 use pensa_core::{Error, Result};
 
 use super::events::{SHOWN, last, read_shown};
-use super::ids::{Kind, ambiguous};
+use super::ids::{IdTable, ambiguous};
 use crate::db::{Param, Tx, params};
 
 const COLUMNS: &str =
     "SELECT id, subject_kind, subject_id, issue_id, event_type, actor, detail, created_at FROM events";
 
-/// Bytes of details after which a page ends, whatever its number of events.
+/// A page ends once its details have this many bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Longest subject that can be asked for, in bytes.
+/// Longest subject in a filter, in bytes.
 const MAX_SUBJECT: usize = 2000;
 
-/// What may be in a store without a line of its own in the log, because it came from files.
-const FROM_FILES: [Kind; 2] = [
-    Kind { name: "issue", table: "issues", prefix: "pn-", hint: "" },
-    Kind { name: "learning", table: "learnings", prefix: "ln-", hint: "" },
+/// Tables whose rows may have no event, because they were imported from files.
+const IMPORTED_TABLES: [IdTable; 2] = [
+    IdTable { name: "issue", table: "issues", prefix: "pn-", hint: "" },
+    IdTable { name: "learning", table: "learnings", prefix: "ln-", hint: "" },
 ];
 
-/// What somebody wants to know, with the subject that is meant.
-pub fn filter(tx: &Tx<'_>, wanted: &List) -> Result<Filter> {
-    Ok(Filter {
-        subject: wanted.subject.as_deref().map(|text| subject(tx, text)).transpose()?,
-        types: patterns(&wanted.types)?,
-        by: wanted.by.clone(),
+/// The filter of a request, with its subject resolved.
+pub fn filter(tx: &Tx<'_>, request: &List) -> Result<EventFilter> {
+    Ok(EventFilter {
+        subject: request.subject.as_deref().map(|text| subject(tx, text)).transpose()?,
+        types: patterns(&request.types)?,
+        by: request.by.clone(),
     })
 }
 
-/// The subject that a text means: a kind, else the one thing whose id is this or begins with it.
+/// Resolves a subject: a kind, an id, or the prefix of one id.
 fn subject(tx: &Tx<'_>, text: &str) -> Result<Subject> {
     if KINDS.contains(&text) {
         return Ok(Subject::Kind(text.to_owned()));
     }
-    // A small value is named by scope and key, with a blank between.
+    // The id of a kv pair is scope and key with a space between.
     if text.is_empty() || text.len() > MAX_SUBJECT || text.chars().any(char::is_control) {
         return Err(Error::invalid("a subject is an id, the beginning of one, or a kind"));
     }
@@ -49,7 +49,7 @@ fn subject(tx: &Tx<'_>, text: &str) -> Result<Subject> {
             ids = logged(tx, &from, &to)?;
         }
     }
-    for kind in FROM_FILES {
+    for kind in IMPORTED_TABLES {
         if !ids.iter().any(|id| id == text) && id::check(text).is_ok() {
             ids.extend(kind.candidates(tx, text)?);
         }
@@ -66,7 +66,7 @@ fn subject(tx: &Tx<'_>, text: &str) -> Result<Subject> {
     ids.pop().map(Subject::Id).ok_or_else(unknown)
 }
 
-/// The things between two ids that the log is about.
+/// The subjects in the log with ids in a range.
 fn logged(tx: &Tx<'_>, from: &str, to: &str) -> Result<Vec<String>> {
     let of_issues = "SELECT DISTINCT issue_id FROM events WHERE issue_id >= ?1 AND issue_id <= ?2
          ORDER BY issue_id LIMIT 6";
@@ -77,29 +77,29 @@ fn logged(tx: &Tx<'_>, from: &str, to: &str) -> Result<Vec<String>> {
     Ok(ids)
 }
 
-/// What a filter asks of a line that may be shown, as conditions of a statement that has `values` already.
-fn conditions(filter: &Filter, values: &mut Vec<Param<'static>>) -> String {
+/// SQL conditions for a filter; appends their parameters to `values`.
+fn conditions(filter: &EventFilter, values: &mut Vec<Param<'static>>) -> String {
     let mut all = format!(" AND {SHOWN}");
-    let mut place = |value: &str| {
+    let mut param = |value: &str| {
         values.push(Param::from(value.to_owned()));
         values.len()
     };
     match &filter.subject {
         None => {}
-        Some(Subject::Kind(kind)) => all.push_str(&format!(" AND subject_kind = ?{}", place(kind))),
+        Some(Subject::Kind(kind)) => all.push_str(&format!(" AND subject_kind = ?{}", param(kind))),
         Some(Subject::Id(id)) => {
-            let at = place(id);
+            let at = param(id);
             all.push_str(&format!(" AND (issue_id = ?{at} OR (issue_id IS NULL AND subject_id = ?{at}))"));
         }
     }
     if let Some(by) = &filter.by {
-        all.push_str(&format!(" AND actor = ?{}", place(by)));
+        all.push_str(&format!(" AND actor = ?{}", param(by)));
     }
-    // In one order, so that there are few texts of statements.
+    // A fixed order keeps the number of distinct statements small.
     let mut types: Vec<_> = filter.types.iter().collect();
     types.sort_by_key(|pattern| pattern.is_prefix());
     let any = types.iter().map(|pattern| {
-        let at = place(pattern.text());
+        let at = param(pattern.text());
         ["event_type", "subject_kind || '.' || event_type"].map(|name| match pattern.is_prefix() {
             true => format!("instr({name}, ?{at}) = 1"),
             false => format!("{name} = ?{at}"),
@@ -112,8 +112,8 @@ fn conditions(filter: &Filter, values: &mut Vec<Param<'static>>) -> String {
     all
 }
 
-/// The wanted lines after a line, oldest first: at most `limit`, and fewer if they are large.
-pub fn page(tx: &Tx<'_>, filter: &Filter, after: i64, limit: u32) -> Result<Page> {
+/// The matching events after `after`, oldest first: at most `limit`, fewer if they are large.
+pub fn page(tx: &Tx<'_>, filter: &EventFilter, after: i64, limit: u32) -> Result<LogPage> {
     let end = last(tx)?;
     let mut values = vec![Param::from(after), Param::from(i64::from(limit))];
     let conditions = conditions(filter, &mut values);
@@ -128,30 +128,30 @@ pub fn page(tx: &Tx<'_>, filter: &Filter, after: i64, limit: u32) -> Result<Page
     })?;
     let is_full = cut || events.len() == limit as usize;
     let seen = events.last().map_or(after, |event| event.id);
-    Ok(Page { events, last: if is_full { seen } else { end.max(after) }, end })
+    Ok(LogPage { events, last: if is_full { seen } else { end.max(after) }, end })
 }
 
-/// What the log has on one issue.
+/// The events of one issue.
 #[derive(Debug)]
-pub(crate) struct Life {
+pub(crate) struct IssueHistory {
     /// Oldest first
     pub(crate) events: Vec<LogEntry>,
-    /// Whether there is more before them.
+    /// Whether earlier events were left out.
     pub(crate) is_cut: bool,
 }
 
-/// Bytes of details that one issue may have here.
-const MAX_LIFE: usize = 32 << 20;
+/// Most bytes of details of one issue.
+const MAX_HISTORY_BYTES: usize = 32 << 20;
 
-/// The last lines about an issue and the work on it.
-pub(crate) fn life(tx: &Tx<'_>, issue: &IssueId, limit: u32) -> Result<Life> {
-    let filter = Filter { subject: Some(Subject::Id(issue.to_string())), ..Filter::default() };
+/// The last events about an issue and the work on it.
+pub(crate) fn issue_history(tx: &Tx<'_>, issue: &IssueId, limit: u32) -> Result<IssueHistory> {
+    let filter = EventFilter { subject: Some(Subject::Id(issue.to_string())), ..EventFilter::default() };
     let mut values = vec![Param::from(i64::from(limit) + 1)];
     let conditions = conditions(&filter, &mut values);
     let sql = format!("{COLUMNS} WHERE id > 0{conditions} ORDER BY id DESC LIMIT ?1");
     let (mut events, mut bytes, mut is_cut) = (Vec::new(), 0, false);
     tx.for_each(&sql, &values, |row| {
-        is_cut |= bytes > MAX_LIFE || events.len() >= limit as usize;
+        is_cut |= bytes > MAX_HISTORY_BYTES || events.len() >= limit as usize;
         if !is_cut {
             bytes += row.str(6)?.len();
             events.push(read_shown(row)?);
@@ -159,16 +159,16 @@ pub(crate) fn life(tx: &Tx<'_>, issue: &IssueId, limit: u32) -> Result<Life> {
         Ok(())
     })?;
     events.reverse();
-    Ok(Life { events, is_cut })
+    Ok(IssueHistory { events, is_cut })
 }
 
-/// The last wanted lines, oldest first.
-pub(crate) fn latest(tx: &Tx<'_>, filter: &Filter, limit: u32) -> Result<Page> {
+/// The last matching events, oldest first.
+pub(crate) fn latest(tx: &Tx<'_>, filter: &EventFilter, limit: u32) -> Result<LogPage> {
     let end = last(tx)?;
     let mut values = vec![Param::from(i64::from(limit))];
     let conditions = conditions(filter, &mut values);
     let sql = format!("{COLUMNS} WHERE id > 0{conditions} ORDER BY id DESC LIMIT ?1");
     let mut events = tx.query(&sql, &values, read_shown)?;
     events.reverse();
-    Ok(Page { events, last: end, end })
+    Ok(LogPage { events, last: end, end })
 }

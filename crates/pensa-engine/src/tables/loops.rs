@@ -1,6 +1,6 @@
-//! Loops as records: which of them a caller means, which stand below which, and which can be claimed.
+//! Finds, lists and stores loops as records, with their tree and the queue of runnable loops.
 //!
-//! How a loop may move is for `pensa_core::loops` to say.
+//! `pensa_core::loops` defines the transitions.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,32 +12,32 @@ use pensa_core::record::{Filter, Order, Record};
 use pensa_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 
-use super::ids::Kind;
-use super::records::{Collection, Draft, Expect, Query};
+use super::ids::IdTable;
+use super::records::{Collection, Expect, Query, RecordDraft};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::tables::events;
 
-const LOOPS: Kind<'static> = Kind {
+const LOOPS: IdTable<'static> = IdTable {
     name: "loop",
     table: "(SELECT id FROM records WHERE collection = 'loops') AS l",
     prefix: LoopId::PREFIX,
     hint: "pn loop list shows the ids",
 };
 
-/// The fields by which loops are found.
+/// The indexed fields.
 const INDEXED: [&str; 7] = ["loop_type", "status", "parent_id", "issue_id", "holder", "runnable", "created_at"];
 
-/// Most values of one question for several loops.
-const ASKED_AT_ONCE: usize = 500;
+/// Most loops per query.
+const LOOPS_PER_QUERY: usize = 500;
 
 pub(crate) fn open(tx: &Tx<'_>) -> Result<Collection> {
     Collection::open(tx, COLLECTION)
 }
 
-/// The collection with its indexes, for who writes.
+/// The collection with its indexes, for writing.
 pub(crate) fn open_to_write(tx: &Tx<'_>) -> Result<Collection> {
-    open(tx)?.declaring(tx, &INDEXED)
+    open(tx)?.with_indexes(tx, &INDEXED)
 }
 
 pub(crate) fn read(record: Record) -> Result<Loop> {
@@ -50,35 +50,35 @@ pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<LoopId> {
     LOOPS.new_id(tx, || LoopId::from_uuid(cx.uuid()))
 }
 
-/// The ids that a text may mean.
+/// The loop ids that a text may refer to.
 pub(crate) fn candidates(tx: &Tx<'_>, text: &str) -> Result<Vec<String>> {
     LOOPS.candidates(tx, text)
 }
 
-/// The loop that a caller means.
-pub(crate) fn find(tx: &Tx<'_>, loops: &Collection, wanted: &LoopRef) -> Result<Loop> {
-    let id = LOOPS.find(tx, wanted.as_str())?;
+/// Finds a loop by its id or a prefix.
+pub(crate) fn find(tx: &Tx<'_>, loops: &Collection, reference: &LoopRef) -> Result<Loop> {
+    let id = LOOPS.find(tx, reference.as_str())?;
     loops.get(tx, &id)?.map(read).transpose()?.ok_or_else(|| LOOPS.unknown(&id))
 }
 
-/// All loops that a question means, as far as its limit.
+/// All loops that match, up to the limit, over any number of pages.
 pub(crate) fn select(tx: &Tx<'_>, loops: &Collection, query: &Query) -> Result<Vec<Loop>> {
     let mut rest = query.clone();
     let mut all = Vec::new();
     loop {
-        let found = loops.select(tx, &rest)?;
-        for record in found.records {
+        let page = loops.select(tx, &rest)?;
+        for record in page.records {
             all.push(read(record)?);
         }
-        let wanted = query.limit.map(|limit| limit.saturating_sub(all.len()));
-        match found.next {
-            Some(next) if wanted != Some(0) => (rest.after, rest.limit) = (Some(next), wanted),
+        let remaining = query.limit.map(|limit| limit.saturating_sub(all.len()));
+        match page.next {
+            Some(next) if remaining != Some(0) => (rest.after, rest.limit) = (Some(next), remaining),
             _ => return Ok(all),
         }
     }
 }
 
-/// The next loop that can be run. Those that can be have an index of their own.
+/// The first runnable loop in the queue.
 pub(crate) fn next_runnable(tx: &Tx<'_>, loops: &Collection, of: Option<LoopType>) -> Result<Option<Loop>> {
     let mut filters = vec![Filter::is_not_null("runnable")];
     filters.extend(of.map(|loop_type| Filter::eq("loop_type", loop_type.as_str())));
@@ -86,42 +86,42 @@ pub(crate) fn next_runnable(tx: &Tx<'_>, loops: &Collection, of: Option<LoopType
     Ok(select(tx, loops, &query)?.pop())
 }
 
-/// The loops just below any of these, oldest first.
-fn below(tx: &Tx<'_>, loops: &Collection, parents: &[LoopId]) -> Result<Vec<Loop>> {
+/// The children of several loops, oldest first.
+fn children_of_all(tx: &Tx<'_>, loops: &Collection, parents: &[LoopId]) -> Result<Vec<Loop>> {
     let mut all = Vec::new();
-    for some in parents.chunks(ASKED_AT_ONCE) {
-        let filters = vec![Filter::one_of("parent_id", some.iter().map(LoopId::as_str))];
+    for chunk in parents.chunks(LOOPS_PER_QUERY) {
+        let filters = vec![Filter::one_of("parent_id", chunk.iter().map(LoopId::as_str))];
         all.extend(select(tx, loops, &Query { filters, order: Order::by("parent_id"), ..Query::default() })?);
     }
     all.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     Ok(all)
 }
 
-/// The loops just below one.
+/// The children of a loop, oldest first.
 pub(crate) fn children(tx: &Tx<'_>, loops: &Collection, id: &LoopId) -> Result<Vec<Loop>> {
-    below(tx, loops, std::slice::from_ref(id))
+    children_of_all(tx, loops, std::slice::from_ref(id))
 }
 
-/// All loops below one; each comes after its parent.
+/// All descendants of a loop, parents before their children.
 pub(crate) fn descendants(tx: &Tx<'_>, loops: &Collection, id: &LoopId) -> Result<Vec<Loop>> {
     let mut all = Vec::new();
     let mut level = vec![id.clone()];
     while !level.is_empty() {
-        let next = below(tx, loops, &level)?;
+        let next = children_of_all(tx, loops, &level)?;
         level = next.iter().map(|child| child.id.clone()).collect();
         all.extend(next);
     }
     Ok(all)
 }
 
-/// The place of a pending loop among those that can be claimed, if its parent lets it.
-pub(crate) fn place(tx: &Tx<'_>, parent: Option<&Loop>) -> Result<Option<i64>> {
-    // Numbers of events only grow, so that who could be claimed first is.
+/// The queue position of a new pending loop; `None` while its parent is not complete.
+pub(crate) fn queue_position(tx: &Tx<'_>, parent: Option<&Loop>) -> Result<Option<i64>> {
+    // Event numbers only grow, so the queue is first in, first out.
     let may_run = parent.is_none_or(|parent| parent.status == LoopStatus::Complete);
     if may_run { tx.next_event().map(Some) } else { Ok(None) }
 }
 
-/// Stores a changed loop and logs the change; leaves everything alone if nothing changed.
+/// Stores a changed loop and logs it; does nothing if nothing changed.
 pub(crate) fn save(
     cx: &Context<'_>,
     tx: &Tx<'_>,
@@ -140,10 +140,13 @@ pub(crate) fn save(
         return Err(Error::internal("a loop is an object"));
     };
     let expect = if old.is_some() { Expect::Present } else { Expect::Absent };
-    let put =
-        loops.put(tx, Draft { id: new.id.to_string(), data: Cow::Owned(data), updated_at: new.updated_at }, expect)?;
+    let put = loops.put(
+        tx,
+        RecordDraft { id: new.id.to_string(), data: Cow::Owned(data), updated_at: new.updated_at },
+        expect,
+    )?;
     let mut detail = changes(put.detail());
-    // Whoever follows an issue finds what became of its loops.
+    // Followers of the issue see the events of its loops.
     if let (Some(issue), Some(_)) = (&new.issue_id, old) {
         detail.insert("issue".into(), Value::from(issue.as_str()));
     }
@@ -151,7 +154,7 @@ pub(crate) fn save(
     Ok(new)
 }
 
-/// The fields that changed, of what a record tells of its change.
+/// The changed fields, from the change of a record.
 pub(crate) fn changes(mut detail: Map<String, Value>) -> Map<String, Value> {
     match detail.remove("data") {
         Some(Value::Object(mut fields)) => {
@@ -162,41 +165,41 @@ pub(crate) fn changes(mut detail: Map<String, Value>) -> Map<String, Value> {
     }
 }
 
-/// Lets those that waited for a loop be claimed.
+/// Makes the pending children of a completed loop runnable.
 pub(crate) fn release_children(cx: &Context<'_>, tx: &Tx<'_>, loops: &Collection, parent: &Loop) -> Result<()> {
     for child in children(tx, loops, &parent.id)? {
         if child.status == LoopStatus::Pending && child.runnable.is_none() {
-            let freed = Loop { runnable: place(tx, Some(parent))?, ..child.clone() };
-            save(cx, tx, loops, Some(&child), freed, EventType::LoopUpdated)?;
+            let runnable = Loop { runnable: queue_position(tx, Some(parent))?, ..child.clone() };
+            save(cx, tx, loops, Some(&child), runnable, EventType::LoopUpdated)?;
         }
     }
     Ok(())
 }
 
-/// Loops that can be claimed and should not be, or the other way round, each with its right place.
-pub(crate) fn misplaced(tx: &Tx<'_>, loops: &Collection) -> Result<Vec<(Loop, Option<i64>)>> {
+/// Loops whose `runnable` field contradicts their status or parent, each with the right value.
+pub(crate) fn with_wrong_runnable(tx: &Tx<'_>, loops: &Collection) -> Result<Vec<(Loop, Option<i64>)>> {
     let with = |filter: Filter| select(tx, loops, &Query { filters: vec![filter], ..Query::default() });
     let mut wrong = Vec::new();
     let mut known: HashMap<LoopId, bool> = HashMap::new();
-    for one in with(Filter::eq("status", LoopStatus::Pending.as_str()))? {
-        let may_run = match &one.parent_id {
+    for child in with(Filter::eq("status", LoopStatus::Pending.as_str()))? {
+        let may_run = match &child.parent_id {
             None => true,
             Some(parent) => match known.get(parent) {
                 Some(is_complete) => *is_complete,
                 None => {
-                    let found = loops.get(tx, parent.as_str())?.map(read).transpose()?;
-                    let is_complete = found.is_some_and(|parent| parent.status == LoopStatus::Complete);
+                    let loaded = loops.get(tx, parent.as_str())?.map(read).transpose()?;
+                    let is_complete = loaded.is_some_and(|parent| parent.status == LoopStatus::Complete);
                     known.insert(parent.clone(), is_complete);
                     is_complete
                 }
             },
         };
-        if one.runnable.is_some() != may_run {
+        if child.runnable.is_some() != may_run {
             let right = if may_run { Some(events::last(tx)? + 1) } else { None };
-            wrong.push((one, right));
+            wrong.push((child, right));
         }
     }
-    let begun = with(Filter::is_not_null("runnable"))?.into_iter().filter(|one| one.status != LoopStatus::Pending);
-    wrong.extend(begun.map(|one| (one, None)));
+    let started = with(Filter::is_not_null("runnable"))?.into_iter().filter(|one| one.status != LoopStatus::Pending);
+    wrong.extend(started.map(|one| (one, None)));
     Ok(wrong)
 }

@@ -1,7 +1,6 @@
-//! Rows in and out of each table, and the derived columns that must change with them.
+//! Reads and writes the rows of each table, and keeps derived columns in step.
 
 pub(crate) mod agents;
-pub(crate) mod agreements;
 pub(crate) mod answers;
 pub(crate) mod comments;
 pub(crate) mod compared;
@@ -16,6 +15,7 @@ pub(crate) mod issues;
 pub(crate) mod jobs;
 pub(crate) mod kv;
 pub(crate) mod learnings;
+pub(crate) mod listing;
 pub(crate) mod log;
 pub(crate) mod loops;
 pub(crate) mod operations;
@@ -25,9 +25,7 @@ pub(crate) mod purge;
 pub(crate) mod records;
 pub(crate) mod releases;
 pub(crate) mod repos;
-pub(crate) mod row;
 pub(crate) mod runs;
-pub(crate) mod seen_files;
 pub(crate) mod sessions;
 pub(crate) mod signals;
 pub(crate) mod skills;
@@ -35,14 +33,5 @@ pub(crate) mod snapshots;
 pub(crate) mod titles;
 pub(crate) mod tombstones;
 pub(crate) mod touched;
+pub(crate) mod triage;
 pub(crate) mod work;
-
-use pensa_core::issue::Extra;
-use pensa_core::{Result, json};
-
-use crate::db::Param;
-
-/// The fields that this version does not know, for their column.
-pub(crate) fn extra(fields: &Extra) -> Result<Param<'static>> {
-    if fields.is_empty() { Ok(Param::Null) } else { Ok(json::to_line(fields)?.into()) }
-}

@@ -1,20 +1,19 @@
-//! The log by operation: which events one request wrote, and what happened to an issue, also to one that is gone.
+//! Reads the log by operation: the events that one request wrote, and the history of an issue, even a deleted one.
 
-use pensa_core::effect::Effect;
 use pensa_core::event::EventType;
 use pensa_core::id::IssueId;
 use pensa_core::{Error, Result, Timestamp};
 use serde_json::{Map, Value};
 
-use super::events::REMOVES;
+use super::events::{PURGED, REMOVES};
 use crate::context::SYSTEM;
 use crate::db::{Param, Row, Tx, params};
 
-/// A line of the log with all that is known of it.
+/// An event with all its columns.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct LoggedEvent {
     pub(crate) id: i64,
-    /// The first event of the same operation; none if nobody noted it.
+    /// The first event of the same operation; `None` if unknown
     pub(crate) op: Option<i64>,
     pub(crate) subject_kind: String,
     pub(crate) subject_id: String,
@@ -25,36 +24,42 @@ pub(crate) struct Line {
     pub(crate) created_at: Timestamp,
 }
 
-impl Line {
-    /// How an error names it.
-    pub(crate) fn told(&self) -> String {
+impl LoggedEvent {
+    /// How error messages name the event.
+    pub(crate) fn summary(&self) -> String {
         format!("event {} ({} {} by {})", self.id, self.event_type, self.subject_id, self.actor)
     }
 
-    pub(crate) fn effect(&self) -> Result<Effect> {
-        Effect::of(&self.event_type, &self.detail)
+    /// Whether it is a deletion of which only ids are left.
+    pub(crate) fn is_purged(&self) -> bool {
+        self.detail.get(PURGED) == Some(&Value::Bool(true))
     }
 
-    pub(crate) fn is_of_issue(&self) -> bool {
+    pub(crate) fn is_about_issue(&self) -> bool {
         self.subject_kind == "issue"
     }
 
-    /// Whether it took something back.
+    /// Whether it undid other events.
     pub(crate) fn is_undo(&self) -> bool {
         self.event_type == EventType::Undone.as_str()
     }
 
-    /// The events that this one took back.
+    /// The events that it undid.
     pub(crate) fn undoes(&self) -> Vec<i64> {
-        let list = self.detail.get("undoes").and_then(Value::as_array);
-        list.map(|ids| ids.iter().filter_map(Value::as_i64).collect()).unwrap_or_default()
+        undoes(&self.detail)
     }
+}
+
+/// The events undone by an event with this detail.
+pub(crate) fn undoes(detail: &Map<String, Value>) -> Vec<i64> {
+    let list = detail.get("undoes").and_then(Value::as_array);
+    list.map(|ids| ids.iter().filter_map(Value::as_i64).collect()).unwrap_or_default()
 }
 
 const COLUMNS: &str = "id, op, subject_kind, subject_id, event_type, actor, token_id, detail, created_at";
 
-fn read(row: &Row<'_>) -> Result<Line> {
-    Ok(Line {
+fn read(row: &Row<'_>) -> Result<LoggedEvent> {
+    Ok(LoggedEvent {
         id: row.int(0)?,
         op: row.int_or_null(1)?,
         subject_kind: row.text(2)?,
@@ -67,25 +72,24 @@ fn read(row: &Row<'_>) -> Result<Line> {
     })
 }
 
-pub(crate) fn line(tx: &Tx<'_>, id: i64) -> Result<Option<Line>> {
+pub(crate) fn get(tx: &Tx<'_>, id: i64) -> Result<Option<LoggedEvent>> {
     tx.query_one(&format!("SELECT {COLUMNS} FROM events WHERE id = ?1"), params![id], read)
 }
 
-/// What nobody means who asks for the last that was done, or for all since a time: entries of sessions are appended in
-/// the background.
-const NO_APPEND: &str = "event_type <> 'appended'";
+/// Appends are no candidates for undo: they run in the background, and no user means them.
+const NOT_APPENDED: &str = "event_type <> 'appended'";
 
-/// Whose operations are meant.
+/// Whose operations to search.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Doer<'a> {
+pub(crate) struct ActorFilter<'a> {
     pub(crate) actor: &'a str,
     pub(crate) token: Option<&'a str>,
-    /// The session; none for any.
+    /// The session; `None` for any
     pub(crate) session: Option<Option<&'a str>>,
 }
 
-/// The last line before another that somebody caused by an operation of their own. Renewals of leases are none.
-pub(crate) fn last_before(tx: &Tx<'_>, id: i64, by: Option<Doer<'_>>) -> Result<Option<Line>> {
+/// The last event before another that was not caused by the system. Lease renewals and appends do not count.
+pub(crate) fn last_before(tx: &Tx<'_>, id: i64, by: Option<ActorFilter<'_>>) -> Result<Option<LoggedEvent>> {
     let mut values = vec![Param::from(id), SYSTEM.into()];
     let mut conditions = String::new();
     let mut is = |column: &str, value: Option<&str>| {
@@ -98,42 +102,43 @@ pub(crate) fn last_before(tx: &Tx<'_>, id: i64, by: Option<Doer<'_>>) -> Result<
         by.session.into_iter().for_each(|session| is("session", session));
     }
     let sql = format!(
-        "SELECT {COLUMNS} FROM events WHERE id < ?1 AND actor <> ?2 AND {NO_APPEND} AND event_type <> 'lease_renewed'
+        "SELECT {COLUMNS} FROM events WHERE id < ?1 AND actor <> ?2 AND {NOT_APPENDED} AND event_type <> 'lease_renewed'
          {conditions} ORDER BY id DESC LIMIT 1"
     );
     tx.query_one(&sql, &values, read)
 }
 
-/// The first event after an operation. Its own follow each other: a store has one writer at a time.
-fn end(tx: &Tx<'_>, op: i64) -> Result<i64> {
+/// The first event after an operation. Events of an operation are consecutive, because a store has one writer at a
+/// time.
+fn end_of(tx: &Tx<'_>, op: i64) -> Result<i64> {
     let next = "SELECT id FROM events WHERE id > ?1 AND (op IS NULL OR op <> ?1) ORDER BY id LIMIT 1";
     Ok(tx.query_one(next, params![op], |row| row.int(0))?.unwrap_or(i64::MAX))
 }
 
 /// The events of one operation, oldest first.
-pub(crate) fn of(tx: &Tx<'_>, op: i64, limit: i64) -> Result<Vec<Line>> {
-    let end = end(tx, op)?;
+pub(crate) fn events_of(tx: &Tx<'_>, op: i64, limit: i64) -> Result<Vec<LoggedEvent>> {
+    let end = end_of(tx, op)?;
     let sql = format!("SELECT {COLUMNS} FROM events WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3");
     tx.query(&sql, params![op, end, limit], read)
 }
 
-/// Has nothing tell any more which events belong to an operation, so that it is not undone in part.
-pub(crate) fn disband(tx: &Tx<'_>, op: i64) -> Result<()> {
-    let end = end(tx, op)?;
+/// Forgets which events belong to an operation, so that it cannot be undone in part.
+pub(crate) fn ungroup(tx: &Tx<'_>, op: i64) -> Result<()> {
+    let end = end_of(tx, op)?;
     tx.send("UPDATE events SET op = NULL WHERE op = ?1 AND id >= ?1 AND id < ?2", params![op, end])
 }
 
-/// The last line that tells that an issue was removed, which is not there.
-pub(crate) fn removal(tx: &Tx<'_>, id: &IssueId) -> Result<Option<Line>> {
+/// The last event that removed an issue which does not exist now.
+pub(crate) fn last_removal(tx: &Tx<'_>, id: &IssueId) -> Result<Option<LoggedEvent>> {
     let sql =
         format!("SELECT {COLUMNS} FROM events AS removal WHERE subject_id = ?1 AND {REMOVES} ORDER BY id DESC LIMIT 1");
     tx.query_one(&sql, params![id], read)
 }
 
-/// What was done since a time, by one actor or by all, newest first. The events of an operation have all the same
-/// actor and time, so none is given in part.
-pub(crate) fn matching(tx: &Tx<'_>, by: Option<&str>, since: &str, limit: i64) -> Result<Vec<Line>> {
-    let columns = format!("SELECT {COLUMNS} FROM events WHERE created_at >= ?1 AND {NO_APPEND}");
+/// The events since a time, of one actor or of all, newest first. All events of an operation have the same actor and
+/// time, so operations are never split.
+pub(crate) fn matching(tx: &Tx<'_>, by: Option<&str>, since: &str, limit: i64) -> Result<Vec<LoggedEvent>> {
+    let columns = format!("SELECT {COLUMNS} FROM events WHERE created_at >= ?1 AND {NOT_APPENDED}");
     match by {
         Some(actor) => {
             tx.query(&format!("{columns} AND actor = ?2 ORDER BY id DESC LIMIT ?3"), params![since, actor, limit], read)
@@ -142,8 +147,8 @@ pub(crate) fn matching(tx: &Tx<'_>, by: Option<&str>, since: &str, limit: i64) -
     }
 }
 
-/// What happened to an issue from a line on, oldest first, whether it is still there or not.
-pub(crate) fn of_issue(tx: &Tx<'_>, id: &str, from: i64) -> Result<Vec<Line>> {
+/// The events of an issue from an event on, oldest first, whether the issue exists or not.
+pub(crate) fn of_issue(tx: &Tx<'_>, id: &str, from: i64) -> Result<Vec<LoggedEvent>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM events WHERE issue_id = ?1 AND id >= ?2
          UNION ALL
@@ -154,8 +159,8 @@ pub(crate) fn of_issue(tx: &Tx<'_>, id: &str, from: i64) -> Result<Vec<Line>> {
     tx.query(&sql, params![id, from], read)
 }
 
-/// What happened to something that is not an issue from a line on, oldest first.
-pub(crate) fn of_subject(tx: &Tx<'_>, kind: &str, id: &str, from: i64) -> Result<Vec<Line>> {
+/// The events of something other than an issue from an event on, oldest first.
+pub(crate) fn of_subject(tx: &Tx<'_>, kind: &str, id: &str, from: i64) -> Result<Vec<LoggedEvent>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM events WHERE issue_id IS NULL AND subject_id = ?1 AND subject_kind = ?2 AND id >= ?3
          ORDER BY id"
@@ -163,9 +168,8 @@ pub(crate) fn of_subject(tx: &Tx<'_>, kind: &str, id: &str, from: i64) -> Result
     tx.query(&sql, params![id, kind, from], read)
 }
 
-/// Makes what is left in the log of an issue that was gone its history again.
-pub(crate) fn recall(tx: &Tx<'_>, id: &IssueId) -> Result<()> {
-    tx.journal("issue_recalled", id)?;
+/// Attaches the events of a deleted issue to it again.
+pub(crate) fn reattach(tx: &Tx<'_>, id: &IssueId) -> Result<()> {
     tx.send(
         "UPDATE events SET issue_id = subject_id
          WHERE issue_id IS NULL AND subject_id = ?1 AND subject_kind = 'issue'",

@@ -1,4 +1,4 @@
-//! Rows of `projects` and `tokens`, in the control store of a server.
+//! Rows of `projects` and `tokens`, in a server's control store.
 
 use pensa_core::id::TokenId;
 use pensa_core::project::{Project, ProjectName, Token};
@@ -17,7 +17,7 @@ pub(crate) fn find(tx: &Tx<'_>, name: &ProjectName) -> Result<Project> {
     get(tx, name)?.ok_or_else(|| unknown(name))
 }
 
-/// The error of a project that is not there.
+/// The error for an unknown project.
 pub(crate) fn unknown(name: &ProjectName) -> Error {
     Error::not_found("project", name).hint("pn project list shows them")
 }
@@ -26,7 +26,7 @@ pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<Project>> {
     entity::query(tx, "ORDER BY name", params![])
 }
 
-/// A token with the hash of its secret, which nobody is shown.
+/// A token with the hash of its secret, which is never shown.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct TokenRow {
     pub(crate) hash: String,

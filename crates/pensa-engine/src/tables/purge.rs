@@ -1,7 +1,7 @@
-//! What the log and the tables still have of deleted issues, and its removal for good.
+//! Removes the remaining data of deleted issues from the log and the tables for good.
 //!
-//! The tombstone stays for other stores, and of the deletion an event with ids only. When an issue is old enough is left
-//! to `pn gc`.
+//! The tombstone stays for other stores, and the deletion event stays with ids only. `pn gc` decides when an issue is
+//! old enough.
 
 use pensa_core::id::IssueId;
 use pensa_core::sync::{COMMENTS, ISSUES};
@@ -9,11 +9,12 @@ use pensa_core::{Result, Timestamp, json};
 use serde_json::{Map, Value};
 
 use super::events::{self, REMOVES};
-use super::{operations, peers};
+use super::operations;
+use super::peers::{self, PeerKind};
 use crate::db::{Tx, params};
 
-/// The issues that were deleted before `until` and are neither there again nor purged, in their order. One with an open
-/// conflict stays: the answer to that may bring it back.
+/// The issues deleted before `until` that were neither restored nor purged, by id. An issue with an open conflict is
+/// excluded, because resolving the conflict may restore it.
 pub(crate) fn due(tx: &Tx<'_>, until: Timestamp) -> Result<Vec<IssueId>> {
     let later = REMOVES.replace("removal.", "later.");
     let sql = format!(
@@ -28,20 +29,19 @@ pub(crate) fn due(tx: &Tx<'_>, until: Timestamp) -> Result<Vec<IssueId>> {
                    AND instr(c.whole, '\"issue_id\":\"' || t.record_id || '\"') > 0)))
          ORDER BY t.record_id"
     );
-    let purged = format!("%\"{}\":true}}", events::PURGED);
-    tx.query(&sql, params![ISSUES.name, until, purged], |row| row.parse(0))
+    tx.query(&sql, params![ISSUES.name, until, events::purged_pattern()], |row| row.parse(0))
 }
 
-/// Removes everything that is left of deleted issues but their tombstones and the last event of each.
+/// Removes all data of deleted issues except their tombstones and deletion events.
 pub(crate) fn purge(tx: &Tx<'_>, issues: &[IssueId]) -> Result<()> {
     tx.journal("issues_purged", issues)?;
     for id in issues {
-        // Done again from a journal with gaps, there may be none.
-        if let Some(removal) = operations::removal(tx, id)? {
+        // A journal with gaps may lack the deletion.
+        if let Some(removal) = operations::last_removal(tx, id)? {
             let comments: Vec<String> = deleted_comments(&removal.detail).map(str::to_owned).collect();
             remove_history(tx, id, removal.id, &comments)?;
             remove_rows(tx, id, &comments)?;
-            set_detail(tx, removal.id, &events::purged(removal.detail))?;
+            set_detail(tx, removal.id, &events::reduce_to_ids(removal.detail))?;
         }
     }
     remove_from_dependents(tx, issues)
@@ -56,13 +56,15 @@ fn set_detail(tx: &Tx<'_>, event: i64, detail: &Map<String, Value>) -> Result<()
     tx.send("UPDATE events SET detail = ?2 WHERE id = ?1", params![event, json::to_line(detail)?])
 }
 
-/// Removes the events before the deletion. The operations that wrote them can't be undone as a whole any more.
+/// Removes the events before the deletion and the stored previous states of rows. The operations that wrote them can no
+/// longer be undone.
 fn remove_history(tx: &Tx<'_>, id: &IssueId, removal: i64, comments: &[String]) -> Result<()> {
     let hidden = "FROM events WHERE issue_id IS NULL AND subject_id = ?1 AND subject_kind IN ('issue', 'work')
          AND id < ?2";
+    tx.send(&format!("DELETE FROM changes WHERE event = ?2 OR event IN (SELECT id {hidden})"), params![id, removal])?;
     let ops = format!("SELECT DISTINCT op {hidden} AND op IS NOT NULL");
     for op in tx.query(&ops, params![id, removal], |row| row.int(0))? {
-        operations::disband(tx, op)?;
+        operations::ungroup(tx, op)?;
     }
     tx.send(&format!("DELETE {hidden}"), params![id, removal])?;
     let of_comment = "DELETE FROM events WHERE issue_id IS NULL AND subject_id = ?1 AND subject_kind = 'comment'";
@@ -72,25 +74,24 @@ fn remove_history(tx: &Tx<'_>, id: &IssueId, removal: i64, comments: &[String]) 
     tx.send(of_deps, params![format!("{id} "), format!("{id}!")])
 }
 
-/// Removes work, settled conflicts and merge bases.
+/// Removes work, resolved conflicts and merge bases.
 fn remove_rows(tx: &Tx<'_>, id: &IssueId, comments: &[String]) -> Result<()> {
     tx.send("DELETE FROM work WHERE issue_id = ?1", params![id])?;
-    tx.send("DELETE FROM changes WHERE entity = 'work' AND entity_key = ?1", params![id])?;
     let of_parts = "DELETE FROM conflicts WHERE collection IN ('comments', 'deps') AND instr(whole, ?1) > 0";
     tx.send(of_parts, params![format!("\"issue_id\":\"{id}\"")])?;
-    let peers = peers::all(tx)?;
+    let peers = peers::all(tx, PeerKind::Server)?;
     let comments = comments.iter().map(|comment| (COMMENTS.name, comment.as_str()));
     for (collection, id) in comments.chain([(ISSUES.name, id.as_str())]) {
         tx.send("DELETE FROM conflicts WHERE collection = ?1 AND record_id = ?2", params![collection, id])?;
         for peer in &peers {
-            let base = "DELETE FROM sync_bases WHERE peer = ?1 AND collection = ?2 AND record_id = ?3";
+            let base = "DELETE FROM merge_bases WHERE peer = ?1 AND collection = ?2 AND record_id = ?3";
             tx.send(base, params![&peer.peer, collection, id])?;
         }
     }
     Ok(())
 }
 
-/// Takes issues out of the events in which others were deleted or came back: those hold the whole of what each depended on.
+/// Removes purged issues from the events of other issues' deletions and restorations, which contain all dependencies.
 fn remove_from_dependents(tx: &Tx<'_>, issues: &[IssueId]) -> Result<()> {
     let is_purged = |dep: &Value| issues.iter().any(|id| dep["id"] == id.as_str());
     let mut changed = Vec::new();

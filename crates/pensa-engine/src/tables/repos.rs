@@ -1,22 +1,22 @@
-//! Rows of `repos` and `workspaces`.
+//! Finds, lists and stores rows of `repos` and `workspaces`.
 
 use pensa_core::id::{RepoId, RepoRef, WorkspaceId};
-use pensa_core::repo::{Repo, Seen, Workspace, normal_url};
+use pensa_core::repo::{Repo, RepoLocation, Workspace, normal_url};
 use pensa_core::{Code, Error, Result};
 
-use super::ids::{self, Kind};
+use super::ids::{self, IdTable};
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
-use crate::entity::{self, Kept};
+use crate::entity::{self, StoredEntity};
 use crate::tables::snapshots;
 
-const REPOS: Kind<'static> = Kind {
+const REPOS: IdTable<'static> = IdTable {
     name: "repository",
     table: "repos",
     prefix: RepoId::PREFIX,
     hint: "pn repo list shows those that are known",
 };
-const WORKSPACES: Kind<'static> = Kind {
+const WORKSPACES: IdTable<'static> = IdTable {
     name: "workspace",
     table: "workspaces",
     prefix: WorkspaceId::PREFIX,
@@ -27,9 +27,9 @@ pub(crate) fn get(tx: &Tx<'_>, id: &str) -> Result<Option<Repo>> {
     entity::get(tx, params![id])
 }
 
-/// The repository that a caller means, by its id or its root.
-pub(crate) fn find(tx: &Tx<'_>, wanted: &RepoRef) -> Result<Repo> {
-    let text = wanted.as_str();
+/// Finds a repository by root path, id or id prefix.
+pub(crate) fn find(tx: &Tx<'_>, reference: &RepoRef) -> Result<Repo> {
+    let text = reference.as_str();
     let rooted = entity::query::<Repo>(tx, "WHERE root_path = ?1 ORDER BY created_at, id LIMIT 6", params![text])?;
     match <[Repo; 1]>::try_from(rooted) {
         Ok([repo]) => Ok(repo),
@@ -39,7 +39,7 @@ pub(crate) fn find(tx: &Tx<'_>, wanted: &RepoRef) -> Result<Repo> {
     }
 }
 
-/// The repositories that are known, oldest first.
+/// The known repositories, oldest first.
 pub(crate) fn list(tx: &Tx<'_>, remote: Option<&str>, limit: Option<u32>) -> Result<Vec<Repo>> {
     let limit = Param::Int(limit.map_or(i64::MAX, i64::from));
     match remote {
@@ -51,8 +51,8 @@ pub(crate) fn list(tx: &Tx<'_>, remote: Option<&str>, limit: Option<u32>) -> Res
     }
 }
 
-/// The row of a repository that somebody saw, made or brought up to date.
-pub(crate) fn remember(cx: &Context<'_>, tx: &Tx<'_>, seen: &Seen) -> Result<Repo> {
+/// Creates or updates the row of a repository.
+pub(crate) fn upsert(cx: &Context<'_>, tx: &Tx<'_>, seen: &RepoLocation) -> Result<Repo> {
     let seen = seen.checked()?;
     let known = match &seen.root_path {
         Some(root) => {
@@ -108,7 +108,7 @@ pub(crate) fn workspaces(tx: &Tx<'_>) -> Result<Vec<Workspace>> {
     entity::query::<Workspace>(tx, "ORDER BY name", params![])
 }
 
-/// The workspace that a caller means, by its name or its id.
+/// Finds a workspace by name, id or id prefix.
 pub(crate) fn find_workspace(tx: &Tx<'_>, text: &str) -> Result<Workspace> {
     let named = entity::query::<Workspace>(tx, "WHERE name = ?1", params![text])?.pop();
     let unknown = || WORKSPACES.unknown(text);

@@ -1,4 +1,4 @@
-//! Rows of `runs`, and which of them a caller means.
+//! Finds, lists and stores rows of `runs`.
 
 use pensa_core::entity::Entity as _;
 use pensa_core::event::{self, EventType};
@@ -8,17 +8,17 @@ use pensa_core::run::Run;
 use pensa_core::{Code, Error, Result};
 use serde_json::Map;
 
-use super::ids::Kind;
-use super::row::{Wanted, newest};
+use super::ids::IdTable;
+use super::listing::{ColumnFilters, newest_first};
 use crate::context::Context;
 use crate::db::{Param, Row, Tx, params};
 use crate::entity::{self, values_of, with_derived};
 use crate::tables::events;
 
-const RUNS: Kind<'static> =
-    Kind { name: "run", table: "runs", prefix: RunId::PREFIX, hint: "pn run list shows the ids" };
+const RUNS: IdTable<'static> =
+    IdTable { name: "run", table: "runs", prefix: RunId::PREFIX, hint: "pn run list shows the ids" };
 
-/// The statement for runs with the names of their harness and runtime.
+/// Selects runs with the names of their harness and runtime.
 fn select(rest: &str) -> String {
     format!(
         "SELECT {}, h.name, h.version, t.type, t.devcontainer_path
@@ -46,33 +46,33 @@ pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<RunId> {
     RUNS.new_id(tx, || RunId::from_uuid(cx.uuid()))
 }
 
-/// The ids that a text may mean.
+/// The run ids that a text may refer to.
 pub(crate) fn candidates(tx: &Tx<'_>, text: &str) -> Result<Vec<String>> {
     RUNS.candidates(tx, text)
 }
 
-/// The run that a caller means.
-pub(crate) fn find(tx: &Tx<'_>, wanted: &RunRef) -> Result<Run> {
-    let id = RUNS.find(tx, wanted.as_str())?;
+/// Finds a run by its id or a prefix.
+pub(crate) fn find(tx: &Tx<'_>, reference: &RunRef) -> Result<Run> {
+    let id = RUNS.find(tx, reference.as_str())?;
     query(tx, "WHERE r.id = ?1", params![&id])?.pop().ok_or_else(|| RUNS.unknown(&id))
 }
 
-/// The runs that a listing wants, newest first.
-pub(crate) fn list(tx: &Tx<'_>, wanted: Wanted, limit: Option<u32>) -> Result<Vec<Run>> {
-    let (rest, values) = newest("r", "started_at", wanted, limit);
+/// Runs that match the filters, newest first.
+pub(crate) fn list(tx: &Tx<'_>, filters: ColumnFilters, limit: Option<u32>) -> Result<Vec<Run>> {
+    let (rest, values) = newest_first("r", "started_at", filters, limit);
     query(tx, &rest, &values)
 }
 
-/// The same as JSON, a run at a time.
-pub(crate) fn write_list(tx: &Tx<'_>, wanted: Wanted, limit: Option<u32>, to: &mut Vec<u8>) -> Result<()> {
-    let (rest, values) = newest("r", "started_at", wanted, limit);
+/// Like [`list`], as JSON, one run at a time.
+pub(crate) fn write_list(tx: &Tx<'_>, filters: ColumnFilters, limit: Option<u32>, to: &mut Vec<u8>) -> Result<()> {
+    let (rest, values) = newest_first("r", "started_at", filters, limit);
     let mut list = ListWriter::new(to);
     tx.for_each(&select(&rest), &values, |row| list.item(&read(row)?))?;
     list.end();
     Ok(())
 }
 
-/// Stores a changed run and logs the change; leaves everything alone if nothing changed.
+/// Stores a changed run and logs it; does nothing if nothing changed.
 pub(crate) fn save(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Run>, mut new: Run, event: EventType) -> Result<Run> {
     let detail = event::differences(old, &new);
     if detail.is_empty() {
@@ -84,8 +84,8 @@ pub(crate) fn save(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Run>, mut new: Ru
     Ok(new)
 }
 
-/// The error of something that only a run that goes on can have.
-pub(crate) fn must_go_on(run: &Run) -> Result<()> {
+/// Refuses a run that has ended.
+pub(crate) fn refuse_ended(run: &Run) -> Result<()> {
     if !run.status.is_over() {
         return Ok(());
     }

@@ -1,26 +1,26 @@
-//! Rows of `sessions`, and which of them a caller means.
+//! Finds, lists and stores rows of `sessions`.
 
 use pensa_core::agent::Agent;
 use pensa_core::event::EventType;
 use pensa_core::id::{AgentId, IssueId, SessionId, SessionRef};
-use pensa_core::session::Session;
+use pensa_core::session::{Session, SessionHead};
 use pensa_core::{Code, Error, Result, Timestamp, entity as declare};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
 use crate::entity;
-use crate::tables::events;
-use crate::tables::ids::Kind;
+use crate::tables::ids::IdTable;
+use crate::tables::{entries, events};
 
-const SESSIONS: Kind =
-    Kind { name: "session", table: "sessions", prefix: SessionId::PREFIX, hint: "pn session list shows the ids" };
+const SESSIONS: IdTable =
+    IdTable { name: "session", table: "sessions", prefix: SessionId::PREFIX, hint: "pn session list shows the ids" };
 
-/// Runs whose sessions one statement asks for.
+/// Most runs per query.
 const RUNS_AT_ONCE: usize = 256;
 
-/// A session with its number among those of its agent.
+/// A session with its number among the sessions of its agent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SessionRow {
     number: i64,
@@ -28,9 +28,10 @@ pub(crate) struct SessionRow {
     session: Session,
 }
 
-declare!(SessionRow: "session" in "sessions", keys 1 {
+declare!(SessionRow: "session" in "sessions", keys 1,
+    shown "agent_id NOT IN (SELECT id FROM agents WHERE deleted_ms IS NOT NULL)" {
     id, agent_id, number: Int, opened_by, inference_session_id, reset_message, issue_id, run_id, created_at, ended_at,
-    archived_at,
+    archived_at, extra: Extra,
 });
 
 fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Session>> {
@@ -41,7 +42,7 @@ pub(crate) fn get(tx: &Tx<'_>, id: &SessionId) -> Result<Option<Session>> {
     Ok(entity::get(tx, params![id.as_str()])?.map(|row: SessionRow| row.session))
 }
 
-/// The session that an agent is in.
+/// The active session of an agent.
 pub(crate) fn active(tx: &Tx<'_>, agent: &Agent) -> Result<Session> {
     let missing =
         || Error::new(Code::Corrupt, format!("agent {} has no active session", agent.id)).hint("run pn doctor --deep");
@@ -53,13 +54,13 @@ pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<SessionId> {
     SESSIONS.new_id(tx, || SessionId::from_uuid(cx.uuid()))
 }
 
-/// The session that a caller means.
-pub(crate) fn find(tx: &Tx<'_>, wanted: &SessionRef) -> Result<Session> {
-    let id = SESSIONS.find(tx, wanted.as_str())?;
+/// Finds a session by its id or a prefix.
+pub(crate) fn find(tx: &Tx<'_>, reference: &SessionRef) -> Result<Session> {
+    let id = SESSIONS.find(tx, reference.as_str())?;
     get(tx, &id.parse()?)?.ok_or_else(|| SESSIONS.unknown(&id))
 }
 
-/// The sessions that a text may mean: the one with this id, else all whose id begins with it.
+/// The sessions that a text may refer to: the one with this id, else all whose id starts with it.
 pub(crate) fn candidates(tx: &Tx<'_>, text: &str) -> Result<Vec<Session>> {
     let mut matches = Vec::new();
     for id in SESSIONS.candidates(tx, text)? {
@@ -74,7 +75,7 @@ pub(crate) fn list(tx: &Tx<'_>, of: Option<&AgentId>, limit: Option<u32>) -> Res
     query(tx, rest, &values)
 }
 
-/// Those of one agent or of all that are not archived, oldest first.
+/// The sessions of one agent or of all that are not archived, oldest first.
 pub(crate) fn unarchived(tx: &Tx<'_>, of: Option<&AgentId>, limit: Option<u32>) -> Result<Vec<Session>> {
     let limit = Param::Int(limit.map_or(i64::MAX, i64::from));
     match of {
@@ -86,7 +87,7 @@ pub(crate) fn unarchived(tx: &Tx<'_>, of: Option<&AgentId>, limit: Option<u32>) 
     }
 }
 
-/// Sessions that ended before a time, oldest first. One that is active has not ended.
+/// Sessions that ended before a time, oldest first. An agent's active session has not ended.
 pub(crate) fn ended_before(tx: &Tx<'_>, at: Timestamp, of: Option<&AgentId>, limit: u32) -> Result<Vec<Session>> {
     let rest = "WHERE ended_at < ?1 AND (?2 = '' OR agent_id = ?2)
          AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.active_session_id = sessions.id)
@@ -94,22 +95,18 @@ pub(crate) fn ended_before(tx: &Tx<'_>, at: Timestamp, of: Option<&AgentId>, lim
     query(tx, rest, params![at, of.map_or("", AgentId::as_str), i64::from(limit)])
 }
 
-/// Changes a session.
+/// Changes a session if it exists.
 pub(crate) fn update(tx: &Tx<'_>, id: &SessionId, change: impl FnOnce(&mut Session)) -> Result<()> {
     let Some(mut row) = entity::get::<SessionRow>(tx, params![id.as_str()])? else { return Ok(()) };
     change(&mut row.session);
     entity::put(tx, &row)
 }
 
-/// Removes a session with its entries.
+/// Deletes a session with its entries.
 pub(crate) fn delete(tx: &Tx<'_>, id: &SessionId) -> Result<()> {
-    delete_entries(tx, id)?;
+    // Not journalled: replay deletes the entries of deleted sessions.
+    tx.send("DELETE FROM session_history WHERE session_id = ?1", params![id.as_str()])?;
     entity::delete::<SessionRow>(tx, params![id.as_str()]).map(drop)
-}
-
-pub(crate) fn delete_entries(tx: &Tx<'_>, id: &SessionId) -> Result<()> {
-    tx.journal("session_deleted", id)?;
-    tx.send("DELETE FROM session_history WHERE session_id = ?1", params![id.as_str()])
 }
 
 fn listing(of: Option<&AgentId>, limit: Option<u32>) -> (&'static str, Vec<Param<'static>>) {
@@ -120,34 +117,56 @@ fn listing(of: Option<&AgentId>, limit: Option<u32>) -> (&'static str, Vec<Param
     }
 }
 
-/// The sessions about an issue, and those of runs, oldest first.
+/// The sessions of an issue and of runs, oldest first.
 pub(crate) fn about(tx: &Tx<'_>, issue: &IssueId, runs: &[&str], limit: u32) -> Result<Vec<Session>> {
     let limit = i64::from(limit);
     let mut all = query(tx, "WHERE issue_id = ?1 ORDER BY created_at, id LIMIT ?2", params![issue, limit])?;
-    for some in runs.chunks(RUNS_AT_ONCE) {
-        let places: Vec<String> = (2..some.len() + 2).map(|at| format!("?{at}")).collect();
-        let rest = format!("WHERE run_id IN ({}) ORDER BY created_at, id LIMIT ?1", places.join(", "));
+    for chunk in runs.chunks(RUNS_AT_ONCE) {
+        let placeholders: Vec<String> = (2..chunk.len() + 2).map(|at| format!("?{at}")).collect();
+        let rest = format!("WHERE run_id IN ({}) ORDER BY created_at, id LIMIT ?1", placeholders.join(", "));
         let values: Vec<Param<'_>> =
-            [Param::Int(limit)].into_iter().chain(some.iter().map(|run| (*run).into())).collect();
+            [Param::Int(limit)].into_iter().chain(chunk.iter().map(|run| (*run).into())).collect();
         all.extend(query(tx, &rest, &values)?);
     }
     Ok(all)
 }
 
-/// How many sessions an agent has.
+/// The number of an agent's sessions.
 pub(crate) fn count(tx: &Tx<'_>, agent: &AgentId) -> Result<i64> {
     let sql = "SELECT COUNT(*) FROM sessions WHERE agent_id = ?1";
     Ok(tx.query_one(sql, params![agent.as_str()], |row| row.int(0))?.unwrap_or_default())
 }
 
-/// Adds the next session of an agent.
+/// Inserts the next session of an agent.
 pub(crate) fn insert(tx: &Tx<'_>, session: &Session) -> Result<()> {
     let sql = "SELECT COALESCE(MAX(number), 0) + 1 FROM sessions WHERE agent_id = ?1";
     let number = tx.query_one(sql, params![session.agent_id.as_str()], |row| row.int(0))?.unwrap_or(1);
     entity::insert(tx, &SessionRow { number, session: session.clone() })
 }
 
-/// Logs what happened to a session.
+/// Logs that entries are appended to a session; returns the number of the first.
+pub(crate) fn log_append(cx: &Context<'_>, tx: &Tx<'_>, id: &SessionId, count: i64) -> Result<i64> {
+    let first = entries::next_number(tx)?;
+    // Numbers only, because the log is read often and by many.
+    let detail = Map::from_iter([("first".to_owned(), json!(first)), ("count".to_owned(), json!(count))]);
+    log(cx, tx, id, EventType::Appended, detail)?;
+    Ok(first)
+}
+
+/// A session in its exchange format.
+pub(crate) fn head(tx: &Tx<'_>, session: Session) -> Result<SessionHead> {
+    let times = [Some(session.created_at), entries::last_at(tx, &session.id)?, session.ended_at, session.archived_at];
+    let updated_at = times.into_iter().flatten().max().unwrap_or(session.created_at);
+    Ok(SessionHead { entries: entries::count_of_session(tx, &session.id)?, updated_at, session })
+}
+
+/// The newest session of an agent that has not ended, except this one.
+pub(crate) fn newest_open(tx: &Tx<'_>, of: &AgentId, except: &SessionId) -> Result<Option<Session>> {
+    let rest = "WHERE agent_id = ?1 AND id <> ?2 AND ended_at IS NULL ORDER BY created_at DESC, number DESC LIMIT 1";
+    Ok(query(tx, rest, params![of.as_str(), except.as_str()])?.pop())
+}
+
+/// Logs an event about a session.
 pub(crate) fn log(
     cx: &Context<'_>,
     tx: &Tx<'_>,

@@ -1,4 +1,4 @@
-//! Signals and their receipts as records: one receipt for each recipient, which a signal counts.
+//! Stores signals and their receipts as records: one receipt per recipient.
 
 use std::borrow::Cow;
 
@@ -11,49 +11,49 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::ids::Kind;
+use super::ids::IdTable;
 use super::loops::changes;
-use super::records::{Collection, Draft, Expect, Put, Query};
+use super::records::{Collection, Expect, Query, RecordDraft, RecordUpdate};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::tables::events;
 
-const SIGNALS: Kind<'static> = Kind {
+const SIGNALS: IdTable<'static> = IdTable {
     name: "signal",
     table: "(SELECT id FROM records WHERE collection = 'signals') AS s",
     prefix: SignalId::PREFIX,
     hint: "pn signal list shows the ids",
 };
 
-/// The fields by which signals are found.
+/// The indexed fields of signals.
 const SIGNAL_FIELDS: [&str; 4] = ["signal_type", "target_loop", "acknowledged_at", "created_at"];
-/// The fields by which receipts are found; those that begin with `open` are there until it is acknowledged.
+/// The indexed fields of receipts. The `open_` fields exist until the receipt is acknowledged.
 const RECEIPT_FIELDS: [&str; 5] = ["signal_id", "recipient", "acknowledged_at", "open_signal", "open_recipient"];
-/// Most recipients that the event of a signal names.
-const NAMED: usize = 1000;
-/// Most values of one question for several recipients.
-const ASKED_AT_ONCE: usize = 500;
+/// Most recipients listed in the event of a signal.
+const MAX_EVENT_RECIPIENTS: usize = 1000;
+/// Most recipients per query.
+const RECIPIENTS_PER_QUERY: usize = 500;
 
-/// Most signals that are deleted at once.
-const PRUNED_AT_ONCE: usize = 5000;
+/// Most signals deleted at once.
+const MAX_PRUNED: usize = 5000;
 
-/// Who is sent a signal.
+/// A recipient of a signal.
 pub(crate) type Recipient = (RecipientKind, String);
 
-/// A receipt as it is kept.
+/// The stored form of a receipt.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct ReceiptRecord {
     #[serde(flatten)]
     receipt: Receipt,
-    /// The signal, until this is acknowledged
+    /// The signal, until the receipt is acknowledged
     #[serde(default, skip_serializing_if = "Option::is_none")]
     open_signal: Option<String>,
-    /// The recipient, until this is acknowledged
+    /// The recipient, until the receipt is acknowledged
     #[serde(default, skip_serializing_if = "Option::is_none")]
     open_recipient: Option<String>,
 }
 
-impl Kept {
+impl ReceiptRecord {
     fn of(receipt: Receipt) -> Self {
         let is_open = receipt.acknowledged_at.is_none();
         Self {
@@ -63,15 +63,15 @@ impl Kept {
         }
     }
 
-    fn draft(self, at: Timestamp) -> Result<Draft<'static>> {
+    fn draft(self, at: Timestamp) -> Result<RecordDraft<'static>> {
         let id = Receipt::record_id(&self.receipt.signal_id, &self.receipt.recipient);
         draft(id, &self, at)
     }
 }
 
-fn draft(id: String, value: &impl Serialize, updated_at: Timestamp) -> Result<Draft<'static>> {
+fn draft(id: String, value: &impl Serialize, updated_at: Timestamp) -> Result<RecordDraft<'static>> {
     match serde_json::to_value(value).map_err(Error::internal)? {
-        Value::Object(data) => Ok(Draft { id, data: Cow::Owned(data), updated_at }),
+        Value::Object(data) => Ok(RecordDraft { id, data: Cow::Owned(data), updated_at }),
         _ => Err(Error::internal("what is kept as a record is an object")),
     }
 }
@@ -83,9 +83,9 @@ fn read<T: DeserializeOwned>(record: pensa_core::record::Record) -> Result<T> {
     })
 }
 
-/// The signal that a caller means.
-pub(crate) fn find(tx: &Tx<'_>, wanted: &SignalRef) -> Result<Signal> {
-    let id = SIGNALS.find(tx, wanted.as_str())?;
+/// Finds a signal by its id or a prefix.
+pub(crate) fn find(tx: &Tx<'_>, reference: &SignalRef) -> Result<Signal> {
+    let id = SIGNALS.find(tx, reference.as_str())?;
     get(tx, &Collection::open(tx, COLLECTION)?, &id)?.ok_or_else(|| SIGNALS.unknown(&id))
 }
 
@@ -97,30 +97,30 @@ pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<SignalId> {
     SIGNALS.new_id(tx, || SignalId::from_uuid(cx.uuid()))
 }
 
-pub(crate) fn is_there(tx: &Tx<'_>, id: &SignalId) -> Result<bool> {
+pub(crate) fn exists(tx: &Tx<'_>, id: &SignalId) -> Result<bool> {
     Ok(Collection::open(tx, COLLECTION)?.get(tx, id.as_str())?.is_some())
 }
 
-/// Keeps a signal that another tool has sent, with its own times: acknowledged or not, as it was there.
-pub(crate) fn take(cx: &Context<'_>, tx: &Tx<'_>, mut signal: Signal) -> Result<Signal> {
+/// Imports a signal of another tool with its own times, acknowledged or not.
+pub(crate) fn import(cx: &Context<'_>, tx: &Tx<'_>, mut signal: Signal) -> Result<Signal> {
     let to: Vec<Recipient> = signal.target_loop.iter().map(|id| (RecipientKind::Loop, id.to_string())).collect();
     signal.recipient_count = i64::try_from(to.len()).map_err(Error::internal)?;
     signal.acknowledged_count = if signal.acknowledged_at.is_some() { signal.recipient_count } else { 0 };
-    keep(cx, tx, signal, &to)
+    store(cx, tx, signal, &to)
 }
 
-/// Keeps a new signal with a receipt for each recipient, and logs it.
+/// Stores and logs a new signal with a receipt per recipient.
 pub(crate) fn send(cx: &Context<'_>, tx: &Tx<'_>, mut signal: Signal, to: &[Recipient]) -> Result<Signal> {
     signal.recipient_count = i64::try_from(to.len()).map_err(Error::internal)?;
-    // Nobody has to be waited for.
+    // Without recipients, nobody needs to acknowledge.
     signal.acknowledged_at = to.is_empty().then_some(cx.now);
-    keep(cx, tx, signal, to)
+    store(cx, tx, signal, to)
 }
 
-/// Keeps a signal with a receipt for each recipient, as old and as acknowledged as it says.
-fn keep(cx: &Context<'_>, tx: &Tx<'_>, signal: Signal, to: &[Recipient]) -> Result<Signal> {
-    let signals = Collection::open(tx, COLLECTION)?.declaring(tx, &SIGNAL_FIELDS)?;
-    let receipts = Collection::open(tx, RECEIPTS)?.declaring(tx, &RECEIPT_FIELDS)?;
+/// Stores and logs a signal. Its receipts get its creation time and acknowledgement.
+fn store(cx: &Context<'_>, tx: &Tx<'_>, signal: Signal, to: &[Recipient]) -> Result<Signal> {
+    let signals = Collection::open(tx, COLLECTION)?.with_indexes(tx, &SIGNAL_FIELDS)?;
+    let receipts = Collection::open(tx, RECEIPTS)?.with_indexes(tx, &RECEIPT_FIELDS)?;
     let put = signals.put(tx, draft(signal.id.to_string(), &signal, cx.now)?, Expect::Absent)?;
     let drafts = to.iter().map(|(kind, id)| {
         let receipt = Receipt {
@@ -132,11 +132,11 @@ fn keep(cx: &Context<'_>, tx: &Tx<'_>, signal: Signal, to: &[Recipient]) -> Resu
             acknowledged_at: signal.acknowledged_at,
             acknowledged_by: None,
         };
-        Ok((Kept::of(receipt).draft(cx.now)?, Expect::Absent))
+        Ok((ReceiptRecord::of(receipt).draft(cx.now)?, Expect::Absent))
     });
     receipts.put_many(tx, drafts.collect::<Result<_>>()?, |_, e| e)?;
     let mut detail = changes(put.detail());
-    let named: Vec<&str> = to.iter().take(NAMED).map(|(_, id)| id.as_str()).collect();
+    let named: Vec<&str> = to.iter().take(MAX_EVENT_RECIPIENTS).map(|(_, id)| id.as_str()).collect();
     detail.insert("recipients".into(), event::change(json!([]), named));
     log(cx, tx, &signal.id, EventType::SignalSent, detail)?;
     Ok(signal)
@@ -146,22 +146,22 @@ fn log(cx: &Context<'_>, tx: &Tx<'_>, id: &SignalId, event: EventType, detail: M
     events::append(cx, tx, ("signal", id.as_str()), None, event, detail).map(drop)
 }
 
-/// Notes that a recipient has heard a signal; the same again changes nothing.
+/// Acknowledges a signal for a recipient; does nothing if that is done already.
 pub(crate) fn acknowledge(cx: &Context<'_>, tx: &Tx<'_>, signal: &Signal, by: &str) -> Result<(Receipt, Signal)> {
-    let receipts = Collection::open(tx, RECEIPTS)?.declaring(tx, &RECEIPT_FIELDS)?;
+    let receipts = Collection::open(tx, RECEIPTS)?.with_indexes(tx, &RECEIPT_FIELDS)?;
     let id = Receipt::record_id(&signal.id, by);
     let none = || {
         Error::not_found("receipt", format!("{by} was not sent {}", signal.id))
-            .hint(format!("pn signal show {} tells who was", signal.id))
+            .hint(format!("pn signal show {} lists its recipients", signal.id))
     };
-    let old: Kept = receipts.get(tx, &id)?.map(read).transpose()?.ok_or_else(none)?;
+    let old: ReceiptRecord = receipts.get(tx, &id)?.map(read).transpose()?.ok_or_else(none)?;
     if old.receipt.acknowledged_at.is_some() {
         return Ok((old.receipt, signal.clone()));
     }
     let receipt =
         Receipt { acknowledged_at: Some(cx.now), acknowledged_by: Some(cx.actor.clone()), ..old.receipt.clone() };
-    receipts.put(tx, Kept::of(receipt.clone()).draft(cx.now)?, Expect::Present)?;
-    let put = count(cx, tx, signal)?;
+    receipts.put(tx, ReceiptRecord::of(receipt.clone()).draft(cx.now)?, Expect::Present)?;
+    let put = count_acknowledgement(cx, tx, signal)?;
     let mut detail = changes(put.detail());
     detail.insert("recipient".into(), Value::from(by));
     detail.insert("acknowledged_at".into(), event::change(Value::Null, cx.now));
@@ -169,9 +169,9 @@ pub(crate) fn acknowledge(cx: &Context<'_>, tx: &Tx<'_>, signal: &Signal, by: &s
     Ok((receipt, read(put.new)?))
 }
 
-/// One more has acknowledged a signal.
-fn count(cx: &Context<'_>, tx: &Tx<'_>, signal: &Signal) -> Result<Put> {
-    let signals = Collection::open(tx, COLLECTION)?.declaring(tx, &SIGNAL_FIELDS)?;
+/// Increments the number of acknowledgements.
+fn count_acknowledgement(cx: &Context<'_>, tx: &Tx<'_>, signal: &Signal) -> Result<RecordUpdate> {
+    let signals = Collection::open(tx, COLLECTION)?.with_indexes(tx, &SIGNAL_FIELDS)?;
     let acknowledged_count = signal.acknowledged_count + 1;
     let is_last = acknowledged_count >= signal.recipient_count;
     let acknowledged_at = if is_last { Some(cx.now) } else { signal.acknowledged_at };
@@ -179,11 +179,11 @@ fn count(cx: &Context<'_>, tx: &Tx<'_>, signal: &Signal) -> Result<Put> {
     signals.put(tx, draft(signal.id.to_string(), &new, cx.now)?, Expect::Present)
 }
 
-/// Deletes signals that all had acknowledged before a time, with their receipts; some thousands at most.
+/// Deletes signals that were fully acknowledged before a time, with their receipts; some thousands at most.
 pub(crate) fn prune(cx: &Context<'_>, tx: &Tx<'_>, before: Timestamp) -> Result<Vec<SignalId>> {
     let (signals, receipts) = (Collection::open(tx, COLLECTION)?, Collection::open(tx, RECEIPTS)?);
-    let old = vec![Filter::lt("acknowledged_at", before.to_string())];
-    let gone: Vec<Signal> = select(tx, &signals, old, Order::by("acknowledged_at"), Some(PRUNED_AT_ONCE))?;
+    let filters = vec![Filter::lt("acknowledged_at", before.to_string())];
+    let gone: Vec<Signal> = select(tx, &signals, filters, Order::by("acknowledged_at"), Some(MAX_PRUNED))?;
     for signal in &gone {
         let filters = vec![Filter::eq("signal_id", signal.id.as_str())];
         receipts.delete_where(tx, &Query { filters, ..Query::default() }, cx.now)?;
@@ -196,17 +196,17 @@ pub(crate) fn prune(cx: &Context<'_>, tx: &Tx<'_>, before: Timestamp) -> Result<
     Ok(gone.into_iter().map(|signal| signal.id).collect())
 }
 
-/// Who has not acknowledged a signal.
-pub(crate) fn missing(tx: &Tx<'_>, signal: &Signal) -> Result<Vec<String>> {
+/// The recipients that have not acknowledged a signal.
+pub(crate) fn unacknowledged_by(tx: &Tx<'_>, signal: &Signal) -> Result<Vec<String>> {
     let receipts = Collection::open(tx, RECEIPTS)?;
     let open = vec![Filter::eq("open_signal", signal.id.as_str())];
-    Ok(select::<Kept>(tx, &receipts, open, Order::default(), None)?
+    Ok(select::<ReceiptRecord>(tx, &receipts, open, Order::default(), None)?
         .into_iter()
-        .map(|kept| kept.receipt.recipient)
+        .map(|record| record.receipt.recipient)
         .collect())
 }
 
-/// All records that a question means, as far as its limit.
+/// All records that match, up to the limit, over any number of pages.
 fn select<T: DeserializeOwned>(
     tx: &Tx<'_>,
     collection: &Collection,
@@ -217,31 +217,32 @@ fn select<T: DeserializeOwned>(
     let mut query = Query { filters, order, limit, after: None };
     let mut all = Vec::new();
     loop {
-        let found = collection.select(tx, &query)?;
-        for record in found.records {
+        let page = collection.select(tx, &query)?;
+        for record in page.records {
             all.push(read(record)?);
         }
-        let wanted = limit.map(|limit| limit.saturating_sub(all.len()));
-        match found.next {
-            Some(next) if wanted != Some(0) => (query.after, query.limit) = (Some(next), wanted),
+        let remaining = limit.map(|limit| limit.saturating_sub(all.len()));
+        match page.next {
+            Some(next) if remaining != Some(0) => (query.after, query.limit) = (Some(next), remaining),
             _ => return Ok(all),
         }
     }
 }
 
-/// Signals, newest first.
+/// Signals that match, newest first.
 pub(crate) fn list(tx: &Tx<'_>, filters: Vec<Filter>, limit: Option<usize>) -> Result<Vec<Signal>> {
     select(tx, &Collection::open(tx, COLLECTION)?, filters, Order::by("created_at").descending(), limit)
 }
 
-/// What any of these was sent, newest first, each with to whom; only what they have not acknowledged, if so wanted.
+/// The signals sent to any of these recipients with their receipts, newest first; only unacknowledged ones if
+/// `only_open`.
 pub(crate) fn sent_to(tx: &Tx<'_>, recipients: &[String], only_open: bool) -> Result<Vec<(Receipt, Signal)>> {
     let (signals, receipts) = (Collection::open(tx, COLLECTION)?, Collection::open(tx, RECEIPTS)?);
     let field = if only_open { "open_recipient" } else { "recipient" };
     let mut all = Vec::new();
-    for some in recipients.chunks(ASKED_AT_ONCE) {
-        let filters = vec![Filter::one_of(field, some.iter().map(String::as_str))];
-        for Kept { receipt, .. } in select::<Kept>(tx, &receipts, filters, Order::by(field), None)? {
+    for chunk in recipients.chunks(RECIPIENTS_PER_QUERY) {
+        let filters = vec![Filter::one_of(field, chunk.iter().map(String::as_str))];
+        for ReceiptRecord { receipt, .. } in select::<ReceiptRecord>(tx, &receipts, filters, Order::by(field), None)? {
             if let Some(signal) = get(tx, &signals, receipt.signal_id.as_str())? {
                 all.push((receipt, signal));
             }

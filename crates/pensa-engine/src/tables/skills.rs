@@ -1,4 +1,4 @@
-//! Listings of `skills`.
+//! Reads rows of `skills`.
 
 use pensa_core::Result;
 use pensa_core::skill::{Mapping, Skills};
@@ -12,7 +12,7 @@ pub(crate) fn get(tx: &Tx<'_>, name: &str) -> Result<Option<Mapping>> {
 }
 
 pub(crate) fn all(tx: &Tx<'_>) -> Result<Skills> {
-    // To take out a name is a change too.
+    // Removing a name is a change too.
     let last_removal = "SELECT MAX(deleted_at) FROM tombstones WHERE collection = ?1";
     let updated_at = tx.query_one(last_removal, params![SKILLS.name], |row| row.parse_or_null(0))?.flatten();
     let mut all = Skills { updated_at, ..Skills::default() };

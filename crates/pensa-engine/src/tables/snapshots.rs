@@ -1,4 +1,4 @@
-//! Rows of `fs_snapshots`, and which of them a caller means.
+//! Finds, lists and stores rows of `fs_snapshots`.
 
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{SnapshotId, SnapshotRef};
@@ -6,28 +6,28 @@ use pensa_core::snapshot::Snapshot;
 use pensa_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 
-use super::ids::Kind;
-use super::row::{Wanted, newest};
+use super::ids::IdTable;
+use super::listing::{ColumnFilters, newest_first};
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
-use crate::entity::{self, Kept};
+use crate::entity::{self, StoredEntity};
 use crate::tables::events;
 
-const SNAPSHOTS: Kind<'static> = Kind {
+const SNAPSHOTS: IdTable<'static> = IdTable {
     name: "snapshot",
     table: "fs_snapshots",
     prefix: SnapshotId::PREFIX,
     hint: "pn snapshot list shows the ids",
 };
 
-/// Runs whose snapshots one statement asks for.
+/// Most runs per query.
 const RUNS_AT_ONCE: usize = 256;
 
 pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<SnapshotId> {
     SNAPSHOTS.new_id(tx, || SnapshotId::from_uuid(cx.uuid()))
 }
 
-/// Refuses an id that a snapshot has already.
+/// Refuses an id that is in use.
 pub(crate) fn must_be_new(tx: &Tx<'_>, id: &SnapshotId) -> Result<()> {
     if entity::get::<Snapshot>(tx, params![id.as_str()])?.is_none() {
         return Ok(());
@@ -35,25 +35,25 @@ pub(crate) fn must_be_new(tx: &Tx<'_>, id: &SnapshotId) -> Result<()> {
     Err(Error::new(Code::Conflict, format!("there is a snapshot {id} already")).hint("give it another id"))
 }
 
-/// The snapshot that a caller means.
-pub(crate) fn find(tx: &Tx<'_>, wanted: &SnapshotRef) -> Result<Snapshot> {
-    let id = SNAPSHOTS.find(tx, wanted.as_str())?;
+/// Finds a snapshot by its id or a prefix.
+pub(crate) fn find(tx: &Tx<'_>, reference: &SnapshotRef) -> Result<Snapshot> {
+    let id = SNAPSHOTS.find(tx, reference.as_str())?;
     entity::get(tx, params![&id])?.ok_or_else(|| SNAPSHOTS.unknown(&id))
 }
 
-/// The snapshots that a listing wants, newest first.
-pub(crate) fn list(tx: &Tx<'_>, wanted: Wanted, limit: Option<u32>) -> Result<Vec<Snapshot>> {
-    let (rest, values) = newest("fs_snapshots", "created_at", wanted, limit);
+/// Snapshots that match the filters, newest first.
+pub(crate) fn list(tx: &Tx<'_>, filters: ColumnFilters, limit: Option<u32>) -> Result<Vec<Snapshot>> {
+    let (rest, values) = newest_first("fs_snapshots", "created_at", filters, limit);
     entity::query(tx, &rest, &values)
 }
 
-/// The same as JSON, a snapshot at a time.
-pub(crate) fn write_list(tx: &Tx<'_>, wanted: Wanted, limit: Option<u32>, to: &mut Vec<u8>) -> Result<()> {
-    let (rest, values) = newest("fs_snapshots", "created_at", wanted, limit);
+/// Like [`list`], as JSON, one snapshot at a time.
+pub(crate) fn write_list(tx: &Tx<'_>, filters: ColumnFilters, limit: Option<u32>, to: &mut Vec<u8>) -> Result<()> {
+    let (rest, values) = newest_first("fs_snapshots", "created_at", filters, limit);
     entity::write_list::<Snapshot>(tx, &rest, &values, to)
 }
 
-/// Stores a changed snapshot and logs the change, with a note on it.
+/// Stores a changed snapshot and logs the change, with `note` added to the event.
 pub(crate) fn save(
     cx: &Context<'_>,
     tx: &Tx<'_>,
@@ -69,7 +69,7 @@ pub(crate) fn save(
     Ok(new)
 }
 
-/// Deletes a snapshot; those that came after it have no parent then.
+/// Deletes a snapshot. Its children lose their parent.
 pub(crate) fn delete(cx: &Context<'_>, tx: &Tx<'_>, snapshot: &Snapshot) -> Result<()> {
     for child in
         entity::query::<Snapshot>(tx, "WHERE parent_id = ?1 ORDER BY created_at, id", params![snapshot.id.as_str()])?
@@ -80,20 +80,20 @@ pub(crate) fn delete(cx: &Context<'_>, tx: &Tx<'_>, snapshot: &Snapshot) -> Resu
     Snapshot::remove(cx, tx, snapshot)
 }
 
-/// The snapshots that were taken for runs, oldest first.
+/// The snapshots of runs, oldest first.
 pub(crate) fn of_runs(tx: &Tx<'_>, runs: &[&str], limit: u32) -> Result<Vec<Snapshot>> {
     let mut all = Vec::new();
-    for some in runs.chunks(RUNS_AT_ONCE) {
-        let places: Vec<String> = (2..some.len() + 2).map(|at| format!("?{at}")).collect();
-        let rest = format!("WHERE run_id IN ({}) ORDER BY created_at, id LIMIT ?1", places.join(", "));
+    for chunk in runs.chunks(RUNS_AT_ONCE) {
+        let placeholders: Vec<String> = (2..chunk.len() + 2).map(|at| format!("?{at}")).collect();
+        let rest = format!("WHERE run_id IN ({}) ORDER BY created_at, id LIMIT ?1", placeholders.join(", "));
         let values: Vec<Param<'_>> =
-            [Param::Int(i64::from(limit))].into_iter().chain(some.iter().map(|run| (*run).into())).collect();
+            [Param::Int(i64::from(limit))].into_iter().chain(chunk.iter().map(|run| (*run).into())).collect();
         all.extend(entity::query::<Snapshot>(tx, &rest, &values)?);
     }
     Ok(all)
 }
 
-/// How many snapshots there are of a repository.
+/// The number of a repository's snapshots.
 pub(crate) fn count_of_repo(tx: &Tx<'_>, repo_id: &str) -> Result<i64> {
     let count = "SELECT COUNT(*) FROM fs_snapshots WHERE repo_id = ?1";
     Ok(tx.query_one(count, params![repo_id], |row| row.int(0))?.unwrap_or_default())

@@ -1,6 +1,6 @@
-//! Rows of `title_keys`, and the issues whose titles they find: near-duplicates of a new one.
+//! Finds open issues with nearly the same title, through the keys in `title_keys`.
 //!
-//! When titles are alike is left to `pensa_core::similar`.
+//! `pensa_core::similar` defines when titles are alike.
 
 use pensa_core::Result;
 use pensa_core::id::IssueId;
@@ -10,18 +10,17 @@ use pensa_core::similar;
 use crate::context::Context;
 use crate::db::{Param, Tx};
 
-/// Only issues that are not closed are ever looked for.
+/// Adds the keys of an issue that has none yet. Closed issues have no keys, because only open ones are searched.
 pub(crate) fn add(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
+    load(tx, keys(issue))
+}
+
+/// The title keys of an issue; none if it is closed.
+pub(crate) fn keys(issue: &Issue) -> Vec<(i64, IssueId)> {
     if issue.status == Status::Closed {
-        return Ok(());
+        return Vec::new();
     }
-    let keys = similar::keys(&issue.title);
-    if keys.is_empty() {
-        return Ok(());
-    }
-    let rows = list(2, &keys, |at| format!("(?{at}, ?1)"));
-    let sql = format!("INSERT INTO title_keys (title_key, issue_id) VALUES {rows} ON CONFLICT DO NOTHING");
-    tx.send(&sql, &with_id(&issue.id, &keys))
+    similar::keys(&issue.title).into_iter().map(|key| (key, issue.id.clone())).collect()
 }
 
 pub(crate) fn remove(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
@@ -29,13 +28,13 @@ pub(crate) fn remove(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     if keys.is_empty() {
         return Ok(());
     }
-    let places = list(2, &keys, |at| format!("?{at}"));
-    let sql = format!("DELETE FROM title_keys WHERE issue_id = ?1 AND title_key IN ({places})");
+    let placeholders = join_per_key(2, &keys, |at| format!("?{at}"));
+    let sql = format!("DELETE FROM title_keys WHERE issue_id = ?1 AND title_key IN ({placeholders})");
     tx.send(&sql, &with_id(&issue.id, &keys))
 }
 
-/// A piece of SQL for each key, whose values begin at `?first`.
-fn list(first: usize, keys: &[i64], piece: impl Fn(usize) -> String) -> String {
+/// Joins a piece of SQL per key; parameters start at `?first`.
+fn join_per_key(first: usize, keys: &[i64], piece: impl Fn(usize) -> String) -> String {
     (first..first + keys.len()).map(piece).collect::<Vec<_>>().join(", ")
 }
 
@@ -43,16 +42,11 @@ fn with_id<'a>(id: &'a IssueId, keys: &[i64]) -> Vec<Param<'a>> {
     std::iter::once(Param::from(id)).chain(keys.iter().map(|key| Param::from(*key))).collect()
 }
 
-/// Adds the keys of an issue whose id nobody has had: none can be in the way.
-pub(crate) fn add_new(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
-    load(tx, similar::keys(&issue.title).into_iter().map(|key| (key, issue.id.clone())).collect())
-}
-
-/// Adds the keys of many issues. In the order of the index this costs a fraction of what any other does.
+/// Adds the keys of many issues, sorted: insertion in index order is several times faster.
 pub(crate) fn load(tx: &Tx<'_>, mut keys: Vec<(i64, IssueId)>) -> Result<()> {
     keys.sort_unstable();
     keys.dedup();
-    for chunk in keys.chunks(KEYS_AT_ONCE) {
+    for chunk in keys.chunks(KEYS_PER_STATEMENT) {
         let values: Vec<Param<'_>> = chunk.iter().flat_map(|(key, id)| [(*key).into(), id.into()]).collect();
         tx.add_rows(INSERT_KEY, &values)?;
     }
@@ -61,98 +55,97 @@ pub(crate) fn load(tx: &Tx<'_>, mut keys: Vec<(i64, IssueId)>) -> Result<()> {
 
 const INSERT_KEY: &str = "INSERT INTO title_keys (title_key, issue_id) VALUES (?1, ?2)";
 
-/// Keys that one statement adds.
-const KEYS_AT_ONCE: usize = 64;
+/// Keys added per statement.
+const KEYS_PER_STATEMENT: usize = 64;
 
-/// Most near-duplicates that are worth telling.
+/// Most near-duplicates reported.
 const MAX_SIMILAR: usize = 5;
 
-/// Most issues that are looked at for one key of a title, however many have it.
+/// Most issues read per key, however many have it.
 const MAX_PER_KEY: usize = 20;
 
-/// An id for a new issue, and the issues that are not closed and whose title is nearly `title`, newest first.
+/// An unused id for a new issue, and the open issues with nearly the same title, newest first.
 ///
-/// One query for both: over a network a create is mostly round trips.
+/// One query for both, because over a network the round trips dominate the cost of a create.
 pub(crate) fn new_id_and_similar(cx: &Context<'_>, tx: &Tx<'_>, title: &str) -> Result<(IssueId, Vec<Similar>)> {
     let keys = similar::keys(title);
     loop {
         let id = IssueId::from_uuid(cx.uuid());
-        let mut look = Look { title, id: &id, taken: false, rows: 0, found: Vec::new() };
-        look.at(tx, &of_all_keys(&keys), &keys)?;
-        if !keys.is_empty() && look.rows >= MAX_PER_KEY * keys.len() {
-            // A key that very many have may have left no room for the others.
-            look.at(tx, &of_each_key(&keys), &keys)?;
+        let mut search = TitleSearch { title, id: &id, is_id_taken: false, rows: 0, found: Vec::new() };
+        search.run(tx, &search_keys_at_once(&keys), &keys)?;
+        if !keys.is_empty() && search.rows >= MAX_PER_KEY * keys.len() {
+            // A very frequent key may have used up the limit, so every key gets its own.
+            search.run(tx, &search_each_key(&keys), &keys)?;
         }
-        if !look.taken {
-            let similar = look.newest();
+        if !search.is_id_taken {
+            let similar = search.newest();
             return Ok((id, similar));
         }
     }
 }
 
-/// An issue that may be a near-duplicate, and when it was made.
+/// A possible near-duplicate and its creation time.
 #[derive(Debug)]
-struct Found {
+struct SimilarIssue {
     similar: Similar,
     at: String,
 }
 
-/// What is known of an issue that has a key. No join: an issue is looked up by its id for each of a few keys, whatever
-/// a planner thinks of the tables.
-const OF_ISSUE: &str = "k.issue_id, (SELECT i.title FROM issues i WHERE i.id = k.issue_id),
+/// The issue of a key. Subqueries instead of a join, so that any query planner looks up issues by id.
+const ISSUE_COLUMNS: &str = "k.issue_id, (SELECT i.title FROM issues i WHERE i.id = k.issue_id),
         (SELECT i.created_at FROM issues i WHERE i.id = k.issue_id)";
 
-fn of_keys(condition: &str, limit: usize) -> String {
+fn issues_with_key(condition: &str, limit: usize) -> String {
     format!(
-        " UNION ALL SELECT * FROM (SELECT {OF_ISSUE} FROM title_keys k WHERE k.title_key {condition} LIMIT {limit}) AS found"
+        " UNION ALL SELECT * FROM (SELECT {ISSUE_COLUMNS} FROM title_keys k WHERE k.title_key {condition} LIMIT {limit}) AS found"
     )
 }
 
-const IS_TAKEN: &str = "SELECT id, NULL, NULL FROM issues WHERE id = ?1";
+const EXISTING_ID: &str = "SELECT id, NULL, NULL FROM issues WHERE id = ?1";
 
-/// One look for all keys: a part of a statement for each would cost more to begin than to do.
-fn of_all_keys(keys: &[i64]) -> String {
+/// One condition for all keys, which is faster than a subquery per key.
+fn search_keys_at_once(keys: &[i64]) -> String {
     if keys.is_empty() {
-        return IS_TAKEN.to_owned();
+        return EXISTING_ID.to_owned();
     }
-    let places = list(2, keys, |at| format!("?{at}"));
-    format!("{IS_TAKEN}{}", of_keys(&format!("IN ({places})"), MAX_PER_KEY * keys.len()))
+    let placeholders = join_per_key(2, keys, |at| format!("?{at}"));
+    format!("{EXISTING_ID}{}", issues_with_key(&format!("IN ({placeholders})"), MAX_PER_KEY * keys.len()))
 }
 
-/// The same with a share for each key.
-fn of_each_key(keys: &[i64]) -> String {
-    let pieces = (2..keys.len() + 2).map(|at| of_keys(&format!("= ?{at}"), MAX_PER_KEY));
-    pieces.fold(IS_TAKEN.to_owned(), |sql, piece| sql + &piece)
+/// A subquery with its own limit per key.
+fn search_each_key(keys: &[i64]) -> String {
+    let pieces = (2..keys.len() + 2).map(|at| issues_with_key(&format!("= ?{at}"), MAX_PER_KEY));
+    pieces.fold(EXISTING_ID.to_owned(), |sql, piece| sql + &piece)
 }
 
-/// A look for an id and for titles like a new one.
-struct Look<'a> {
+/// Searches for an id and for similar titles at once.
+struct TitleSearch<'a> {
     title: &'a str,
     id: &'a IssueId,
-    taken: bool,
-    /// How many were looked at under some key.
+    is_id_taken: bool,
+    /// Rows read through keys
     rows: usize,
-    found: Vec<Found>,
+    found: Vec<SimilarIssue>,
 }
 
-impl Look<'_> {
-    fn at(&mut self, tx: &Tx<'_>, sql: &str, keys: &[i64]) -> Result<()> {
+impl TitleSearch<'_> {
+    fn run(&mut self, tx: &Tx<'_>, sql: &str, keys: &[i64]) -> Result<()> {
         self.rows = 0;
         tx.for_each(sql, &with_id(self.id, keys), |row| {
             let id: IssueId = row.parse(0)?;
             if id == *self.id {
-                self.taken = true;
+                self.is_id_taken = true;
                 return Ok(());
             }
             self.rows += 1;
             if let (Some(title), Some(at)) = (row.text_or_null(1)?, row.text_or_null(2)?) {
-                self.consider(Found { similar: Similar { id, title }, at });
+                self.consider(SimilarIssue { similar: Similar { id, title }, at });
             }
             Ok(())
         })
     }
 
-    fn consider(&mut self, new: Found) {
+    fn consider(&mut self, new: SimilarIssue) {
         let is_known = self.found.iter().any(|known| known.similar.id == new.similar.id);
         if !is_known && similar::alike(self.title, &new.similar.title) {
             self.found.push(new);

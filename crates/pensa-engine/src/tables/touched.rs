@@ -1,6 +1,6 @@
-//! Which issues were touched since a line of the log: they, what they depend on, or what was said about them.
+//! Finds the issues that were changed since an event, including their dependencies and comments.
 //!
-//! What is to be done about those is left to whoever keeps something that was made of issues.
+//! Caches of issue data use this to update only what changed.
 
 use pensa_core::Result;
 use pensa_core::event::EventType;
@@ -8,8 +8,8 @@ use pensa_core::id::IssueId;
 
 use crate::db::{Tx, params};
 
-/// Subjects whose events say nothing of issues, their dependencies and comments.
-const OTHERS: [&str; 20] = [
+/// Subjects whose events never change issues, dependencies or comments.
+const UNRELATED_KINDS: [&str; 20] = [
     "agent",
     "collection",
     "harness",
@@ -32,25 +32,25 @@ const OTHERS: [&str; 20] = [
     "workspace",
 ];
 
-/// The issues that were touched after a line, in their order; nothing if more may have been, or if that is more than so
-/// many lines ago.
-pub(crate) fn since(tx: &Tx<'_>, line: i64, most: i64) -> Result<Option<Vec<IssueId>>> {
-    // One that got another id is told by what it was called: others may still call it that.
+/// The issues changed after an event, by id; `None` if more issues may have changed, or if there were more than `max_events`
+/// events.
+pub(crate) fn since(tx: &Tx<'_>, line: i64, max_events: i64) -> Result<Option<Vec<IssueId>>> {
+    // An issue with a new id is logged under its old id, which callers may not find any more.
     let sql =
         "SELECT subject_kind, subject_id, event_type, CAST(instr(detail, '\"id\":{\"old\":\"') AS BIGINT), issue_id
                FROM events WHERE id > ?1 ORDER BY id LIMIT ?2";
-    let log = tx.query(sql, params![line, most + 1], |row| {
+    let log = tx.query(sql, params![line, max_events + 1], |row| {
         Ok((row.text(0)?, row.text(1)?, row.text(2)?, row.int(3)? > 0, row.parse_or_null(4)?))
     })?;
-    if log.len() as i64 > most {
+    if log.len() as i64 > max_events {
         return Ok(None);
     }
     let mut touched: Vec<IssueId> = Vec::new();
     for (kind, subject, event, is_renamed, issue) in log {
         match (kind.as_str(), issue) {
             ("issue", _) if !is_sweeping(&event) && !is_renamed => touched.push(subject.parse()?),
-            (other, _) if OTHERS.contains(&other) => {}
-            // Something that belongs to an issue.
+            (other, _) if UNRELATED_KINDS.contains(&other) => {}
+            // Something attached to an issue.
             (other, Some(issue)) if other != "issue" && !is_renamed => touched.push(issue),
             _ => return Ok(None),
         }
@@ -60,7 +60,7 @@ pub(crate) fn since(tx: &Tx<'_>, line: i64, most: i64) -> Result<Option<Vec<Issu
     Ok(Some(touched))
 }
 
-/// Whether more than the event's own issue may have changed with it.
+/// Whether the event may have changed more than its own issue.
 fn is_sweeping(event: &str) -> bool {
     [
         EventType::Deleted,

@@ -1,9 +1,10 @@
-//! Rows of `work`, each with what has to be known of its issue.
+//! Rows of `work`, joined with the state of their issues.
 
 use pensa_core::Result;
+use pensa_core::entity::Entity;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
-use pensa_core::work::{Ground, Piece, Work, WorkStatus};
+use pensa_core::work::{Work, WorkIssue, WorkRecord, WorkStatus};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
@@ -11,25 +12,26 @@ use crate::db::{Param, Row, Tx, params};
 use crate::entity::{self, from_row};
 use crate::tables::{events, issues};
 
-/// Work as it was left, and its issue if that is there.
-type Found = (Piece, Option<Ground>);
+/// A work row, and the state of its issue if that exists.
+type WorkAndIssue = (WorkRecord, Option<WorkIssue>);
 
-fn read(row: &Row<'_>) -> Result<Found> {
-    let piece: Piece = from_row(row)?;
-    let ground = match row.text_or_null(10)? {
-        Some(title) => Some(Ground {
+fn read(row: &Row<'_>) -> Result<WorkAndIssue> {
+    let piece: WorkRecord = from_row(row)?;
+    let at = WorkRecord::SCHEMA.columns.len();
+    let ground = match row.text_or_null(at)? {
+        Some(title) => Some(WorkIssue {
             title,
-            status: row.parse(11)?,
-            assignee: row.text_or_null(12)?,
-            closed_at: row.parse_or_null(13)?,
+            status: row.parse(at + 1)?,
+            assignee: row.text_or_null(at + 2)?,
+            closed_at: row.parse_or_null(at + 3)?,
         }),
         None => None,
     };
     Ok((piece, ground))
 }
 
-fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Found>> {
-    let columns = entity::columns::<Piece>("w");
+fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<WorkAndIssue>> {
+    let columns = entity::columns::<WorkRecord>("w");
     let sql = format!(
         "SELECT {columns}, i.title, i.status, i.assignee, i.closed_at
          FROM work w LEFT JOIN issues i ON i.id = w.issue_id {rest}"
@@ -37,62 +39,64 @@ fn query(tx: &Tx<'_>, rest: &str, params: &[Param<'_>]) -> Result<Vec<Found>> {
     tx.query(&sql, params, read)
 }
 
-/// Work on an issue, as it was left.
-pub(crate) fn get(tx: &Tx<'_>, issue: &IssueId) -> Result<Option<Piece>> {
+/// The stored work on an issue.
+pub(crate) fn get(tx: &Tx<'_>, issue: &IssueId) -> Result<Option<WorkRecord>> {
     entity::get(tx, params![issue])
 }
 
-/// What was left as the active work of an actor, whether that still holds or not. More than one only if an old version
-/// wrote it.
-pub(crate) fn left_active(tx: &Tx<'_>, actor: &str) -> Result<Vec<Found>> {
+/// An actor's rows with the stored status `active`, which the issue's state may have made obsolete. More than one only
+/// if an old version wrote them.
+pub(crate) fn stored_active(tx: &Tx<'_>, actor: &str) -> Result<Vec<WorkAndIssue>> {
     query(tx, "WHERE w.actor = ?1 AND w.status = 'active' ORDER BY w.updated_at DESC, w.issue_id", params![actor])
 }
 
-/// What an actor is doing.
+/// The actor's active work.
 pub(crate) fn current(tx: &Tx<'_>, actor: &str) -> Result<Option<Work>> {
-    let found = left_active(tx, actor)?;
-    Ok(standing(found).find(|work| work.status == WorkStatus::Active))
+    let rows = stored_active(tx, actor)?;
+    Ok(with_effective_status(rows).find(|work| work.status == WorkStatus::Active))
 }
 
-/// What of it has an issue, as it stands.
-fn standing(found: Vec<Found>) -> impl Iterator<Item = Work> {
-    found.into_iter().filter_map(|(piece, ground)| Some(Work::of(piece, &ground?)))
+/// Work with its effective status; rows whose issue is gone are dropped.
+fn with_effective_status(rows: Vec<WorkAndIssue>) -> impl Iterator<Item = Work> {
+    rows.into_iter().filter_map(|(piece, ground)| Some(Work::of(piece, &ground?)))
 }
 
-/// Work as it stands, what was touched last first.
+/// Work with its effective status, last updated first.
 pub(crate) fn list(
     tx: &Tx<'_>,
     status: Option<WorkStatus>,
     actor: Option<&str>,
     limit: Option<u32>,
 ) -> Result<Vec<Work>> {
-    // What was left as paused or done is never active again by itself, so these are all that can stand there.
-    let left = match status {
+    // Rows stored as paused or done never become active by themselves, so these conditions cover all matches.
+    let status_matches = match status {
         Some(WorkStatus::Active) => "w.status = 'active'",
         Some(WorkStatus::Paused) => "w.status <> 'done' AND i.status <> 'closed'",
         Some(WorkStatus::Done) => "(w.status = 'done' OR i.status = 'closed')",
         None => "1 = 1",
     };
-    let of = if actor.is_some() { "w.actor = ?2" } else { "?2 = ''" };
-    // What was left as active may be paused by now, and is taken out below.
-    let most = if matches!(status, Some(WorkStatus::Active | WorkStatus::Paused)) { None } else { limit };
-    let rest = format!("WHERE i.id IS NOT NULL AND {left} AND {of} ORDER BY w.updated_at DESC, w.issue_id LIMIT ?1");
-    let most = Param::Int(most.map_or(i64::MAX, i64::from));
-    let found = query(tx, &rest, &[most, actor.unwrap_or_default().into()])?;
-    let wanted = standing(found).filter(|work| status.is_none_or(|status| work.status == status));
-    Ok(wanted.take(limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))).collect())
+    let actor_matches = if actor.is_some() { "w.actor = ?2" } else { "?2 = ''" };
+    // A row stored as active may be paused effectively, so the filter below decides, and the limit must wait.
+    let sql_limit = if matches!(status, Some(WorkStatus::Active | WorkStatus::Paused)) { None } else { limit };
+    let rest = format!(
+        "WHERE i.id IS NOT NULL AND {status_matches} AND {actor_matches} ORDER BY w.updated_at DESC, w.issue_id LIMIT ?1"
+    );
+    let sql_limit = Param::Int(sql_limit.map_or(i64::MAX, i64::from));
+    let rows = query(tx, &rest, &[sql_limit, actor.unwrap_or_default().into()])?;
+    let matching = with_effective_status(rows).filter(|work| status.is_none_or(|status| work.status == status));
+    Ok(matching.take(limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))).collect())
 }
 
-/// Stores changed work and logs the change; leaves everything alone if nothing changed. Of steps, which may be many, the
-/// log has what `note` says.
+/// Stores changed work and logs it; does nothing if nothing changed. There may be many steps, so the event has `note`
+/// instead of them.
 pub(crate) fn save(
     cx: &Context<'_>,
     tx: &Tx<'_>,
-    old: Option<&Piece>,
-    mut new: Piece,
+    old: Option<&WorkRecord>,
+    mut new: WorkRecord,
     event: EventType,
     note: Map<String, Value>,
-) -> Result<Piece> {
+) -> Result<WorkRecord> {
     let mut detail = event::differences(old, &new);
     if detail.is_empty() {
         return Ok(new);

@@ -1,4 +1,4 @@
-//! Agents, sessions and entries outlive their database: the journal has every row of them. SQLite only.
+//! Agents, sessions and entries are rebuilt from the journal. SQLite only.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-struct Site {
+struct ClosedStore {
     dir: TempDir,
 }
 
@@ -18,8 +18,8 @@ fn run<O: Execute>(engine: &Engine, fields: Value) -> O::Output {
     engine.call("alice", &op).expect(O::NAME)
 }
 
-/// Everything that a store knows of agents.
-fn everything(engine: &Engine) -> Value {
+/// All agents with their sessions and entries.
+fn full_state(engine: &Engine) -> Value {
     let agents = run::<agent::List>(engine, json!({}));
     let whole: Vec<Value> = agents
         .iter()
@@ -38,13 +38,13 @@ fn findings(engine: &Engine) -> Vec<Finding> {
     report.findings.into_iter().filter(|finding| finding.severity != store::Severity::Info).collect()
 }
 
-impl Site {
-    /// A store in which everything has happened to agents that can.
-    fn lived_in() -> Self {
+impl ClosedStore {
+    /// A store with every kind of change to agents.
+    fn with_every_change() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         StoreDir::create(&dir.path().join(".pensa")).expect("a store");
-        let site = Self { dir };
-        let engine = site.open();
+        let on_disk = Self { dir };
+        let engine = on_disk.open();
         let issue = run::<issue::Create>(&engine, json!({"title": "t", "issue_type": "task"})).issue.id;
         let made = json!({"type": "user", "name": "ann", "descriptor": {"x": [0.1, 1e300, "\u{202e}\u{0}"]},
             "permissions": {"p": true}, "issue_id": issue, "run_id": "run-1", "inference_session_id": "i"});
@@ -66,7 +66,7 @@ impl Site {
         run::<agent::Delete>(&engine, json!({"id": "gone", "force": true}));
         say("ann", "after");
         drop(engine);
-        site
+        on_disk
     }
 
     fn store(&self) -> StoreDir {
@@ -85,71 +85,71 @@ impl Site {
 }
 
 #[test]
-fn agents_and_all_they_said_are_rebuilt_after_their_database_is_deleted() {
-    let site = Site::lived_in();
-    let before = everything(&site.open());
-    assert_eq!(findings(&site.open()), [], "the journal says the same as the database");
-    site.delete_database();
-    let engine = site.open();
-    assert_eq!(everything(&engine), before);
+fn agents_and_their_sessions_are_rebuilt_after_the_database_is_deleted() {
+    let on_disk = ClosedStore::with_every_change();
+    let before = full_state(&on_disk.open());
+    assert_eq!(findings(&on_disk.open()), [], "the journal says the same as the database");
+    on_disk.delete_database();
+    let engine = on_disk.open();
+    assert_eq!(full_state(&engine), before);
     assert_eq!(findings(&engine), []);
     run::<session::Append>(&engine, json!({"id": "ann", "entries": [{"type": "note"}]}));
     assert_eq!(findings(&engine), [], "and life goes on");
 }
 
 #[test]
-fn an_old_database_that_is_put_back_gets_the_later_entries() {
-    let site = Site::lived_in();
-    let copy = site.dir.path().join("copy.sqlite");
-    run::<backup::Backup>(&site.open(), json!({"file": copy}));
-    let engine = site.open();
+fn a_restored_old_database_gets_the_later_entries() {
+    let on_disk = ClosedStore::with_every_change();
+    let copy = on_disk.dir.path().join("copy.sqlite");
+    run::<backup::Backup>(&on_disk.open(), json!({"file": copy}));
+    let engine = on_disk.open();
     run::<session::Append>(&engine, json!({"id": "ann", "entries": [{"type": "note", "text": "later"}]}));
     run::<session::Compact>(&engine, json!({"id": "ann", "summary": "later still"}));
-    let before = everything(&engine);
+    let before = full_state(&engine);
     drop(engine);
-    site.delete_database();
-    fs::copy(&copy, site.store().database()).expect("put back");
-    let engine = site.open();
+    on_disk.delete_database();
+    fs::copy(&copy, on_disk.store().database()).expect("put back");
+    let engine = on_disk.open();
     run::<agent::Update>(&engine, json!({"id": "ann", "name": "anna"}));
     run::<agent::Update>(&engine, json!({"id": "anna", "name": "ann"}));
-    let mut after = everything(&engine);
+    let mut after = full_state(&engine);
     after[0][0]["updated_at"] = before[0][0]["updated_at"].clone();
     assert_eq!(after, before);
 }
 
 #[test]
-fn a_changed_entry_is_found_by_a_deep_check_and_mended() {
-    let site = Site::lived_in();
-    let before = everything(&site.open());
-    let raw = Connection::open(site.store().database()).expect("opens");
+fn a_changed_entry_is_found_by_a_deep_check_and_repaired() {
+    let on_disk = ClosedStore::with_every_change();
+    let before = full_state(&on_disk.open());
+    let raw = Connection::open(on_disk.store().database()).expect("opens");
     raw.execute("UPDATE session_history SET data = '{\"text\":\"never said\"}' WHERE id = 1", []).expect("changed");
     raw.execute("DELETE FROM session_history WHERE id = 2", []).expect("deleted");
     raw.execute("UPDATE agents SET stats = '{}' WHERE name = 'ann'", []).expect("changed");
     drop(raw);
-    let engine = site.open();
-    let told: Vec<String> = findings(&engine).into_iter().map(|finding| finding.message).collect();
+    let engine = on_disk.open();
+    let messages: Vec<String> = findings(&engine).into_iter().map(|finding| finding.message).collect();
     for part in ["session_history 1 ", "session_history 2 ", "in stats"] {
-        assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:?}");
+        assert!(messages.iter().any(|line| line.contains(part)), "{part}: {messages:?}");
     }
     run::<Doctor>(&engine, json!({"deep": true, "fix": true}));
-    assert_eq!(everything(&engine), before);
+    assert_eq!(full_state(&engine), before);
     assert_eq!(findings(&engine), []);
 }
 
 #[test]
 fn an_authoritative_import_leaves_agents_alone() {
-    let site = Site::lived_in();
-    let engine = site.open();
+    let on_disk = ClosedStore::with_every_change();
+    let engine = on_disk.open();
     run::<store::Export>(&engine, json!({}));
-    let before = everything(&engine);
+    let before = full_state(&engine);
     run::<store::Import>(&engine, json!({"authoritative": true}));
-    assert_eq!(everything(&engine), before);
+    assert_eq!(full_state(&engine), before);
 }
 
 #[test]
-fn the_schema_refuses_entries_that_are_not_json_or_belong_to_nobody() {
-    let site = Site::lived_in();
-    let raw = Connection::open(site.store().database()).expect("opens");
+fn the_schema_refuses_entries_that_are_not_json_or_have_no_session() {
+    let on_disk = ClosedStore::with_every_change();
+    let raw = Connection::open(on_disk.store().database()).expect("opens");
     raw.pragma_update(None, "foreign_keys", true).expect("set");
     for forbidden in [
         "UPDATE session_history SET data = '{' WHERE id = 1",

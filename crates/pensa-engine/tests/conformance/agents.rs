@@ -1,8 +1,9 @@
-//! Agents: what is kept of them, how they are named, and how they end.
+//! Agents: their fields, how they are found, and their lifecycle.
 
 use pensa_core::Code;
 use pensa_core::agent::{Agent, Lifecycle};
-use pensa_core::ops::undo::Undo;
+use pensa_core::ops::gc::Gc;
+use pensa_core::ops::undo::{Redo, Undo};
 use pensa_core::ops::{agent, issue, session};
 use pensa_engine::{Engine, log_after};
 use serde_json::{Value, json};
@@ -34,26 +35,26 @@ fn listed(world: &World, fields: Value) -> Vec<String> {
 }
 
 conformance! {
-    fn every_field_of_an_agent_and_its_session_comes_back(world: World) {
+    fn every_field_of_an_agent_and_its_session_round_trips(world: World) {
         let issue = world.task("what it is about");
         let parent = create(&world, json!({"type": "system", "name": "boss"}));
-        world.pass(1);
+        world.advance(1);
         let descriptor = json!({"type": "subagent", "deep": {"list": [1, -2.5, 0.1, 1e-7, true, null, "é\u{202e}\u{0}\n\"\\"]}});
         let made = create(&world, json!({"type": "subagent", "name": " worker ", "parent": "boss",
             "descriptor": descriptor, "permissions": {"network": false}, "inference_session_id": "inf-1",
             "issue_id": issue.id, "run_id": "run-1"}));
-        world.pass(1);
+        world.advance(1);
         let updated = world.json::<agent::Update>("alice", json!({"id": made.id, "tokens": {"size": {"total": 7}},
             "stats": {"anthropic": {"opus": {"cost": 0.30000000000000004}}}})).expect("updated");
-        let shown = show(&world.engine.another().expect("another handle"), made.id.as_str());
+        let shown = show(&world.engine.new_handle().expect("another handle"), made.id.as_str());
         assert_eq!(shown, updated);
-        let told = json!(shown);
+        let actual = json!(shown);
         let session = made.active_session_id.as_ref().expect("a session");
         let expected = json!({"id": made.id, "type": "subagent", "name": "worker", "parent_id": parent.id,
             "descriptor": descriptor, "active_session_id": session, "permissions": {"network": false},
             "tokens": {"size": {"total": 7}}, "stats": {"anthropic": {"opus": {"cost": 0.30000000000000004}}},
             "lifecycle": "active", "created_at": "2026-02-27T14:30:01.000Z", "updated_at": "2026-02-27T14:30:02.000Z"});
-        assert_eq!(told, expected);
+        assert_eq!(actual, expected);
         let opened = world.json::<session::Show>("a", json!({"id": session})).expect("shown");
         assert_eq!(json!(opened), json!({"id": session, "agent_id": made.id, "opened_by": "start",
             "inference_session_id": "inf-1", "issue_id": issue.id, "run_id": "run-1",
@@ -63,7 +64,7 @@ conformance! {
         assert_eq!((cleared.tokens, cleared.name), (None, None));
     }
 
-    fn agents_are_named_by_id_prefix_or_name(world: World) {
+    fn agents_are_found_by_id_prefix_or_name(world: World) {
         let (one, two) = (create(&world, json!({"name": "one"})), create(&world, json!({"name": "twin"})));
         let three = create(&world, json!({"name": "twin"}));
         let shown = |wanted: &str| world.json::<agent::Show>("a", json!({"id": wanted})).map(|agent| agent.id);
@@ -94,7 +95,7 @@ conformance! {
     fn listings_are_filtered_and_oldest_first(world: World) {
         for (name, kind) in [("a", "user"), ("b", "cron"), ("c", "user")] {
             create(&world, json!({"name": name, "type": kind}));
-            world.pass(1);
+            world.advance(1);
         }
         world.json::<agent::Sleep>("a", json!({"id": "c"})).expect("slept");
         assert_eq!(listed(&world, json!({})), ["a", "b", "c"]);
@@ -105,7 +106,7 @@ conformance! {
         assert!(listed(&world, json!({"type": "swarm"})).is_empty());
     }
 
-    fn a_life_is_logged_step_by_step_and_death_is_final(world: World) {
+    fn lifecycle_changes_are_logged_and_death_is_final(world: World) {
         let agent = create(&world, json!({"name": "x"}));
         let id = json!({"id": agent.id});
         let step = |lifecycle: Lifecycle, agent: pensa_core::Result<Agent>| {
@@ -130,7 +131,7 @@ conformance! {
         assert_eq!(types, ["agent created", "session opened", "agent slept", "agent woken", "agent killed"]);
     }
 
-    fn deleting_an_agent_takes_everything_of_it_and_nothing_else(world: World) {
+    fn deleting_an_agent_deletes_its_data_and_nothing_else(world: World) {
         let (gone, kept) = (create(&world, json!({"name": "gone"})), create(&world, json!({"name": "kept"})));
         let child = create(&world, json!({"name": "child", "parent": "gone"}));
         for agent in [&gone, &kept, &gone] {
@@ -151,7 +152,62 @@ conformance! {
         assert_eq!(left.iter().map(|found| &found.agent_id).collect::<Vec<_>>(), [&kept.id]);
     }
 
-    fn what_cannot_be_an_agent_is_refused_and_nothing_is_written(world: World) {
+    fn a_deleted_agent_is_restored_with_its_sessions_until_it_is_purged(world: World) {
+        let agent = create(&world, json!({"name": "ana"}));
+        let child = create(&world, json!({"name": "child", "parent": "ana"}));
+        let append = json!({"id": agent.id, "entries": [{"type": "note", "text": "said"}]});
+        world.json::<session::Append>("a", append).expect("appended");
+        world.json::<session::Reset>("a", json!({"id": agent.id})).expect("reset");
+        let before = show(&world.engine, "ana");
+        let said = || world.json::<session::Search>("a", json!({"q": "said"})).expect("found").len();
+        let delete = |more: Value| {
+            let mut fields = json!({"id": "ana", "force": true});
+            fields.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+            world.json::<agent::Delete>("mia", fields).expect("deleted")
+        };
+        let is_gone = || {
+            assert_eq!(world.refused::<agent::Show>("a", json!({"id": "ana"})), Code::NotFound);
+            assert_eq!(listed(&world, json!({})), ["child"]);
+            assert_eq!(world.json::<session::List>("a", json!({})).expect("a list").len(), 1, "that of the child");
+            assert_eq!(said(), 0);
+        };
+        delete(json!({}));
+        is_gone();
+        world.json::<Undo>("mia", json!({})).expect("undone");
+        let after = show(&world.engine, "ana");
+        assert_eq!((&after.active_session_id, &after.name), (&before.active_session_id, &before.name));
+        assert_eq!(world.json::<session::List>("a", json!({"agent": "ana"})).expect("a list").len(), 2);
+        assert_eq!((said(), show(&world.engine, "child").parent_id), (1, Some(agent.id.clone())));
+        world.json::<Redo>("mia", json!({})).expect("redone");
+        is_gone();
+        let another = create(&world, json!({"name": "ana"}));
+        world.json::<agent::Delete>("a", json!({"id": another.id, "force": true, "purge": true})).expect("for good");
+        let error = world.json::<Undo>("a", json!({})).expect_err("for good");
+        assert!(error.message.contains("cannot take back"), "{error}");
+        world.advance(8 * 86_400);
+        let collect = |dry_run: bool| world.json::<Gc>("a", json!({"dry_run": dry_run})).expect("collected").removed;
+        assert_eq!((collect(true).deleted_agents, collect(false).deleted_agents), (1, 1));
+        assert_eq!(collect(false).deleted_agents, 0, "once");
+        world.json::<Undo>("mia", json!({})).expect_err("it is gone for good");
+        assert_eq!(show(&world.engine, "child").id, child.id);
+    }
+
+    fn descriptions_of_an_agent_are_undone_despite_changed_statistics(world: World) {
+        let agent = create(&world, json!({"name": "ana"}));
+        world.json::<agent::Update>("mia", json!({"id": agent.id, "name": "bob"})).expect("updated");
+        world.json::<agent::Sleep>("mia", json!({"id": agent.id})).expect("asleep");
+        world.json::<agent::Update>("x", json!({"id": agent.id, "stats": {"calls": 3}})).expect("counted");
+        let state = || {
+            let Agent { name, lifecycle, stats, .. } = show(&world.engine, agent.id.as_str());
+            (name.unwrap_or_default(), lifecycle, stats.len())
+        };
+        world.json::<Undo>("mia", json!({})).expect("awake");
+        assert_eq!(state(), ("bob".into(), Lifecycle::Active, 1));
+        world.json::<Undo>("mia", json!({})).expect("the name");
+        assert_eq!(state(), ("ana".into(), Lifecycle::Active, 1));
+    }
+
+    fn an_invalid_agent_is_refused_and_nothing_is_written(world: World) {
         let deep = (0..200).fold(json!({}), |inner, _| json!({"a": inner}));
         for bad in [
             json!({"type": "user", "parent": "nobody"}),
@@ -172,7 +228,7 @@ conformance! {
         assert_eq!(show(&world.engine, "x"), agent);
     }
 
-    fn undo_passes_over_appends_and_says_what_else_cannot_be_taken_back(world: World) {
+    fn undo_skips_appends_and_reports_what_cannot_be_undone(world: World) {
         let agent = create(&world, json!({}));
         let error = world.json::<Undo>("alice", json!({})).expect_err("it has sessions");
         assert_eq!(error.code, Code::Conflict);
@@ -186,7 +242,7 @@ conformance! {
         let undone = world.json::<Undo>("alice", json!({})).expect("the task");
         assert_eq!(undone.undone[0].issue_id, Some(task.id));
         assert!(world.ok(&issue::List::default()).is_empty());
-        world.pass(60);
+        world.advance(60);
         world.task("another");
         append();
         world.json::<Undo>("alice", json!({"since": "30s"})).expect("the other task");

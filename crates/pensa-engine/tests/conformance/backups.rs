@@ -1,16 +1,16 @@
-//! Whole copies of a store: made, kept, refused and put back. SQLite only.
+//! Backups: create, rotate, check and restore. SQLite only.
 
 use std::fs;
 use std::path::Path;
 use std::sync::mpsc;
 
-use pensa_core::Result;
-use pensa_core::ops::store::{Doctor, Severity};
+use pensa_core::ops::store::Doctor;
 use pensa_core::ops::{backup, batch, issue};
+use pensa_core::{Code, Result};
 use pensa_engine::{Caller, Engine, GroupWriter, entry};
 use serde_json::{Value, json};
 
-use crate::site::{Site, create, everything, run};
+use crate::closed_store::{ClosedStore, create, full_state, run};
 use crate::world::World;
 
 fn restore(engine: &Engine, file: &str) -> backup::Restored {
@@ -18,81 +18,81 @@ fn restore(engine: &Engine, file: &str) -> backup::Restored {
 }
 
 #[test]
-fn a_restore_brings_back_what_was_and_the_journal_does_not_undo_it() {
-    let site = Site::lived_in();
-    let engine = site.open();
-    let then = everything(&engine);
+fn a_restore_is_not_reverted_by_the_journal() {
+    let on_disk = ClosedStore::with_every_change();
+    let engine = on_disk.open();
+    let then = full_state(&engine);
     let made = run::<backup::Backup>(&engine, "alice", json!({}));
     create(&engine, "to be undone");
-    let last = everything(&engine);
+    let last = full_state(&engine);
     let restored = restore(&engine, &made.path);
     assert!(restored.event > made.event + 1, "{restored:?} {made:?}");
-    assert_eq!(everything(&engine), then);
+    assert_eq!(full_state(&engine), then);
     drop(engine);
-    assert_eq!(everything(&site.open()), then);
-    site.delete_database();
-    assert_eq!(everything(&site.open()), then, "rebuilt");
-    create(&site.open(), "later");
-    let later = everything(&site.open());
-    site.delete_database();
-    let engine = site.open();
-    assert_eq!(everything(&engine), later, "rebuilt with what came later");
+    assert_eq!(full_state(&on_disk.open()), then);
+    on_disk.delete_database();
+    assert_eq!(full_state(&on_disk.open()), then, "rebuilt");
+    create(&on_disk.open(), "later");
+    let later = full_state(&on_disk.open());
+    on_disk.delete_database();
+    let engine = on_disk.open();
+    assert_eq!(full_state(&engine), later, "rebuilt with what came later");
     restore(&engine, &restored.backup);
-    assert_eq!(everything(&engine), last, "the backup of before the restore");
+    assert_eq!(full_state(&engine), last, "the backup of before the restore");
 }
 
 #[test]
-fn a_database_from_before_a_restore_is_not_brought_forward_across_it() {
-    let site = Site::lived_in();
+fn a_database_older_than_a_restore_is_not_replayed_past_it() {
+    let on_disk = ClosedStore::with_every_change();
     let old: Vec<_> =
-        ["db.sqlite", "db.sqlite-wal"].map(|name| (name, fs::read(site.path(name)).expect("a file"))).into();
-    let engine = site.open();
+        ["db.sqlite", "db.sqlite-wal"].map(|name| (name, fs::read(on_disk.path(name)).expect("a file"))).into();
+    let engine = on_disk.open();
     let made = run::<backup::Backup>(&engine, "alice", json!({}));
     create(&engine, "to be undone");
     restore(&engine, &made.path);
     create(&engine, "later");
-    let before = everything(&engine);
+    let before = full_state(&engine);
     drop(engine);
-    site.delete_database();
+    on_disk.delete_database();
     for (name, bytes) in old {
-        fs::write(site.path(name), bytes).expect("put back");
+        fs::write(on_disk.path(name), bytes).expect("put back");
     }
-    assert_eq!(everything(&site.open()), before);
+    assert_eq!(full_state(&on_disk.open()), before);
 }
 
 #[test]
-fn a_file_that_is_no_sound_backup_of_this_store_is_refused_and_nothing_changes() {
-    let site = Site::lived_in();
-    let engine = site.open();
-    let before = everything(&engine);
-    let good = run::<backup::Backup>(&engine, "alice", json!({"file": site.path("good.sqlite")}));
+fn an_invalid_backup_is_refused_and_nothing_changes() {
+    let on_disk = ClosedStore::with_every_change();
+    let engine = on_disk.open();
+    let before = full_state(&engine);
+    let good = run::<backup::Backup>(&engine, "alice", json!({"file": on_disk.path("good.sqlite")}));
     let refused = |file: &Path| {
         let op: backup::Restore = serde_json::from_value(json!({"file": file})).expect("an operation");
         engine.call("alice", &op).expect_err("refused").code.as_str().to_owned()
     };
-    assert_eq!(refused(&site.path("nowhere.sqlite")), "not_found");
-    assert_eq!(refused(&site.path("config.toml")), "invalid_input");
+    assert_eq!(refused(&on_disk.path("nowhere.sqlite")), "not_found");
+    assert_eq!(refused(&on_disk.path("config.toml")), "invalid_input");
     let bytes = fs::read(&good.path).expect("a backup");
-    let bad = site.path("bad.sqlite");
+    let bad = on_disk.path("bad.sqlite");
     for length in [0, 1, 100, 4096, bytes.len() / 2, bytes.len() - 1] {
         fs::write(&bad, &bytes[..length]).expect("truncated");
         assert_eq!(refused(&bad), "invalid_input", "{length}");
     }
-    let foreign = Site::lived_in();
+    let foreign = ClosedStore::with_every_change();
     run::<backup::Backup>(&foreign.open(), "alice", json!({"file": foreign.path("b.sqlite")}));
     assert_eq!(refused(&foreign.path("b.sqlite")), "wrong_store");
-    assert_eq!(everything(&engine), before);
+    assert_eq!(full_state(&engine), before);
     let op = json!({"file": foreign.path("b.sqlite"), "force": true});
     run::<backup::Restore>(&engine, "alice", op);
-    assert_eq!(everything(&engine)["issues"][0]["shown"], everything(&foreign.open())["issues"][0]["shown"]);
+    assert_eq!(full_state(&engine)["issues"][0]["shown"], full_state(&foreign.open())["issues"][0]["shown"]);
 }
 
 #[test]
-fn a_backup_never_replaces_a_file_unasked_and_is_its_owners_alone() {
+fn a_backup_replaces_no_file_without_force_and_is_private() {
     use std::os::unix::fs::PermissionsExt;
-    let site = Site::lived_in();
-    let engine = site.open();
-    let file = site.path("mine.sqlite");
+    let on_disk = ClosedStore::with_every_change();
+    let engine = on_disk.open();
+    let file = on_disk.path("mine.sqlite");
     run::<backup::Backup>(&engine, "alice", json!({"file": file}));
     assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
     let op: backup::Backup = serde_json::from_value(json!({"file": file})).expect("an operation");
@@ -101,9 +101,9 @@ fn a_backup_never_replaces_a_file_unasked_and_is_its_owners_alone() {
 }
 
 #[test]
-fn five_backups_are_kept_and_the_journal_ends_behind_them() {
-    let site = Site::new();
-    let engine = site.open();
+fn five_backups_are_kept_and_older_journal_segments_are_removed() {
+    let on_disk = ClosedStore::new();
+    let engine = on_disk.open();
     let text = "x".repeat(60_000);
     for round in 0..7 {
         let one = |n| json!({"op": "issue.create", "title": format!("{round} {n}"), "issue_type": "task", "description": text});
@@ -113,37 +113,37 @@ fn five_backups_are_kept_and_the_journal_ends_behind_them() {
     }
     let kept = engine.call("alice", &backup::Backups {}).expect("a list");
     assert_eq!(kept.len(), 5);
-    let size: u64 = fs::read_dir(site.path("local/journal"))
+    let size: u64 = fs::read_dir(on_disk.path("local/journal"))
         .expect("listed")
         .map(|e| e.expect("one").metadata().expect("a size").len())
         .sum();
     // The first rounds journal about five megabytes each.
     assert!(size < 6 << 20, "{size}");
-    let before = everything(&engine);
+    let before = full_state(&engine);
     drop(engine);
-    site.delete_database();
-    assert_eq!(everything(&site.open()), before);
+    on_disk.delete_database();
+    assert_eq!(full_state(&on_disk.open()), before);
 }
 
 #[test]
-fn an_unreadable_backup_is_passed_over_for_the_one_before() {
-    let site = Site::lived_in();
-    let engine = site.open();
+fn an_unreadable_backup_is_skipped_for_the_previous_one() {
+    let on_disk = ClosedStore::with_every_change();
+    let engine = on_disk.open();
     run::<backup::Backup>(&engine, "alice", json!({}));
     create(&engine, "between");
     let newest = run::<backup::Backup>(&engine, "alice", json!({}));
     create(&engine, "after");
-    let before = everything(&engine);
+    let before = full_state(&engine);
     drop(engine);
     fs::write(&newest.path, "no longer a database").expect("damaged");
-    site.delete_database();
-    assert_eq!(everything(&site.open()), before);
+    on_disk.delete_database();
+    assert_eq!(full_state(&on_disk.open()), before);
 }
 
 #[test]
-fn a_restore_among_many_writers_leaves_nothing_out_of_its_backup() {
-    let site = Site::lived_in();
-    let engine = site.open();
+fn a_restore_during_many_writes_backs_up_all_of_them() {
+    let on_disk = ClosedStore::with_every_change();
+    let engine = on_disk.open();
     let backup = engine.call("a", &backup::Backup { file: None, force: false }).expect("a backup").path;
     let name = Path::new(&backup).file_name().expect("a name").to_string_lossy().into_owned();
     let writer = GroupWriter::start(engine).expect("a writer");
@@ -169,7 +169,7 @@ fn a_restore_among_many_writers_leaves_nothing_out_of_its_backup() {
     let restored = all.iter().position(|(op, _)| *op == "store.restore").expect("restored");
     let saved = all[restored].1["backup"].as_str().expect("a path");
     let saved = rusqlite::Connection::open(saved).expect("a database");
-    let engine = site.open();
+    let engine = on_disk.open();
     for (at, (_, made)) in all.iter().enumerate().filter(|(at, _)| *at != restored) {
         let id = made["id"].as_str().expect("an id");
         let in_backup: i64 =
@@ -179,50 +179,23 @@ fn a_restore_among_many_writers_leaves_nothing_out_of_its_backup() {
     }
 }
 
-/// A database as the first release left it.
-fn of_the_first_release(path: &Path) {
-    let old = rusqlite::Connection::open(path).expect("opens");
-    let sql = include_str!("../../src/db/migrations/0001_issues.sqlite.sql");
-    old.execute_batch(
-        "CREATE TABLE _migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, applied_at TEXT NOT NULL);
-        INSERT INTO _migrations VALUES ('0000_migrations', '', ''), ('0001_issues', '', '')",
-    )
-    .expect("made");
-    old.execute_batch(sql).expect("made");
-    old.execute_batch(
-        "INSERT INTO issues (id, title, issue_type, created_at, updated_at, search_text)
-            VALUES ('pn-old', 'old', 'task', '2026-02-27T14:30:00.000Z', '2026-02-27T14:30:00.000Z', 'old');
-         INSERT INTO events (subject_kind, subject_id, issue_id, event_type, actor, detail, created_at)
-            VALUES ('issue', 'pn-old', 'pn-old', 'created', 'a', '{}', '2026-02-27T14:30:00.000Z');
-         PRAGMA user_version = 2",
-    )
-    .expect("filled");
+#[test]
+fn a_backup_from_before_the_first_release_is_refused() {
+    let on_disk = ClosedStore::new();
+    let engine = on_disk.open();
+    create(&engine, "kept");
+    let file = engine.call("a", &backup::Backup::default()).expect("a backup").path;
+    let before = full_state(&engine);
+    let old = rusqlite::Connection::open(&file).expect("opens");
+    old.pragma_update(None, "user_version", 2).expect("set");
+    drop(old);
+    let refused = engine.call("a", &backup::Restore { file, force: false });
+    assert_eq!(refused.expect_err("too old").code, Code::Unsupported);
+    assert_eq!(full_state(&engine), before);
 }
 
 #[test]
-fn a_migration_is_preceded_by_a_backup_and_an_old_backup_can_be_restored() {
-    let site = Site::new();
-    of_the_first_release(&site.path("db.sqlite"));
-    let engine = site.open();
-    let before = everything(&engine);
-    assert_eq!(before["issues"][0]["shown"]["id"], "pn-old");
-    let kept = engine.call("a", &backup::Backups {}).expect("a list");
-    let raw = rusqlite::Connection::open(&kept[0].path).expect("opens");
-    let version: i64 = raw.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a version");
-    assert_eq!((kept.len(), version), (1, 2), "as it was before");
-    let report = engine.call("a", &Doctor { fix: false, deep: true }).expect("a report");
-    assert!(report.findings.iter().all(|finding| finding.severity != Severity::Error), "{report:?}");
-    drop(raw);
-    create(&engine, "new");
-    restore(&engine, &kept[0].path);
-    assert_eq!(everything(&engine), before);
-    drop(engine);
-    site.delete_database();
-    assert_eq!(everything(&site.open()), before);
-}
-
-#[test]
-fn a_store_in_postgresql_says_where_its_backups_are() {
+fn a_store_in_postgresql_points_to_its_backups() {
     let world = World::postgres();
     for refused in [
         world.refused::<backup::Backup>("alice", json!({})),

@@ -1,4 +1,4 @@
-//! Many operations as one: all of them, or none.
+//! Batches: all operations happen, or none.
 
 use pensa_core::ops::batch::Batch;
 use pensa_core::ops::{issue, learning};
@@ -10,7 +10,7 @@ use crate::conformance;
 use crate::world::World;
 
 conformance! {
-    fn later_lines_refer_to_what_earlier_ones_made(world: World) {
+    fn later_lines_refer_to_results_of_earlier_ones(world: World) {
         let results = world.json::<Batch>("alice", json!({"operations": [
             {"op": "issue.create", "title": "login", "issue_type": "task", "as": "login"},
             {"op": "issue.create", "title": "@login", "issue_type": "task", "deps": ["@login"], "as": "form"},
@@ -24,7 +24,7 @@ conformance! {
         assert_eq!(results[3]["assignee"], "alice");
     }
 
-    fn one_failure_undoes_everything_and_names_the_line(world: World) {
+    fn one_failure_rolls_back_the_batch_and_names_the_line(world: World) {
         let bad = [
             json!({"op": "issue.show", "id": "pn-nope"}),
             json!({"op": "issue.create", "title": ""}),
@@ -46,7 +46,7 @@ conformance! {
         }
     }
 
-    fn every_change_of_a_store_may_be_a_line(world: World) {
+    fn every_change_of_a_store_is_allowed_in_a_batch(world: World) {
         let results = world.json::<Batch>("alice", json!({"operations": [
             {"op": "issue.create", "title": "login", "issue_type": "task", "as": "login"},
             {"op": "learning.remember", "text": "cookies expire", "issue": "@login"},
@@ -71,7 +71,7 @@ conformance! {
         assert_eq!(world.ok(&learning::List::default()).len(), 1, "all of them or none");
     }
 
-    fn what_is_managed_from_outside_of_a_transaction_is_no_line(world: World) {
+    fn operations_outside_of_transactions_are_refused_in_a_batch(world: World) {
         let outside = |name: &str| {
             let nouns = ["store.", "snapshot.", "project.", "token.", "sync.", "audit."];
             let files = [

@@ -1,4 +1,4 @@
-//! Who may act on a claim: its session, else the holder of its live lease, else anybody.
+//! Who may act on a claim: its session, else the holder of its live lease, else everybody.
 
 use pensa_core::issue::{Issue, Status};
 use pensa_core::ops::undo::Undo;
@@ -85,14 +85,14 @@ conformance! {
         assert_eq!((plain.claim_session, plain.claim_host), (None, None));
     }
 
-    fn a_secret_in_the_name_of_a_session_is_not_kept(world: World) {
+    fn a_secret_in_the_name_of_a_session_is_redacted(world: World) {
         let secret = format!("gh{}_{}", "p", "0123456789abcdefghijABCDEFGHIJ012345");
         let held = claim(&world, ("ana", Some(&secret)), json!({}));
         assert!(held.claim_session.as_ref().is_some_and(|session| !session.contains("abcdefghij")), "{held:?}");
         world.in_session::<issue::Release>(("ana", &secret), json!({"id": held.id})).expect("the same session");
     }
 
-    fn a_claim_of_a_session_is_ended_by_that_session_or_by_force(world: World) {
+    fn only_its_session_or_force_ends_a_session_claim(world: World) {
         for how in ENDINGS {
             let held = claim(&world, ("ana", Some("s1")), json!({}));
             let id = json!(held.id);
@@ -118,7 +118,7 @@ conformance! {
         }
     }
 
-    fn a_live_lease_is_ended_by_its_holder_or_by_force(world: World) {
+    fn only_its_holder_or_force_ends_a_live_lease(world: World) {
         for how in ENDINGS.into_iter().filter(|how| *how != "heartbeat") {
             let held = claim(&world, ("ana", None), json!({"ttl": "1h"}));
             let id = json!(held.id);
@@ -142,7 +142,7 @@ conformance! {
         }
     }
 
-    fn work_under_a_live_lease_is_taken_over_by_force_only(world: World) {
+    fn only_force_takes_over_work_under_a_live_lease(world: World) {
         let id = world.json::<work::Start>("ana", json!({"what": "long", "ttl": "1h"})).expect("started").issue_id;
         world.json::<work::Pause>("ana", json!({})).expect("paused");
         let take = |force: bool| world.json::<work::Resume>("ben", json!({"issue": id, "take": true, "force": force}));
@@ -151,7 +151,7 @@ conformance! {
         assert!(is_forced(&world, &json!(id)));
     }
 
-    fn a_claim_with_neither_lease_nor_session_is_ended_by_anybody(world: World) {
+    fn anybody_ends_a_claim_without_lease_and_session(world: World) {
         for how in ["close", "release", "status open", "status closed", "assignee", "unclaim", "delete", "undo"] {
             let id = json!(claim(&world, ("ana", None), json!({})).id);
             end(&world, ("ben", Some("s9")), how, &id, false).unwrap_or_else(|e| panic!("{how}: {e}"));
@@ -159,14 +159,14 @@ conformance! {
         }
     }
 
-    fn other_fields_of_a_held_issue_can_be_changed_by_anybody(world: World) {
+    fn anybody_changes_other_fields_of_a_claimed_issue(world: World) {
         let held = claim(&world, ("ana", Some("s1")), json!({"ttl": "1h"}));
         world.json::<issue::Update>("ben", json!({"id": held.id, "priority": "p0", "title": "more urgent"})).expect("changed");
         assert_eq!(world.show(&held).claim_session.as_deref(), Some("s1"));
         world.json::<Undo>("ben", json!({})).expect("a change of the title is no matter of the claim");
     }
 
-    fn closing_a_task_closes_the_bug_it_fixes_whoever_holds_that(world: World) {
+    fn closing_a_task_closes_its_bug_even_if_another_holds_it(world: World) {
         let bug = world.create(json!({"issue_type": "bug"}));
         world.in_session::<issue::Update>(("ana", "s1"), json!({"id": bug.id, "claim": true, "ttl": "1h"})).expect("claimed");
         let fix = world.create(json!({"fixes": bug.id}));
@@ -174,14 +174,14 @@ conformance! {
         assert_eq!(world.status(&bug), Status::Closed);
     }
 
-    fn doctor_spares_live_leases_and_frees_other_claims(world: World) {
+    fn doctor_keeps_live_leases_and_releases_stale_claims(world: World) {
         let leased = claim(&world, ("ana", Some("s1")), json!({"ttl": "1h"}));
         let plain = claim(&world, ("ana", Some("s1")), json!({}));
         world.ok(&store::Doctor { fix: true, deep: false });
         assert_eq!((world.status(&leased), world.status(&plain)), (Status::InProgress, Status::Open));
     }
 
-    fn claiming_what_is_assigned_to_another_names_them(world: World) {
+    fn claiming_an_issue_assigned_to_another_reports_the_assignee(world: World) {
         let task = world.create(json!({"assignee": "ben"}));
         let updated = world.json::<issue::Update>("ana", json!({"id": task.id, "claim": true})).expect("claimed");
         assert_eq!((updated.issue.assignee.as_deref(), updated.was_assigned_to.as_deref()), (Some("ana"), Some("ben")));
@@ -193,7 +193,7 @@ conformance! {
         assert_eq!(started.was_assigned_to.as_deref(), Some("ben"));
     }
 
-    fn a_run_carries_its_claim_only_while_it_lives(world: World) {
+    fn a_run_keeps_its_claim_only_while_it_runs(world: World) {
         let task = world.task("a");
         let start = |fields: Value| {
             let mut all = json!({"issue": task.id, "claim": "1h", "seen": {"vcs": "git", "root_path": "/r"}});
@@ -220,7 +220,7 @@ conformance! {
         assert_eq!(world.show(&task).claim_session.as_deref(), Some("s1"));
     }
 
-    fn a_claim_survives_the_journal_with_its_session(world: World) {
+    fn a_rebuilt_claim_has_its_session(world: World) {
         let held = claim(&world, ("ana", Some("s1")), json!({"ttl": "1h"}));
         let shown = world.show(&held);
         assert_eq!((shown.claim_session.as_deref(), shown.claim_host.as_deref()), (Some("s1"), Some("box")));

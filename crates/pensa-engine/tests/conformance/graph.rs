@@ -24,9 +24,9 @@ conformance! {
         assert_eq!(world.blocked(), ["c"]);
     }
 
-    fn ready_is_sorted_by_priority_then_age_and_knows_no_bugs(world: World) {
+    fn ready_is_sorted_by_priority_then_age_and_excludes_bugs(world: World) {
         world.create(json!({"title": "old p2"}));
-        world.pass(1);
+        world.advance(1);
         world.create(json!({"title": "new p2"}));
         world.create(json!({"title": "p0", "priority": "p0", "issue_type": "chore"}));
         world.create(json!({"title": "bug", "priority": "p0", "issue_type": "bug"}));
@@ -99,7 +99,7 @@ conformance! {
     }
 }
 
-/// The graph as a few sets, to hold the engine's derived counts against.
+/// A model of the graph as sets, to compare with the engine's derived counts.
 #[derive(Default)]
 struct Model {
     open: BTreeMap<String, bool>,
@@ -124,8 +124,8 @@ fn ids(issues: &[pensa_core::issue::Issue]) -> BTreeSet<String> {
     issues.iter().map(|issue| issue.id.to_string()).collect()
 }
 
-/// One random step: what to do, and to which two of the issues there are.
-fn play(world: &World, model: &mut Model, (what, a, b): (u8, usize, usize)) {
+/// One random step: an action and two issues.
+fn apply_step(world: &World, model: &mut Model, (what, a, b): (u8, usize, usize)) {
     let known: Vec<String> = model.open.keys().cloned().collect();
     let pick = |n: usize| known.get(n % known.len().max(1)).cloned();
     let (Some(first), Some(second)) = (pick(a), pick(b)) else {
@@ -168,13 +168,13 @@ fn play(world: &World, model: &mut Model, (what, a, b): (u8, usize, usize)) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Whatever happens to the graph, the derived counts give what the graph itself says.
+    /// After any steps, the derived counts agree with the graph itself.
     #[test]
     fn ready_and_blocked_equal_a_simple_model(steps in proptest::collection::vec((any::<u8>(), 0usize..20, 0usize..20), 1..60)) {
         let world = World::sqlite();
         let mut model = Model::default();
         for step in steps {
-            play(&world, &mut model, step);
+            apply_step(&world, &mut model, step);
             prop_assert_eq!(ids(&world.ok(&issue::Ready::default())), model.ready());
             prop_assert_eq!(ids(&world.ok(&issue::Blocked::default())), model.blocked());
         }

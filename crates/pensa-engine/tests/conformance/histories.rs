@@ -1,4 +1,4 @@
-//! Random histories: each operation can be undone and redone, and all of them together leave nothing.
+//! Random histories: each operation can be undone and redone, and so can all of them together.
 
 use pensa_core::Code;
 use pensa_core::ops::undo::{Redo, Undo};
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-const ACTORS: [&str; 3] = ["ana", "ben", "eve"];
+pub(crate) const ACTORS: [&str; 3] = ["ana", "ben", "eve"];
 
-/// Every row of the store with every column, hidden and derived ones too, but for the log and the times of the last
-/// change.
+/// Every row of the store with every column, including hidden and derived ones, except the log and the times of the
+/// last change.
 fn rows(world: &World) -> Vec<(String, Vec<Cell>)> {
-    // Whoever looks gives back what has run out.
+    // A read releases expired leases.
     world.ready();
     let connection = Connection::open(world.store().database()).expect("opens");
     let mut all = Vec::new();
@@ -34,10 +34,10 @@ fn run(world: &World, actor: &str, lines: Vec<Value>) -> bool {
     world.json::<batch::Batch>(actor, json!({"operations": lines})).is_ok()
 }
 
-type Step = (u8, usize, usize, usize);
+pub(crate) type Step = (u8, usize, usize, usize);
 
-/// One random step; says whether it was an operation that was not refused.
-fn play(world: &World, (what, a, b, who): Step, leases: bool) -> bool {
+/// One random step; returns whether the operation was accepted.
+pub(crate) fn apply_step(world: &World, (what, a, b, who): Step, leases: bool) -> bool {
     let known: Vec<String> = world.ok(&issue::List::default()).iter().map(|issue| issue.id.to_string()).collect();
     let actor = ACTORS[who % ACTORS.len()];
     let create = |more: Value| {
@@ -80,13 +80,13 @@ fn play(world: &World, (what, a, b, who): Step, leases: bool) -> bool {
     run(world, actor, vec![line])
 }
 
-/// Takes back as somebody who holds no claim, so by force.
+/// Undoes by force, as an actor without claims.
 fn undo(world: &World, mut fields: Value) -> pensa_core::Result<pensa_core::ops::undo::Undone> {
     fields["force"] = json!(true);
     world.json::<Undo>("mia", fields)
 }
 
-/// Brings back the same way.
+/// Redoes in the same way.
 fn redo(world: &World, mut fields: Value) -> pensa_core::Result<pensa_core::ops::undo::Redone> {
     fields["force"] = json!(true);
     world.json::<Redo>("mia", fields)
@@ -97,7 +97,7 @@ fn last_event(world: &World) -> i64 {
     world.ok(&event::List::default()).end
 }
 
-fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec((any::<u8>(), 0usize..12, 0usize..12, 0usize..3), 1..most)
 }
 
@@ -114,18 +114,18 @@ fn is_sound(world: &World) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
-    /// Undone at once it leaves its place as it was, redone it is there again to the last column; and when time has
-    /// passed and leases have run out, undoing all of it at once leaves nothing, and redoing that brings it all back.
+    /// Undoing an operation restores the state before it, and redoing it every column. After time has passed and leases
+    /// have expired, undoing all operations at once leaves an empty store, and redoing that restores everything.
     #[test]
-    fn undo_and_redo_of_each_operation_and_of_all_of_them(steps in steps(40)) {
+    fn each_operation_and_all_together_are_undone_and_redone(steps in steps(40)) {
         let world = World::sqlite();
         for step in steps {
             if step.0 >= 240 {
-                world.pass(60 * 20);
+                world.advance(60 * 20);
                 continue;
             }
             let before = rows(&world);
-            if !play(&world, step, true) || rows(&world) == before {
+            if !apply_step(&world, step, true) || rows(&world) == before {
                 continue;
             }
             let after = rows(&world);
@@ -133,7 +133,7 @@ proptest! {
             prop_assert_eq!(&rows(&world), &before, "{:?}", step);
             redo(&world, json!({})).expect("redone");
             prop_assert_eq!(&rows(&world), &after, "{:?}", step);
-            world.pass(1);
+            world.advance(1);
         }
         let all = rows(&world);
         if !all.is_empty() {
@@ -145,19 +145,19 @@ proptest! {
         }
     }
 
-    /// One after the other, newest first, with undos among them.
+    /// Undoes one operation after the other, newest first, with undos among them.
     #[test]
     fn undoing_every_operation_newest_first_leaves_nothing(steps in steps(40)) {
         let world = World::sqlite();
         for step in steps {
             match step.0 {
-                // Any earlier event, by number: done or refused, the store is sound.
+                // Undo any earlier event by number: accepted or refused, the store must stay healthy.
                 220..=250 => match undo(&world, json!({"event": step.1 * 3 + step.2})) {
                     Ok(_) => is_sound(&world),
                     Err(error) => prop_assert!([Code::Conflict, Code::NotFound, Code::CycleDetected].contains(&error.code), "{}", error),
                 },
                 251.. => drop(undo(&world, json!({"any": true}))),
-                _ => drop(play(&world, step, false)),
+                _ => drop(apply_step(&world, step, false)),
             }
         }
         match undo(&world, json!({"since": "100d", "dry_run": true})) {

@@ -1,10 +1,9 @@
-//! Jobs: a lane gives no more slots than it has, in the order of the queue; every field is kept, ends are told once, and
-//! all of it outlives its database.
+//! Jobs: slots and queue order of a lane, fields, how jobs end, and rebuilding from the journal.
 
 use std::fs;
 
 use pensa_core::job::{Job, JobStatus};
-use pensa_core::ops::job::{Cancel, Finish, Import, List, Settle, Show, Start, Stats, Take, Update};
+use pensa_core::ops::job::{Cancel, FailLostJobs, Finish, Import, List, Show, Start, Stats, TakeSlot, Update};
 use pensa_core::ops::store::{Doctor, Severity};
 use pensa_core::ops::{agent, record, run};
 use pensa_core::{Code, Result};
@@ -31,7 +30,7 @@ fn start(world: &World, fields: Value) -> Job {
 }
 
 fn take(world: &World, job: &Job) -> JobStatus {
-    world.json::<Take>("alice", json!({"id": job.id, "slots": 2})).expect("a job").status
+    world.json::<TakeSlot>("alice", json!({"id": job.id, "slots": 2})).expect("a job").status
 }
 
 fn finish(world: &World, job: &Job, fields: Value) -> Result<Job> {
@@ -43,18 +42,18 @@ fn show(world: &World, job: &Job) -> Job {
 }
 
 conformance! {
-    fn every_field_of_a_job_comes_back(world: World) {
+    fn every_field_of_a_job_round_trips(world: World) {
         let issue = world.task("what it is about");
         let talker = world.json::<agent::Create>("alice", json!({"type": "user"})).expect("an agent");
         let seen = json!({"vcs": "git", "root_path": "/r"});
         let of = json!({"seen": seen, "issue": issue.id, "session": talker.active_session_id});
         let run = world.json::<run::Start>("alice", of).expect("a run");
-        world.pass(1);
+        world.advance(1);
         let made = start(&world, json!({"tool": "fetch", "loop": "lp-1", "run": run.id, "cwd": "/w", "wait": "10m",
             "command": ["/usr/bin/curl", "it's"]}));
-        world.pass(1);
+        world.advance(1);
         world.json::<Update>("alice", json!({"id": made.id, "process": {"pid": 8, "born": "boot 2"}})).expect("updated");
-        world.pass(2);
+        world.advance(2);
         let output = "é\u{0}\u{1b}[2J\nend";
         let end = json!({"exit_code": 3, "reason": "so", "output": output, "output_bytes": 99, "truncated": true});
         let ended = finish(&world, &made, end).expect("an end");
@@ -71,7 +70,7 @@ conformance! {
         assert_eq!(start(&world, json!({"command": ["/bin/ls"]})).tool_name, "ls");
     }
 
-    fn a_lane_gives_no_more_slots_than_it_has_in_the_order_of_the_queue(world: World) {
+    fn a_lane_grants_its_slots_in_queue_order(world: World) {
         let (a, b) = (start(&world, json!({})), start(&world, json!({})));
         let error = try_start(&world, json!({})).expect_err("full");
         assert!(error.code == Code::Busy && error.message.contains(a.id.as_str()) && error.message.contains(b.id.as_str()), "{error}");
@@ -82,7 +81,7 @@ conformance! {
         finish(&world, &a, json!({"exit_code": 0})).expect("an end");
         assert_eq!(try_start(&world, json!({})).expect_err("others came first").code, Code::Busy);
         assert_eq!([&d, &e].map(|job| take(&world, job)), [JobStatus::Pending; 2], "it is not their turn");
-        world.pass(1);
+        world.advance(1);
         assert_eq!(take(&world, &c), JobStatus::Running);
         assert_eq!(take(&world, &c), JobStatus::Running, "it has its slot");
         let begun = show(&world, &c);
@@ -90,29 +89,29 @@ conformance! {
         finish(&world, &b, json!({"signal": 9})).expect("an end");
         world.json::<Cancel>("a", json!({"id": d.id})).expect("cancelled");
         assert_eq!(take(&world, &e), JobStatus::Running, "who was cancelled is in nobody's way");
-        assert_eq!(world.refused::<Take>("a", json!({"id": d.id, "slots": 2})), Code::InvalidStatusTransition);
+        assert_eq!(world.refused::<TakeSlot>("a", json!({"id": d.id, "slots": 2})), Code::InvalidStatusTransition);
         start(&world, json!({"lane": "heavy", "slots": 1}));
         start(&world, json!({"host": "another"}));
-        let more = world.json::<Take>("a", json!({"id": e.id, "slots": 0}));
+        let more = world.json::<TakeSlot>("a", json!({"id": e.id, "slots": 0}));
         assert_eq!(more.expect_err("no slots").code, Code::InvalidInput);
     }
 
-    fn who_waits_no_longer_is_in_nobodys_way(world: World) {
+    fn an_expired_waiting_job_does_not_block_the_queue(world: World) {
         let (a, _) = (start(&world, json!({})), start(&world, json!({})));
         let late = start(&world, json!({"wait": "5s"}));
-        world.pass(6);
+        world.advance(6);
         finish(&world, &a, json!({"exit_code": 0})).expect("an end");
         assert_eq!(start(&world, json!({})).status, JobStatus::Running);
         assert_eq!(take(&world, &late), JobStatus::Pending);
     }
 
-    fn a_job_ends_once_and_is_cancelled_whatever_it_returns(world: World) {
+    fn a_job_ends_once_and_a_cancelled_one_stays_cancelled(world: World) {
         let a = start(&world, json!({}));
         assert_eq!(finish(&world, &a, json!({})).expect_err("no end").code, Code::InvalidInput);
         assert_eq!(finish(&world, &a, json!({"status": "running"})).expect_err("no end").code, Code::InvalidInput);
         let ended = finish(&world, &a, json!({"status": "timeout", "signal": 15})).expect("an end");
         assert!(ended.was_timeout && ended.status == JobStatus::Timeout);
-        world.pass(5);
+        world.advance(5);
         assert_eq!(finish(&world, &a, json!({"status": "timeout"})).expect("the same end"), ended);
         assert_eq!(finish(&world, &a, json!({"exit_code": 0})).expect_err("another").code, Code::InvalidStatusTransition);
         let process = json!({"id": a.id, "process": {"pid": 1}});
@@ -127,34 +126,34 @@ conformance! {
         assert_eq!(world.refused::<Cancel>("a", json!({"id": a.id})), Code::InvalidStatusTransition);
     }
 
-    fn jobs_of_processes_that_are_gone_are_settled(world: World) {
+    fn jobs_of_dead_processes_are_ended(world: World) {
         let (a, b) = (start(&world, json!({})), start(&world, json!({})));
         let waiting = start(&world, json!({"wait": "10m"}));
         let elsewhere = start(&world, json!({"host": "another"}));
         world.json::<Cancel>("a", json!({"id": b.id})).expect("asked");
         let all = json!({"host": "box", "lost": [a.id, b.id, elsewhere.id], "overdue": [waiting.id]});
-        let settled = world.json::<Settle>("a", all.clone()).expect("settled");
-        let told: Vec<(JobStatus, bool)> = settled.iter().map(|job| (job.status, job.end.reason.is_some())).collect();
-        assert_eq!(told, [(JobStatus::Failed, true), (JobStatus::Cancelled, true), (JobStatus::Timeout, true)]);
+        let settled = world.json::<FailLostJobs>("a", all.clone()).expect("settled");
+        let ended: Vec<(JobStatus, bool)> = settled.iter().map(|job| (job.status, job.end.reason.is_some())).collect();
+        assert_eq!(ended, [(JobStatus::Failed, true), (JobStatus::Cancelled, true), (JobStatus::Timeout, true)]);
         assert_eq!(show(&world, &elsewhere).status, JobStatus::Running, "its machine was not looked at");
-        assert!(world.json::<Settle>("a", all).expect("again").is_empty());
+        assert!(world.json::<FailLostJobs>("a", all).expect("again").is_empty());
         start(&world, json!({}));
-        assert_eq!(world.refused::<Settle>("a", json!({"host": "box", "lost": ["job-none"]})), Code::NotFound);
+        assert_eq!(world.refused::<FailLostJobs>("a", json!({"host": "box", "lost": ["job-none"]})), Code::NotFound);
     }
 
-    fn jobs_are_listed_newest_first_by_what_is_asked_and_counted(world: World) {
+    fn jobs_are_filtered_listed_newest_first_and_counted(world: World) {
         let seen = json!({"vcs": "git", "root_path": "/r"});
         let run = world.json::<run::Start>("a", json!({"seen": seen})).expect("a run");
         let mut jobs = Vec::new();
         for (at, (lane, tool)) in [("net", "a"), ("net", "b"), ("heavy", "a")].into_iter().enumerate() {
-            world.pass(10);
+            world.advance(10);
             let mut fields = json!({"lane": lane, "tool": tool, "host": format!("h{at}")});
             if at == 1 {
                 fields = with(fields, json!({"run": run.id, "loop": "lp-1"}));
             }
             jobs.push(start(&world, fields));
         }
-        world.pass(2);
+        world.advance(2);
         finish(&world, &jobs[0], json!({"exit_code": 1, "output": "12345"})).expect("an end");
         let listed = |fields: Value| -> Vec<usize> {
             let found = world.json::<List>("a", fields).expect("a list");
@@ -182,7 +181,7 @@ conformance! {
         assert_eq!(world.refused::<Show>("a", json!({"id": "job-none"})), Code::NotFound);
     }
 
-    fn what_cannot_be_a_job_is_refused_and_secrets_are_not_kept(world: World) {
+    fn an_invalid_job_is_refused_and_secrets_are_redacted(world: World) {
         for (fields, code) in [
             (json!({"slots": 0}), Code::InvalidInput),
             (json!({"slots": 1001}), Code::InvalidInput),
@@ -221,7 +220,7 @@ conformance! {
         assert_eq!(world.refused::<record::Apply>("a", odd), Code::Forbidden);
     }
 
-    fn jobs_of_another_tool_are_taken_in_once_or_not_at_all(world: World) {
+    fn jobs_of_another_tool_are_imported_once_or_not_at_all(world: World) {
         let record = |id: &str| json!({"id": id, "tool_name": "sh", "lane": "net", "started_at": 1_772_202_600_000_i64});
         let import = |records: Value| world.json::<Import>("a", json!({ "records": records }));
         assert_eq!(import(json!([record("1"), {"id": "2"}])).expect_err("no job").code, Code::InvalidInput);
@@ -233,28 +232,28 @@ conformance! {
     }
 }
 
-/// Everything that a store knows of jobs.
-fn everything(engine: &Engine) -> Vec<Value> {
+/// All jobs of a store with their output.
+fn full_state(engine: &Engine) -> Vec<Value> {
     let list: List = serde_json::from_value(json!({})).expect("an operation");
     let jobs = engine.call("a", &list).expect("a list");
     jobs.iter().map(|job| json!(engine.call("a", &Show { id: (&job.id).into() }).expect("shown"))).collect()
 }
 
 #[test]
-fn jobs_and_what_they_wrote_outlive_their_database() {
+fn jobs_and_their_output_are_rebuilt_from_the_journal() {
     let world = World::sqlite();
     let (a, b) = (start(&world, json!({})), start(&world, json!({})));
     let c = start(&world, json!({"wait": "10m"}));
     finish(&world, &a, json!({"exit_code": 0, "output": "kept"})).expect("an end");
     assert_eq!(take(&world, &c), JobStatus::Running);
-    let before = everything(&world.engine);
+    let before = full_state(&world.engine);
     assert_eq!(before.len(), 3);
     let store = world.store();
     for ending in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{ending}", store.database().display()));
     }
     let engine = Engine::open(store).expect("rebuilt");
-    assert_eq!(everything(&engine), before);
+    assert_eq!(full_state(&engine), before);
     let again = json!({"lane": "net", "command": ["x"], "slots": 2, "timeout": "60s", "host": "box"});
     let again: Start = serde_json::from_value(again).expect("an operation");
     let error = engine.call("a", &again).expect_err("the slots are still taken");

@@ -1,13 +1,13 @@
-//! Learnings: kept once, found again in the same order everywhere, exchanged between clones, and outliving a database.
+//! Learnings: merging, recall order on every database, exchange between clones, and rebuilding from the journal.
 
 use std::fs;
 
 use pensa_core::briefing::{Briefing, Format};
 use pensa_core::event::LogEntry;
-use pensa_core::learning::Shown;
+use pensa_core::learning::LearningDetail;
 use pensa_core::ops::briefing::Brief;
 use pensa_core::ops::conflict::{self, Side};
-use pensa_core::ops::learning::{Forget, List, Recall, Remember, Remembered, Show, Take, Verify};
+use pensa_core::ops::learning::{Forget, ImportLearnings, List, Recall, Remember, Remembered, Show, Verify};
 use pensa_core::ops::store::{self, Doctor, Severity};
 use pensa_core::ops::{agent, issue};
 use pensa_core::{Access, Code};
@@ -18,7 +18,7 @@ use crate::conformance;
 use crate::world::World;
 
 fn remember(world: &World, text: &str, fields: Value) -> Remembered {
-    world.pass(1);
+    world.advance(1);
     let mut whole = json!({ "text": text });
     whole.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
     world.json::<Remember>("alice", whole).expect("remembered")
@@ -33,7 +33,7 @@ fn words(world: &World, words: &str) -> Vec<String> {
     recall(world, json!({ "q": words }))
 }
 
-fn list(engine: &Engine) -> Vec<Shown> {
+fn list(engine: &Engine) -> Vec<LearningDetail> {
     engine.call("a", &List { all: true, ..List::default() }).expect("a list")
 }
 
@@ -41,7 +41,7 @@ fn log(world: &World) -> Vec<LogEntry> {
     world.engine.run(Access::Read, &Caller::local("a"), |_, tx| log_after(tx, 0, 1000)).expect("a log")
 }
 
-fn hand_over(from: &World, to: &World) {
+fn copy_files(from: &World, to: &World) {
     from.ok(&store::Export::default());
     for name in ["issues.jsonl", "learnings.jsonl", "tombstones.jsonl"] {
         if let Ok(bytes) = fs::read(from.store().root().join(name)) {
@@ -56,7 +56,7 @@ fn brief(world: &World, who: &str, max_tokens: u32, format: Format) -> Briefing 
 }
 
 conformance! {
-    fn every_field_of_a_learning_comes_back(world: World) {
+    fn every_field_of_a_learning_round_trips(world: World) {
         let (issue, work) = (world.task("about"), world.task("done"));
         let talker = world.json::<agent::Create>("alice", json!({"type": "user"})).expect("an agent");
         let session = talker.active_session_id.expect("a session");
@@ -70,17 +70,17 @@ conformance! {
             "expires_at": "2026-05-28T14:30:02.000Z", "supersedes": before.id, "revision": 1, "actor": "alice",
             "created_at": "2026-02-27T14:30:02.000Z", "updated_at": "2026-02-27T14:30:02.000Z"}));
         assert_eq!(world.ok(&Show { id: (&before.id).into() }).superseded_by, Some(made.id.clone()));
-        world.pass(1);
+        world.advance(1);
         let verified = world.ok(&Verify { id: made.id.as_str()[3..].parse().expect("a beginning"), expires: None });
         assert_eq!(verified.verified_at, Some(verified.updated_at));
         assert_eq!(verified.expires_at, made.expires_at);
         let log = log(&world);
-        let told: Vec<(&str, Option<&Value>)> = log.iter().filter(|line| line.subject_id == made.id.as_str())
+        let remembered: Vec<(&str, Option<&Value>)> = log.iter().filter(|line| line.subject_id == made.id.as_str())
             .map(|line| (line.event_type.as_str(), line.detail.get("verified_at"))).collect();
-        assert_eq!(told, [("created", None), ("updated", Some(&json!({"old": null, "new": verified.verified_at})))]);
+        assert_eq!(remembered, [("created", None), ("updated", Some(&json!({"old": null, "new": verified.verified_at})))]);
     }
 
-    fn what_is_told_again_is_kept_once_and_what_says_another_thing_is_not(world: World) {
+    fn near_duplicates_are_merged_and_different_learnings_are_not(world: World) {
         let first = remember(&world, "Must handle the null parent case", json!({"kind": "gotcha", "tags": ["a"]}));
         let again = remember(&world, "must handle null parent cases!", json!({"kind": "gotcha", "tags": ["b"], "files": ["f"]}));
         assert_eq!((again.merged, &again.learning.id, again.learning.revision), (true, &first.learning.id, 2));
@@ -101,11 +101,11 @@ conformance! {
         let refused = json!({"text": "newer", "supersedes": first.learning.id});
         assert_eq!(world.refused::<Remember>("a", refused), Code::Conflict, "something is in its place already");
         let brief = remember(&world, "the build is red today", json!({"expires": "1h"}));
-        world.pass(3601);
+        world.advance(3601);
         assert_ne!(remember(&world, "the build is red today", json!({})).learning.id, brief.learning.id, "it had expired");
     }
 
-    fn recall_puts_the_best_first_and_leaves_out_what_no_longer_holds(world: World) {
+    fn recall_ranks_the_best_first_and_omits_expired_learnings(world: World) {
         remember(&world, "Use NestedContextResolver for discovery", json!({"tags": ["agents"], "files": ["core/resolver.ts"]}));
         remember(&world, "Resolvers cache their parents", json!({"impact": "high"}));
         remember(&world, "Migrations are only appended", json!({"kind": "decision", "tags": ["db"]}));
@@ -123,24 +123,24 @@ conformance! {
         assert_eq!(words(&world, "cache"), ["Resolvers cache their parents"], "nothing is in its place any more");
         remember(&world, "cache of the hour", json!({"expires": "1h"}));
         assert_eq!(words(&world, "hour").len(), 1);
-        world.pass(3600);
+        world.advance(3600);
         assert_eq!(words(&world, "hour"), [""; 0]);
         assert_eq!(world.ok(&List::default()).len(), 3);
         assert_eq!(list(&world.engine).len(), 4);
         assert_eq!(world.ok(&List { tag: Some("db".into()), ..List::default() }).len(), 1);
     }
 
-    fn what_was_confirmed_counts_as_fresh(world: World) {
+    fn a_verified_learning_counts_as_fresh(world: World) {
         let old = remember(&world, "builds need the old linker", json!({})).learning;
-        world.pass(200 * 86_400);
+        world.advance(200 * 86_400);
         remember(&world, "builds need a clean directory", json!({}));
         assert_eq!(words(&world, "builds")[0], "builds need a clean directory");
-        world.pass(1);
+        world.advance(1);
         world.ok(&Verify { id: (&old.id).into(), expires: None });
         assert_eq!(words(&world, "builds")[0], "builds need the old linker");
     }
 
-    fn many_expired_matches_do_not_hide_those_that_hold(world: World) {
+    fn many_expired_matches_do_not_hide_valid_ones(world: World) {
         let line = |at: u32| json!({"id": format!("ln-{at:08x}"), "kind": "pattern", "text": format!("word number {at}"), "impact": "high",
             "actor": "a", "created_at": "2026-02-27T14:00:00.000Z", "updated_at": "2026-02-27T14:00:00.000Z",
             "expires_at": "2026-02-27T15:00:00.000Z"});
@@ -149,12 +149,12 @@ conformance! {
         assert_eq!(world.ok(&store::Import::default()).others["learnings"], 450);
         assert_eq!(recall(&world, json!({"q": "word", "n": 1000})).len(), 200, "as many as are ranked");
         remember(&world, "the last word", json!({"impact": "low"}));
-        world.pass(3600);
+        world.advance(3600);
         assert_eq!(words(&world, "word"), ["the last word"]);
         assert_eq!(words(&world, "word number"), ["the last word"]);
     }
 
-    fn no_question_is_taken_for_a_query_language(world: World) {
+    fn a_query_is_never_parsed_as_query_language(world: World) {
         remember(&world, "quote \" star * near", json!({}));
         let long = "x ".repeat(100_000);
         for hostile in ["\"", "*", "NEAR(", "-", "a OR b", "'; DROP TABLE learnings; --", "\u{0}", "\u{1b}[0m", "col:x",
@@ -175,20 +175,20 @@ conformance! {
         assert_eq!(world.refused::<Show>("a", json!({"id": "ln-none"})), Code::NotFound);
     }
 
-    fn secrets_are_taken_out_unless_they_are_wanted(world: World) {
+    fn secrets_in_learnings_are_redacted_unless_disabled(world: World) {
         let secret = "ghp_016C7e3bJ4a9ZkQw2XvT5mNnRrSsUuYyAa1B";
-        let told = remember(&world, &format!("the token was {secret}"), json!({}));
-        assert!(told.redactions == 1 && !told.learning.text.contains(secret), "{told:?}");
-        let told = remember(&world, &format!("we keep {secret} here"), json!({"no_redact": true}));
-        assert!(told.redactions == 0 && told.learning.text.contains(secret), "{told:?}");
+        let remembered = remember(&world, &format!("the token was {secret}"), json!({}));
+        assert!(remembered.redactions == 1 && !remembered.learning.text.contains(secret), "{remembered:?}");
+        let remembered = remember(&world, &format!("we keep {secret} here"), json!({"no_redact": true}));
+        assert!(remembered.redactions == 0 && remembered.learning.text.contains(secret), "{remembered:?}");
     }
 
-    fn records_of_other_tools_are_taken_in_whole_and_once(world: World) {
+    fn learnings_of_other_tools_are_imported_completely_and_once(world: World) {
         let issue = world.task("the task");
         let record = |task: &str| json!({"taskId": task, "linearId": "PRJ-123", "timestamp": "2024-01-15T10:40:00.000Z",
             "learnings": {"patterns": ["Use a resolver"], "approaches": [], "decisions": ["Extended the class"], "gotchas": ["Null parents"]},
             "value": {"type": "feature", "impact": "high", "description": "why"}, "filesChanged": ["core/x.ts"], "tags": ["b", "a"]});
-        let take = |records: Value| world.json::<Take>("alice", json!({ "records": records }));
+        let take = |records: Value| world.json::<ImportLearnings>("alice", json!({ "records": records }));
         let kept = take(json!([record(issue.id.as_str())])).expect("kept");
         let kinds: Vec<&str> = kept.iter().map(|kept| kept.learning.kind.as_str()).collect();
         assert_eq!(kinds, ["pattern", "decision", "gotcha"]);
@@ -205,21 +205,21 @@ conformance! {
         assert_eq!(list(&world.engine).len(), 4, "all or none");
     }
 
-    fn learnings_travel_with_what_nobody_knows_and_their_deletion(one: World) {
+    fn learnings_sync_with_unknown_fields_and_their_deletion(one: World) {
         let kept = remember(&one, "kept for long", json!({"tags": ["t"]})).learning;
         let gone = remember(&one, "gone before long", json!({})).learning;
         let other = one.clone_of(0x1000);
-        hand_over(&one, &other);
+        copy_files(&one, &other);
         assert_eq!(list(&other.engine), list(&one.engine));
         assert_eq!(words(&other, "long").len(), 2);
         let file = one.store().root().join("learnings.jsonl");
         let text = fs::read_to_string(&file).expect("a file").replace("\"kind\"", "\"mood\":\"good\",\"kind\"");
         fs::write(&file, text).expect("written");
         one.ok(&store::Import::default());
-        one.pass(1);
+        one.advance(1);
         one.ok(&Forget { id: (&gone.id).into() });
         remember(&one, "kept for long", json!({"tags": ["u"]}));
-        hand_over(&one, &other);
+        copy_files(&one, &other);
         let there = list(&other.engine);
         assert_eq!(there, list(&one.engine));
         assert_eq!((there.len(), there[0].learning.extra.get("mood")), (1, Some(&json!("good"))));
@@ -228,40 +228,40 @@ conformance! {
         let line: Value = serde_json::from_str(&fs::read_to_string(other.store().root().join("tombstones.jsonl")).expect("a file")).expect("a line");
         assert_eq!((&line["collection"], &line["id"]), (&json!("learnings"), &json!(gone.id)));
         assert_eq!(one.ok(&store::Export { check: true, ..store::Export::default() }).status, "ok");
-        let third = other.fresh_from_files();
+        let third = other.imported_from_files();
         assert_eq!(list(&third), there);
         assert_eq!(third.call("a", &Recall { q: Some("long".into()), ..Recall::default() }).expect("hits").len(), 1);
         assert_eq!(kept.id, there[0].learning.id);
     }
 
-    fn an_edit_that_meets_a_deletion_is_told_and_can_be_had_back(one: World) {
-        let told = remember(&one, "retry the upload twice", json!({})).learning;
+    fn an_edit_of_a_deleted_learning_is_a_conflict_and_can_be_restored(one: World) {
+        let remembered = remember(&one, "retry the upload twice", json!({})).learning;
         let other = one.clone_of(0x1000);
-        hand_over(&one, &other);
+        copy_files(&one, &other);
         remember(&other, "retry the upload twice", json!({"tags": ["net"]}));
-        one.pass(1);
-        one.ok(&Forget { id: (&told.id).into() });
-        hand_over(&one, &other);
+        one.advance(1);
+        one.ok(&Forget { id: (&remembered.id).into() });
+        copy_files(&one, &other);
         assert_eq!(list(&other.engine), []);
         let conflicts = other.ok(&conflict::List::default());
         assert_eq!((conflicts.len(), conflicts[0].field.as_str()), (1, "deleted"));
-        other.pass(1);
+        other.advance(1);
         other.ok(&conflict::Resolve { id: conflicts[0].id.to_string(), take: Side::Other });
         assert_eq!(list(&other.engine)[0].learning.tags, ["net"]);
-        hand_over(&other, &one);
+        copy_files(&other, &one);
         assert_eq!(list(&one.engine), list(&other.engine), "what came back is newer than its deletion");
         assert_eq!(words(&one, "upload").len(), 1);
     }
 
-    fn a_store_with_nothing_but_learnings_is_not_taken_for_an_empty_one(one: World) {
+    fn a_store_with_only_learnings_is_not_considered_empty(one: World) {
         let other = one.clone_of(0x1000);
         remember(&one, "only here", json!({}));
         remember(&other, "only there", json!({}));
-        hand_over(&one, &other);
+        copy_files(&one, &other);
         assert_eq!(list(&other.engine).len(), 2);
     }
 
-    fn a_briefing_tells_my_work_the_queue_and_what_is_known_about_it(world: World) {
+    fn a_briefing_has_my_work_the_queue_and_related_learnings(world: World) {
         let empty = brief(&world, "alice", 2000, Format::Markdown);
         assert_eq!(empty.markdown(), "");
         let (mine, lease) = (world.task("resolver for parents"), world.task("leased"));
@@ -271,12 +271,12 @@ conformance! {
         let known = remember(&world, "parents may be null", json!({"kind": "gotcha"})).learning;
         let linked = remember(&world, "seen on the way", json!({"issue": mine.id})).learning;
         remember(&world, "something else entirely", json!({}));
-        let told = brief(&world, "alice", 2000, Format::Markdown);
-        let sections: Vec<(&str, usize)> = told.sections.iter().map(|section| (section.name.as_str(), section.lines.len())).collect();
+        let remembered = brief(&world, "alice", 2000, Format::Markdown);
+        let sections: Vec<(&str, usize)> = remembered.sections.iter().map(|section| (section.name.as_str(), section.lines.len())).collect();
         assert_eq!(sections, [("claims", 1), ("expiring", 1), ("queue", 1), ("learnings", 2)]);
-        let ids: Vec<&str> = told.sections[3].lines.iter().filter_map(|line| line.id.as_deref()).collect();
+        let ids: Vec<&str> = remembered.sections[3].lines.iter().filter_map(|line| line.id.as_deref()).collect();
         assert_eq!(ids, [known.id.as_str(), linked.id.as_str()]);
-        assert!(told.markdown().contains("held by bob: leased\n") && !told.markdown().contains('\u{202E}'));
+        assert!(remembered.markdown().contains("held by bob: leased\n") && !remembered.markdown().contains('\u{202E}'));
         assert_eq!(brief(&world, "nobody", 2000, Format::Markdown).sections.last().expect("some").lines.len(), 3);
         for budget in [50, 60, 80, 120, 300] {
             for format in [Format::Markdown, Format::Json] {
@@ -303,7 +303,7 @@ fn recall_gives_the_same_order_whatever_the_database() {
                 &text,
                 json!({"impact": impact, "tags": [parts[at % 4]], "files": [format!("src/{}.rs", at % 7)]}),
             );
-            world.pass(86_400 * i64::try_from(at % 11).expect("small"));
+            world.advance(86_400 * i64::try_from(at % 11).expect("small"));
         }
         let questions = [
             json!({"q": "cache parser"}),
@@ -319,7 +319,7 @@ fn recall_gives_the_same_order_whatever_the_database() {
 }
 
 #[test]
-fn learnings_outlive_their_database_and_a_changed_one_is_found() {
+fn learnings_are_rebuilt_and_a_changed_row_is_detected() {
     let world = World::sqlite();
     let first = remember(&world, "the first of all", json!({"tags": ["t"], "expires": "90d"})).learning;
     let second = remember(&world, "the second of all", json!({"supersedes": first.id})).learning;
@@ -349,8 +349,8 @@ fn learnings_outlive_their_database_and_a_changed_one_is_found() {
     let raw = rusqlite::Connection::open(world.store().database()).expect("opens");
     raw.execute("UPDATE learnings SET text = 'other' WHERE id = ?1", [first.id.as_str()]).expect("changed");
     raw.execute("DELETE FROM learning_keys WHERE learning_id = ?1", [second.id.as_str()]).expect("deleted");
-    let told = worse(&engine);
-    assert!(told.contains("learnings ln-") && told.contains("learning_keys "), "{told}");
+    let remembered = worse(&engine);
+    assert!(remembered.contains("learnings ln-") && remembered.contains("learning_keys "), "{remembered}");
     raw.execute("UPDATE learnings SET kind = 'rumour'", []).expect_err("no kind");
     raw.execute("UPDATE learnings SET tags = '{'", []).expect_err("no JSON");
 }

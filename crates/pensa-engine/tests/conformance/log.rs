@@ -1,9 +1,9 @@
-//! The log: every change leaves one event, with old and new values.
+//! The log: every change is an event with old and new values.
 
 use pensa_core::Code;
 use pensa_core::event::LogEntry;
-use pensa_core::event::filter::About;
-use pensa_core::ops::event::{List, Page};
+use pensa_core::event::filter::EventFacts;
+use pensa_core::ops::event::{List, LogPage};
 use pensa_core::ops::{agent, comment, dep, issue, kv, undo, work};
 use serde_json::{Value, json};
 
@@ -15,16 +15,16 @@ fn detail(world: &World, issue: &pensa_core::issue::Issue) -> Value {
     json!(newest.first().expect("an event").detail)
 }
 
-/// A part of the log that is asked for as JSON.
-fn part(world: &World, wanted: Value) -> Page {
+/// A page of the log, requested as JSON.
+fn log_page(world: &World, wanted: Value) -> LogPage {
     world.json::<List>("bob", wanted).expect("a part of the log")
 }
 
-fn numbers(page: &Page) -> Vec<i64> {
+fn numbers(page: &LogPage) -> Vec<i64> {
     page.events.iter().map(|event| event.id).collect()
 }
 
-/// The last event of an issue that nothing took back.
+/// The last event of an issue that is not undone.
 fn last_in_effect(world: &World, issue: &pensa_core::issue::Issue) -> i64 {
     let history = world.ok(&issue::History { id: (&issue.id).into(), limit: None });
     let undone: Vec<i64> = history
@@ -37,8 +37,8 @@ fn last_in_effect(world: &World, issue: &pensa_core::issue::Issue) -> i64 {
     history.iter().find(is_left).expect("an event").id
 }
 
-/// A store in which much has happened.
-fn eventful(world: &World) -> [pensa_core::issue::Issue; 2] {
+/// A store with many kinds of events.
+fn with_many_events(world: &World) -> [pensa_core::issue::Issue; 2] {
     let (first, second) = (world.task("a"), world.task("b"));
     world.json::<issue::Update>("bob", json!({"id": first.id, "claim": true})).expect("claimed");
     world.json::<comment::Add>("bob", json!({"id": first.id, "text": "hm"})).expect("said");
@@ -51,9 +51,9 @@ fn eventful(world: &World) -> [pensa_core::issue::Issue; 2] {
 }
 
 conformance! {
-    fn parts_of_the_log_are_those_that_match(world: World) {
-        let [first, second] = eventful(&world);
-        let all = part(&world, json!({"after": 0}));
+    fn log_pages_contain_the_matching_events(world: World) {
+        let [first, second] = with_many_events(&world);
+        let all = log_page(&world, json!({"after": 0}));
         assert_eq!(all.last, all.end);
         assert!((all.events.len() as i64) < all.end, "the history of what was deleted is not shown");
         let subjects = [json!(null), json!("issue"), json!("work"), json!(first.id), json!(second.id), json!("user k")];
@@ -65,40 +65,40 @@ conformance! {
                 let caller = pensa_engine::Caller::local("a");
                 let read = |_: &pensa_engine::Context<'_>, tx: &pensa_engine::Tx<'_>| pensa_engine::log_filter(tx, &op);
                 let filter = world.engine.run(pensa_core::Access::Read, &caller, read).expect("a filter");
-                let is_wanted = |event: &&LogEntry| filter.matches(&About::from(*event));
+                let is_wanted = |event: &&LogEntry| filter.matches(&EventFacts::from(*event));
                 let expected: Vec<i64> = all.events.iter().filter(is_wanted).map(|event| event.id).collect();
-                let page = part(&world, wanted.clone());
+                let page = log_page(&world, wanted.clone());
                 assert_eq!((numbers(&page), page.last), (expected, all.end), "{wanted}");
             }
         }
-        assert_eq!(numbers(&part(&world, json!({"after": 0, "subject": second.id}))), [all.end], "its deletion");
+        assert_eq!(numbers(&log_page(&world, json!({"after": 0, "subject": second.id}))), [all.end], "its deletion");
     }
 
-    fn a_part_of_the_log_says_how_far_it_goes(world: World) {
-        eventful(&world);
-        let end = part(&world, json!({"limit": 0})).end;
+    fn a_log_page_says_where_it_ends(world: World) {
+        with_many_events(&world);
+        let end = log_page(&world, json!({"limit": 0})).end;
         let (mut after, mut seen) = (0, Vec::new());
         while after < end {
-            let page = part(&world, json!({"after": after, "limit": 2}));
+            let page = log_page(&world, json!({"after": after, "limit": 2}));
             seen.extend(numbers(&page));
             assert!(page.last > after && page.end == end, "{page:?}");
             after = page.last;
         }
-        assert_eq!(seen, numbers(&part(&world, json!({"after": 0}))));
-        assert_eq!(numbers(&part(&world, json!({"limit": 2}))), seen[seen.len() - 2..], "the last, oldest first");
-        assert_eq!(part(&world, json!({"after": 1, "limit": 1, "by": "nobody"})).last, end, "there is nothing else");
-        assert_eq!(part(&world, json!({"after": end + 7})).last, end + 7);
+        assert_eq!(seen, numbers(&log_page(&world, json!({"after": 0}))));
+        assert_eq!(numbers(&log_page(&world, json!({"limit": 2}))), seen[seen.len() - 2..], "the last, oldest first");
+        assert_eq!(log_page(&world, json!({"after": 1, "limit": 1, "by": "nobody"})).last, end, "there is nothing else");
+        assert_eq!(log_page(&world, json!({"after": end + 7})).last, end + 7);
         let large = "x".repeat(300 << 10);
         for _ in 0..8 {
             world.create(json!({"title": "large", "description": large}));
         }
-        let page = part(&world, json!({"after": end}));
+        let page = log_page(&world, json!({"after": end}));
         assert!((1..8).contains(&page.events.len()) && page.last < page.end, "a page ends by size too");
     }
 
-    fn a_subject_is_a_kind_an_id_or_the_beginning_of_one(world: World) {
-        let [first, second] = eventful(&world);
-        let of = |subject: &str| numbers(&part(&world, json!({"subject": subject})));
+    fn a_subject_is_a_kind_an_id_or_an_id_prefix(world: World) {
+        let [first, second] = with_many_events(&world);
+        let of = |subject: &str| numbers(&log_page(&world, json!({"subject": subject})));
         assert_eq!(of(first.id.as_str()), of(&first.id.as_str()[3..]), "as everywhere without what all have");
         assert_eq!(world.refused::<List>("bob", json!({"subject": "pn-"})), Code::AmbiguousId);
         assert_eq!(world.refused::<List>("bob", json!({"subject": "pn-zzz"})), Code::NotFound);
@@ -109,7 +109,7 @@ conformance! {
         assert_eq!(world.refused::<List>("bob", json!({"after": -1})), Code::InvalidInput);
         assert_eq!(world.refused::<List>("bob", json!({"type": ["crated"]})), Code::InvalidInput);
         world.ok(&pensa_core::ops::store::Export::default());
-        let fresh = world.fresh_from_files();
+        let fresh = world.imported_from_files();
         let known = fresh.call("a", &List { subject: Some(first.id.to_string()), ..List::default() });
         assert!(known.expect("it is there").events.is_empty(), "what came from files has no line of its own");
         let gone = fresh.call("a", &List { subject: Some(second.id.to_string()), ..List::default() });
@@ -126,33 +126,33 @@ conformance! {
         world.json::<work::Start>("ann", json!({"what": task.id, "steps": [words[3]]})).expect("begun");
         world.json::<issue::Close>("ann", json!({"id": task.id, "reason": words[4]})).expect("closed");
         world.json::<undo::Undo>("ann", json!({})).expect("taken back");
-        let before = part(&world, json!({"after": 0}));
+        let before = log_page(&world, json!({"after": 0}));
         let history = world.events(&task);
         world.json::<issue::Delete>("alice", json!({"id": task.id, "force": true})).expect("deleted");
 
-        let shown = part(&world, json!({"after": 0}));
-        let of_it = part(&world, json!({"after": 0, "subject": task.id}));
+        let shown = log_page(&world, json!({"after": 0}));
+        let of_it = log_page(&world, json!({"after": 0, "subject": task.id}));
         assert_eq!(numbers(&of_it), [of_it.end], "its deletion");
-        let told = json!({"issue": {"old": {"id": task.id, "title": "the last title"}, "new": null}});
-        assert_eq!(json!(of_it.events[0].detail), told);
-        for page in [&shown, &of_it, &part(&world, json!({"limit": 100})), &part(&world, json!({"after": 0, "subject": "work"}))] {
+        let expected = json!({"issue": {"old": {"id": task.id, "title": "the last title"}, "new": null}});
+        assert_eq!(json!(of_it.events[0].detail), expected);
+        for page in [&shown, &of_it, &log_page(&world, json!({"limit": 100})), &log_page(&world, json!({"after": 0, "subject": "work"}))] {
             let text = json!(page).to_string();
             assert_eq!(words.iter().find(|word| text.contains(**word)), None, "{text}");
         }
 
         world.json::<undo::Undo>("alice", json!({})).expect("brought back");
         assert_eq!(world.events(&task)[..history.len()], history, "with all of its history");
-        let again = part(&world, json!({"after": 0}));
+        let again = log_page(&world, json!({"after": 0}));
         assert!(before.events.iter().all(|event| again.events.contains(event)), "{again:?}");
-        // What makes an issue undone removes it, too.
+        // Undoing the creation removes the issue, too.
         let task = world.task("a capybara");
         world.json::<issue::Update>("alice", json!({"id": task.id, "description": "a tapir"})).expect("updated");
         for _ in 0..2 {
             world.json::<undo::Undo>("alice", json!({"event": last_in_effect(&world, &task)})).expect("taken back");
         }
-        let of_it = part(&world, json!({"after": 0, "subject": task.id}));
+        let of_it = log_page(&world, json!({"after": 0, "subject": task.id}));
         assert_eq!(of_it.events.iter().map(|event| event.event_type.as_str()).collect::<Vec<_>>(), ["undone"]);
-        assert!(!json!(part(&world, json!({"after": 0}))).to_string().contains("tapir"));
+        assert!(!json!(log_page(&world, json!({"after": 0}))).to_string().contains("tapir"));
     }
 
     fn every_change_is_logged_with_what_it_changed(world: World) {
@@ -200,7 +200,7 @@ conformance! {
         assert_eq!(events.last().map(|event| event.actor.as_str()), Some("alice"));
     }
 
-    fn event_numbers_are_never_given_out_twice(world: World) {
+    fn event_numbers_are_never_reused(world: World) {
         let first = world.task("a");
         let before = world.ok(&issue::History { id: (&first.id).into(), limit: None })[0].id;
         world.json::<issue::Delete>("alice", json!({"id": first.id})).expect("deleted");

@@ -9,7 +9,7 @@ use crate::conformance;
 use crate::world::{World, titles};
 
 conformance! {
-    fn any_unique_prefix_of_an_id_will_do(world: World) {
+    fn an_issue_is_found_by_any_unique_id_prefix(world: World) {
         let made: Vec<_> = (0..32).map(|n| world.task(&format!("t{n}"))).collect();
         let wanted = &made[0];
         let id = wanted.id.as_str();
@@ -37,7 +37,7 @@ conformance! {
         assert_eq!(world.refused::<issue::Search>("a", json!({"q": ""})), Code::InvalidInput);
     }
 
-    fn searches_and_what_is_blocked_are_filtered_as_lists_are(world: World) {
+    fn search_and_blocked_have_the_filters_of_list(world: World) {
         let parent = world.task("needle of the parent");
         for (title, fields) in [("needle a", json!({"priority": "p0", "assignee": "bob"})), ("needle b", json!({"issue_type": "bug"})), ("hay", json!({}))] {
             let mut whole = json!({"title": title, "deps": [parent.id]});
@@ -59,13 +59,13 @@ conformance! {
         }
     }
 
-    fn lists_filter_and_sort_as_told(world: World) {
+    fn lists_are_filtered_and_sorted(world: World) {
         let b = world.create(json!({"title": "b", "priority": "p1", "assignee": "bob"}));
-        world.pass(1);
+        world.advance(1);
         world.create(json!({"title": "a", "priority": "p0", "issue_type": "bug"}));
-        world.pass(1);
+        world.advance(1);
         world.create(json!({"title": "c", "spec": "auth"}));
-        world.pass(1);
+        world.advance(1);
         world.json::<issue::Close>("alice", json!({"id": b.id})).expect("closed");
         let list = |fields| titles(&world.json::<issue::List>("a", fields).expect("a list")).concat();
         assert_eq!(list(json!({})), "abc");
@@ -81,7 +81,7 @@ conformance! {
         assert_eq!(list(json!({"limit": 0})), "");
     }
 
-    fn counts_group_by_what_is_asked_for(world: World) {
+    fn counts_are_grouped_by_the_requested_field(world: World) {
         for (priority, assignee) in [("p1", "bob"), ("p1", ""), ("p0", "")] {
             world.create(json!({"priority": priority, "assignee": assignee}));
         }

@@ -1,4 +1,4 @@
-//! Loops, signals and locks: claimed once, heard by each, numbered upwards; and all of it outlives its database.
+//! Loops, signals and locks: claims, acknowledgements, fencing numbers, and rebuilding from the journal.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,10 +10,10 @@ use pensa_core::event::LogEntry;
 use pensa_core::lock::Lock;
 use pensa_core::loops::{Loop, LoopStatus};
 use pensa_core::ops::loops::{
-    Approve, Approved, Archive, Claim, Complete, Create, Fail, Invalidate, Iterate, List, Pause, Rebase, Reject,
-    Resume, Show, Start, Submit, Take, Tree,
+    Approve, Approved, Archive, Claim, Complete, Create, Fail, ImportLoops, Invalidate, Iterate, List, Pause, Rebase,
+    Reject, Resume, Show, Start, Submit, Tree,
 };
-use pensa_core::ops::signal::{self, Ack, Send, Sent};
+use pensa_core::ops::signal::{self, Ack, Send, SentSignal};
 use pensa_core::ops::store::{Doctor, Severity};
 use pensa_core::ops::{agent, briefing, lock, record, undo};
 use pensa_core::{Access, Timestamp};
@@ -43,7 +43,7 @@ fn show(world: &World, id: &impl serde::Serialize) -> Loop {
     world.json::<Show>("ana", json!({ "id": id })).expect("a loop")
 }
 
-/// A loop that is complete, with so many below it.
+/// A completed loop with this many children.
 fn approved(world: &World, children: usize) -> Approved {
     let root = create(world, json!({"loop_type": "plan"}));
     step::<Start>(world, &root.id);
@@ -52,7 +52,7 @@ fn approved(world: &World, children: usize) -> Approved {
     world.json::<Approve>("boss", json!({"id": root.id, "children": vec![child; children]})).expect("approved")
 }
 
-fn send(world: &World, to: &str) -> Sent {
+fn send(world: &World, to: &str) -> SentSignal {
     world.json::<Send>("boss", json!({"signal_type": "rebase", "to": to, "reason": "main has moved"})).expect("sent")
 }
 
@@ -76,7 +76,7 @@ conformance! {
             "worktree": "/w", "iteration": 0, "status": "pending", "progress": "", "context": {"x": [1, "é"]},
             "runnable": runnable, "created_at": at, "updated_at": at}));
         assert!(made.id.as_str().starts_with("lp-") && made.id.as_str().len() == 11);
-        world.pass(1);
+        world.advance(1);
         let running = world.json::<Claim>("ana", json!({"host": "box", "pid": 7})).expect("an answer").expect("a loop");
         assert_eq!((&running.holder, &running.host, running.pid), (&Some("ana".into()), &Some("box".into()), Some(7)));
         assert_eq!((running.status, running.runnable), (LoopStatus::Running, None));
@@ -98,17 +98,17 @@ conformance! {
         assert!(archived.archived_at.is_some());
         assert_eq!(world.json::<List>("a", json!({})).expect("a list"), []);
         assert_eq!(world.json::<List>("a", json!({"all": true})).expect("a list"), [archived]);
-        let told: Vec<LogEntry> = log(&world).into_iter().filter(|line| line.subject_kind == "loop").collect();
-        let types: Vec<&str> = told.iter().map(|line| line.event_type.as_str()).collect();
+        let logged: Vec<LogEntry> = log(&world).into_iter().filter(|line| line.subject_kind == "loop").collect();
+        let types: Vec<&str> = logged.iter().map(|line| line.event_type.as_str()).collect();
         let change = "loop.status_change";
         assert_eq!(types, ["loop.created", change, "loop.iterated", change, change, change, change, "loop.iterated",
             change, change, change, "loop.archived"]);
-        assert_eq!(told[1].detail["status"], json!({"old": "pending", "new": "running"}));
-        assert_eq!((&told[1].detail["issue"], &told[0].detail["issue_id"]["new"]), (&json!(issue.id), &json!(issue.id)));
-        assert_eq!(world.refused::<undo::Undo>("ana", json!({"event": told[1].id})), Code::Conflict);
+        assert_eq!(logged[1].detail["status"], json!({"old": "pending", "new": "running"}));
+        assert_eq!((&logged[1].detail["issue"], &logged[0].detail["issue_id"]["new"]), (&json!(issue.id), &json!(issue.id)));
+        assert_eq!(world.refused::<undo::Undo>("ana", json!({"event": logged[1].id})), Code::Conflict);
     }
 
-    fn only_what_has_no_parent_to_wait_for_is_claimed_oldest_first(world: World) {
+    fn loops_are_claimed_oldest_first_once_their_parent_is_complete(world: World) {
         assert_eq!(claim(&world, "ana"), None);
         let root = create(&world, json!({"loop_type": "plan"}));
         let child = create(&world, json!({"parent": root.id}));
@@ -130,12 +130,12 @@ conformance! {
         assert_eq!(world.refused::<Create>("ana", under), Code::InvalidStatusTransition);
     }
 
-    fn many_who_claim_at_once_get_each_loop_once(world: World) {
+    fn concurrent_claims_get_each_loop_once(world: World) {
         let made = approved(&world, 120).children;
         let got = Mutex::new(Vec::new());
         thread::scope(|scope| {
             for name in 0..8 {
-                let (engine, got) = (world.engine.another().expect("another"), &got);
+                let (engine, got) = (world.engine.new_handle().expect("another"), &got);
                 scope.spawn(move || {
                     while let Some(one) = engine.call(&format!("a{name}"), &Claim::default()).expect("an answer") {
                         got.lock().expect("whole").push(one.id);
@@ -148,7 +148,7 @@ conformance! {
         assert_eq!((got.len(), distinct), (120, made.into_iter().map(|one| one.id).collect()));
     }
 
-    fn an_approval_makes_all_children_or_none(world: World) {
+    fn an_approval_creates_all_children_or_none(world: World) {
         let Approved { subject, children } = approved(&world, 3);
         assert_eq!((subject.status, children.len()), (LoopStatus::Complete, 3));
         assert!(children.iter().all(|child| child.runnable.is_some() && child.parent_id.as_ref() == Some(&subject.id)));
@@ -168,7 +168,7 @@ conformance! {
         assert_eq!(tree.iter().map(|branch| branch.depth).collect::<Vec<_>>(), [0, 1, 1, 1]);
     }
 
-    fn invalidation_reaches_all_below_and_tells_those_under_way(world: World) {
+    fn invalidation_covers_all_descendants_and_signals_running_ones(world: World) {
         let Approved { subject, children } = approved(&world, 3);
         let running = claim(&world, "ana").expect("one");
         let done = claim(&world, "ana").expect("another");
@@ -176,16 +176,16 @@ conformance! {
         let deep = create(&world, json!({"parent": done.id}));
         let deeper = create(&world, json!({"parent": deep.id}));
         let other = create(&world, json!({}));
-        let told = world.json::<Invalidate>("boss", json!({"id": subject.id, "reason": "wrong plan"})).expect("done");
-        assert_eq!((told.subject.status, told.subject.archived_at.is_some()), (LoopStatus::Invalidated, true));
-        assert_eq!(told.invalidated.len(), 6);
+        let logged = world.json::<Invalidate>("boss", json!({"id": subject.id, "reason": "wrong plan"})).expect("done");
+        assert_eq!((logged.subject.status, logged.subject.archived_at.is_some()), (LoopStatus::Invalidated, true));
+        assert_eq!(logged.invalidated.len(), 6);
         for id in children.iter().map(|child| &child.id).chain([&deep.id, &deeper.id]) {
             let one = show(&world, id);
             assert_eq!((one.status, one.reason.as_deref(), one.runnable), (LoopStatus::Invalidated, Some("wrong plan"), None));
             assert!(one.archived_at.is_some());
         }
         assert_eq!(show(&world, &other.id).status, LoopStatus::Pending);
-        let signal = told.signal.expect("one was under way");
+        let signal = logged.signal.expect("one was under way");
         let shown = world.json::<signal::Show>("a", json!({"id": signal.id})).expect("shown");
         assert_eq!((shown.missing, signal.signal_type.as_str()), (vec![running.id.to_string()], "invalidate"));
         let again = world.json::<Invalidate>("boss", json!({"id": subject.id})).expect("once more");
@@ -193,7 +193,7 @@ conformance! {
         assert_eq!(claim(&world, "ana").map(|one| one.id), Some(other.id));
     }
 
-    fn a_signal_reaches_each_and_each_acknowledges_for_itself(world: World) {
+    fn every_recipient_acknowledges_a_signal_for_itself(world: World) {
         let Approved { subject, children } = approved(&world, 40);
         let sent = send(&world, &format!("descendants:{}", subject.id));
         assert_eq!((sent.recipients.len(), sent.signal.recipient_count), (40, 40));
@@ -205,7 +205,7 @@ conformance! {
         };
         for (at, child) in children.iter().enumerate() {
             assert_eq!(unread(child.id.as_str()), 1);
-            world.pass(1);
+            world.advance(1);
             let acked = world.json::<Ack>("ana", json!({"id": sent.signal.id, "as": child.id})).expect("acknowledged");
             assert_eq!((acked.missing_count, acked.receipt.acknowledged_by.as_deref()), (39 - at as i64, Some("ana")));
             assert_eq!(unread(child.id.as_str()), 0);
@@ -218,19 +218,19 @@ conformance! {
         assert_eq!(log(&world).len(), before);
         assert_eq!(world.json::<signal::List>("a", json!({"unacked": true})).expect("a list"), []);
         assert_eq!(world.json::<signal::List>("a", json!({"signal_type": "rebase"})).expect("a list").len(), 1);
-        let told: Vec<LogEntry> = log(&world).into_iter().filter(|line| line.subject_kind == "signal").collect();
-        assert_eq!((told.len(), told[0].event_type.as_str()), (41, "signal.sent"));
-        assert_eq!(told[0].detail["recipients"]["new"].as_array().map(Vec::len), Some(40));
-        assert_eq!(told[1].detail["acknowledged_count"], json!({"old": 0, "new": 1}));
+        let logged: Vec<LogEntry> = log(&world).into_iter().filter(|line| line.subject_kind == "signal").collect();
+        assert_eq!((logged.len(), logged[0].event_type.as_str()), (41, "signal.sent"));
+        assert_eq!(logged[0].detail["recipients"]["new"].as_array().map(Vec::len), Some(40));
+        assert_eq!(logged[1].detail["acknowledged_count"], json!({"old": 0, "new": 1}));
     }
 
-    fn signals_that_all_have_heard_long_ago_are_deleted(world: World) {
+    fn old_fully_acknowledged_signals_are_pruned(world: World) {
         let made = create(&world, json!({}));
         let (heard, open) = (send(&world, made.id.as_str()).signal, send(&world, made.id.as_str()).signal);
         world.json::<Ack>("ana", json!({"id": heard.id, "as": made.id})).expect("acknowledged");
-        world.pass(7 * 86_400);
+        world.advance(7 * 86_400);
         assert_eq!(world.json::<signal::Prune>("ana", json!({})).expect("pruned").ids, []);
-        world.pass(1);
+        world.advance(1);
         assert_eq!(world.json::<signal::Prune>("ana", json!({})).expect("pruned").ids, [heard.id]);
         let left = world.json::<signal::List>("a", json!({"for": made.id})).expect("a list");
         assert_eq!(left.iter().map(|signal| &signal.id).collect::<Vec<_>>(), [&open.id]);
@@ -238,7 +238,7 @@ conformance! {
         assert_eq!(receipts.records.len(), 1);
     }
 
-    fn selectors_mean_what_goes_on_when_the_signal_is_sent(world: World) {
+    fn selectors_match_loops_in_progress_at_sending_time(world: World) {
         let Approved { subject, children } = approved(&world, 3);
         let running = claim(&world, "ana").expect("one");
         let below = create(&world, json!({"parent": running.id, "loop_type": "phase"}));
@@ -271,16 +271,16 @@ conformance! {
         }
     }
 
-    fn a_briefing_tells_unread_signals_to_what_is_mine(world: World) {
+    fn a_briefing_has_unread_signals_to_my_loops_runs_and_agents(world: World) {
         let mine = create(&world, json!({}));
         claim(&world, "ana").expect("mine");
         world.json::<agent::Create>("ana", json!({"type": "user", "name": "ana"})).expect("an agent");
         let first = send(&world, mine.id.as_str());
-        world.pass(1);
+        world.advance(1);
         let second = send(&world, "ana");
         let unread = |who: &str| {
-            let told = world.json::<briefing::Brief>("x", json!({"who": who})).expect("a briefing");
-            let section = told.sections.into_iter().find(|section| section.name == "signals");
+            let logged = world.json::<briefing::Brief>("x", json!({"who": who})).expect("a briefing");
+            let section = logged.sections.into_iter().find(|section| section.name == "signals");
             section.map(|section| section.lines.into_iter().filter_map(|line| line.id).collect::<Vec<_>>())
         };
         assert_eq!(unread("ana"), Some(vec![second.signal.id.to_string(), first.signal.id.to_string()]));
@@ -291,7 +291,7 @@ conformance! {
         assert_eq!(unread("ana"), None);
     }
 
-    fn a_lock_is_held_once_and_its_number_only_grows(world: World) {
+    fn a_lock_has_one_holder_and_its_fencing_number_only_grows(world: World) {
         let status = || world.json::<lock::Status>("x", json!({"name": "merge"})).expect("its status");
         assert_eq!((status().held, status().fencing), (false, 0));
         let first = acquire(&world, "ana", json!({"name": "merge", "ttl": "60s"})).expect("free");
@@ -301,12 +301,12 @@ conformance! {
             assert_eq!(acquire(&world, actor, json!({"name": "merge"})), Err(Code::AlreadyClaimed));
         }
         assert_eq!(world.refused::<lock::Release>("ben", json!({"name": "merge"})), Code::AlreadyClaimed);
-        world.pass(50);
+        world.advance(50);
         let renewed = acquire(&world, "ana", json!({"name": "merge", "token": token})).expect("renewed");
         assert_eq!(renewed.fencing, 1);
-        world.pass(59);
+        world.advance(59);
         assert!(status().held && status().token.is_none());
-        world.pass(1);
+        world.advance(1);
         assert!(!status().held);
         let second = acquire(&world, "ben", json!({"name": "merge"})).expect("it ran out");
         assert_eq!(second.fencing, 2);
@@ -316,12 +316,12 @@ conformance! {
         assert_eq!(acquire(&world, "ana", json!({"name": "merge"})).expect("free").fencing, 3);
         assert_eq!(acquire(&world, "ana", json!({"name": "other"})).expect("free").fencing, 1);
         world.json::<lock::Release>("ben", json!({"name": "merge", "force": true})).expect("taken away");
-        let told: Vec<String> = log(&world).into_iter().filter(|line| line.subject_id == "merge").map(|line| line.event_type).collect();
-        assert_eq!(told, ["lock.acquired", "lock.renewed", "lock.acquired", "lock.released", "lock.acquired", "lock.released"]);
+        let logged: Vec<String> = log(&world).into_iter().filter(|line| line.subject_id == "merge").map(|line| line.event_type).collect();
+        assert_eq!(logged, ["lock.acquired", "lock.renewed", "lock.acquired", "lock.released", "lock.acquired", "lock.released"]);
         assert!(!json!(log(&world)).to_string().contains(&token), "the log tells no token");
     }
 
-    fn records_of_nouns_are_looked_at_and_not_changed(world: World) {
+    fn records_of_entities_can_be_read_but_not_changed_directly(world: World) {
         let made = create(&world, json!({}));
         acquire(&world, "ana", json!({"name": "merge"})).expect("free");
         for owned in ["loops", "signals", "signal_receipts", "locks", "refs"] {
@@ -336,21 +336,21 @@ conformance! {
         assert_eq!(world.json::<record::Query>("a", running).expect("found").records.len(), 1);
     }
 
-    fn loops_of_other_tools_are_taken_in_once(world: World) {
+    fn loops_of_other_tools_are_imported_once(world: World) {
         let one = |id: &str, status: &str, parent: Value| json!({"id": id, "loop_type": "code", "status": status,
             "parent_id": parent, "created_at": 1_700_000_000_000_i64, "updated_at": 1_700_000_000_001_i64});
         let records = json!([one("b", "pending", json!("a")), one("a", "complete", json!(null)), one("c", "pending", json!("x"))]);
-        let taken = world.json::<Take>("ana", json!({ "records": records })).expect("taken");
+        let taken = world.json::<ImportLoops>("ana", json!({ "records": records })).expect("taken");
         let at = Timestamp::from_millis(1_700_000_000_001).expect("a time");
         assert_eq!(taken.iter().map(|one| (one.updated_at == at, one.runnable.is_some())).collect::<Vec<_>>(),
             [(true, true), (true, false), (true, false)]);
         assert_eq!(claim(&world, "ana").map(|one| one.id.to_string()).as_deref(), Some("b"));
-        assert_eq!(world.json::<Take>("ana", json!({ "records": records })).expect("again"), []);
+        assert_eq!(world.json::<ImportLoops>("ana", json!({ "records": records })).expect("again"), []);
         let signals = json!([
             {"id": "s1", "signal_type": "stop", "target_loop": "b", "acknowledged_at": null, "created_at": 1_700_000_000_000_i64},
             {"id": "s2", "signal_type": "info", "target_loop": "a", "acknowledged_at": 1_700_000_000_005_i64}]);
         let heard = Timestamp::from_millis(1_700_000_000_005).expect("a time");
-        let taken = world.json::<signal::Take>("ana", json!({ "records": signals })).expect("taken");
+        let taken = world.json::<signal::ImportSignals>("ana", json!({ "records": signals })).expect("taken");
         let times: Vec<_> = taken.iter().map(|signal| (signal.acknowledged_at, signal.acknowledged_count)).collect();
         assert_eq!(times, [(None, 0), (Some(heard), 1)], "acknowledged_at keeps its value");
         let shown = world.json::<signal::Show>("a", json!({"id": "s2"})).expect("shown");
@@ -358,12 +358,12 @@ conformance! {
         let open = world.json::<signal::List>("a", json!({"for": "b", "unacked": true})).expect("a list");
         assert_eq!(open.iter().map(|signal| signal.id.as_str()).collect::<Vec<_>>(), ["s1"]);
         assert_eq!(world.json::<signal::List>("a", json!({"unacked": true})).expect("a list").len(), 1);
-        assert_eq!(world.json::<signal::Take>("ana", json!({ "records": signals })).expect("again"), []);
+        assert_eq!(world.json::<signal::ImportSignals>("ana", json!({ "records": signals })).expect("again"), []);
     }
 }
 
-/// Everything that a store knows of loops, signals and locks.
-fn everything(engine: &Engine) -> Value {
+/// All loops, signals and locks of a store.
+fn full_state(engine: &Engine) -> Value {
     let loops = engine.call("a", &List { all: true, ..List::default() }).expect("loops");
     let free = engine.call("a", &List { runnable: true, ..List::default() }).expect("loops");
     let signals = engine.call("a", &signal::List::default()).expect("signals");
@@ -376,7 +376,7 @@ fn everything(engine: &Engine) -> Value {
 }
 
 #[test]
-fn loops_signals_and_locks_outlive_their_database() {
+fn loops_signals_and_locks_are_rebuilt_from_the_journal() {
     let world = World::sqlite();
     let Approved { subject, children } = approved(&world, 4);
     claim(&world, "ana").expect("one");
@@ -387,13 +387,13 @@ fn loops_signals_and_locks_outlive_their_database() {
         world.json::<lock::Release>("ana", json!({"name": "merge"})).expect("released");
     }
     world.json::<Invalidate>("ana", json!({"id": children[3].id})).expect("done");
-    let before = everything(&world.engine);
+    let before = full_state(&world.engine);
     let store = world.store();
     for ending in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{ending}", store.database().display()));
     }
     let engine = Engine::open(store).expect("rebuilt");
-    assert_eq!(everything(&engine), before);
+    assert_eq!(full_state(&engine), before);
     let findings = engine.call("a", &Doctor { fix: false, deep: true }).expect("a report").findings;
     let worse: Vec<_> = findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
     assert!(worse.is_empty(), "{worse:?}");
@@ -404,7 +404,7 @@ fn loops_signals_and_locks_outlive_their_database() {
 }
 
 #[test]
-fn doctor_finds_and_mends_what_can_be_claimed_wrongly() {
+fn doctor_finds_and_fixes_wrongly_runnable_loops() {
     let world = World::sqlite();
     let root = create(&world, json!({}));
     let child = create(&world, json!({"parent": root.id}));
@@ -434,7 +434,7 @@ fn iterations_have_directories_and_current_is_the_last() {
     let first = world.json::<Iterate>("ana", json!({"id": made.id, "files": files})).expect("iterated");
     assert_eq!(first.directory.as_deref(), home.join("iterations/001").to_str());
     assert_eq!(fs::read(home.join("current/artifacts/a.bin")).expect("a file"), [0, 255]);
-    // What an attempt has left that was not committed.
+    // Left by an attempt that was not committed.
     fs::create_dir_all(home.join("iterations/002/artifacts")).expect("made");
     fs::write(home.join("iterations/002/prompt.md"), "left").expect("written");
     world.json::<Iterate>("ana", json!({"id": made.id})).expect("iterated");
@@ -452,7 +452,7 @@ fn iterations_have_directories_and_current_is_the_last() {
 }
 
 #[test]
-fn a_directory_that_leads_elsewhere_is_not_followed() {
+fn a_symlinked_directory_is_not_followed() {
     let world = World::sqlite();
     let made = create(&world, json!({}));
     step::<Start>(&world, &made.id);

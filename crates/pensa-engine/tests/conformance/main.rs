@@ -1,25 +1,28 @@
-//! What every engine must do, whatever database it runs on: each test takes a [`World`] and is instantiated for
-//! every driver by [`conformance!`].
+//! What every engine must do on any database: each test takes a [`World`] and runs once per driver through
+//! [`conformance!`].
 
 mod agent_journal;
 mod agents;
 mod backups;
 mod batches;
 mod claims;
+mod closed_store;
 mod entities;
 mod graph;
 mod histories;
-mod intake;
+mod imports;
 mod jobs;
 mod journal;
 mod learnings;
 mod leases;
-mod life;
+mod lifecycle;
 mod log;
 mod lookup;
 mod loops;
+mod peer_sessions;
 mod peers;
 mod postgres;
+mod rebuild;
 mod record_files;
 mod records;
 mod refs;
@@ -28,17 +31,17 @@ mod runs;
 mod schema;
 mod secrets;
 mod sessions;
-mod site;
 mod snapshots;
 mod sync;
 mod traces;
 mod transfer;
+mod triage;
 mod undo;
 mod work;
 mod world;
 mod writers;
 
-/// Declares tests that run once for each driver.
+/// Declares tests that run once per driver.
 #[macro_export]
 macro_rules! conformance {
     ($($(#[$meta:meta])* fn $name:ident($world:ident: $World:ty) $body:block)*) => {

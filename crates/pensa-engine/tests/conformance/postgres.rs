@@ -1,4 +1,4 @@
-//! What only a database of many stores can get wrong: keeping them apart, going away, being of another version.
+//! What concerns databases with many stores: isolation, lost connections, schema versions.
 
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use pensa_core::ops::{agent, issue, project, session, token};
 use pensa_core::{Access, Code, Error, Result};
 use pensa_engine::{
-    Caller, Context, Engine, GroupWriter, Once, Postgres, Projects, SCHEMA_VERSION, Tx, catalog, entry,
+    Caller, Context, Engine, GroupWriter, IdempotentRequest, Postgres, Projects, SCHEMA_VERSION, Tx, catalog, entry,
     migrate_database, schema_of_database,
 };
 use pensa_testkit::eventually;
@@ -38,8 +38,8 @@ fn titles(engine: &Engine) -> Vec<String> {
     issues.into_iter().map(|issue| issue.title).collect()
 }
 
-/// Ends every session that Pensa has in a database, as a restart or a failover does.
-fn cut_off(database: &Database) {
+/// Ends all of Pensa's sessions in a database, as a restart or failover does.
+fn terminate_sessions(database: &Database) {
     database.psql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND application_name = 'pensa'",
@@ -47,7 +47,7 @@ fn cut_off(database: &Database) {
 }
 
 #[test]
-fn a_store_cannot_be_reached_from_another_by_any_operation() {
+fn no_operation_reaches_another_store() {
     let database = shared().database();
     let postgres = open(&database);
     let (ours, theirs) = (engine(&postgres), engine(&postgres));
@@ -63,7 +63,7 @@ fn a_store_cannot_be_reached_from_another_by_any_operation() {
     theirs.call::<session::Append>("them", &serde_json::from_value(input).expect("an operation")).expect("appended");
     let caller = Caller::local("us");
     for entry in catalog() {
-        // Everything that can name an issue names theirs.
+        // Every field that can refer to an issue refers to one of the other store.
         let mut inputs = vec![json!({})];
         for field in ["id", "issue_id", "depends_on_id", "name"] {
             inputs.push(json!({ field: id }));
@@ -88,8 +88,8 @@ fn a_store_cannot_be_reached_from_another_by_any_operation() {
         }
         for input in inputs {
             let answer = ours.run(Access::Write, &caller, |cx, tx| (entry.run)(cx, tx, &input));
-            let told = answer.unwrap_or_else(|e| e.hint.unwrap_or_default());
-            assert!(!told.contains(secret), "{} {input}: {told}", entry.name);
+            let text = answer.unwrap_or_else(|e| e.hint.unwrap_or_default());
+            assert!(!text.contains(secret), "{} {input}: {text}", entry.name);
         }
     }
     let after = theirs.call("them", &issue::Show { id: (&id).into() }).expect("still there");
@@ -112,7 +112,7 @@ fn the_same_id_in_two_stores_is_two_issues() {
         &serde_json::from_value::<issue::Create>(json!({"title": "one", "issue_type": "task"})).expect("an operation"),
     );
     let id = id.expect("created").issue.id;
-    let store = two.home().id().expect("an id");
+    let store = two.location().id().expect("an id");
     database.psql(&format!(
         "BEGIN; SELECT set_config('pensa.store_id', '{store}', true);
          INSERT INTO pensa.issues (id, title, issue_type, created_at, updated_at, search_text)
@@ -124,23 +124,24 @@ fn the_same_id_in_two_stores_is_two_issues() {
 }
 
 #[test]
-fn many_servers_that_start_at_once_make_one_schema() {
+fn concurrently_starting_servers_create_one_schema() {
     let database = shared().database();
     let url = &database.url;
+    let steps = schema_of_database(url).expect("a look").pending.len();
     thread::scope(|scope| {
         let opening: Vec<_> = (0..6).map(|_| scope.spawn(move || Postgres::open(url, 2).map(drop))).collect();
         for opened in opening {
             opened.join().expect("no panic").expect("opens");
         }
     });
-    assert_eq!(database.psql("SELECT COUNT(*) FROM pensa._migrations"), SCHEMA_VERSION.to_string());
+    assert_eq!(database.psql("SELECT COUNT(*) FROM pensa._migrations"), steps.to_string());
 }
 
 #[test]
-fn what_a_schema_lacks_is_told_without_a_change_and_then_added() {
+fn a_missing_migration_is_reported_first_and_then_applied() {
     let database = shared().database();
     let fresh = schema_of_database(&database.url).expect("a look");
-    assert_eq!((fresh.version, fresh.pending.len()), (0, usize::try_from(SCHEMA_VERSION).expect("few")));
+    assert_eq!((fresh.version, fresh.pending.first()), (0, Some(&"0001_initial")));
     let schemas = "SELECT COUNT(*) FROM pg_namespace WHERE nspname = 'pensa'";
     assert_eq!(database.psql(schemas), "0", "a look makes nothing");
     migrate_database(&database.url).expect("migrated");
@@ -151,7 +152,7 @@ fn what_a_schema_lacks_is_told_without_a_change_and_then_added() {
 }
 
 #[test]
-fn a_newer_schema_is_used_if_it_allows_that_and_else_refused_untouched() {
+fn a_newer_schema_is_used_if_compatible_and_else_refused_unchanged() {
     let database = shared().database();
     let store = engine(&open(&database));
     store.run(Access::Write, &Caller::local("a"), |cx, tx| create(cx, tx, "before")).expect("created");
@@ -162,57 +163,51 @@ fn a_newer_schema_is_used_if_it_allows_that_and_else_refused_untouched() {
     assert_eq!(titles(&engine(&open(&database))), [""; 0], "another store of the same database");
     assert_eq!(titles(&store), ["before"], "and servers that run go on");
     newer("9999_breaks", SCHEMA_VERSION + 2);
+    let listed = database.psql("SELECT COUNT(*) FROM pensa._migrations");
     let refused = Postgres::open(&database.url, 1).expect_err("too new");
     assert_eq!(refused.code, Code::NewerSchema, "{refused}");
-    assert_eq!(database.psql("SELECT COUNT(*) FROM pensa._migrations"), (SCHEMA_VERSION + 2).to_string());
+    assert_eq!(database.psql("SELECT COUNT(*) FROM pensa._migrations"), listed);
 }
 
 #[test]
-fn policies_are_made_anew_under_a_server_that_goes_on() {
+fn a_database_from_before_the_first_release_is_refused_untouched() {
     let database = shared().database();
-    let postgres = open(&database);
-    let (one, two) = (engine(&postgres), engine(&postgres));
-    let write = |store: &Engine, title: &str| {
-        store.run(Access::Write, &Caller::local("a"), |cx, tx| create(cx, tx, title)).expect("created");
-    };
-    write(&one, "before");
-    // As the schema before had them.
+    drop(open(&database));
     database.psql(
-        "DO $$ DECLARE t REGCLASS; BEGIN
-             FOR t IN SELECT polrelid::regclass FROM pg_policy WHERE polname = 'one_store' LOOP
-                 EXECUTE format('ALTER POLICY one_store ON %s USING (store_id = pensa.this_store())
-                     WITH CHECK (store_id = pensa.this_store())', t);
-             END LOOP;
-         END $$;
-         DROP TABLE pensa.changes; ALTER TABLE pensa.skills DROP COLUMN extra;
-         DELETE FROM pensa._migrations WHERE name >= '0012'",
+        "UPDATE pensa._migrations SET name = '0000_migrations' WHERE name = '0001_initial'; DROP TABLE pensa.changes",
     );
-    write(&two, "under the old policies");
-    migrate_database(&database.url).expect("migrated");
+    for refused in [Postgres::open(&database.url, 1).map(drop), schema_of_database(&database.url).map(drop)] {
+        let error = refused.expect_err("too old");
+        assert_eq!(error.code, Code::Unsupported, "{error}");
+    }
+    assert_eq!(database.psql("SELECT COUNT(*) FROM pg_class WHERE relname = 'changes'"), "0");
+}
+
+#[test]
+fn row_level_policies_look_up_the_store_once_per_statement() {
+    let database = shared().database();
+    drop(open(&database));
     let asks_once = "qual LIKE '%( SELECT pensa.this_store()%' AND with_check LIKE '%( SELECT pensa.this_store()%'";
     let policies =
         format!("SELECT count(*) > 30 AND bool_and({asks_once}) FROM pg_policies WHERE schemaname = 'pensa'");
     assert_eq!(database.psql(&policies), "t");
-    write(&one, "after");
-    assert_eq!(titles(&one).len(), 2);
-    assert_eq!(titles(&two), ["under the old policies"]);
 }
 
 #[test]
-fn sessions_that_were_cut_off_are_replaced_without_anybody_noticing() {
+fn lost_connections_are_replaced_transparently() {
     let database = shared().database();
     let store = engine(&open(&database));
     for round in 0..3 {
         let title = format!("t{round}");
         store.run(Access::Write, &Caller::local("a"), |cx, tx| create(cx, tx, &title)).expect("created");
-        cut_off(&database);
+        terminate_sessions(&database);
         assert_eq!(titles(&store).len(), round + 1);
-        cut_off(&database);
+        terminate_sessions(&database);
     }
 }
 
 #[test]
-fn a_write_that_is_cut_off_before_its_commit_happens_once() {
+fn a_write_interrupted_before_its_commit_happens_once() {
     let database = shared().database();
     let store = engine(&open(&database));
     let tries = AtomicUsize::new(0);
@@ -220,7 +215,7 @@ fn a_write_that_is_cut_off_before_its_commit_happens_once() {
         let first = tries.fetch_add(1, Ordering::SeqCst) == 0;
         create(cx, tx, "one")?;
         if first {
-            cut_off(&database);
+            terminate_sessions(&database);
         }
         create(cx, tx, "two")
     };
@@ -232,10 +227,10 @@ fn a_write_that_is_cut_off_before_its_commit_happens_once() {
 }
 
 #[test]
-fn a_group_that_is_cut_off_is_done_again_as_a_whole() {
+fn an_interrupted_group_commit_is_repeated_as_a_whole() {
     let database = shared().database();
     let store = engine(&open(&database));
-    let writer = GroupWriter::start(store.another().expect("a handle")).expect("starts");
+    let writer = GroupWriter::start(store.new_handle().expect("a handle")).expect("starts");
     let (send, answers) = mpsc::channel();
     let url = database.url.clone();
     for n in 0..20 {
@@ -258,7 +253,7 @@ fn a_group_that_is_cut_off_is_done_again_as_a_whole() {
     assert_eq!((titles(&store).len(), found.len()), (20, 20), "each once");
 }
 
-/// Ends the sessions of a database from inside a thread that has only its address.
+/// Ends the sessions of a database from a thread that only has its address.
 fn terminate_through(url: &str) {
     let name = url.rsplit('/').next().expect("a name");
     let base = url.strip_suffix(name).expect("an address");
@@ -271,14 +266,14 @@ fn terminate_through(url: &str) {
 }
 
 #[test]
-fn a_commit_whose_standby_was_not_waited_for_is_not_known_and_its_retry_happens_once() {
+fn a_commit_without_its_standby_has_an_unknown_outcome_and_its_retry_happens_once() {
     let cluster = Cluster::start();
     cluster.psql("postgres", "CREATE DATABASE team");
     let postgres = Postgres::open(&cluster.url("team"), 4).expect("opens");
     let store = engine(&postgres);
-    let writer = GroupWriter::start(store.another().expect("a handle")).expect("starts");
+    let writer = GroupWriter::start(store.new_handle().expect("a handle")).expect("starts");
     let submit = || {
-        let once = Once::new(None, "key-1", &[b"create"], false).expect("a key");
+        let once = IdempotentRequest::new(None, "key-1", &[b"create"], false).expect("a key");
         let (send, receive) = mpsc::channel();
         let work = |cx: &Context<'_>, tx: &Tx<'_>| create(cx, tx, "once");
         writer.submit(Caller::local("a"), Some(once), work, move |answer| send.send(answer).expect("awaited"));
@@ -305,7 +300,7 @@ fn a_commit_whose_standby_was_not_waited_for_is_not_known_and_its_retry_happens_
 }
 
 #[test]
-fn a_pool_in_use_and_a_store_in_use_are_told_as_busy() {
+fn a_full_pool_and_a_locked_store_are_reported_as_busy() {
     let database = shared().database();
     let postgres = Postgres::open(&database.url, 1).expect("opens");
     let (store, other) = (engine(&postgres), engine(&postgres));
@@ -333,7 +328,7 @@ fn a_pool_in_use_and_a_store_in_use_are_told_as_busy() {
 }
 
 #[test]
-fn a_user_needs_the_role_and_is_told_so() {
+fn a_database_user_without_the_role_gets_a_clear_error() {
     let cluster = Cluster::start();
     let admin = |sql: &str| cluster.psql("postgres", sql);
     let url = |user: &str, database: &str| format!("postgres://{user}@127.0.0.1:{}/{database}", cluster.port());
@@ -361,7 +356,7 @@ fn a_user_needs_the_role_and_is_told_so() {
 }
 
 #[test]
-fn projects_and_tokens_are_kept_in_a_store_that_no_project_can_read() {
+fn projects_and_tokens_are_in_a_store_that_no_project_can_read() {
     let database = shared().database();
     let projects = Projects::in_database(&database.url, 2).expect("opens");
     let control = projects.control().expect("opens");
@@ -373,8 +368,8 @@ fn projects_and_tokens_are_kept_in_a_store_that_no_project_can_read() {
     let kept = database.psql("SELECT hash FROM pensa.tokens");
     assert_eq!(kept.len(), 64);
     assert!(!kept.contains(&token.token));
-    let everything: String = database.psql("SELECT string_agg(detail, ' ') FROM pensa.events");
-    assert!(!everything.contains(&token.token) && everything.contains("agent"), "{everything}");
+    let full_state: String = database.psql("SELECT string_agg(detail, ' ') FROM pensa.events");
+    assert!(!full_state.contains(&token.token) && full_state.contains("agent"), "{full_state}");
     let store = projects.store(&web).expect("opens");
     for refused in [
         store.call("root", &project::List { all: true }).map(|all| json!(all)),
@@ -391,11 +386,11 @@ fn projects_and_tokens_are_kept_in_a_store_that_no_project_can_read() {
 }
 
 #[test]
-fn what_cannot_be_reached_is_told_in_time() {
+fn an_unreachable_database_is_reported_in_time() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = free.local_addr().expect("an address").port();
     let start = Instant::now();
-    // It accepts connections and never answers.
+    // This listener accepts connections and never answers.
     let error = Postgres::open(&format!("postgres://u@127.0.0.1:{port}/d"), 1).expect_err("it is silent");
     assert_eq!(error.code, Code::Unreachable, "{error}");
     drop(free);
@@ -406,24 +401,24 @@ fn what_cannot_be_reached_is_told_in_time() {
 }
 
 #[test]
-fn a_change_through_one_server_is_heard_by_another() {
+fn a_change_through_one_server_is_notified_to_another() {
     let database = shared().database();
     let (here, there) = (open(&database), open(&database));
     let (send, heard) = mpsc::channel();
     there.wakeups().listen(move |store| {
         let _ = send.send(store);
     });
-    // Only who listens tells others.
+    // Only a listening server notifies others.
     here.wakeups().listen(|_| {});
     assert_eq!(heard.recv_timeout(Duration::from_secs(20)), Ok(None), "told that it listens from now on");
     let store = engine(&here);
-    let id: Uuid = store.home().id().expect("an id").parse().expect("a UUID");
+    let id: Uuid = store.location().id().expect("an id").parse().expect("a UUID");
     store.run(Access::Write, &Caller::local("a"), |cx, tx| create(cx, tx, "news")).expect("created");
     assert_eq!(heard.recv_timeout(Duration::from_secs(20)), Ok(Some(id)));
 }
 
-/// A cluster that lets `app` in with a password, over TLS only, and the certificate of its authority.
-fn guarded() -> (Cluster, tempfile::TempDir) {
+/// A cluster that accepts `app` with a password over TLS only, and its CA certificate.
+fn tls_cluster() -> (Cluster, tempfile::TempDir) {
     let cluster = Cluster::start();
     let dir = tempfile::tempdir().expect("a directory");
     let openssl = |args: &str| {
@@ -463,7 +458,7 @@ fn guarded() -> (Cluster, tempfile::TempDir) {
 
 #[test]
 fn a_database_is_reached_over_tls_with_a_password_or_not_at_all() {
-    let (cluster, dir) = guarded();
+    let (cluster, dir) = tls_cluster();
     let port = cluster.port();
     let ca = dir.path().join("ca.pem");
     let open = |who: &str, options: &str| {
@@ -474,7 +469,7 @@ fn a_database_is_reached_over_tls_with_a_password_or_not_at_all() {
     for who in ["app:hunter2", "old:hunter2", "plain:hunter2"] {
         eventually("the new rules count", || open(who, &trusted).ok());
     }
-    // Only a proof that is tied to this connection will do; a password that is told is none.
+    // Only channel binding is accepted; a password in plain text is not.
     assert_eq!(open("app:hunter2", &format!("{trusted}&channel_binding=require")), Ok(()));
     for who in ["old:hunter2", "plain:hunter2"] {
         let refused = open(who, &format!("{trusted}&channel_binding=require")).expect_err("no proof");
@@ -492,14 +487,14 @@ fn a_database_is_reached_over_tls_with_a_password_or_not_at_all() {
     let postgres =
         Postgres::open(&format!("postgres://app:hunter2@localhost:{port}/postgres?hostaddr=127.0.0.1{trusted}"), 2);
     let engine = engine(&postgres.expect("opens"));
-    // More than one record of TLS, and more than is read from a socket at a time.
+    // More than one TLS record, and more than one read from the socket.
     let long = "a long word ".repeat(50_000);
     let input = json!({"title": "over TLS", "description": long, "issue_type": "task"});
     let made = engine.call::<issue::Create>("a", &serde_json::from_value(input).expect("an operation"));
     let id = made.expect("created").issue.id;
     let shown = engine.call("a", &issue::Show { id: (&id).into() }).expect("shown");
     assert_eq!(shown.issue.description, Some(long));
-    // Silence is told as such here too, and over when the database speaks again.
+    // Over TLS, silence times out in the same way, and ends when the database answers again.
     cluster.pause();
     let silent = engine.call("a", &issue::Show { id: (&id).into() }).expect_err("nobody answers");
     assert_eq!(silent.code, Code::Unreachable, "{silent}");
@@ -508,7 +503,7 @@ fn a_database_is_reached_over_tls_with_a_password_or_not_at_all() {
 }
 
 #[test]
-fn a_host_that_says_nothing_does_not_keep_from_the_next() {
+fn a_silent_host_does_not_block_the_next_host() {
     let database = shared().database();
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let (_, rest) = database.url.split_once("127.0.0.1:").expect("an address of this machine");

@@ -1,4 +1,4 @@
-//! Records outlive their database: the journal has them, and so have files of their own. SQLite only.
+//! Records are rebuilt from the journal and from their own files. SQLite only.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -13,7 +13,7 @@ use pensa_engine::{Engine, Execute, StoreDir};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-struct Site {
+struct ClosedStore {
     dir: TempDir,
 }
 
@@ -22,7 +22,7 @@ fn run<O: Execute>(engine: &Engine, fields: Value) -> O::Output {
     engine.call("alice", &op).expect(O::NAME)
 }
 
-impl Site {
+impl ClosedStore {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         StoreDir::create(&dir.path().join(".pensa")).expect("a store");
@@ -54,10 +54,10 @@ impl Site {
         text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
     }
 
-    /// A store in which everything has happened to records that can.
-    fn lived_in() -> Self {
-        let site = Self::new();
-        let engine = site.open();
+    /// A store with every kind of change to records.
+    fn with_every_change() -> Self {
+        let on_disk = Self::new();
+        let engine = on_disk.open();
         run::<Index>(&engine, json!({"collection": "items", "fields": ["status", "n"]}));
         for n in 0..20 {
             let data = json!({"status": if n % 3 == 0 { "running" } else { "done" }, "n": n, "x": "é\u{9b}\u{0}"});
@@ -81,15 +81,16 @@ impl Site {
             ]}),
         );
         run::<Delete>(&engine, json!({"collection": "gone", "id": "a"}));
-        site
+        on_disk
     }
 }
 
-/// Everything that a store knows of records.
-fn everything(engine: &Engine) -> (Vec<record::Collection>, Vec<Vec<Record>>) {
+/// All records of a store.
+fn full_state(engine: &Engine) -> (Vec<record::CollectionInfo>, Vec<Vec<Record>>) {
     let collections = run::<Collections>(engine, json!({}));
-    let of =
-        |collection: &record::Collection| run::<Query>(engine, json!({"collection": collection.collection})).records;
+    let of = |collection: &record::CollectionInfo| {
+        run::<Query>(engine, json!({"collection": collection.collection})).records
+    };
     let records = collections.iter().map(of).collect();
     (collections, records)
 }
@@ -105,116 +106,116 @@ fn worse(engine: &Engine) -> Vec<String> {
 }
 
 #[test]
-fn records_outlive_their_database_and_their_indexes_work_at_once() {
-    let site = Site::lived_in();
+fn records_are_rebuilt_with_working_indexes() {
+    let on_disk = ClosedStore::with_every_change();
     let (before, found) = {
-        let engine = site.open();
-        (everything(&engine), running(&engine))
+        let engine = on_disk.open();
+        (full_state(&engine), running(&engine))
     };
     assert_eq!(found, ["lp-19", "lp-00", "lp-09", "lp-12", "lp-15"]);
-    site.lose_database();
-    let engine = site.open();
-    assert_eq!((everything(&engine), running(&engine)), (before.clone(), found.clone()));
+    on_disk.lose_database();
+    let engine = on_disk.open();
+    assert_eq!((full_state(&engine), running(&engine)), (before.clone(), found.clone()));
     assert_eq!(worse(&engine), Vec::<String>::new());
     assert!(!run::<Index>(&engine, json!({"collection": "items", "check": true})).rebuilt);
     drop(engine);
-    let path = site.path("db.sqlite");
+    let path = on_disk.path("db.sqlite");
     let length = fs::metadata(&path).expect("a database").len();
     for part in [0, length / 3, length - 1] {
         OpenOptions::new().write(true).open(&path).expect("opens").set_len(part).expect("cut");
-        let _ = fs::remove_file(site.path("db.sqlite-wal"));
-        let engine = site.open();
-        assert_eq!((everything(&engine), running(&engine)), (before.clone(), found.clone()), "cut at {part}");
+        let _ = fs::remove_file(on_disk.path("db.sqlite-wal"));
+        let engine = on_disk.open();
+        assert_eq!((full_state(&engine), running(&engine)), (before.clone(), found.clone()), "cut at {part}");
     }
 }
 
 #[test]
-fn records_are_had_back_from_their_files_when_database_and_journal_are_gone() {
-    let site = Site::lived_in();
+fn records_are_restored_from_their_files_without_database_and_journal() {
+    let on_disk = ClosedStore::with_every_change();
     let (before, found) = {
-        let engine = site.open();
-        (everything(&engine), running(&engine))
+        let engine = on_disk.open();
+        (full_state(&engine), running(&engine))
     };
-    site.lose_database();
-    site.lose_journal();
-    let engine = site.open();
-    assert_eq!((everything(&engine), running(&engine)), (before, found));
-    let last = everything(&engine).1.iter().flatten().map(|record| record.rev).max().expect("records");
+    on_disk.lose_database();
+    on_disk.lose_journal();
+    let engine = on_disk.open();
+    assert_eq!((full_state(&engine), running(&engine)), (before, found));
+    let last = full_state(&engine).1.iter().flatten().map(|record| record.rev).max().expect("records");
     let next = run::<Put>(&engine, json!({"collection": "items", "id": "lp-06", "data": {}}));
     assert!(next.rev > last, "no revision comes back");
     drop(engine);
-    site.lose_database();
-    let engine = site.open();
+    on_disk.lose_database();
+    let engine = on_disk.open();
     assert_eq!(run::<Get>(&engine, json!({"collection": "items", "id": "lp-06"})), next, "the journal goes on");
 }
 
 #[test]
 fn files_have_a_line_for_every_change_and_are_compacted() {
-    let site = Site::lived_in();
-    let items = site.lines("items");
+    let on_disk = ClosedStore::with_every_change();
+    let items = on_disk.lines("items");
     assert_eq!(items.len(), 20 + 1 + 1 + 2 + 1);
     assert_eq!((&items[0]["id"], &items[0]["status"]), (&json!("lp-00"), &json!("running")));
     let tombs = items.iter().filter(|line| line["deleted"] == json!(true) && line["_pensa"]["deleted"] == json!(true));
     assert_eq!(tombs.count(), 3);
-    let indexes: Vec<Value> = site.lines("_indexes");
+    let indexes: Vec<Value> = on_disk.lines("_indexes");
     assert_eq!(indexes.iter().map(|line| line["field"].clone()).collect::<Vec<_>>(), [json!("status"), json!("n")]);
     for name in ["items.jsonl", "_indexes.jsonl"] {
-        let mode = fs::metadata(site.path(&format!("local/taskstore/{name}"))).expect("a file").permissions().mode();
+        let mode = fs::metadata(on_disk.path(&format!("local/taskstore/{name}"))).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    let engine = site.open();
-    let before = everything(&engine);
-    let told = run::<Compact>(&engine, json!({}));
-    assert!(told.collections == 2 && told.bytes < told.bytes_before, "{told:?}");
-    assert_eq!((site.lines("items").len(), site.lines("gone").len()), (18, 0));
+    let engine = on_disk.open();
+    let before = full_state(&engine);
+    let compacted = run::<Compact>(&engine, json!({}));
+    assert!(compacted.collections == 2 && compacted.bytes < compacted.bytes_before, "{compacted:?}");
+    assert_eq!((on_disk.lines("items").len(), on_disk.lines("gone").len()), (18, 0));
     drop(engine);
-    site.lose_database();
-    site.lose_journal();
-    assert_eq!(everything(&site.open()), before);
+    on_disk.lose_database();
+    on_disk.lose_journal();
+    assert_eq!(full_state(&on_disk.open()), before);
 }
 
 #[test]
-fn files_that_lag_or_are_gone_are_written_anew() {
-    let site = Site::lived_in();
-    let before = everything(&site.open());
-    fs::remove_dir_all(site.path("local/taskstore")).expect("gone");
-    drop(site.open());
-    assert_eq!(site.lines("items").len(), 18);
-    // As if a process was killed after its commit.
+fn missing_or_outdated_record_files_are_rewritten() {
+    let on_disk = ClosedStore::with_every_change();
+    let before = full_state(&on_disk.open());
+    fs::remove_dir_all(on_disk.path("local/taskstore")).expect("gone");
+    drop(on_disk.open());
+    assert_eq!(on_disk.lines("items").len(), 18);
+    // As after a process was killed right after its commit.
     let journal =
-        fs::read_dir(site.path("local/journal")).expect("a journal").flatten().next().expect("a segment").path();
+        fs::read_dir(on_disk.path("local/journal")).expect("a journal").flatten().next().expect("a segment").path();
     let whole = fs::read(&journal).expect("a journal");
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
     fs::write(&journal, lines[..lines.len() - 3].concat()).expect("cut");
-    fs::write(site.path("local/taskstore/items.jsonl"), b"{\"id\":\"torn").expect("cut");
-    drop(site.open());
-    assert_eq!(site.lines("items").len(), 18);
-    site.lose_database();
-    site.lose_journal();
-    assert_eq!(everything(&site.open()), before);
+    fs::write(on_disk.path("local/taskstore/items.jsonl"), b"{\"id\":\"torn").expect("cut");
+    drop(on_disk.open());
+    assert_eq!(on_disk.lines("items").len(), 18);
+    on_disk.lose_database();
+    on_disk.lose_journal();
+    assert_eq!(full_state(&on_disk.open()), before);
 }
 
 #[test]
-fn a_torn_or_foreign_line_costs_itself_only() {
-    let site = Site::lived_in();
-    let before = everything(&site.open());
-    let path = site.path("local/taskstore/items.jsonl");
+fn only_a_torn_or_foreign_line_itself_is_lost() {
+    let on_disk = ClosedStore::with_every_change();
+    let before = full_state(&on_disk.open());
+    let path = on_disk.path("local/taskstore/items.jsonl");
     let mut file = OpenOptions::new().append(true).open(&path).expect("opens");
     file.write_all(b"\x00\xff\n[1]\n{\"id\":\"torn").expect("written");
-    let engine = site.open();
+    let engine = on_disk.open();
     let late = run::<Put>(&engine, json!({"collection": "items", "id": "late", "data": {"n": 99}}));
     drop(engine);
-    site.lose_database();
-    site.lose_journal();
-    let engine = site.open();
+    on_disk.lose_database();
+    on_disk.lose_journal();
+    let engine = on_disk.open();
     assert_eq!(run::<Get>(&engine, json!({"collection": "items", "id": "late"})), late);
-    assert_eq!(everything(&engine).1[0].len(), before.1[0].len() + 1);
+    assert_eq!(full_state(&engine).1[0].len(), before.1[0].len() + 1);
 }
 
 #[test]
-fn what_is_taken_back_is_in_no_file_and_a_restore_is_in_all() {
-    let site = Site::new();
-    let engine = site.open();
+fn rolled_back_changes_are_in_no_file_and_a_restore_is_in_all() {
+    let on_disk = ClosedStore::new();
+    let engine = on_disk.open();
     run::<Put>(&engine, json!({"collection": "c", "id": "a", "data": {"n": 1}}));
     let refused: Apply = serde_json::from_value(json!({"changes": [
         {"put": {"collection": "c", "id": "b", "data": {}}},
@@ -222,39 +223,39 @@ fn what_is_taken_back_is_in_no_file_and_a_restore_is_in_all() {
     ]}))
     .expect("an operation");
     engine.call("alice", &refused).expect_err("it is there");
-    assert_eq!(site.lines("c").len(), 1);
+    assert_eq!(on_disk.lines("c").len(), 1);
     let made = run::<backup::Backup>(&engine, json!({}));
     run::<Put>(&engine, json!({"collection": "c", "id": "a", "data": {"n": 2}}));
     run::<Put>(&engine, json!({"collection": "c", "id": "b", "data": {}}));
     run::<backup::Restore>(&engine, json!({"file": made.path}));
     drop(engine);
-    let engine = site.open();
+    let engine = on_disk.open();
     let ids = |engine: &Engine| {
         run::<Query>(engine, json!({"collection": "c"})).records.into_iter().map(|r| r.data).collect::<Vec<_>>()
     };
     assert_eq!(json!(ids(&engine)), json!([{"n": 1}]));
-    assert_eq!(site.lines("c").len(), 1);
+    assert_eq!(on_disk.lines("c").len(), 1);
     drop(engine);
-    site.lose_database();
-    site.lose_journal();
-    assert_eq!(json!(ids(&site.open())), json!([{"n": 1}]));
+    on_disk.lose_database();
+    on_disk.lose_journal();
+    assert_eq!(json!(ids(&on_disk.open())), json!([{"n": 1}]));
 }
 
 #[test]
-fn a_transaction_larger_than_the_journal_takes_is_kept_as_well() {
-    // As a line of the journal, and as a backup.
+fn a_transaction_too_large_for_the_journal_is_in_the_record_files() {
+    // As a line in the journal, and as a backup.
     for (count, bytes, is_line) in [(120, 100_000, true), (40, 900_000, false)] {
-        let site = Site::new();
-        let engine = site.open();
+        let on_disk = ClosedStore::new();
+        let engine = on_disk.open();
         let text = "x".repeat(bytes);
         let put = |n: i32| json!({"put": {"collection": "c", "id": n.to_string(), "data": {"text": text}}});
         run::<Apply>(&engine, json!({"changes": (0..count).map(put).collect::<Vec<_>>()}));
         drop(engine);
-        let segments = fs::read_dir(site.path("local/journal")).expect("a journal").flatten();
+        let segments = fs::read_dir(on_disk.path("local/journal")).expect("a journal").flatten();
         let journal: u64 = segments.map(|segment| segment.metadata().expect("a file").len()).sum();
         assert_eq!(journal > 1 << 20, is_line, "{journal} bytes");
-        assert_eq!(site.lines("c").len(), usize::try_from(count).expect("a number"));
-        site.lose_database();
-        assert_eq!(run::<record::Count>(&site.open(), json!({"collection": "c"})).count, i64::from(count));
+        assert_eq!(on_disk.lines("c").len(), usize::try_from(count).expect("a number"));
+        on_disk.lose_database();
+        assert_eq!(run::<record::Count>(&on_disk.open(), json!({"collection": "c"})).count, i64::from(count));
     }
 }

@@ -1,10 +1,12 @@
-//! Records: kept by collection and id, changed by revision, found by what their fields are.
+//! Records: put, get, revisions, transactions, queries and indexes.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
 
 use pensa_core::Code;
-use pensa_core::ops::record::{Applied, Apply, Collection, Collections, Count, Delete, Get, Index, Page, Put, Query};
+use pensa_core::ops::record::{
+    Applied, Apply, CollectionInfo, Collections, Count, Delete, Get, Index, Put, Query, QueryPage,
+};
 use pensa_core::record::{Filter, Order, Record, Test};
 use pensa_engine::{Caller, log_after};
 use proptest::prelude::*;
@@ -18,26 +20,26 @@ fn put(world: &World, collection: &str, id: &str, data: Value) -> Record {
     world.json::<Put>("alice", json!({"collection": collection, "id": id, "data": data})).expect("put")
 }
 
-fn query(world: &World, fields: Value) -> Page {
+fn query(world: &World, fields: Value) -> QueryPage {
     world.json::<Query>("alice", fields).expect("a page")
 }
 
-fn ids(page: &Page) -> Vec<&str> {
+fn ids(page: &QueryPage) -> Vec<&str> {
     page.records.iter().map(|record| record.id.as_str()).collect()
 }
 
-/// The lines of the log that are not about issues.
+/// Events that are not about issues.
 fn log(world: &World) -> Vec<(String, String, Value)> {
     let lines = world.engine.run(pensa_core::Access::Read, &Caller::local("a"), |_, tx| log_after(tx, 0, 1000));
-    let told = |line: pensa_core::event::LogEntry| (line.event_type, line.subject_id, json!(line.detail));
-    lines.expect("a log").into_iter().map(told).collect()
+    let logged = |line: pensa_core::event::LogEntry| (line.event_type, line.subject_id, json!(line.detail));
+    lines.expect("a log").into_iter().map(logged).collect()
 }
 
 conformance! {
-    fn a_record_is_put_read_changed_by_its_revision_and_deleted(world: World) {
+    fn a_record_is_put_read_changed_by_revision_and_deleted(world: World) {
         let first = put(&world, "items", "lp-1", json!({"status": "pending", "n": 1.5, "x": "\u{0}\u{9b}"}));
         assert_eq!(world.ok(&Get { collection: "items".into(), id: "lp-1".into() }), first);
-        world.pass(1);
+        world.advance(1);
         let same = put(&world, "items", "lp-1", json!({"status": "pending", "n": 1.5, "x": "\u{0}\u{9b}"}));
         assert_eq!(same, first, "nothing has changed");
         let fields = |if_rev: i64| json!({"collection": "items", "id": "lp-1", "data": {"status": "running"}, "if_rev": if_rev});
@@ -57,7 +59,7 @@ conformance! {
         assert_eq!(world.refused::<Put>("a", absent), Code::NotFound);
     }
 
-    fn a_record_without_an_id_gets_one_and_a_document_may_bring_its_own(world: World) {
+    fn a_record_gets_an_id_unless_its_document_has_one(world: World) {
         let make = |fields: Value| world.json::<Put>("a", fields).expect("put").id;
         let (one, two) = (make(json!({"collection": "c", "data": {}})), make(json!({"collection": "c", "data": {}})));
         assert!(one.starts_with("rec-") && one != two);
@@ -76,7 +78,7 @@ conformance! {
         assert_eq!(world.refused::<Put>("a", large), Code::TooLarge);
     }
 
-    fn changes_across_collections_happen_together_or_not_at_all(world: World) {
+    fn changes_across_collections_are_atomic(world: World) {
         let known = put(&world, "items", "known", json!({"n": 1}));
         let change = |rev: i64| json!({"changes": [
             {"put": {"collection": "items", "id": "a", "data": {"n": 1}}},
@@ -101,7 +103,7 @@ conformance! {
         assert_eq!(ids(&query(&world, json!({"collection": "items"}))), ["a"]);
     }
 
-    fn among_many_new_records_one_that_is_there_is_named_and_none_is_kept(world: World) {
+    fn an_existing_record_among_many_new_ones_is_named_and_none_is_stored(world: World) {
         world.json::<Index>("a", json!({"collection": "items", "fields": ["n"]})).expect("an index");
         let there = put(&world, "items", "there", json!({"n": 7}));
         let change = |id: String| json!({"put": {"collection": "items", "id": id, "data": {"n": 1}, "if_rev": 0}});
@@ -109,11 +111,11 @@ conformance! {
             let id = |n: usize| clash.filter(|(at, _)| *at == n).map_or_else(|| format!("i{n}"), |(_, id)| id.to_owned());
             json!({"changes": (1..=250).map(|n| change(id(n))).collect::<Vec<_>>()})
         };
-        // One from before, one of the same hundred, one of the hundred before.
+        // Duplicates of an existing record, of one in the same chunk, and of one in the previous chunk.
         for (at, id) in [(230, "there"), (99, "i98"), (201, "i3")] {
             let refused = world.json::<Apply>("a", changes(Some((at, id)))).expect_err("it is there");
-            let told = format!("change {at}: record {id} in items is there already, with revision ");
-            assert!(refused.code == Code::Conflict && refused.message.starts_with(&told), "{refused}");
+            let logged = format!("change {at}: record {id} in items is there already, with revision ");
+            assert!(refused.code == Code::Conflict && refused.message.starts_with(&logged), "{refused}");
             assert_eq!(ids(&query(&world, json!({"collection": "items"}))), ["there"]);
         }
         assert_eq!(world.json::<Apply>("a", changes(None)).expect("applied").len(), 250);
@@ -124,7 +126,7 @@ conformance! {
         assert!(!checked.rebuilt);
     }
 
-    fn pages_follow_each_other_in_any_order_with_and_without_an_index(world: World) {
+    fn pages_are_consistent_in_any_order_with_and_without_an_index(world: World) {
         let data = |n: usize| json!({"n": n % 7, "s": format!("{:03}", 299 - n), "odd": n % 2 == 1});
         let changes: Vec<Value> =
             (0..300).map(|n| json!({"put": {"collection": "c", "id": format!("r{n:03}"), "data": data(n)}})).collect();
@@ -167,7 +169,7 @@ conformance! {
         assert!(none.records.is_empty() && query(&world, json!({"collection": "nothing"})).records.is_empty());
     }
 
-    fn an_index_is_made_of_what_is_there_kept_right_and_made_anew(world: World) {
+    fn an_index_is_built_maintained_and_rebuilt(world: World) {
         put(&world, "c", "a", json!({"s": "x"}));
         let made = world.json::<Index>("a", json!({"collection": "c", "fields": ["s", "t", "s"]})).expect("indexed");
         assert_eq!((made.collection.indexes, made.collection.records), (vec!["s".to_owned(), "t".to_owned()], 1));
@@ -187,7 +189,7 @@ conformance! {
         assert_eq!(world.ok(&Collections {}).len(), 1);
     }
 
-    fn deletion_by_tests_takes_those_and_no_others(world: World) {
+    fn deletion_by_filters_deletes_exactly_the_matches(world: World) {
         for n in 0..400 {
             put(&world, "slips", &format!("s{n:03}"), json!({"acknowledged_at": if n % 2 == 0 { json!(n) } else { Value::Null }}));
         }
@@ -205,23 +207,23 @@ conformance! {
         assert_eq!(world.refused::<Delete>("a", both), Code::InvalidInput);
     }
 
-    fn the_log_tells_what_changed_and_large_values_by_their_size(world: World) {
+    fn record_events_have_the_changes_and_only_sizes_of_large_values(world: World) {
         put(&world, "items", "lp-1", json!({"status": "pending", "log": "x".repeat(5000)}));
         put(&world, "items", "lp-1", json!({"status": "running", "log": "x".repeat(5000)}));
         world.json::<Delete>("a", json!({"collection": "items", "id": "lp-1"})).expect("deleted");
-        let told = log(&world);
-        assert_eq!(told.iter().map(|(kind, _, _)| kind.as_str()).collect::<Vec<_>>(), ["record.put", "record.put", "record.deleted"]);
-        assert!(told.iter().all(|(_, subject, _)| subject == "items/lp-1"));
-        assert_eq!(told[0].2["data"]["log"], json!({"old": null, "new": {"bytes": 5002}}));
-        assert_eq!(told[1].2["data"], json!({"status": {"old": "pending", "new": "running"}}));
-        assert_eq!(told[2].2["rev"]["new"], Value::Null);
+        let logged = log(&world);
+        assert_eq!(logged.iter().map(|(kind, _, _)| kind.as_str()).collect::<Vec<_>>(), ["record.put", "record.put", "record.deleted"]);
+        assert!(logged.iter().all(|(_, subject, _)| subject == "items/lp-1"));
+        assert_eq!(logged[0].2["data"]["log"], json!({"old": null, "new": {"bytes": 5002}}));
+        assert_eq!(logged[1].2["data"], json!({"status": {"old": "pending", "new": "running"}}));
+        assert_eq!(logged[2].2["rev"]["new"], Value::Null);
         let many: Vec<Value> = (0..500).map(|n| json!({"put": {"collection": "c", "id": n.to_string(), "data": {}}})).collect();
         world.json::<Apply>("a", json!({"changes": many})).expect("made");
-        let told = log(&world);
-        assert_eq!((told.len(), &told[3].1, &told[3].2["records"]), (4, &"c".to_owned(), &json!(500)));
+        let logged = log(&world);
+        assert_eq!((logged.len(), &logged[3].1, &logged[3].2["records"]), (4, &"c".to_owned(), &json!(500)));
     }
 
-    fn filters_equal_a_simple_model_whatever_is_indexed(world: World) {
+    fn filters_agree_with_a_simple_model_for_any_indexes(world: World) {
         let number = Cell::new(0);
         let config = ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
         let outcome = TestRunner::new(config).run(&cases(), |case| {
@@ -232,7 +234,7 @@ conformance! {
     }
 }
 
-/// Some documents, some questions, and the fields that have an index.
+/// Random documents, queries and indexed fields.
 #[derive(Debug, Clone)]
 struct Case {
     documents: Vec<[Option<Value>; 3]>,
@@ -290,7 +292,7 @@ fn cases() -> impl Strategy<Value = Case> {
         |(field, test, value, values)| match test {
             0 => Filter::eq(field, value),
             1 => Filter::ne(field, value),
-            // Nothing is smaller or larger than null.
+            // No value is smaller or larger than null.
             2..=5 if value.is_null() => Filter::is_null(field),
             2 => Filter::lt(field, value),
             3 => Filter::lte(field, value),
@@ -327,7 +329,7 @@ impl Case {
         let change =
             |(n, values)| json!({"put": {"collection": collection, "id": format!("{n:02}"), "data": document(values)}});
         let changes: Vec<Value> = self.documents.iter().enumerate().map(change).collect();
-        // Half of the records are there before their indexes.
+        // Half of the records exist before their indexes.
         let (early, late) = changes.split_at(changes.len() / 2);
         world.json::<Apply>("a", json!({ "changes": early })).expect("made");
         let fields: Vec<&str> = self.indexes.iter().map(|at| FIELDS[*at]).collect();
@@ -360,7 +362,7 @@ impl Case {
 }
 
 impl Question {
-    /// The ids of all that are meant, in order: over values, and not the way that the engine does it.
+    /// The ids of all matching records in order, computed from the values without the engine's keys.
     fn model(&self, documents: &[[Option<Value>; 3]]) -> Vec<String> {
         let of = |at: usize, field: &str| match FIELDS.iter().position(|name| *name == field) {
             Some(column) => documents[at][column].clone().unwrap_or(Value::Null),
@@ -389,7 +391,7 @@ fn kind(value: &Value) -> u8 {
     }
 }
 
-/// Numbers here are small, or integers, or so large that they are beyond all integers.
+/// Test numbers are small, or integers, or larger than all integers.
 fn numbers(a: &Value, b: &Value) -> Ordering {
     let whole = |value: &Value| value.as_i64().map(i128::from).or(value.as_u64().map(i128::from));
     match (whole(a), whole(b)) {
@@ -409,7 +411,7 @@ fn same_kind(a: &Value, b: &Value) -> Option<Ordering> {
 }
 
 fn sorted(a: &Value, b: &Value) -> Ordering {
-    // Of long texts only the beginning counts.
+    // Only the start of a long text counts.
     let cut = |value: &Value| value.as_str().map(|text| json!(text.chars().take(119).collect::<String>()));
     let (a, b) = (cut(a).unwrap_or(a.clone()), cut(b).unwrap_or(b.clone()));
     kind(&a).cmp(&kind(&b)).then(same_kind(&a, &b).unwrap_or(Ordering::Equal))
@@ -436,13 +438,13 @@ fn passes(is: &Value, test: &Test) -> bool {
 }
 
 #[test]
-fn both_databases_tell_the_same_collections() {
-    let told = [World::sqlite(), World::postgres()].map(|world| -> Vec<Collection> {
+fn both_databases_list_the_same_collections() {
+    let logged = [World::sqlite(), World::postgres()].map(|world| -> Vec<CollectionInfo> {
         put(&world, "b", "1", json!({}));
         put(&world, "a", "1", json!({}));
         world.json::<Index>("a", json!({"collection": "z", "fields": ["x"]})).expect("indexed");
         world.ok(&Collections {})
     });
-    assert_eq!(told[0], told[1]);
-    assert_eq!(told[0].iter().map(|of| of.collection.as_str()).collect::<Vec<_>>(), ["a", "b", "z"]);
+    assert_eq!(logged[0], logged[1]);
+    assert_eq!(logged[0].iter().map(|of| of.collection.as_str()).collect::<Vec<_>>(), ["a", "b", "z"]);
 }

@@ -1,4 +1,4 @@
-//! What is attached to issues: external references.
+//! Attachments of issues: external references.
 
 use std::fs;
 
@@ -9,8 +9,8 @@ use pensa_core::ops::undo::{Redo, Undo};
 use pensa_core::ops::{issue, store};
 use serde_json::{Value, json};
 
+use crate::closed_store::{ClosedStore, create, run};
 use crate::conformance;
-use crate::site::{Site, create, run};
 use crate::world::World;
 
 fn add(world: &World, issue: &Issue, target: &str) -> Ref {
@@ -59,7 +59,7 @@ conformance! {
         is_healthy(&world);
     }
 
-    fn changes_of_references_are_undone_and_brought_back(world: World) {
+    fn changes_of_references_are_undone_and_redone(world: World) {
         let task = world.task("one");
         let first = add(&world, &task, "linear:PRJ-1");
         add(&world, &task, "linear:PRJ-2");
@@ -76,14 +76,14 @@ conformance! {
         is_healthy(&world);
     }
 
-    fn references_travel_through_files_and_wait_for_their_issue(one: World) {
+    fn references_sync_through_files_and_wait_for_their_issue(one: World) {
         let (task, other) = (one.task("one"), one.task("two"));
         let gone = add(&one, &task, "linear:PRJ-1");
-        one.pass(1);
+        one.advance(1);
         add(&one, &task, "linear:PRJ-2");
         add(&one, &other, "https://example.org");
         let second = one.clone_of(0x1000);
-        let hand_over = |names: &[&str], from: &World, to: &World| {
+        let copy_files = |names: &[&str], from: &World, to: &World| {
             from.ok(&store::Export::default());
             for name in names {
                 if let Ok(bytes) = fs::read(from.store().root().join(name)) {
@@ -94,19 +94,19 @@ conformance! {
         };
         let all = ["issues.jsonl", "refs.jsonl", "tombstones.jsonl"];
         second.task("its own");
-        let notes = hand_over(&all[1..], &one, &second).notes;
+        let notes = copy_files(&all[1..], &one, &second).notes;
         assert_eq!(notes.len(), 3, "they wait: {notes:?}");
         assert!(second.ok(&store::Export::default()).others.is_empty());
-        assert_eq!(hand_over(&all, &one, &second).others["refs"], 3);
+        assert_eq!(copy_files(&all, &one, &second).others["refs"], 3);
         assert_eq!(targets(&second, &task), ["linear:PRJ-1", "linear:PRJ-2"]);
-        one.pass(1);
+        one.advance(1);
         one.json::<Remove>("alice", json!({"id": gone.of.id})).expect("removed");
-        hand_over(&all, &one, &second);
+        copy_files(&all, &one, &second);
         assert_eq!(targets(&second, &task), ["linear:PRJ-2"]);
-        one.pass(1);
+        one.advance(1);
         one.json::<Undo>("alice", json!({})).expect("undone");
         one.json::<issue::Delete>("alice", json!({"id": other.id, "force": true})).expect("deleted");
-        hand_over(&all, &one, &second);
+        copy_files(&all, &one, &second);
         assert_eq!(targets(&second, &task), ["linear:PRJ-1", "linear:PRJ-2"]);
         let lines = |world: &World| {
             world.ok(&store::Export::default());
@@ -114,14 +114,14 @@ conformance! {
         };
         assert_eq!(lines(&second), lines(&one));
         assert_eq!(lines(&one).lines().count(), 2, "those of a deleted issue are gone");
-        let third = second.fresh_from_files();
+        let third = second.imported_from_files();
         assert_eq!(run::<List>(&third, "a", json!({"id": task.id})).len(), 2);
         third.call("a", &store::Import { authoritative: true, ..store::Import::default() }).expect("imported");
         assert_eq!(run::<List>(&third, "a", json!({"id": task.id})).len(), 2);
         is_healthy(&second);
     }
 
-    fn a_deleted_issue_takes_its_references_along_and_brings_them_back(world: World) {
+    fn references_are_deleted_and_restored_with_their_issue(world: World) {
         let task = world.task("one");
         add(&world, &task, "linear:PRJ-1");
         add(&world, &task, "linear:PRJ-2");
@@ -140,9 +140,9 @@ conformance! {
 }
 
 #[test]
-fn references_outlive_their_database() {
-    let site = Site::new();
-    let engine = site.open();
+fn references_are_rebuilt_from_the_journal() {
+    let on_disk = ClosedStore::new();
+    let engine = on_disk.open();
     let id = create(&engine, "one");
     let refs = |engine: &pensa_engine::Engine| -> Value { json!(run::<List>(engine, "a", json!({"id": id}))) };
     run::<Add>(&engine, "alice", json!({"id": id, "target": "linear:PRJ-1"}));
@@ -150,8 +150,8 @@ fn references_outlive_their_database() {
     run::<Remove>(&engine, "alice", json!({"id": gone.of.id}));
     let before = refs(&engine);
     drop(engine);
-    site.delete_database();
-    let engine = site.open();
+    on_disk.delete_database();
+    let engine = on_disk.open();
     assert_eq!(refs(&engine), before);
     run::<Undo>(&engine, "alice", json!({}));
     assert_eq!(refs(&engine).as_array().map(Vec::len), Some(2), "the removal is undone from what was rebuilt");

@@ -1,4 +1,4 @@
-//! What is old and no longer needed goes, and nothing else; counting it first tells the same numbers.
+//! Garbage collection: old data that is not needed is removed, and a dry run reports the same numbers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ use crate::world::World;
 
 const DAY: i64 = 86_400;
 
-/// Keeps a loop that is over, or a signal that is open unless it says when it was acknowledged.
+/// Stores a finished loop, or a signal that is open unless it has an acknowledgement time.
 fn put(world: &World, collection: &str, id: &str, data: Value) {
     let is_loop = collection == "loops";
     let mut whole = match is_loop {
@@ -34,8 +34,8 @@ fn put(world: &World, collection: &str, id: &str, data: Value) {
     whole.as_object_mut().expect("an object").extend(data.as_object().expect("an object").clone());
     let records = json!({"records": [whole]});
     match is_loop {
-        true => drop(world.json::<loops::Take>("a", records).expect("taken")),
-        false => drop(world.json::<signal::Take>("a", records).expect("taken")),
+        true => drop(world.json::<loops::ImportLoops>("a", records).expect("taken")),
+        false => drop(world.json::<signal::ImportSignals>("a", records).expect("taken")),
     }
 }
 
@@ -65,10 +65,10 @@ fn delete(world: &World, issue: &Issue) {
     world.json::<issue::Delete>("ann", json!({"id": issue.id, "force": true})).expect("deleted");
 }
 
-/// The words of an issue that was talked about, worked on and deleted.
+/// Words that only a deleted issue, its work and its comments contain.
 const WORDS: [&str; 7] = ["zebrafish", "heron", "walrus", "otter", "ibex", "capybara", "tapir"];
 
-/// Deletes an issue that has left its words wherever an issue can, also in the events of another that is still there.
+/// Deletes an issue whose words are everywhere an issue can leave them, including the events of another issue.
 fn deleted(world: &World) -> Issue {
     let (task, other) = (
         world.create(json!({"title": WORDS[0], "description": WORDS[1], "spec": WORDS[6]})),
@@ -97,21 +97,21 @@ fn words_left(world: &World) -> Vec<&'static str> {
     WORDS.into_iter().filter(|word| all.contains(word)).collect()
 }
 
-/// Every row, in an order of its own.
+/// Every row of the store.
 fn rows(world: &World) -> Vec<String> {
     let mut rows: Vec<String> = world.dump().lines().map(str::to_owned).collect();
     rows.sort();
     rows
 }
 
-/// What is shown of an issue.
+/// All data shown about an issue.
 fn shown(engine: &Engine, issue: &Issue) -> Vec<Value> {
     let list = event::List { subject: Some(issue.id.to_string()), after: Some(0), ..event::List::default() };
     let page = engine.call("a", &list).expect("events");
     page.events.iter().map(|event| json!([event.id, event.event_type, event.detail])).collect()
 }
 
-fn part_of_log(world: &World) -> Vec<Value> {
+fn log_page(world: &World) -> Vec<Value> {
     let log = world.engine.run(Access::Read, &Caller::local("a"), |_, tx| log_after(tx, 0, 1000)).expect("the log");
     log.iter().map(|line| json!(line)).collect()
 }
@@ -128,13 +128,13 @@ fn is_healthy(world: &World) {
     assert!(bad.is_empty(), "{bad:?}");
 }
 
-/// A time so many days before the world's.
+/// A time this many days before the world's clock.
 fn ago(days: i64) -> Timestamp {
     Timestamp::from_millis(1_772_202_600_000 - days * DAY * 1000).expect("a time")
 }
 
 conformance! {
-    fn only_what_is_old_and_not_needed_is_removed(world: World) {
+    fn only_old_and_unneeded_data_is_removed(world: World) {
         for (id, data) in [
             ("old", json!({"archived_at": ago(8)})),
             ("young", json!({"archived_at": ago(6)})),
@@ -159,76 +159,77 @@ conformance! {
             ["not-archived", "parent-of-young", "waited-for", "worked-on", "young", "young-child"]);
         assert_eq!(ids(&world.engine, "signals"), ["sg-open", "sg-young"]);
         assert_eq!(ids(&world.engine, "signal_receipts").len(), 1);
-        world.pass(6 * DAY);
+        world.advance(6 * DAY);
         let late = job(&world, json!({}));
         finish(&world, &late);
         world.json::<signal::Ack>("a", json!({"id": "sg-open", "as": "waited-for"})).expect("heard");
-        world.pass(2 * DAY);
+        world.advance(2 * DAY);
         let second = gc(&world, json!({})).removed;
         assert_eq!((second.job_outputs, second.signals, second.receipts), (1, 1, 0));
         assert_eq!(ids(&world.engine, "tool_job_outputs"), [late]);
         assert_eq!(ids(&world.engine, "loops"), ["not-archived", "worked-on"], "nobody waits for the others any more");
         finish(&world, &goes_on);
-        world.pass(8 * DAY);
+        world.advance(8 * DAY);
         let third = gc(&world, json!({})).removed;
         assert_eq!((third.job_outputs, third.signals, third.receipts, third.loops), (2, 1, 1, 1));
         assert_eq!(ids(&world.engine, "tool_jobs").len(), 3, "jobs stay");
     }
 
-    fn a_dry_run_tells_the_same_numbers_and_removes_nothing(world: World) {
+    fn a_dry_run_reports_the_same_numbers_and_removes_nothing(world: World) {
         for at in 0..20 {
             put(&world, "signals", &format!("sg-{at}"), json!({"acknowledged_at": ago(at)}));
             put(&world, "loops", &format!("lp-{at}"), json!({"archived_at": ago(at), "parent_id": format!("lp-{}", at + 1)}));
         }
         let log = || world.engine.run(Access::Read, &Caller::local("a"), |_, tx| log_after(tx, 0, 1000)).expect("the log");
         let (before, all) = (log().len(), ids(&world.engine, "loops"));
-        let told = gc(&world, json!({"dry_run": true}));
+        let reported = gc(&world, json!({"dry_run": true}));
         assert_eq!((log().len(), ids(&world.engine, "loops")), (before, all), "nothing has happened");
         let done = gc(&world, json!({}));
-        assert_eq!((told.removed, told.until, told.dry_run), (done.removed, done.until, true));
+        assert_eq!((reported.removed, reported.until, reported.dry_run), (done.removed, done.until, true));
         assert_eq!(done.removed.signals, 12);
         assert_eq!(gc(&world, json!({})).removed, gc(&world, json!({"dry_run": true})).removed);
-        let told: Vec<(String, Value)> = log().into_iter().filter(|line| line.event_type == "collected")
+        let reported: Vec<(String, Value)> = log().into_iter().filter(|line| line.event_type == "collected")
             .map(|line| (line.actor, line.detail["count"].clone())).collect();
-        assert_eq!(told, [("daemon".to_owned(), json!({"old": 12, "new": 0}))], "one for each kind of which there was any");
+        assert_eq!(reported, [("daemon".to_owned(), json!({"old": 12, "new": 0}))], "one for each kind of which there was any");
     }
 
     fn many_are_removed_in_batches(world: World) {
         let old = |at: i64| json!({"id": format!("sg-{at}"), "signal_type": "info", "acknowledged_at": ago(30)});
         let records: Vec<Value> = (0..1201).map(old).collect();
-        world.json::<signal::Take>("a", json!({ "records": records })).expect("taken");
+        world.json::<signal::ImportSignals>("a", json!({ "records": records })).expect("taken");
         assert_eq!(gc(&world, json!({"dry_run": true})).removed.signals, 1201);
         let rounds: Vec<(i64, bool)> = (0..4).map(|_| gc(&world, json!({}))).map(|it| (it.removed.signals, it.more)).collect();
         assert_eq!(rounds, [(500, true), (500, true), (201, false), (0, false)]);
     }
 
-    fn nothing_but_ids_is_left_of_an_issue_that_was_deleted_long_ago(world: World) {
+    fn only_ids_are_left_of_an_issue_deleted_long_ago(world: World) {
         let task = deleted(&world);
         let event = shown(&world.engine, &task)[0][0].as_i64().expect("a number");
-        world.pass(6 * DAY);
+        world.advance(6 * DAY);
         assert_eq!((gc(&world, json!({})).removed.deleted_issues, words_left(&world)), (0, WORDS.to_vec()));
-        world.pass(2 * DAY);
+        world.advance(2 * DAY);
         assert_eq!(gc(&world, json!({"dry_run": true})).removed.deleted_issues, 1);
         assert_eq!(words_left(&world), WORDS);
         assert_eq!(gc(&world, json!({})).removed.deleted_issues, 1);
         assert!(words_left(&world).is_empty(), "{:?}", words_left(&world));
-        let told = json!({"issue": {"old": {"id": task.id}, "new": null}, "purged": true});
-        assert_eq!(shown(&world.engine, &task), [json!([event, "deleted", told])], "that it was deleted stays");
+        let reported = json!({"issue": {"old": {"id": task.id}, "new": null}, "purged": true});
+        assert_eq!(shown(&world.engine, &task), [json!([event, "deleted", reported])], "that it was deleted stays");
         let error = undo(&world, event);
         assert!(error.message.contains("pn gc has removed for good what was deleted"), "{error}");
         assert_eq!(gc(&world, json!({})).removed.deleted_issues, 0, "once");
-        let collected = part_of_log(&world).into_iter().filter(|line| line["event_type"] == "collected");
-        let told: Vec<Value> = collected.map(|line| json!([line["detail"]["kind"], line["detail"]["ids"]["old"]])).collect();
-        assert_eq!(told, [json!(["deleted_issues", [task.id]])]);
+        let is_of_issues = |line: &Value| line["event_type"] == "collected" && line["detail"]["kind"] != "changes";
+        let collected = log_page(&world).into_iter().filter(is_of_issues);
+        let reported: Vec<Value> = collected.map(|line| json!([line["detail"]["kind"], line["detail"]["ids"]["old"]])).collect();
+        assert_eq!(reported, [json!(["deleted_issues", [task.id]])]);
         is_healthy(&world);
         assert_eq!(world.json::<Undo>("bob", json!({"event": event - 2})).expect_err("it is gone").code, Code::NotFound);
     }
 
-    fn a_deletion_that_was_taken_back_is_left_alone(world: World) {
+    fn an_undone_deletion_is_not_purged(world: World) {
         let task = world.create(json!({"title": "a task", "description": WORDS[0]}));
         let history = world.events(&task);
         delete(&world, &task);
-        world.pass(8 * DAY);
+        world.advance(8 * DAY);
         world.json::<Undo>("ann", json!({})).expect("brought back");
         assert_eq!(gc(&world, json!({})).removed.deleted_issues, 0);
         assert_eq!(world.events(&task)[..history.len()], history);
@@ -239,11 +240,11 @@ conformance! {
         assert_eq!(world.show(&task).description.as_deref(), Some(WORDS[0]));
     }
 
-    fn an_operation_of_which_a_part_was_purged_is_not_undone_in_part(world: World) {
+    fn a_partially_purged_operation_is_not_undone(world: World) {
         let new = |title: &str| json!({"op": "issue.create", "title": title, "issue_type": "task"});
         let made = world.json::<batch::Batch>("ann", json!({"operations": [new("stays"), new("goes")]})).expect("made");
         world.json::<issue::Delete>("ann", json!({"id": made[1]["id"]})).expect("deleted");
-        world.pass(8 * DAY);
+        world.advance(8 * DAY);
         gc(&world, json!({}));
         let error = undo(&world, 1);
         assert!(error.message.contains("pn gc has removed a part"), "{error}");
@@ -256,14 +257,14 @@ conformance! {
         let gone = |made: &Value| json!({"op": "issue.delete", "id": made["id"]});
         let all: Vec<Value> = made.iter().map(gone).collect();
         world.json::<batch::Batch>("ann", json!({"operations": all})).expect("deleted");
-        world.pass(8 * DAY);
+        world.advance(8 * DAY);
         assert_eq!(gc(&world, json!({"dry_run": true})).removed.deleted_issues, 501);
         let rounds = [(), ()].map(|()| gc(&world, json!({}))).map(|it| (it.removed.deleted_issues, it.more));
         assert_eq!(rounds, [(500, true), (1, false)]);
         is_healthy(&world);
     }
 
-    fn who_may_not_remove_may_not_collect(world: World) {
+    fn garbage_collection_needs_permission_to_delete(world: World) {
         let caller = Caller { may: Access::Write, ..Caller::local("agent") };
         let refused = |name: &str| {
             let entry = pensa_engine::entry(name).expect("in the catalog");
@@ -274,7 +275,7 @@ conformance! {
 }
 
 #[test]
-fn what_was_collected_stays_gone_when_the_database_is_rebuilt() {
+fn collected_data_stays_removed_after_a_rebuild() {
     let world = World::sqlite();
     put(&world, "signals", "sg-old", json!({"acknowledged_at": ago(8)}));
     put(&world, "signals", "sg-young", json!({"acknowledged_at": ago(1)}));
@@ -283,30 +284,30 @@ fn what_was_collected_stays_gone_when_the_database_is_rebuilt() {
     for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
         let _ = fs::remove_file(root.join(file));
     }
-    assert_eq!(ids(&world.engine.another().expect("rebuilt"), "signals"), ["sg-young"]);
+    assert_eq!(ids(&world.engine.new_handle().expect("rebuilt"), "signals"), ["sg-young"]);
 }
 
 #[test]
-fn what_was_purged_does_not_come_back_with_the_journal() {
+fn purged_data_does_not_come_back_with_the_journal() {
     let world = World::sqlite();
     world.ok(&Backup::default());
     let task = deleted(&world);
     world.task("another");
-    world.pass(8 * DAY);
+    world.advance(8 * DAY);
     gc(&world, json!({}));
     let (before, all) = (shown(&world.engine, &task), rows(&world));
     let root = world.store().root().to_owned();
     for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
         let _ = fs::remove_file(root.join(file));
     }
-    let again = world.engine.another().expect("rebuilt");
+    let again = world.engine.new_handle().expect("rebuilt");
     assert_eq!(shown(&again, &task), before);
     assert_eq!(rows(&world), all);
     is_healthy(&world);
 }
 
 #[test]
-fn segments_of_the_journal_go_only_behind_two_backups_and_when_they_are_old() {
+fn journal_segments_are_removed_only_when_old_and_covered_by_two_backups() {
     let world = World::sqlite();
     let journal = world.store().root().join("local/journal");
     let segments = || -> Vec<String> {
@@ -345,7 +346,7 @@ fn segments_of_the_journal_go_only_behind_two_backups_and_when_they_are_old() {
 }
 
 #[test]
-fn directories_of_loops_go_after_their_records_and_links_are_left_alone() {
+fn loop_directories_are_removed_after_their_records_without_following_links() {
     let world = World::sqlite();
     let archive = world.store().local_dir("archive").expect("a directory");
     let elsewhere = tempfile::tempdir().expect("a directory");
@@ -356,7 +357,7 @@ fn directories_of_loops_go_after_their_records_and_links_are_left_alone() {
     std::os::unix::fs::symlink(elsewhere.path(), archive.join("lp-link")).expect("a link");
     fs::write(elsewhere.path().join("mine"), "x").expect("written");
     put(&world, "loops", "lp-here", json!({"archived_at": ago(1)}));
-    // The clock of the world is not that of its files.
+    // The test clock is not the clock of the file system.
     let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
     assert_eq!(gc(&world, json!({})).removed.loop_directories, 0, "they are young");
     for name in ["lp-gone", "lp-here", ".hidden"] {
@@ -369,7 +370,7 @@ fn directories_of_loops_go_after_their_records_and_links_are_left_alone() {
 }
 
 #[test]
-fn space_is_told_where_there_are_files() {
+fn disk_usage_is_reported_for_stores_in_directories() {
     let world = World::sqlite();
     world.task("something");
     let taken = world.ok(&Space {});
@@ -380,7 +381,7 @@ fn space_is_told_where_there_are_files() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Loops in a forest and signals, each archived or acknowledged some days ago or not at all, against a model.
+    /// A random forest of loops and signals, archived or acknowledged at random times, compared with a model.
     #[test]
     fn nothing_young_or_needed_is_ever_removed(
         loops in proptest::collection::vec((proptest::option::of(0i64..20), proptest::option::of(0usize..12)), 1..12),
@@ -391,7 +392,7 @@ proptest! {
         let name = |at: usize| format!("lp-{at:02}");
         let mut expected: BTreeMap<String, (bool, Option<String>)> = BTreeMap::new();
         for (at, (archived, parent)) in loops.iter().enumerate() {
-            // Only earlier ones are parents, so that there are no circles.
+            // Parents have smaller numbers, so there are no cycles.
             let parent = parent.filter(|parent| *parent < at).map(name);
             put(&world, "loops", &name(at), json!({"archived_at": archived.map(ago), "parent_id": parent}));
             expected.insert(name(at), (archived.is_some_and(|age| age > days), parent));
@@ -399,7 +400,7 @@ proptest! {
         for (at, acknowledged) in signals.iter().enumerate() {
             put(&world, "signals", &format!("sg-{at}"), json!({"acknowledged_at": acknowledged.map(ago)}));
         }
-        // A loop stays if it is young, or if any below it stays; later ones are below earlier ones.
+        // A loop stays if it is young or any descendant stays; descendants have larger numbers.
         let mut stays: BTreeMap<String, bool> = BTreeMap::new();
         for (id, (is_old, _)) in expected.iter().rev() {
             let below = expected.iter().any(|(child, (_, parent))| parent.as_ref() == Some(id) && stays[child]);

@@ -1,4 +1,4 @@
-//! Runs and what they take place in: every field is kept, steps are taken once, and all of it outlives its database.
+//! Runs, harnesses, runtimes and repositories: fields, lifecycle, and rebuilding from the journal.
 
 use std::fs;
 
@@ -28,24 +28,24 @@ fn refused(world: &World, fields: Value) -> (Code, String) {
 }
 
 conformance! {
-    fn every_field_of_a_run_comes_back(world: World) {
+    fn every_field_of_a_run_round_trips(world: World) {
         let issue = world.task("what it works on");
         let talker = world.json::<agent::Create>("alice", json!({"type": "user"})).expect("an agent");
         let session = talker.active_session_id.expect("a session");
-        world.pass(1);
+        world.advance(1);
         let made = start(&world, json!({"harness": "claude-code@2.1", "runtime": "devcontainer:.devcontainer/a b.json",
             "issue": issue.id, "session": session, "prompt": "do\nit", "branch": "b", "delivery": "pr", "instances": 3,
             "labels": {"team": "a=b", "empty": ""}, "no_browser": true, "browser_profile": "p", "chatgpt_username": "c",
             "codex_workspace": "w", "workspace_path": "/tmp/x", "group": "g", "command": ["sh", "-c", "é"],
             "host": "box", "supervisor": {"pid": 7, "born": "boot 1"}, "log_dir": "/var/log/runs/", "created": true}));
-        world.pass(1);
+        world.advance(1);
         let update = json!({"id": made.id, "started": true, "agent": {"pid": 8, "born": "boot 2"},
             "multiplexer_kind": "tmux", "mux_session": "s", "mux_window": 2, "pane_left": "%1", "pane_right": "%2"});
         world.json::<run::Update>("alice", update).expect("updated");
-        world.pass(1);
+        world.advance(1);
         let end = json!({"id": made.id, "status": "failed", "exit_code": 3, "signal": 9, "reason": "so\nit goes"});
         let ended = world.json::<run::Finish>("bob", end).expect("finished");
-        let shown = world.engine.another().expect("another handle").call("a", &run::Show { id: made.id.as_str().parse().expect("a reference") });
+        let shown = world.engine.new_handle().expect("another handle").call("a", &run::Show { id: made.id.as_str().parse().expect("a reference") });
         assert_eq!(shown.expect("shown"), ended);
         assert_eq!(json!(ended), json!({"id": made.id, "status": "failed", "repo_id": made.repo_id,
             "harness_id": made.harness_id, "harness": "claude-code@2.1", "runtime_id": made.runtime_id,
@@ -58,9 +58,9 @@ conformance! {
             "workspace_path": "/tmp/x", "exit_code": 3, "signal": 9, "reason": "so\nit goes",
             "started_at": "2026-02-27T14:30:01.000Z", "ended_at": "2026-02-27T14:30:03.000Z",
             "updated_at": "2026-02-27T14:30:03.000Z"}));
-        let told = world.json::<run::Events>("a", json!({"id": made.id})).expect("events");
-        let told: Vec<(&str, &str)> = told.iter().map(|line| (line.event_type.as_str(), line.actor.as_str())).collect();
-        assert_eq!(told, [("created", "alice"), ("started", "alice"), ("finished", "bob")]);
+        let logged = world.json::<run::Events>("a", json!({"id": made.id})).expect("events");
+        let logged: Vec<(&str, &str)> = logged.iter().map(|line| (line.event_type.as_str(), line.actor.as_str())).collect();
+        assert_eq!(logged, [("created", "alice"), ("started", "alice"), ("finished", "bob")]);
         let after = world.json::<run::Events>("a", json!({"id": made.id, "n": 1})).expect("events")[0].id;
         assert_eq!(world.json::<run::Events>("a", json!({"id": made.id, "after": after})).expect("events").len(), 2);
     }
@@ -72,7 +72,7 @@ conformance! {
         let finish = |status: &str| world.json::<run::Finish>("a", json!({"id": run.id, "status": status}));
         assert_eq!(finish("running").expect_err("no end").code, Code::InvalidInput);
         let ended = finish("succeeded").expect("an end");
-        world.pass(5);
+        world.advance(5);
         assert_eq!(finish("succeeded").expect("the same end"), ended);
         assert_eq!(finish("failed").expect_err("another end").code, Code::InvalidStatusTransition);
         let late = json!({"id": run.id, "agent": {"pid": 1}});
@@ -80,7 +80,7 @@ conformance! {
         assert_eq!(world.json::<run::Events>("a", json!({"id": run.id})).expect("events").len(), 2);
     }
 
-    fn a_run_that_was_taken_over_is_not_ended_for_the_sake_of_who_had_it_before(world: World) {
+    fn a_run_is_not_ended_on_behalf_of_its_former_supervisor(world: World) {
         let run = start(&world, json!({"created": true, "supervisor": {"pid": 1}}));
         world.json::<run::Update>("a", json!({"id": run.id, "started": true, "supervisor": {"pid": 2}})).expect("taken");
         let finish = |pid: i64| {
@@ -92,11 +92,11 @@ conformance! {
         assert_eq!(finish(2).expect("an end").status, RunStatus::Failed);
     }
 
-    fn runs_are_listed_newest_first_by_what_is_asked(world: World) {
+    fn runs_are_filtered_and_listed_newest_first(world: World) {
         let issue = world.task("one");
         let mut ids = Vec::new();
         for (at, group) in ["a", "a", "b"].into_iter().enumerate() {
-            world.pass(1);
+            world.advance(1);
             let mut fields = json!({"group": group, "seen": seen(&format!("/r{}", at % 2)), "host": format!("h{at}")});
             if at == 2 {
                 fields["issue"] = json!(issue.id);
@@ -121,7 +121,7 @@ conformance! {
         assert_eq!(json!(world.json::<run::Runtimes>("a", json!({})).expect("a list"))[0]["type"], "local");
     }
 
-    fn what_cannot_be_a_run_is_refused_and_leaves_nothing(world: World) {
+    fn an_invalid_run_is_refused_and_leaves_nothing(world: World) {
         assert_eq!(refused(&world, json!({})).0, Code::NoRepo);
         assert_eq!(refused(&world, json!({"seen": {"vcs": "git"}})).0, Code::InvalidInput);
         assert_eq!(refused(&world, json!({"repo": "repo-nope"})).0, Code::NotFound);
@@ -148,7 +148,7 @@ conformance! {
         assert_eq!(add(json!({"vcs": "git", "host": "box", "root_path": "/a"})), one, "what is not told is kept");
         let moved = add(json!({"vcs": "git", "host": "box", "root_path": "/a", "default_branch": "main"}));
         assert_eq!((&moved.id, moved.default_branch.as_deref()), (&one.id, Some("main")));
-        world.pass(1);
+        world.advance(1);
         let two = add(seen("/b"));
         let elsewhere = add(json!({"vcs": "git", "host": "other", "root_path": "/a"}));
         assert!(two.id != one.id && elsewhere.id != one.id);
@@ -167,7 +167,7 @@ conformance! {
         assert_eq!(show(one.id.as_str()).expect_err("gone").code, Code::NotFound);
     }
 
-    fn values_are_kept_compared_and_forgotten(world: World) {
+    fn kv_values_are_set_compared_and_deleted(world: World) {
         let set = |fields: Value| {
             let mut whole = json!({"scope": "user", "key": "k", "value": "v"});
             whole.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
@@ -179,7 +179,7 @@ conformance! {
         let first = set(json!({"if_absent": true})).expect("set");
         assert_eq!(get("user", "k").expect("a value"), first);
         assert_eq!(set(json!({"if_absent": true})).expect_err("there").code, Code::Conflict);
-        world.pass(1);
+        world.advance(1);
         assert_eq!(set(json!({})).expect("the same"), first, "the same value is no change");
         assert_eq!(set(json!({"if_value": "x", "value": "w"})).expect_err("another").code, Code::Conflict);
         assert_eq!(set(json!({"if_value": "v", "value": "w\n\u{202e}"})).expect("set").value, "w\n\u{202e}");
@@ -201,7 +201,7 @@ conformance! {
         assert_eq!(delete(json!({"scope": "user", "key": "k"})).expect_err("gone").code, Code::NotFound);
     }
 
-    fn an_issue_that_was_deleted_leaves_its_runs(world: World) {
+    fn runs_outlive_their_deleted_issue(world: World) {
         let issue = world.task("short-lived");
         let run = start(&world, json!({"issue": issue.id}));
         world.json::<issue::Delete>("a", json!({"id": issue.id, "force": true})).expect("deleted");
@@ -211,13 +211,13 @@ conformance! {
 }
 
 #[test]
-fn workspaces_are_for_servers() {
+fn workspaces_exist_only_on_servers() {
     let alone = World::sqlite();
     let error = alone.json::<repo::CreateWorkspace>("a", json!({"name": "w"})).expect_err("a store of its own");
     assert_eq!(error.code, Code::Unsupported);
     assert_eq!(alone.json::<repo::ListWorkspaces>("a", json!({})).expect_err("none").code, Code::Unsupported);
     let (code, message) = refused(&alone, json!({"seen": seen("/r"), "workspace": "w"}));
-    assert!(code == Code::Unsupported && message.contains("servers"), "{message}");
+    assert!(code == Code::Unsupported && message.contains("on a server"), "{message}");
     let server = World::postgres();
     let made = server.json::<repo::CreateWorkspace>("a", json!({"name": "w", "external_id": "x"})).expect("made");
     assert_eq!(
@@ -230,8 +230,8 @@ fn workspaces_are_for_servers() {
     assert_eq!(refused(&server, json!({"seen": seen("/r"), "workspace": "no such"})).0, Code::NotFound);
 }
 
-/// Everything that a store knows of runs.
-fn everything(engine: &Engine) -> Value {
+/// All runs of a store with what they refer to.
+fn full_state(engine: &Engine) -> Value {
     fn all<O: pensa_engine::Execute>(engine: &Engine) -> Value {
         json!(engine.call("a", &serde_json::from_value::<O>(json!({})).expect("an operation")).expect(O::NAME))
     }
@@ -245,7 +245,7 @@ fn everything(engine: &Engine) -> Value {
 }
 
 #[test]
-fn all_of_it_outlives_its_database() {
+fn runs_and_their_repositories_are_rebuilt_from_the_journal() {
     let world = World::sqlite();
     let first = start(&world, json!({"harness": "h@1", "labels": {"a": "b"}, "supervisor": {"pid": 3, "born": "x"}}));
     start(&world, json!({"harness": "h@2", "runtime": "devcontainer:x"}));
@@ -256,13 +256,13 @@ fn all_of_it_outlives_its_database() {
         world.json::<kv::Set>("a", json!({"scope": "user", "key": key, "value": value})).expect("set");
     }
     world.json::<kv::Delete>("a", json!({"scope": "user", "key": "b"})).expect("deleted");
-    let before = everything(&world.engine);
+    let before = full_state(&world.engine);
     let store = world.store();
     for ending in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{ending}", store.database().display()));
     }
     let engine = Engine::open(store).expect("rebuilt");
-    assert_eq!(everything(&engine), before);
+    assert_eq!(full_state(&engine), before);
     let deep = serde_json::from_value::<Doctor>(json!({"deep": true})).expect("an operation");
     let report = engine.call("a", &deep).expect("a report");
     let worse: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
@@ -271,6 +271,6 @@ fn all_of_it_outlives_its_database() {
     raw.execute("UPDATE runs SET status = 'succeeded'", []).expect("changed");
     raw.execute("UPDATE kv SET v = 'other'", []).expect("changed");
     let report = engine.call("a", &deep).expect("a report");
-    let told: String = report.findings.iter().map(|finding| finding.message.as_str()).collect();
-    assert!(told.contains("runs ") && told.contains("kv user a"), "{told}");
+    let logged: String = report.findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert!(logged.contains("runs ") && logged.contains("kv user a"), "{logged}");
 }

@@ -1,4 +1,4 @@
-//! A secret in any text of any noun is in no file of the store.
+//! A secret in any text of any entity is in no file of the store.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn run(world: &World, actor: &str, op: &str, input: &Value) -> Value {
     serde_json::from_str(&answer).expect("JSON")
 }
 
-/// The files below a directory in which a text is.
+/// The files below a directory that contain a text.
 fn with_text(dir: &Path, text: &[u8], found: &mut Vec<String>) {
     for entry in fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path()) {
         if entry.is_dir() {
@@ -98,7 +98,7 @@ fn a_document_is_redacted_if_its_collection_asks_for_it() {
 }
 
 #[test]
-fn a_caller_can_ask_for_secrets_to_be_kept() {
+fn a_caller_can_disable_redaction() {
     let world = World::sqlite();
     let caller = Caller { no_redact: true, ..Caller::local("a") };
     let input = json!({"title": secret(), "issue_type": "task"});

@@ -1,4 +1,4 @@
-//! Sessions and their entries: what goes in comes back, in order, and stays apart.
+//! Sessions and their entries: round trip, order and isolation.
 
 use std::sync::Barrier;
 use std::thread;
@@ -15,8 +15,8 @@ use pensa_engine::{Caller, Engine, entry};
 use serde_json::{Value, json};
 
 use crate::agents::{create, show};
+use crate::closed_store::ClosedStore;
 use crate::conformance;
-use crate::site::Site;
 use crate::world::World;
 
 fn run<O: pensa_engine::Execute>(engine: &Engine, fields: Value) -> pensa_core::Result<O::Output> {
@@ -35,7 +35,7 @@ fn history(engine: &Engine, fields: Value) -> Vec<Entry> {
     run::<History>(engine, fields).expect("a history")
 }
 
-/// A history as a server gives it.
+/// A history as a server writes it.
 fn written(engine: &Engine, agent: &Agent) -> String {
     let entry = entry(History::NAME).expect("in the catalog");
     let input = json!({"id": agent.id});
@@ -59,18 +59,18 @@ fn found(engine: &Engine, fields: Value) -> Vec<i64> {
 }
 
 conformance! {
-    fn every_field_of_an_entry_comes_back(world: World) {
+    fn every_field_of_an_entry_round_trips(world: World) {
         let agent = create(&world, json!({}));
         let data = json!({"text": "hé\u{202e}\u{0}\"\\\n", "n": 0.1, "big": 18_446_744_073_709_551_615u64,
             "nested": {"z": [], "a": {}}, "null": null});
-        let told = append(&world.engine, &agent, json!([
+        let answer = append(&world.engine, &agent, json!([
             {"type": "user_message", "at": "2026-01-02T03:04:05.678Z", "data": data},
             {"type": "rlm_tool_call", "text": "flat", "at": 1_700_000_000_000i64},
             {"type": "note"},
         ]));
         let session = agent.active_session_id.clone().expect("a session");
-        assert_eq!(json!(told), json!({"session_id": session, "first": 1, "last": 3, "count": 3, "redactions": 0}));
-        let entries = history(&world.engine.another().expect("another handle"), json!({"id": agent.id}));
+        assert_eq!(json!(answer), json!({"session_id": session, "first": 1, "last": 3, "count": 3, "redactions": 0}));
+        let entries = history(&world.engine.new_handle().expect("another handle"), json!({"id": agent.id}));
         assert_eq!(json!(entries), json!([
             {"id": 1, "session_id": session, "type": "user_message", "at": "2026-01-02T03:04:05.678Z", "v": 1, "data": data},
             {"id": 2, "session_id": session, "type": "rlm_tool_call", "at": "2023-11-14T22:13:20.000Z", "v": 1, "data": {"text": "flat"}},
@@ -79,7 +79,7 @@ conformance! {
         assert_eq!(written(&world.engine, &agent), json::to_line(&entries).expect("a line"));
     }
 
-    fn a_reset_opens_a_session_that_knows_nothing_of_the_one_before(world: World) {
+    fn a_reset_opens_a_session_with_empty_context(world: World) {
         let agent = create(&world, json!({}));
         let first = agent.active_session_id.clone().expect("a session");
         say(&world.engine, &agent, "before");
@@ -100,7 +100,7 @@ conformance! {
         assert!(listed[0].session.ended_at.is_some() && listed[1].session.ended_at.is_none());
     }
 
-    fn a_compaction_carries_its_summary_issue_and_run_also_after_a_restart(world: World) {
+    fn a_compaction_keeps_summary_issue_and_run_after_a_restart(world: World) {
         let issue = world.task("the work");
         let agent = create(&world, json!({"issue_id": issue.id, "run_id": "run-7", "inference_session_id": "i1"}));
         say(&world.engine, &agent, "a long story");
@@ -108,7 +108,7 @@ conformance! {
         assert_eq!((next.opened_by, next.issue_id.as_ref()), (OpenedBy::Compaction, Some(&issue.id)));
         assert_eq!((next.run_id.map(|id| id.to_string()), next.inference_session_id), (Some("run-7".into()), None));
         say(&world.engine, &agent, "and then");
-        let reopened = world.engine.another().expect("reopened");
+        let reopened = world.engine.new_handle().expect("reopened");
         assert_eq!(contents(&context(&reopened, &agent)), ["in short\n\tthis", "and then"]);
         let little = run::<Context>(&reopened, json!({"id": agent.id, "max_tokens": 1})).expect("a context");
         assert_eq!(contents(&little), ["in short\n\tthis"]);
@@ -118,7 +118,7 @@ conformance! {
         assert_eq!(world.refused::<Reset>("a", json!({"id": agent.id, "message": "\u{1b}"})), Code::InvalidInput);
     }
 
-    fn many_sessions_of_one_moment_stay_in_order(world: World) {
+    fn sessions_opened_at_the_same_time_stay_in_order(world: World) {
         let agent = create(&world, json!({}));
         for n in 0..12 {
             say(&world.engine, &agent, &n.to_string());
@@ -134,7 +134,7 @@ conformance! {
         assert_eq!(run::<List>(&world.engine, json!({"limit": 2})).expect("a list"), listed[..2]);
     }
 
-    fn a_session_tells_its_entries_duration_and_tokens_by_model(world: World) {
+    fn a_session_summary_has_entries_duration_and_tokens_by_model(world: World) {
         let agent = create(&world, json!({}));
         let first = agent.active_session_id.clone().expect("a session");
         let of = |id: &SessionId| run::<Show>(&world.engine, json!({"id": id})).expect("shown");
@@ -143,23 +143,23 @@ conformance! {
         let spent = |model: &str, input: i64| json!({"type": "assistant_message", "at": agent.created_at.plus(Span::from_millis(500)),
             "tokens": {"model": model, "size": {"input": input, "output": 1, "total": input + 1}}});
         append(&world.engine, &agent, json!([{"type": "note"}, spent("a", 10), spent("b", 5), spent("a", 1)]));
-        let told = of(&first);
-        assert_eq!((told.entries, told.duration_ms), (4, 500), "to its last entry while it is active");
-        let tokens: Vec<(&str, i64, i64)> = told.tokens.iter().map(|(model, of)| (model.as_str(), of.input, of.total)).collect();
+        let answer = of(&first);
+        assert_eq!((answer.entries, answer.duration_ms), (4, 500), "to its last entry while it is active");
+        let tokens: Vec<(&str, i64, i64)> = answer.tokens.iter().map(|(model, of)| (model.as_str(), of.input, of.total)).collect();
         assert_eq!(tokens, [("a", 11, 13), ("b", 5, 6)]);
-        world.pass(90);
+        world.advance(90);
         run::<Reset>(&world.engine, json!({"id": agent.id})).expect("reset");
         let listed = run::<List>(&world.engine, json!({})).expect("a list");
         assert_eq!(listed.iter().map(|one| (one.entries, one.duration_ms)).collect::<Vec<_>>(), [(4, 90_000), (0, 0)]);
         assert_eq!(listed[0], of(&first));
     }
 
-    fn sessions_that_ended_are_archived_deleted_and_pruned_and_the_active_one_never_is(world: World) {
+    fn only_ended_sessions_are_archived_deleted_and_pruned(world: World) {
         let agent = create(&world, json!({}));
         for n in 0..3 {
             say(&world.engine, &agent, &n.to_string());
             run::<Reset>(&world.engine, json!({"id": agent.id})).expect("reset");
-            world.pass(86_400);
+            world.advance(86_400);
         }
         say(&world.engine, &agent, "now");
         let ids = |fields: Value| -> Vec<SessionId> {
@@ -178,7 +178,7 @@ conformance! {
         let gone = run::<Delete>(&world.engine, json!({"id": all[1]})).expect("deleted");
         assert_eq!((gone.ids, gone.entries), (vec![all[1].clone()], 1));
         assert_eq!(world.refused::<Show>("a", json!({"id": all[0]})), Code::NotFound);
-        world.pass(10 * 86_400);
+        world.advance(10 * 86_400);
         let gone = run::<Prune>(&world.engine, json!({"older_than": "1s"})).expect("pruned");
         assert_eq!(gone.ids, [all[2].clone()]);
         assert_eq!((ids(json!({"all": true})), texts(&history(&world.engine, json!({"id": agent.id, "all": true})))),
@@ -186,7 +186,7 @@ conformance! {
         run::<Reset>(&world.engine, json!({"id": agent.id})).expect("the next session");
     }
 
-    fn a_history_is_read_in_parts(world: World) {
+    fn a_history_is_read_in_pages(world: World) {
         let (agent, other) = (create(&world, json!({})), create(&world, json!({})));
         let many: Vec<Value> = (0..700).map(|n| json!({"type": "note", "text": n.to_string()})).collect();
         append(&world.engine, &agent, json!(many[..300]));
@@ -207,18 +207,18 @@ conformance! {
         assert_eq!(history(&world.engine, json!({"id": agent.id, "after": page[2].id})).len(), 2);
     }
 
-    fn what_is_wrong_is_named_and_nothing_of_its_append_is_written(world: World) {
+    fn an_invalid_entry_is_named_and_its_append_writes_nothing(world: World) {
         let agent = create(&world, json!({}));
         let good = json!({"type": "note", "data": {}});
         let deep = (0..150).fold(json!({}), |inner, _| json!({"a": inner}));
         let huge = json!({"type": "note", "data": {"a": "x".repeat(16 << 20)}});
-        for (bad, code, told) in [
+        for (bad, code, answer) in [
             (json!({"type": "note", "data": deep}), Code::InvalidInput, "entry 2: entry is nested"),
             (huge, Code::TooLarge, "entry 2: entry has 16777224 bytes; the limit is 16777216"),
         ] {
-            let error = run::<Append>(&world.engine, json!({"id": agent.id, "entries": [good, bad]})).expect_err(told);
+            let error = run::<Append>(&world.engine, json!({"id": agent.id, "entries": [good, bad]})).expect_err(answer);
             assert_eq!(error.code, code);
-            assert!(error.message.starts_with(told), "{error}");
+            assert!(error.message.starts_with(answer), "{error}");
         }
         assert_eq!(world.refused::<Append>("a", json!({"id": agent.id, "entries": []})), Code::InvalidInput);
         assert_eq!(world.refused::<Append>("a", json!({"id": "nobody", "entries": [good]})), Code::NotFound);
@@ -233,7 +233,7 @@ conformance! {
         assert_eq!(contents(&context(&world.engine, &agent)), ["for when it wakes"]);
     }
 
-    fn a_search_finds_texts_and_nothing_else_newest_first(world: World) {
+    fn a_search_matches_only_texts_newest_first(world: World) {
         let (one, two) = (create(&world, json!({"name": "one"})), create(&world, json!({"name": "two"})));
         append(&world.engine, &one, json!([
             {"type": "user_message", "text": "The \"Needle\" is\nhere"},
@@ -267,14 +267,14 @@ conformance! {
         assert_eq!(found(&world.engine, json!({"q": "needle"})), [4, 1], "behind many that had to be looked at");
     }
 
-    fn of_thirty_two_writers_nothing_is_lost_and_each_keeps_its_order(world: World) {
+    fn thirty_two_writers_lose_nothing_and_keep_their_order(world: World) {
         const WRITERS: usize = 32;
         const APPENDS: usize = 6;
         let agents: Vec<Agent> = (0..8).map(|_| create(&world, json!({}))).collect();
         let start = Barrier::new(WRITERS);
         thread::scope(|scope| {
             for writer in 0..WRITERS {
-                let (engine, agent, start) = (world.engine.another().expect("a handle"), &agents[writer % 8], &start);
+                let (engine, agent, start) = (world.engine.new_handle().expect("a handle"), &agents[writer % 8], &start);
                 scope.spawn(move || {
                     start.wait();
                     for n in 0..APPENDS {
@@ -301,14 +301,14 @@ conformance! {
 }
 
 #[test]
-fn data_that_somebody_else_wrote_into_the_database_is_told_on_one_harmless_line() {
-    let site = Site::new();
-    let engine = site.open();
+fn foreign_data_in_the_database_is_shown_as_one_escaped_line() {
+    let on_disk = ClosedStore::new();
+    let engine = on_disk.open();
     let agent: Agent = engine
         .call("alice", &serde_json::from_value::<agent::Create>(json!({"type": "user"})).expect("an operation"))
         .expect("created");
     say(&engine, &agent, "as it was");
-    let database = rusqlite::Connection::open(site.path("db.sqlite")).expect("opens");
+    let database = rusqlite::Connection::open(on_disk.path("db.sqlite")).expect("opens");
     let data = "{\n \"text\": \"\u{202e}\u{9b}31m\"\n}";
     database.execute("UPDATE session_history SET data = ?1", [data]).expect("changed");
     let (entries, line) = (history(&engine, json!({"id": agent.id})), written(&engine, &agent));

@@ -1,4 +1,4 @@
-//! Records of snapshots: every field is kept, parents are a chain, and all of it outlives its database.
+//! Metadata of snapshots: fields, parents, and rebuilding from the journal.
 
 use std::fs;
 
@@ -38,25 +38,25 @@ fn shown(world: &World, id: &str) -> Result<Snapshot> {
     world.json::<snapshot::Show>("a", json!({"id": id}))
 }
 
-/// What the log says of a snapshot: types, actors and details.
-fn told(world: &World, id: &str) -> Vec<(String, String, Value)> {
+/// Types, actors and details of a snapshot's events.
+fn logged(world: &World, id: &str) -> Vec<(String, String, Value)> {
     let log = world.engine.run(Access::Read, &Caller::local("a"), |_, tx| log_after(tx, 0, 1000)).expect("the log");
     let of_it = log.into_iter().filter(|line| line.subject_kind == "snapshot" && line.subject_id == id);
     of_it.map(|line| (line.event_type, line.actor, Value::Object(line.detail))).collect()
 }
 
 conformance! {
-    fn every_field_of_a_snapshot_comes_back(world: World) {
+    fn every_field_of_a_snapshot_round_trips(world: World) {
         let run = world.json::<run::Start>("alice", json!({"seen": {"vcs": "git", "root_path": "/r"}})).expect("a run");
         let first = created(&world, json!({}));
-        world.pass(1);
+        world.advance(1);
         let metadata = json!({"files": 3, "digest": "ab", "left_out": ["x\u{0}y", {"deep": [1.5, null]}]});
         let made = created(&world, json!({"id": "snap-0a1b2c3d", "kind": "safety", "run": run.id, "ref": "refs/pensa/é",
             "path": "/data/x y", "parent": first.id, "label": "  before it  ", "metadata": metadata}));
-        world.pass(1);
+        world.advance(1);
         let restored = json!({"id": made.id, "safety": first.id});
         let restored = world.json::<snapshot::Restore>("bob", restored).expect("recorded");
-        let other = world.engine.another().expect("another handle");
+        let other = world.engine.new_handle().expect("another handle");
         let shown = other.call("a", &snapshot::Show { id: "snap-0a1b".parse().expect("a reference") }).expect("shown");
         assert_eq!(shown, restored);
         assert_eq!(json!(shown), json!({"id": "snap-0a1b2c3d", "kind": "safety", "provider": "copy",
@@ -69,27 +69,27 @@ conformance! {
         assert!(first.id.as_str().len() == 13 && first.id.as_str().starts_with("snap-"), "{}", first.id);
     }
 
-    fn every_change_of_a_snapshot_is_told_with_old_and_new(world: World) {
+    fn every_change_of_a_snapshot_is_logged_with_old_and_new_values(world: World) {
         let parent = created(&world, json!({}));
         let child = created(&world, json!({"parent": parent.id, "label": "l"}));
-        world.pass(1);
+        world.advance(1);
         world.json::<snapshot::Restore>("bob", json!({"id": child.id, "safety": parent.id})).expect("recorded");
         world.json::<snapshot::Delete>("carl", json!({"id": parent.id})).expect("deleted");
-        let of_child = told(&world, child.id.as_str());
+        let of_child = logged(&world, child.id.as_str());
         let heads: Vec<(&str, &str)> = of_child.iter().map(|(kind, actor, _)| (kind.as_str(), actor.as_str())).collect();
         assert_eq!(heads, [("created", "alice"), ("restored", "bob"), ("updated", "carl")]);
         assert_eq!(of_child[0].2["label"], json!({"old": null, "new": "l"}));
         assert_eq!(of_child[1].2, json!({"restored_at": {"old": null, "new": "2026-02-27T14:30:01.000Z"},
             "safety_id": {"old": null, "new": parent.id}}));
         assert_eq!(of_child[2].2, json!({"parent_id": {"old": parent.id, "new": null}}));
-        let of_parent = told(&world, parent.id.as_str());
+        let of_parent = logged(&world, parent.id.as_str());
         assert_eq!(of_parent.last().map(|line| &line.2), Some(&json!({"snapshot": {"old": parent, "new": null}})));
         let undo = |fields: Value| world.json::<Undo>("carl", fields);
         let error = undo(json!({})).expect_err("a content does not come back");
         assert!(error.code == Code::Conflict && error.message.contains("snapshot"), "{error}");
     }
 
-    fn a_parent_that_is_deleted_leaves_its_children_without_one(world: World) {
+    fn deleting_a_snapshot_clears_the_parent_of_its_children(world: World) {
         let first = created(&world, json!({}));
         let second = created(&world, json!({"parent": first.id}));
         let third = created(&world, json!({"parent": second.id}));
@@ -105,13 +105,13 @@ conformance! {
         assert_eq!(again.expect_err("gone").code, Code::NotFound);
     }
 
-    fn snapshots_are_listed_newest_first_by_what_is_asked(world: World) {
+    fn snapshots_are_filtered_and_listed_newest_first(world: World) {
         let seen = json!({"vcs": "git", "host": "box", "root_path": "/other"});
         let run = world.json::<run::Start>("alice", json!({"seen": seen})).expect("a run");
         let mut ids = Vec::new();
         for more in [json!({}), json!({"provider": "git", "run": run.id}), json!({"root": "/other", "seen": seen}),
             json!({"host": "far"})] {
-            world.pass(1);
+            world.advance(1);
             ids.push(created(&world, more).id);
         }
         let listed = |fields: Value| -> Vec<usize> {
@@ -127,7 +127,7 @@ conformance! {
         assert_eq!(world.json::<snapshot::List>("a", json!({"run": "run-none"})).expect_err("none").code, Code::NotFound);
     }
 
-    fn what_cannot_be_a_snapshot_is_refused_and_leaves_nothing(world: World) {
+    fn an_invalid_snapshot_is_refused_and_leaves_nothing(world: World) {
         assert_eq!(refused(&world, json!({"seen": null})), Code::NoRepo);
         assert_eq!(refused(&world, json!({"repo": "repo-nope"})), Code::NotFound);
         assert_eq!(refused(&world, json!({"run": "run-nope"})), Code::NotFound);
@@ -150,7 +150,7 @@ conformance! {
         assert_eq!(shown(&world, one.id.as_str()).expect("there"), one);
     }
 
-    fn a_repository_with_snapshots_stays(world: World) {
+    fn a_repository_with_snapshots_cannot_be_removed(world: World) {
         let one = created(&world, json!({}));
         let remove = || world.json::<repo::Remove>("a", json!({"id": one.repo_id}));
         let error = remove().expect_err("it has one");
@@ -161,7 +161,7 @@ conformance! {
 }
 
 #[test]
-fn snapshots_outlive_their_database() {
+fn snapshots_are_rebuilt_from_the_journal() {
     let world = World::sqlite();
     let first = created(&world, json!({"metadata": {"digest": "a", "n": 1.5}}));
     let second = created(&world, json!({"parent": first.id, "label": "two"}));
@@ -184,12 +184,12 @@ fn snapshots_outlive_their_database() {
     let raw = rusqlite::Connection::open(world.store().database()).expect("opens");
     raw.execute("UPDATE fs_snapshots SET label = 'other'", []).expect("changed");
     let report = engine.call("a", &deep).expect("a report");
-    let told: String = report.findings.iter().map(|finding| finding.message.as_str()).collect();
-    assert!(told.contains("fs_snapshots snap-"), "{told}");
+    let logged: String = report.findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert!(logged.contains("fs_snapshots snap-"), "{logged}");
 }
 
 #[test]
-fn the_schema_refuses_what_is_no_json_and_lets_go_of_parents() {
+fn the_schema_refuses_invalid_json_and_clears_deleted_parents() {
     let world = World::sqlite();
     let first = created(&world, json!({}));
     let second = created(&world, json!({"parent": first.id}));

@@ -1,4 +1,4 @@
-//! Two clones that exchange their files: everybody's changes arrive, and nobody's are lost.
+//! Sync through files: changes of both clones are merged, and nothing is lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,8 +26,8 @@ fn all_files(world: &World) -> Vec<String> {
     COLLECTIONS.iter().map(|collection| read(world, &collection.file_name())).collect()
 }
 
-/// What a checkout of another's commit does to the files.
-fn hand_over(from: &World, to: &World) {
+/// Copies the files, as checking out another clone's commit does.
+fn copy_files(from: &World, to: &World) {
     for collection in COLLECTIONS {
         let name = collection.file_name();
         match fs::read(path(from, &name)) {
@@ -45,15 +45,15 @@ fn import(world: &World) -> Transfer {
     world.ok(&store::Import::default())
 }
 
-/// Brings what `from` has to `to`.
+/// Exports from one clone and imports into the other.
 fn send(from: &World, to: &World) -> Transfer {
     export(from);
-    hand_over(from, to);
+    copy_files(from, to);
     import(to)
 }
 
 fn update(world: &World, issue: &Issue, change: Value) {
-    world.pass(1);
+    world.advance(1);
     let mut fields = json!({ "id": issue.id });
     for (field, value) in change.as_object().expect("an object") {
         fields[field] = value.clone();
@@ -62,8 +62,8 @@ fn update(world: &World, issue: &Issue, change: Value) {
 }
 
 fn conflicts(world: &World) -> Vec<(String, Value, Value)> {
-    let told = world.ok(&conflict::List::default());
-    told.into_iter().map(|conflict| (conflict.field, conflict.kept, conflict.other)).collect()
+    let reported = world.ok(&conflict::List::default());
+    reported.into_iter().map(|conflict| (conflict.field, conflict.kept, conflict.other)).collect()
 }
 
 fn dep_add(child: &Issue, parent: &Issue) -> Value {
@@ -79,15 +79,15 @@ fn names_in(dir: &Path) -> impl Iterator<Item = String> {
     names.map(|name| name.into_string().expect("UTF-8"))
 }
 
-/// The files of the newest copy of what was agreed on; their names tell their age.
-fn agreed(world: &World) -> Vec<String> {
-    let copies = path(world, "local/agreed");
+/// The files of the newest merge base; their names contain their age.
+fn merge_base_files(world: &World) -> Vec<String> {
+    let copies = path(world, "local/merge-bases");
     let newest = copies.join(names_in(&copies).max().expect("a copy"));
     COLLECTIONS.iter().map(|it| fs::read_to_string(newest.join(it.file_name())).unwrap_or_default()).collect()
 }
 
-/// Exchanges files until both have the same.
-fn meet(one: &World, other: &World) {
+/// Exchanges files until both clones have the same.
+fn sync_until_equal(one: &World, other: &World) {
     send(one, other);
     send(other, one);
     export(other);
@@ -101,14 +101,14 @@ conformance! {
         send(&one, &other);
         update(&one, &task, json!({"title": "by one"}));
         update(&other, &task, json!({"priority": "p0"}));
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
         for world in [&one, &other] {
             assert_eq!((&*world.show(&task).title, world.show(&task).priority.as_str()), ("by one", "p0"));
             assert_eq!(conflicts(world), []);
         }
     }
 
-    fn a_field_that_both_changed_keeps_the_newer_value_and_tells_the_other(one: World) {
+    fn a_field_changed_by_both_keeps_the_newer_value_and_reports_the_other(one: World) {
         let task = one.task("a task");
         let other = one.clone_of(0x1000);
         send(&one, &other);
@@ -116,19 +116,19 @@ conformance! {
         update(&other, &task, json!({"title": "newer"}));
         assert_eq!(send(&one, &other).conflicts, 1);
         assert_eq!(other.show(&task).title, "newer");
-        let told = other.ok(&conflict::List::default());
-        assert_eq!((&*told[0].collection, &*told[0].record_id), ("issues", task.id.as_str()));
+        let reported = other.ok(&conflict::List::default());
+        assert_eq!((&*reported[0].collection, &*reported[0].record_id), ("issues", task.id.as_str()));
         assert_eq!(conflicts(&other), [("title".into(), json!("newer"), json!("older"))]);
         assert_eq!(import(&other).conflicts, 0, "told once");
-        other.pass(1);
-        other.ok(&conflict::Resolve { id: told[0].id.to_string(), take: Side::Other });
+        other.advance(1);
+        other.ok(&conflict::Resolve { id: reported[0].id.to_string(), take: Side::Other });
         assert_eq!(other.show(&task).title, "older");
         assert_eq!(conflicts(&other), []);
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
         assert_eq!(one.show(&task).title, "older");
     }
 
-    fn a_conflict_is_in_the_log_and_its_answer_can_be_taken_back(one: World) {
+    fn a_conflict_is_logged_and_its_resolution_can_be_undone(one: World) {
         let task = one.task("a task");
         let other = one.clone_of(0x1000);
         send(&one, &other);
@@ -139,25 +139,25 @@ conformance! {
         let last = || other.ok(&issue::History { id: (&task.id).into(), limit: Some(1) }).remove(0);
         assert_eq!((last().event_type.as_str(), &last().detail["conflict"]["new"]), ("conflict_found", &json!(id)));
         for take in [Side::Kept, Side::Other] {
-            other.pass(1);
+            other.advance(1);
             other.ok(&conflict::Resolve { id: id.clone(), take });
             assert_eq!((conflicts(&other), last().event_type.as_str()), (vec![], "conflict_resolved"));
-            other.pass(1);
+            other.advance(1);
             other.ok(&Undo::default());
             assert_eq!((other.show(&task).title.as_str(), conflicts(&other).len()), ("newer", 1));
         }
-        other.pass(1);
+        other.advance(1);
         other.ok(&Redo::default());
         assert_eq!((other.show(&task).title.as_str(), conflicts(&other)), ("older", vec![]), "and the undo too");
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
     }
 
-    fn a_conflict_over_a_status_is_settled_with_all_that_goes_with_it(one: World) {
+    fn a_status_conflict_is_resolved_with_its_dependent_fields(one: World) {
         let task = one.task("a task");
         let other = one.clone_of(0x1000);
         send(&one, &other);
         one.json::<issue::Close>("alice", json!({"id": task.id, "reason": "done"})).expect("closed");
-        one.pass(1);
+        one.advance(1);
         other.json::<issue::Update>("bob", json!({"id": task.id, "claim": true})).expect("claimed");
         send(&one, &other);
         assert_eq!(other.status(&task), Status::InProgress);
@@ -173,7 +173,7 @@ conformance! {
         let task = one.task("a task");
         export(&one);
         let before = all_files(&one);
-        one.pass(1);
+        one.advance(1);
         one.json::<issue::Close>("alice", json!({ "id": task.id })).expect("closed");
         export(&one);
         let after = all_files(&one);
@@ -188,10 +188,10 @@ conformance! {
         assert_eq!(conflicts(&one), []);
     }
 
-    fn what_was_not_exported_survives_whatever_the_files_say(one: World) {
+    fn unexported_changes_survive_any_import(one: World) {
         let (task, other_task) = (one.task("a task"), one.task("another"));
         export(&one);
-        one.pass(1);
+        one.advance(1);
         let local = one.task("never exported");
         update(&one, &task, json!({"title": "not exported either"}));
         for name in ["issues.jsonl", "deps.jsonl", "comments.jsonl"] {
@@ -206,7 +206,7 @@ conformance! {
         }
     }
 
-    fn an_export_takes_in_what_it_finds_before_it_writes(one: World) {
+    fn an_export_imports_changed_files_before_it_writes(one: World) {
         let task = one.task("a task");
         let other = one.clone_of(0x1000);
         send(&one, &other);
@@ -214,15 +214,15 @@ conformance! {
         let fresh = one.task("from one");
         export(&one);
         update(&other, &task, json!({"priority": "p0"}));
-        hand_over(&one, &other);
-        let told = export(&other);
-        assert_eq!((told.issues, told.conflicts), (2, 0));
+        copy_files(&one, &other);
+        let reported = export(&other);
+        assert_eq!((reported.issues, reported.conflicts), (2, 0));
         assert_eq!(other.show(&fresh).title, "from one");
         assert_eq!((&*other.show(&task).title, other.show(&task).priority.as_str()), ("by one", "p0"));
         assert!(read(&other, "issues.jsonl").contains("by one"));
     }
 
-    fn large_files_are_written_copied_and_taken_in_whole(one: World) {
+    fn large_files_are_exported_and_imported_completely(one: World) {
         let text = |letter: &str| format!("{letter}é").repeat(300_000);
         let large = one.create(json!({"title": "large", "issue_type": "task", "description": text("a")}));
         one.create(json!({"title": "large too", "issue_type": "task", "description": text("b")}));
@@ -236,17 +236,17 @@ conformance! {
             assert_eq!(one.ok(&check).drifted, [""; 0]);
             assert!(all_files(&one)[..3].iter().filter(|text| text.len() > 1 << 20).count() == 2);
             assert!(read(&one, "issues.jsonl").contains(title));
-            assert_eq!(agreed(&one), all_files(&one));
+            assert_eq!(merge_base_files(&one), all_files(&one));
         }
         let left: Vec<String> = names_in(&path(&one, "local")).filter(|name| name.ends_with(".tmp")).collect();
         assert_eq!(left, [""; 0]);
         let other = one.clone_of(0x1000);
         assert_eq!(send(&one, &other).issues, 2);
-        assert_eq!((other.show(&large).description, agreed(&other)), (Some(text("a")), all_files(&one)));
-        meet(&one, &other);
+        assert_eq!((other.show(&large).description, merge_base_files(&other)), (Some(text("a")), all_files(&one)));
+        sync_until_equal(&one, &other);
     }
 
-    fn a_check_tells_drift_and_writes_nothing(one: World) {
+    fn a_check_reports_drift_and_writes_nothing(one: World) {
         one.task("a task");
         let check = store::Export { check: true, ..Default::default() };
         assert_eq!(one.ok(&check).drifted, ["issues.jsonl", "deps.jsonl", "comments.jsonl"]);
@@ -255,18 +255,18 @@ conformance! {
         assert_eq!(json!(one.ok(&check)), json!({"status": "ok", "issues": 1, "deps": 0, "comments": 0}));
         let before = all_files(&one);
         one.task("another");
-        let told = one.ok(&check);
-        assert_eq!((&*told.status, told.drifted), ("drifted", vec!["issues.jsonl".to_owned()]));
+        let reported = one.ok(&check);
+        assert_eq!((&*reported.status, reported.drifted), ("drifted", vec!["issues.jsonl".to_owned()]));
         assert_eq!(all_files(&one), before);
     }
 
-    fn a_deletion_travels_and_takes_what_belongs_to_the_issue_along(one: World) {
+    fn a_deletion_syncs_with_everything_that_belongs_to_the_issue(one: World) {
         let (gone, stays) = (one.task("gone"), one.task("stays"));
         one.link(&stays, &gone);
         one.json::<comment::Add>("alice", json!({"id": gone.id, "text": "a word"})).expect("said");
         let other = one.clone_of(0x1000);
         send(&one, &other);
-        one.pass(1);
+        one.advance(1);
         one.json::<issue::Delete>("alice", json!({"id": gone.id, "force": true})).expect("deleted");
         send(&one, &other);
         assert_eq!(titles(&other.ok(&issue::List::default())), ["stays"]);
@@ -275,49 +275,49 @@ conformance! {
         let line: Value = serde_json::from_str(&read(&one, "tombstones.jsonl")).expect("one line");
         assert_eq!((&line["collection"], &line["id"], &line["actor"]), (&json!("issues"), &json!(gone.id), &json!("alice")));
         assert!(line["deleted_at"].is_string());
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
         assert_eq!(other.ok(&store::Doctor { fix: false, deep: false }).findings.len(), 0);
-        let third = other.fresh_from_files();
+        let third = other.imported_from_files();
         assert_eq!(titles(&third.call("a", &issue::List::default()).expect("a list")), ["stays"]);
     }
 
-    fn an_edit_before_a_deletion_that_did_not_know_it_is_kept_as_a_conflict(one: World) {
+    fn an_edit_unknown_to_a_deletion_is_kept_as_a_conflict(one: World) {
         let task = one.task("a task");
         let other = one.clone_of(0x1000);
         send(&one, &other);
         update(&other, &task, json!({"title": "edited"}));
-        one.pass(1);
+        one.advance(1);
         one.json::<issue::Delete>("alice", json!({ "id": task.id })).expect("deleted");
         assert_eq!(send(&one, &other).conflicts, 1);
         assert_eq!(titles(&other.ok(&issue::List::default())), [""; 0]);
-        let told = other.ok(&conflict::List::default());
-        assert_eq!((&*told[0].field, &told[0].other["title"]), ("deleted", &json!("edited")));
-        other.pass(1);
-        other.ok(&conflict::Resolve { id: told[0].id.to_string(), take: Side::Other });
+        let reported = other.ok(&conflict::List::default());
+        assert_eq!((&*reported[0].field, &reported[0].other["title"]), ("deleted", &json!("edited")));
+        other.advance(1);
+        other.ok(&conflict::Resolve { id: reported[0].id.to_string(), take: Side::Other });
         assert_eq!(other.show(&task).title, "edited");
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
         assert_eq!(one.show(&task).title, "edited", "what came back is newer than its deletion");
     }
 
-    fn a_deletion_comes_after_what_it_deletes_whatever_the_clocks_say(one: World) {
+    fn a_deletion_is_later_than_what_it_deletes_despite_wrong_clocks(one: World) {
         let (task, parent) = (one.task("a task"), one.task("a parent"));
         one.link(&task, &parent);
         let other = one.clone_of(0x1000);
         send(&one, &other);
-        // A clone whose clock runs ahead.
-        other.pass(600);
+        // A clone whose clock is ahead.
+        other.advance(600);
         update(&other, &task, json!({"title": "from the future"}));
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
         let [remove, add] = [dep_remove(&task, &parent), dep_add(&task, &parent)];
         let thrice = json!({"operations": [remove, add, remove]});
         one.json::<batch::Batch>("alice", thrice).expect("removed in the end");
         one.json::<issue::Delete>("alice", json!({"id": task.id, "force": true})).expect("deleted");
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
         for world in [&one, &other] {
             assert_eq!((world.ready(), conflicts(world)), (vec!["a parent".to_owned()], vec![]));
         }
         one.ok(&Undo::default());
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
         assert_eq!(other.show(&task).title, "from the future", "and so does bringing it back");
     }
 
@@ -328,7 +328,7 @@ conformance! {
         let line = read(&one, "tombstones.jsonl").replace("{\"collection\"", "{\"why\":\"twice\",\"collection\"");
         fs::write(path(&one, "tombstones.jsonl"), line).expect("written");
         import(&one);
-        one.pass(1);
+        one.advance(1);
         one.task("another");
         export(&one);
         assert!(read(&one, "tombstones.jsonl").contains("\"why\":\"twice\""), "{}", read(&one, "tombstones.jsonl"));
@@ -338,7 +338,7 @@ conformance! {
         assert_eq!(all_files(&fresh), all_files(&one));
     }
 
-    fn a_line_that_waits_for_its_issue_stays_in_its_file(one: World) {
+    fn a_pending_reference_stays_in_its_file(one: World) {
         let task = one.task("a task");
         one.json::<comment::Add>("alice", json!({"id": task.id, "text": "known"})).expect("said");
         export(&one);
@@ -365,13 +365,13 @@ conformance! {
         assert_eq!(read(&one, "comments.jsonl").lines().count(), 2);
     }
 
-    fn a_lease_is_renewed_as_before_after_somebody_else_changed_the_issue(one: World) {
+    fn a_lease_is_renewed_with_its_length_after_a_synced_change(one: World) {
         let task = one.task("a task");
         let other = one.clone_of(0x1000);
         one.json::<issue::Update>("alice", json!({"id": task.id, "claim": true, "ttl": "1h"})).expect("claimed");
         send(&one, &other);
         update(&other, &task, json!({"title": "by another"}));
-        one.pass(60);
+        one.advance(60);
         send(&other, &one);
         assert_eq!(one.show(&task).title, "by another");
         let renewed = one.json::<issue::Heartbeat>("alice", json!({ "id": task.id })).expect("hers");
@@ -386,28 +386,28 @@ conformance! {
         update(&other, &task, json!({"title": "edited later"}));
         send(&one, &other);
         assert_eq!(other.show(&task).title, "edited later");
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
         assert_eq!(one.show(&task).title, "edited later");
         assert_eq!(conflicts(&one), []);
     }
 
-    fn a_dependency_that_was_removed_and_added_again_is_there_everywhere(one: World) {
+    fn a_removed_and_added_dependency_exists_everywhere(one: World) {
         let (child, parent) = (one.task("child"), one.task("parent"));
         one.link(&child, &parent);
         let other = one.clone_of(0x1000);
         send(&one, &other);
         let remove = dep::Remove { issue_id: (&child.id).into(), depends_on_id: (&parent.id).into() };
-        one.pass(1);
+        one.advance(1);
         one.ok(&remove);
         send(&one, &other);
         assert_eq!(other.ready(), ["child", "parent"]);
-        other.pass(1);
+        other.advance(1);
         other.link(&child, &parent);
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
         assert_eq!(one.ready(), ["parent"]);
-        one.pass(1);
+        one.advance(1);
         one.ok(&remove);
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
         assert_eq!(other.ready(), ["child", "parent"]);
     }
 
@@ -422,7 +422,7 @@ conformance! {
             fs::write(path(&one, name), with.replace("2026-", "2027-")).expect("written");
         }
         let other = one.clone_of(0x1000);
-        hand_over(&one, &other);
+        copy_files(&one, &other);
         import(&other);
         update(&other, &other.show(&task), json!({"priority": "p1"}));
         export(&other);
@@ -432,7 +432,7 @@ conformance! {
         }
     }
 
-    fn files_of_another_system_and_lines_that_stand_twice_are_read_and_told(one: World) {
+    fn crlf_files_and_duplicate_lines_are_read_and_reported(one: World) {
         let task = one.task("a task");
         export(&one);
         let line = read(&one, "issues.jsonl");
@@ -441,10 +441,10 @@ conformance! {
         let mixed = format!("\u{feff}{line}{newer}").replace('\n', "\r\n");
         fs::write(path(&one, "issues.jsonl"), mixed).expect("written");
         let other = one.clone_of(0x1000);
-        hand_over(&one, &other);
-        let told = import(&other);
+        copy_files(&one, &other);
+        let reported = import(&other);
         assert_eq!(titles(&other.ok(&issue::List::default())), ["newer"]);
-        let notes = told.notes.join("\n");
+        let notes = reported.notes.join("\n");
         for word in ["byte order mark", "another system", "twice"] {
             assert!(notes.contains(word), "{word}: {notes}");
         }
@@ -459,7 +459,7 @@ conformance! {
         assert!(error.message.contains("comments.jsonl line 1"), "{error}");
     }
 
-    fn an_authoritative_import_leaves_only_what_the_files_have(one: World) {
+    fn after_an_authoritative_import_the_store_equals_the_files(one: World) {
         let kept = one.task("kept");
         export(&one);
         one.task("local");
@@ -469,10 +469,10 @@ conformance! {
         assert_eq!(one.ok(&store::Doctor { fix: false, deep: false }).findings.len(), 0);
     }
 
-    fn two_issues_that_got_the_same_id_both_stay(one: World) {
+    fn two_issues_with_the_same_new_id_are_both_kept(one: World) {
         let other = one.clone_of(0);
         let ours = one.task("ours");
-        one.pass(1);
+        one.advance(1);
         let theirs = other.task("theirs");
         assert_eq!(ours.id, theirs.id);
         let parent = other.task("parent");
@@ -492,7 +492,7 @@ conformance! {
         assert_ne!(moved.id, ours.id);
         let detail = one.ok(&issue::Show { id: (&moved.id).into() });
         assert_eq!((titles(&detail.deps), detail.comments.len()), (vec!["parent".to_owned()], 1));
-        meet(&one, &other);
+        sync_until_equal(&one, &other);
         let detail = other.ok(&issue::Show { id: (&moved.id).into() });
         assert_eq!((detail.issue.title.as_str(), detail.deps.len(), detail.comments.len()), ("theirs", 1, 1));
         assert_eq!(other.show(&ours).title, "ours");

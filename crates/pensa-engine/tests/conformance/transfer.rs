@@ -1,4 +1,4 @@
-//! Export and import in their plain form, and the check-up that compares them.
+//! Plain export and import, and the drift check of doctor.
 
 use std::fs;
 
@@ -21,31 +21,31 @@ fn rich(world: &World) {
     let bug = world.create(json!({"title": "bug \u{202E} \u{7}".trim_end_matches('\u{7}'), "issue_type": "bug"}));
     let fix = world.create(json!({"title": "fix", "fixes": bug.id, "description": "many\nlines", "spec": "s"}));
     let child = world.create(json!({"title": "child", "deps": [fix.id, bug.id]}));
-    world.pass(1);
+    world.advance(1);
     world.json::<comment::Add>("bob", json!({"id": child.id, "text": "a\tb"})).expect("said");
     world.json::<issue::Update>("bob", json!({"id": fix.id, "claim": true})).expect("claimed");
     world.json::<issue::Close>("bob", json!({"id": bug.id, "reason": "r"})).expect("closed");
 }
 
 conformance! {
-    fn what_is_exported_comes_back_whole(world: World) {
+    fn export_and_import_round_trip(world: World) {
         rich(&world);
         let before = listing(&world.engine);
         assert_eq!(
             json!(world.ok(&store::Export::default())),
             json!({"status": "ok", "issues": 3, "deps": 2, "comments": 1})
         );
-        let again = world.fresh_from_files();
+        let again = world.imported_from_files();
         assert_eq!(listing(&again), before);
         assert_eq!(again.call("a", &issue::Ready::default()).expect("a list").len(), 0);
     }
 
-    fn a_lease_that_was_imported_is_renewed_as_before(world: World) {
+    fn an_imported_lease_is_renewed_with_its_length(world: World) {
         let task = world.task("a");
         world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true, "ttl": "1h"})).expect("claimed");
         world.ok(&store::Export::default());
-        let again = world.fresh_from_files();
-        world.pass(1800);
+        let again = world.imported_from_files();
+        world.advance(1800);
         let op: issue::Heartbeat = serde_json::from_value(json!({"id": task.id})).expect("an operation");
         let renewed = again.call("bob", &op).expect("still bob's");
         assert_eq!(renewed.lease_expires_at, Some("2026-02-27T16:00:00Z".parse().expect("a time")));
@@ -83,10 +83,10 @@ conformance! {
         assert!(!issues.contains("null") && issues.ends_with("}\n"), "{issues}");
     }
 
-    fn import_keeps_the_newer_version_and_what_was_not_exported(world: World) {
+    fn import_keeps_newer_and_unexported_changes(world: World) {
         let task = world.task("old title");
         world.ok(&store::Export::default());
-        world.pass(10);
+        world.advance(10);
         world.json::<issue::Update>("alice", json!({"id": task.id, "title": "newer title"})).expect("updated");
         let local = world.task("never exported");
         world.ok(&store::Import::default());
@@ -94,7 +94,7 @@ conformance! {
         assert_eq!(world.show(&local).title, "never exported");
     }
 
-    fn a_bad_line_refuses_the_whole_import_and_is_named(world: World) {
+    fn an_invalid_line_refuses_the_whole_import_and_is_named(world: World) {
         world.task("here");
         world.ok(&store::Export::default());
         let path = world.store().root().join("issues.jsonl");
@@ -110,8 +110,8 @@ conformance! {
         }
     }
 
-    /// Files of an export that was killed in between are of two ages.
-    fn a_line_whose_issue_has_not_arrived_waits_for_it(world: World) {
+    /// Files of an interrupted export are from two different times.
+    fn a_line_waits_for_its_missing_issue(world: World) {
         let (a, b) = (world.task("a"), world.task("b"));
         world.link(&a, &b);
         world.ok(&store::Export::default());
@@ -119,7 +119,7 @@ conformance! {
         let whole = fs::read_to_string(&path).expect("a file");
         let first = whole.lines().next().expect("a line");
         fs::write(&path, format!("{first}\n")).expect("written");
-        let half = world.fresh_from_files();
+        let half = world.imported_from_files();
         assert_eq!(half.call("a", &issue::List::default()).expect("a list").len(), 1);
         fs::write(&path, &whole).expect("written");
         half.call("a", &store::Import::default()).expect("imported");
@@ -131,7 +131,7 @@ conformance! {
         world.json::<issue::Update>("bob", json!({"id": held.id, "claim": true})).expect("claimed");
         world.json::<issue::Update>("bob", json!({"id": leased.id, "claim": true, "ttl": "30d"})).expect("claimed");
         world.ok(&store::Export::default());
-        world.pass(25 * 3600);
+        world.advance(25 * 3600);
         world.json::<issue::Update>("bob", json!({"id": leased.id, "title": "changed"})).expect("updated");
         let report = world.ok(&store::Doctor { fix: false, deep: false });
         let checks: Vec<_> = report.findings.iter().map(|finding| finding.check.as_str()).collect();

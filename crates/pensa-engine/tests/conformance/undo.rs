@@ -1,4 +1,4 @@
-//! Taking back: what it restores, what refuses it, and what it leaves in the log.
+//! Undo and redo: what they restore, what is refused, and what is logged.
 
 use pensa_core::issue::{Issue, Origin, Status};
 use pensa_core::ops::undo::{List, Redo, Redone, Undo, Undone};
@@ -14,12 +14,12 @@ fn undo(world: &World, fields: Value) -> Result<Undone> {
     world.json::<Undo>("alice", fields)
 }
 
-/// Takes back the last operation, whoever did it and whoever holds the issue.
+/// Undoes the last operation of anybody by force.
 fn undo_last(world: &World) -> Undone {
     undo(world, json!({"any": true, "force": true})).expect("undone")
 }
 
-/// Brings back what the last undo took.
+/// Redoes the last undo.
 fn redo_last(world: &World) -> Redone {
     world.json::<Redo>("alice", json!({"force": true})).expect("redone")
 }
@@ -29,7 +29,7 @@ fn last_event(world: &World, issue: &Issue) -> i64 {
     world.ok(&issue::History { id: (&issue.id).into(), limit: Some(1) })[0].id
 }
 
-/// All that the store would tell, apart from the log and the times of the last change.
+/// All data of the store, except the log and the times of the last change.
 fn state(world: &World) -> Vec<Value> {
     world
         .ok(&issue::List::default())
@@ -37,8 +37,10 @@ fn state(world: &World) -> Vec<Value> {
         .map(|issue| {
             let mut whole = json!(world.ok(&issue::Show { id: (&issue.id).into() }));
             whole.as_object_mut().expect("an object").remove("updated_at");
-            for parent in whole["deps"].as_array_mut().expect("a list") {
-                parent.as_object_mut().expect("an object").remove("updated_at");
+            for list in ["deps", "blocks", "fixed_by"] {
+                for other in whole.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+                    other.as_object_mut().expect("an object").remove("updated_at");
+                }
             }
             whole
         })
@@ -52,10 +54,10 @@ fn is_healthy(world: &World) {
     assert!(bad.is_empty(), "{bad:?}");
 }
 
-/// Undoing and redoing that: the state before, and the state after again.
-fn back_and_forth(world: &World, before: &[Value]) {
+/// Undoes and redoes: the state before, then the state after.
+fn undo_and_redo(world: &World, before: &[Value]) {
     let after = state(world);
-    world.pass(1);
+    world.advance(1);
     undo_last(world);
     assert_eq!(state(world), before);
     is_healthy(world);
@@ -103,20 +105,20 @@ conformance! {
             let before = state(&world);
             world.json::<batch::Batch>("bob", json!({"operations": [fields]})).expect(op);
             assert_ne!(state(&world), before, "{op}");
-            back_and_forth(&world, &before);
+            undo_and_redo(&world, &before);
         }
     }
 
-    fn an_undo_is_an_event_with_what_changed_and_what_it_undoes(world: World) {
+    fn an_undo_event_has_its_changes_and_the_undone_events(world: World) {
         let task = world.task("one");
         world.json::<issue::Update>("bob", json!({"id": task.id, "title": "two"})).expect("updated");
         let event = last_event(&world, &task);
-        world.pass(5);
-        let told = undo(&world, json!({"event": event})).expect("undone");
+        world.advance(5);
+        let answer = undo(&world, json!({"event": event})).expect("undone");
         let newest = &world.ok(&issue::History { id: (&task.id).into(), limit: Some(1) })[0];
-        assert_eq!((newest.event_type.as_str(), newest.actor.as_str(), Some(newest.id)), ("undone", "alice", told.event));
+        assert_eq!((newest.event_type.as_str(), newest.actor.as_str(), Some(newest.id)), ("undone", "alice", answer.event));
         assert_eq!(json!(newest.detail), json!({"title": {"old": "two", "new": "one"}, "undoes": [event]}));
-        let taken = &told.undone[0];
+        let taken = &answer.undone[0];
         assert_eq!((taken.event, taken.op, taken.event_type.as_str(), taken.actor.as_str()), (event, event, "updated", "bob"));
         assert_eq!(world.show(&task).updated_at, newest.created_at);
     }
@@ -125,8 +127,8 @@ conformance! {
         let bug = world.create(json!({"title": "bug", "issue_type": "bug"}));
         let fix = world.create(json!({"title": "fix", "fixes": bug.id}));
         world.json::<issue::Close>("bob", json!({"id": fix.id})).expect("closed");
-        let told = undo(&world, json!({"event": last_event(&world, &bug)})).expect("undone");
-        assert_eq!(told.undone.len(), 2);
+        let answer = undo(&world, json!({"event": last_event(&world, &bug)})).expect("undone");
+        assert_eq!(answer.undone.len(), 2);
         assert_eq!((world.status(&bug), world.status(&fix)), (Status::Open, Status::Open));
         let lines = json!([
             {"op": "issue.create", "title": "a", "issue_type": "task", "as": "a"},
@@ -138,14 +140,14 @@ conformance! {
         assert_eq!(world.ready(), ["fix"]);
     }
 
-    fn operations_of_the_same_moment_are_still_two(world: World) {
+    fn operations_at_the_same_time_are_undone_separately(world: World) {
         let (one, two) = (world.task("one"), world.task("two"));
         undo_last(&world);
         assert_eq!(world.show(&one).title, "one");
         assert_eq!(world.refused::<issue::Show>("alice", json!({"id": two.id})), Code::NotFound);
     }
 
-    fn a_later_change_of_the_same_thing_refuses_and_is_named(world: World) {
+    fn undo_is_refused_by_a_later_change_of_the_same_field(world: World) {
         let task = world.task("one");
         let rename = |title: &str| world.json::<issue::Update>("bob", json!({"id": task.id, "title": title})).expect("updated");
         rename("two");
@@ -153,8 +155,8 @@ conformance! {
         rename("three");
         let later = last_event(&world, &task);
         let error = conflict(undo(&world, json!({"event": event})));
-        assert!(error.message.contains(&format!("event {later} (updated {} by bob) stands on it", task.id)), "{error}");
-        // Neither another field nor a comment is in the way, nor what was taken back itself.
+        assert!(error.message.contains(&format!("event {later} (updated {} by bob) depends on it", task.id)), "{error}");
+        // Other fields, comments and undone changes do not prevent the undo.
         world.json::<issue::Update>("bob", json!({"id": task.id, "priority": "p0"})).expect("updated");
         world.json::<comment::Add>("bob", json!({"id": task.id, "text": "hm"})).expect("said");
         undo(&world, json!({"event": later})).expect("undone");
@@ -165,11 +167,11 @@ conformance! {
         assert!(error.message.contains("has done so already"), "{error}");
     }
 
-    fn what_others_built_on_an_issue_keeps_it(world: World) {
+    fn creation_of_an_issue_with_dependents_is_not_undone(world: World) {
         let refused = |task: &Issue, by: &str| {
             let first = world.ok(&issue::History { id: (&task.id).into(), limit: None }).last().expect("an event").id;
             let error = conflict(undo(&world, json!({"event": first})));
-            assert!(error.message.contains(by) && error.message.contains("stands on it"), "{error}");
+            assert!(error.message.contains(by) && error.message.contains("depends on it"), "{error}");
             assert_eq!(world.show(task).title, task.title, "nothing happened");
         };
         let said = world.task("said");
@@ -186,7 +188,7 @@ conformance! {
         refused(&edited, "updated");
     }
 
-    fn a_claim_that_was_taken_over_is_not_given_back(world: World) {
+    fn a_claim_taken_over_by_another_is_not_restored(world: World) {
         let task = world.task("one");
         world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true})).expect("claimed");
         let claim = last_event(&world, &task);
@@ -199,7 +201,7 @@ conformance! {
         assert_eq!(world.show(&task).assignee.as_deref(), Some("eve"));
     }
 
-    fn a_deletion_comes_back_whole_or_not_at_all(world: World) {
+    fn a_deletion_is_undone_completely_or_not_at_all(world: World) {
         let parent = world.task("parent");
         let task = world.create(json!({"title": "task", "deps": [parent.id]}));
         world.json::<comment::Add>("bob", json!({"id": task.id, "text": "hm"})).expect("said");
@@ -210,15 +212,15 @@ conformance! {
         let error = conflict(log);
         assert!(error.message.contains(&format!("(deleted {} by eve) took {} away", parent.id, parent.id)), "{error}");
         undo(&world, json!({"by": "eve"})).expect("undone");
-        let told = undo(&world, json!({"by": "bob"})).expect("undone");
-        assert_eq!(told.undone.len(), 2, "the deletion and the comment");
+        let answer = undo(&world, json!({"by": "bob"})).expect("undone");
+        assert_eq!(answer.undone.len(), 2, "the deletion and the comment");
         assert_eq!(world.show(&task).title, "task");
         assert_eq!(world.blocked(), ["task"]);
         assert_eq!(world.events(&task)[..history.len()], history, "its history is back too");
         is_healthy(&world);
     }
 
-    fn a_dependency_that_would_close_a_cycle_by_now_stays_away(world: World) {
+    fn a_removed_dependency_that_would_close_a_cycle_is_not_restored(world: World) {
         let (a, b) = (world.task("a"), world.task("b"));
         world.link(&a, &b);
         world.json::<dep::Remove>("bob", json!({"issue_id": a.id, "depends_on_id": b.id})).expect("removed");
@@ -230,35 +232,35 @@ conformance! {
 
     fn a_selection_is_undone_newest_first_and_all_or_nothing(world: World) {
         let task = world.task("one");
-        world.pass(10);
+        world.advance(10);
         let rename = |actor: &str, title: &str| {
             world.json::<issue::Update>(actor, json!({"id": task.id, "title": title})).expect("updated")
         };
         rename("bob", "two");
         let since = world.show(&task).updated_at;
         world.json::<issue::Create>("bob", json!({"title": "bob's", "issue_type": "task"})).expect("created");
-        world.pass(10);
+        world.advance(10);
         rename("eve", "three");
         world.json::<issue::Create>("bob", json!({"title": "bob's too", "issue_type": "task"})).expect("created");
         let before = state(&world);
         conflict(undo(&world, json!({"by": "bob"})));
         assert_eq!(state(&world), before, "the later ones are back too");
-        let told = undo(&world, json!({"since": since, "dry_run": true})).expect("tried");
-        assert_eq!((told.event, told.undone.len()), (None, 4));
+        let answer = undo(&world, json!({"since": since, "dry_run": true})).expect("tried");
+        assert_eq!((answer.event, answer.undone.len()), (None, 4));
         assert_eq!(state(&world), before, "only tried");
-        let told = undo(&world, json!({"since": since})).expect("undone");
-        let events: Vec<i64> = told.undone.iter().map(|one| one.event).collect();
+        let answer = undo(&world, json!({"since": since})).expect("undone");
+        let events: Vec<i64> = answer.undone.iter().map(|one| one.event).collect();
         assert!(events.is_sorted_by(|a, b| a > b), "{events:?}");
         assert_eq!(world.ready(), ["one"]);
-        // Of what was done since, only the undo is in effect, and it took back what is selected too.
+        // The only later change in effect is an undo of a selected operation.
         assert_eq!(undo(&world, json!({"since": since})).expect_err("nothing left").code, Code::NotFound);
         redo_last(&world);
         assert_eq!(state(&world), before);
     }
 
-    fn both_bounds_of_a_selection_hold(world: World) {
+    fn actor_and_time_both_limit_a_selection(world: World) {
         world.json::<issue::Create>("bob", json!({"title": "old", "issue_type": "task"})).expect("created");
-        world.pass(60);
+        world.advance(60);
         world.json::<issue::Create>("eve", json!({"title": "hers", "issue_type": "task"})).expect("created");
         world.json::<issue::Create>("bob", json!({"title": "new", "issue_type": "task"})).expect("created");
         undo(&world, json!({"by": "bob", "since": "30s"})).expect("undone");
@@ -270,18 +272,18 @@ conformance! {
         assert_eq!(undo(&world, json!({"event": 999})).expect_err("unknown").code, Code::NotFound);
     }
 
-    fn an_undo_in_a_selection_gives_back_what_it_took_from_before(world: World) {
+    fn a_selected_undo_of_an_earlier_event_is_reversed(world: World) {
         let task = world.task("one");
         world.json::<issue::Update>("bob", json!({"id": task.id, "title": "two"})).expect("updated");
-        world.pass(60);
+        world.advance(60);
         undo_last(&world);
         world.task("other");
-        let told = undo(&world, json!({"since": "30s"})).expect("undone");
-        assert_eq!(told.undone.iter().map(|one| one.event_type.as_str()).collect::<Vec<_>>(), ["created", "undone"]);
+        let answer = undo(&world, json!({"since": "30s"})).expect("undone");
+        assert_eq!(answer.undone.iter().map(|one| one.event_type.as_str()).collect::<Vec<_>>(), ["created", "undone"]);
         assert_eq!(world.show(&task).title, "two");
     }
 
-    fn an_undo_and_what_it_took_back_are_left_alone_if_others_went_on(world: World) {
+    fn a_selected_pair_of_undo_and_undone_is_left_alone(world: World) {
         let task = world.task("one");
         let rename = |actor: &str, title: &str| {
             world.json::<issue::Update>(actor, json!({"id": task.id, "title": title})).expect("updated")
@@ -294,13 +296,13 @@ conformance! {
         assert_eq!(world.ready(), ["three"]);
     }
 
-    fn an_undo_is_taken_back_if_something_between_needs_what_it_removed(world: World) {
+    fn a_selected_undo_is_reversed_if_a_change_between_needs_it(world: World) {
         let parent = world.task("parent");
         let created = last_event(&world, &parent);
         let child = world.create(json!({"title": "child", "deps": [parent.id]}));
-        world.pass(60);
+        world.advance(60);
         world.json::<issue::Delete>("bob", json!({"id": child.id})).expect("deleted");
-        undo(&world, json!({"event": created})).expect("nothing stands on it any more");
+        undo(&world, json!({"event": created})).expect("nothing depends on it any more");
         assert_eq!(undo(&world, json!({"by": "bob"})).expect_err("its parent is gone").code, Code::Conflict);
         undo(&world, json!({"since": "30s"})).expect("both");
         assert_eq!((world.ready(), world.blocked()), (vec!["parent".into()], vec!["child".into()]));
@@ -310,11 +312,11 @@ conformance! {
         is_healthy(&world);
     }
 
-    fn what_happens_by_itself_is_not_the_last_thing_done(world: World) {
+    fn automatic_events_are_not_the_last_operation(world: World) {
         let task = world.task("one");
         world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true, "ttl": "10s"})).expect("claimed");
         let other = world.task("other");
-        world.pass(60);
+        world.advance(60);
         assert_eq!(world.status(&task), Status::Open);
         let lapse = last_event(&world, &task);
         let error = conflict(undo(&world, json!({"event": lapse})));
@@ -325,20 +327,20 @@ conformance! {
         assert!(world.ok(&issue::List::default()).is_empty());
     }
 
-    fn a_lease_that_comes_back_is_renewed_as_before(world: World) {
+    fn a_restored_lease_is_renewed_with_its_length(world: World) {
         let task = world.task("one");
         world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true, "ttl": "1h"})).expect("claimed");
-        world.pass(60);
+        world.advance(60);
         world.json::<issue::Update>("bob", json!({"id": task.id, "title": "uno"})).expect("updated");
         world.json::<issue::Close>("bob", json!({"id": task.id})).expect("closed");
-        world.pass(60);
+        world.advance(60);
         undo_last(&world);
         let renewed = world.json::<issue::Heartbeat>("bob", json!({"id": task.id})).expect("alive");
         let span = renewed.lease_expires_at.expect("a lease").since(renewed.updated_at);
         assert_eq!(span.map(|span| span.to_string()).as_deref(), Some("1h"));
     }
 
-    fn undo_takes_back_my_own_last_operation_and_then_the_one_before(world: World) {
+    fn undo_reverses_my_last_operation_and_then_the_previous_one(world: World) {
         let title = |world: &World, task: &Issue| world.show(task).title;
         let task = world.task("one");
         let other = world.json::<issue::Create>("bob", json!({"title": "bob's", "issue_type": "task"})).expect("created");
@@ -355,7 +357,7 @@ conformance! {
             assert_eq!(title(&world, &task), wanted);
         }
         assert_eq!(world.refused::<Redo>("alice", json!({})), Code::NotFound);
-        // What was brought back goes first again.
+        // A redone operation is the first to be undone.
         for wanted in ["two", "one"] {
             undo(&world, json!({})).expect("undone");
             assert_eq!(title(&world, &task), wanted);
@@ -371,7 +373,7 @@ conformance! {
         is_healthy(&world);
     }
 
-    fn an_undo_is_brought_back_by_redo_only(world: World) {
+    fn only_redo_reverses_an_undo(world: World) {
         let task = world.task("one");
         let created = last_event(&world, &task);
         assert_eq!(world.refused::<Redo>("alice", json!({"event": created})), Code::InvalidInput);
@@ -386,7 +388,7 @@ conformance! {
         assert_eq!(world.refused::<Redo>("alice", json!({"event": event})), Code::Conflict);
     }
 
-    fn undo_keeps_to_the_session_of_its_caller(world: World) {
+    fn undo_is_limited_to_the_session_of_its_caller(world: World) {
         let call = |session: Option<&str>, run: &dyn Fn(&Caller) -> Result<()>| {
             let origin = Origin { session: session.map(str::to_owned), ..Origin::default() };
             run(&Caller { origin, ..Caller::local("ana") })
@@ -411,13 +413,13 @@ conformance! {
         assert_eq!(world.ready(), ["second"]);
     }
 
-    fn what_cannot_be_undone_is_passed_over_and_named(world: World) {
+    fn operations_that_cannot_be_undone_are_skipped_and_reported(world: World) {
         let task = world.task("a mistake");
         let agent = world.json::<agent::Create>("alice", json!({"type": "user"})).expect("an agent");
         let lock = world.json::<lock::Acquire>("alice", json!({"name": "build", "ttl": "1m"})).expect("a lock");
         let list = world.json::<List>("alice", json!({})).expect("a list");
-        let told: Vec<_> = list.iter().map(|one| (one.events[0].subject_kind.as_str(), one.refused.is_some())).collect();
-        assert_eq!(told, [("lock", true), ("agent", true), ("issue", false)]);
+        let answer: Vec<_> = list.iter().map(|one| (one.events[0].subject_kind.as_str(), one.refused.is_some())).collect();
+        assert_eq!(answer, [("lock", true), ("agent", true), ("issue", false)]);
         let undone = undo(&world, json!({})).expect("undone");
         assert_eq!(undone.undone[0].issue_id, Some(task.id));
         let instead: Vec<_> = undone.passed_over.iter().filter_map(|one| one.instead.clone()).collect();
@@ -429,26 +431,26 @@ conformance! {
         assert_eq!(world.json::<List>("bob", json!({"any": true, "limit": 1})).expect("a list").len(), 1);
     }
 
-    fn what_was_brought_back_is_listed_once(world: World) {
+    fn a_redone_operation_is_listed_once(world: World) {
         world.task("one");
         world.task("two");
         undo(&world, json!({})).expect("undone");
         world.json::<Redo>("alice", json!({})).expect("redone");
         let list = world.json::<List>("alice", json!({})).expect("a list");
-        let told: Vec<_> = list.iter().map(|one| (one.event, one.events[0].event)).collect();
-        assert_eq!(told, [(4, 2), (1, 1)]);
+        let answer: Vec<_> = list.iter().map(|one| (one.event, one.events[0].event)).collect();
+        assert_eq!(answer, [(4, 2), (1, 1)]);
     }
 
-    fn renewals_and_ends_of_leases_are_nobodys_operations(world: World) {
+    fn lease_renewals_and_expiries_are_not_undoable_operations(world: World) {
         let task = world.task("one");
         world.json::<issue::Update>("bob", json!({"id": task.id, "claim": true, "ttl": "1h"})).expect("claimed");
-        world.pass(60);
+        world.advance(60);
         world.json::<issue::Heartbeat>("bob", json!({"id": task.id})).expect("alive");
         world.json::<Undo>("bob", json!({})).expect("the claim, although its lease was renewed");
         assert_eq!(world.status(&task), Status::Open);
         world.json::<Redo>("bob", json!({})).expect("redone");
         assert_eq!(world.show(&task).assignee.as_deref(), Some("bob"));
-        world.pass(7200);
+        world.advance(7200);
         assert_eq!(world.status(&task), Status::Open, "the lease has run out");
         assert_eq!(world.refused::<Undo>("bob", json!({})), Code::NotFound, "and the claim with it");
     }

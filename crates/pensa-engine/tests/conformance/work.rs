@@ -1,5 +1,4 @@
-//! Work, releases and skills: one active piece for each actor, work that follows its issue, and all of it outlives its
-//! database.
+//! Work, releases and skills: one active work per actor, work follows its issue, and rebuilding from the journal.
 
 use std::fs;
 
@@ -30,8 +29,8 @@ fn list(world: &World, fields: Value) -> Vec<Work> {
     world.json::<work::List>("reader", fields).expect("a list")
 }
 
-/// Where the work on an issue stands.
-fn stands(world: &World, id: &IssueId) -> WorkStatus {
+/// The status of the work on an issue.
+fn work_status(world: &World, id: &IssueId) -> WorkStatus {
     list(world, json!({})).into_iter().find(|work| work.issue_id == *id).expect("work on it").status
 }
 
@@ -43,8 +42,8 @@ fn log(world: &World) -> Vec<LogEntry> {
     world.engine.run(Access::Read, &Caller::local("a"), |_, tx| log_after(tx, 0, 1000)).expect("the log")
 }
 
-/// What the log says of work, releases and skills, oldest first: what happened, to which of them, by whom.
-fn told(world: &World) -> Vec<(String, String, String)> {
+/// The events about work, releases and skills, oldest first: type, subject and actor.
+fn logged(world: &World) -> Vec<(String, String, String)> {
     let of_work = |line: &LogEntry| ["work", "release", "skills"].contains(&line.subject_kind.as_str());
     log(world).into_iter().filter(of_work).map(|line| (line.event_type, line.subject_id, line.actor)).collect()
 }
@@ -60,7 +59,7 @@ conformance! {
             {"title": "mend", "status": "pending"}], "current_step": 1, "actor": "ana", "created_at": at, "updated_at": at}));
         let issue = shown(&world, &id);
         assert_eq!((issue.status, issue.assignee.as_deref(), issue.issue_type.as_str()), (Status::InProgress, Some("ana"), "task"));
-        world.pass(1);
+        world.advance(1);
         world.json::<work::FinishStep>("ben", json!({"issue": id})).expect("anybody may tick a step");
         let ticked = world.json::<work::FinishStep>("ana", json!({"number": 1})).expect("again");
         assert_eq!((ticked.current_step, ticked.actor.as_str()), (Some(2), "ana"));
@@ -72,12 +71,12 @@ conformance! {
         assert_eq!(shown(&world, &id).assignee.as_deref(), Some("ana"), "the claim stays");
         world.json::<work::Pause>("ana", json!({"issue": id})).expect("once more changes nothing");
         world.json::<work::Resume>("ana", json!({})).expect("resumed");
-        world.pass(1);
+        world.advance(1);
         let done = world.json::<work::Done>("ana", json!({"reason": "twice as fast"})).expect("done");
         assert_eq!(done.done_at.map(|at| at.to_string()).as_deref(), Some("2026-02-27T14:30:02.000Z"));
         let issue = shown(&world, &id);
         assert_eq!((issue.status, issue.close_reason.as_deref()), (Status::Closed, Some("twice as fast")));
-        let events = told(&world);
+        let events = logged(&world);
         let events: Vec<(&str, &str)> = events.iter().map(|(event, _, by)| (event.as_str(), by.as_str())).collect();
         assert_eq!(events, [("task.created", "ana"), ("task.started", "ana"), ("subtask.completed", "ben"),
             ("updated", "ana"), ("task.paused", "ana"), ("task.resumed", "ana"), ("task.completed", "ana")]);
@@ -89,43 +88,43 @@ conformance! {
         assert_eq!(world.refused::<work::AddSteps>("ana", json!({"issue": id, "steps": ["more"]})), Code::InvalidStatusTransition);
     }
 
-    fn an_actor_does_one_thing_at_a_time(world: World) {
+    fn an_actor_has_one_active_work(world: World) {
         let one = start(&world, "ana", "first").issue_id;
         let theirs = start(&world, "ben", "another's").issue_id;
-        world.pass(1);
+        world.advance(1);
         let two = start(&world, "ana", "second").issue_id;
         assert_eq!((current(&world, "ana"), current(&world, "ben")), (Some(two.clone()), Some(theirs.clone())));
-        assert_eq!(stands(&world, &one), WorkStatus::Paused);
+        assert_eq!(work_status(&world, &one), WorkStatus::Paused);
         assert_eq!(shown(&world, &one).assignee.as_deref(), Some("ana"));
-        world.pass(1);
+        world.advance(1);
         let held = world.json::<work::Start>("ana", json!({"what": one})).expect_err("a name is no proof of holding it");
         assert!(held.code == Code::AlreadyClaimed && held.hint.is_some_and(|hint| hint.contains("pn work resume")));
         world.json::<work::Resume>("ana", json!({"issue": one})).expect("resumed");
-        assert_eq!((current(&world, "ana"), stands(&world, &two)), (Some(one.clone()), WorkStatus::Paused));
+        assert_eq!((current(&world, "ana"), work_status(&world, &two)), (Some(one.clone()), WorkStatus::Paused));
         world.json::<work::AddSteps>("ana", json!({"steps": ["a step"]})).expect("added");
         world.json::<work::Resume>("ana", json!({"issue": two})).expect("resumed");
         assert_eq!(current(&world, "ana"), Some(two.clone()));
         let active: Vec<IssueId> = list(&world, json!({"status": "active"})).into_iter().map(|work| work.issue_id).collect();
         assert!(active.len() == 2 && active.contains(&two) && active.contains(&theirs), "{active:?}");
-        let events: Vec<String> = told(&world).into_iter().filter(|(_, id, _)| *id == one.as_str()).map(|(event, ..)| event).collect();
+        let events: Vec<String> = logged(&world).into_iter().filter(|(_, id, _)| *id == one.as_str()).map(|(event, ..)| event).collect();
         assert_eq!(events, ["task.created", "task.started", "task.paused", "task.resumed", "updated", "task.paused"]);
     }
 
-    fn starting_again_goes_on_with_the_claim_of_the_same_session_only(world: World) {
+    fn only_the_same_session_continues_its_claim(world: World) {
         let one = world.in_session::<work::Start>(("ana", "s1"), json!({"what": "first"})).expect("started").issue_id;
         world.in_session::<work::Start>(("ana", "s1"), json!({"what": "second"})).expect("started");
-        assert_eq!(stands(&world, &one), WorkStatus::Paused);
+        assert_eq!(work_status(&world, &one), WorkStatus::Paused);
         for (session, goes_on) in [("s2", false), ("s1", true)] {
             let started = world.in_session::<work::Start>(("ana", session), json!({"what": one, "steps": ["a step"]}));
             assert_eq!(started.as_ref().map_err(|error| error.code).err(), (!goes_on).then_some(Code::AlreadyClaimed));
         }
-        assert_eq!((current(&world, "ana"), stands(&world, &one)), (Some(one.clone()), WorkStatus::Active));
+        assert_eq!((current(&world, "ana"), work_status(&world, &one)), (Some(one.clone()), WorkStatus::Active));
         let resumed = world.in_session::<work::Resume>(("ana", "s2"), json!({"issue": one})).expect_err("another session's");
         assert_eq!(resumed.code, Code::AlreadyClaimed);
         world.in_session::<work::Resume>(("ana", "s2"), json!({"issue": one, "force": true})).expect("forced");
     }
 
-    fn another_takes_over_only_if_they_say_so(world: World) {
+    fn taking_over_work_must_be_explicit(world: World) {
         let id = start(&world, "ana", "handed over").issue_id;
         let busy = world.json::<work::Start>("ben", json!({"what": id})).expect_err("ana does it");
         assert!(busy.code == Code::AlreadyClaimed && !busy.hint.as_deref().unwrap_or_default().contains("--take"), "{busy:?}");
@@ -142,11 +141,11 @@ conformance! {
         let before = start(&world, "ben", "before").issue_id;
         let taken = world.json::<work::Resume>("ben", json!({"issue": id, "take": true, "ttl": "1h"})).expect("taken");
         assert_eq!((taken.actor.as_str(), taken.status), ("ben", WorkStatus::Active));
-        assert_eq!(stands(&world, &before), WorkStatus::Paused);
+        assert_eq!(work_status(&world, &before), WorkStatus::Paused);
         let issue = shown(&world, &id);
         assert_eq!(issue.assignee.as_deref(), Some("ben"));
         assert_eq!(world.events(&issue), ["created", "claimed", "released", "claimed"]);
-        world.pass(2 * 3600);
+        world.advance(2 * 3600);
         assert_eq!(current(&world, "ben"), None, "a claim that ended is nobody's work");
         let free = world.json::<work::Resume>("ana", json!({"issue": id})).expect("nobody holds it");
         assert_eq!(free.actor, "ana");
@@ -156,7 +155,7 @@ conformance! {
         assert_eq!(world.refused::<work::Resume>("ana", json!({"issue": id, "take": true})), Code::InvalidStatusTransition);
     }
 
-    fn work_follows_its_issue_whatever_is_done_to_that(world: World) {
+    fn work_follows_every_change_of_its_issue(world: World) {
         let closed = start(&world, "a", "closed").issue_id;
         world.ok(&serde_json::from_value::<issue::Close>(json!({"id": closed})).expect("an operation"));
         let released = start(&world, "b", "released").issue_id;
@@ -166,29 +165,29 @@ conformance! {
         let deleted = start(&world, "d", "deleted").issue_id;
         let expired = world.json::<work::Start>("e", json!({"what": "expired", "ttl": "1m"})).expect("started").issue_id;
         world.json::<issue::Delete>("x", json!({"id": deleted, "force": true})).expect("deleted");
-        world.pass(120);
+        world.advance(120);
         for actor in ["a", "b", "c", "d", "e"] {
             assert_eq!(current(&world, actor), None, "{actor}");
             assert_eq!(world.refused::<work::Pause>(actor, json!({})), Code::NotFound, "{actor}");
         }
-        assert_eq!(stands(&world, &closed), WorkStatus::Done);
+        assert_eq!(work_status(&world, &closed), WorkStatus::Done);
         for id in [&released, &reassigned, &expired] {
-            assert_eq!(stands(&world, id), WorkStatus::Paused);
+            assert_eq!(work_status(&world, id), WorkStatus::Paused);
         }
         assert!(list(&world, json!({})).iter().all(|work| work.issue_id != deleted));
         let status = |status: &str| -> usize { list(&world, json!({"status": status})).len() };
         assert_eq!((status("active"), status("paused"), status("done")), (0, 3, 1));
         assert_eq!(list(&world, json!({"status": "paused", "n": 1})).len(), 1);
         assert_eq!(list(&world, json!({"actor": "b"})).len(), 1);
-        // The next thing that each begins notes what became of the one before.
+        // Starting other work stores the effective status of the previous work.
         for actor in ["a", "b", "d"] {
             start(&world, actor, &format!("the next of {actor}"));
         }
-        let events = told(&world);
+        let events = logged(&world);
         let of = |id: &IssueId| events.iter().rfind(|(_, of, _)| of == id.as_str()).map(|(event, ..)| event.as_str());
         assert_eq!((of(&closed), of(&released), of(&deleted)), (Some("task.completed"), Some("task.paused"), Some("task.paused")));
         world.json::<issue::Reopen>("a", json!({"id": closed})).expect("reopened");
-        assert_eq!(stands(&world, &closed), WorkStatus::Done, "it was noted as done");
+        assert_eq!(work_status(&world, &closed), WorkStatus::Done, "it was noted as done");
         assert_eq!(start(&world, "a", closed.as_str()).status, WorkStatus::Active);
         assert_eq!(events.iter().filter(|(event, ..)| event == "task.completed").count(), 1);
     }
@@ -196,7 +195,7 @@ conformance! {
     fn closing_and_deleting_an_issue_with_work_can_be_undone(world: World) {
         let id = start(&world, "ana", "closed by mistake").issue_id;
         world.json::<issue::Close>("ana", json!({"id": id})).expect("closed");
-        assert_eq!(stands(&world, &id), WorkStatus::Done);
+        assert_eq!(work_status(&world, &id), WorkStatus::Done);
         world.json::<undo::Undo>("ana", json!({})).expect("taken back");
         assert_eq!(current(&world, "ana"), Some(id.clone()));
         world.json::<work::AddSteps>("ana", json!({"steps": ["one"]})).expect("added");
@@ -210,7 +209,7 @@ conformance! {
         assert_eq!(current(&world, "ana"), Some(id), "also what was done to the work itself");
     }
 
-    fn a_new_issue_knows_nothing_of_a_deleted_one_that_had_its_id(world: World) {
+    fn a_new_issue_has_no_data_of_a_deleted_one_with_its_id(world: World) {
         let made = world.json::<work::Start>("ana", json!({"what": "first", "steps": ["old"]})).expect("started");
         world.json::<issue::Delete>("ana", json!({"id": made.issue_id, "force": true})).expect("deleted");
         let again = start(&world, "ben", "second");
@@ -218,7 +217,7 @@ conformance! {
         assert_eq!((current(&world, "ana"), current(&world, "ben")), (None, Some(made.issue_id)));
     }
 
-    fn what_cannot_be_work_is_refused_and_leaves_nothing(world: World) {
+    fn invalid_work_is_refused_and_leaves_nothing(world: World) {
         let known = world.task("known");
         let refused = |fields: Value| world.json::<work::Start>("ana", fields).expect_err("refused").code;
         assert_eq!(refused(json!({"what": " "})), Code::InvalidInput);
@@ -232,7 +231,7 @@ conformance! {
         assert!(serde_json::from_value::<work::Start>(json!({"what": "x", "kind": "miracle"})).is_err());
         assert_eq!(world.ok(&issue::List::default()).len(), 1, "nothing is half made");
         assert_eq!(world.status(&known), Status::Open);
-        assert!(list(&world, json!({})).is_empty() && told(&world).is_empty());
+        assert!(list(&world, json!({})).is_empty() && logged(&world).is_empty());
         assert_eq!(world.refused::<work::Pause>("ana", json!({"issue": known.id})), Code::NotFound);
         assert_eq!(world.refused::<work::Resume>("ana", json!({})), Code::NotFound);
         assert_eq!(world.refused::<work::FinishStep>("ana", json!({})), Code::NotFound);
@@ -247,7 +246,7 @@ conformance! {
         assert_eq!(refused(json!({"what": known.id})), Code::InvalidStatusTransition);
     }
 
-    fn kinds_and_types_go_together(world: World) {
+    fn kinds_of_work_match_issue_types(world: World) {
         let bug = world.create(json!({"title": "it crashes", "issue_type": "bug"}));
         assert_eq!(start(&world, "ana", bug.id.as_str()).kind.as_str(), "bug");
         assert_eq!(start(&world, "ana", "something").kind.as_str(), "feature");
@@ -259,16 +258,16 @@ conformance! {
         let (done, open) = (world.create(json!({"title": "*done*"})), world.task("open"));
         world.json::<issue::Close>("a", json!({"id": done.id})).expect("closed");
         let ship = |fields: Value| world.json::<release::Ship>("ana", fields);
-        world.pass(1);
+        world.advance(1);
         let first = ship(json!({"name": "first", "version": "1.0.0", "kind": "bug", "issues": [done.id, open.id, done.id],
             "notes": "mind\nthe gap"})).expect("shipped");
         assert_eq!(json!(first), json!({"id": first.release.id, "name": "first", "version": "1.0.0", "kind": "bug",
             "issues": [done.id, open.id], "notes": "mind\nthe gap", "actor": "ana",
             "shipped_at": "2026-02-27T14:30:01.000Z", "open": [open.id]}));
         assert_eq!(world.status(&open), Status::Open, "shipping closes nothing");
-        world.pass(1);
+        world.advance(1);
         let second = ship(json!({"name": "second", "version": "1.1.0"})).expect("shipped");
-        world.pass(1);
+        world.advance(1);
         let late = world.task("late");
         world.json::<issue::Close>("a", json!({"id": late.id})).expect("closed");
         let listed = |fields: Value| -> Vec<String> {
@@ -292,7 +291,7 @@ conformance! {
         ] {
             assert_eq!(ship(bad).expect_err("refused").code, code);
         }
-        assert_eq!(told(&world).iter().map(|(event, ..)| event.as_str()).collect::<Vec<_>>(), ["feature.shipped"; 2]);
+        assert_eq!(logged(&world).iter().map(|(event, ..)| event.as_str()).collect::<Vec<_>>(), ["feature.shipped"; 2]);
     }
 
     fn a_release_that_names_issues_leaves_the_others_unreleased(world: World) {
@@ -300,7 +299,7 @@ conformance! {
         for issue in [&named, &other] {
             world.json::<issue::Close>("a", json!({"id": issue.id})).expect("closed");
         }
-        world.pass(1);
+        world.advance(1);
         let ship = |fields: Value| world.json::<release::Ship>("ana", fields).expect("shipped");
         let changelog = |fields: Value| world.json::<release::Changelog>("a", fields).expect("a text").markdown;
         ship(json!({"name": "first", "version": "1.0.0", "issues": [named.id]}));
@@ -309,12 +308,12 @@ conformance! {
         assert!(text.starts_with(&format!("{unreleased}\n## 1.0.0")), "{text}");
         assert_eq!(changelog(json!({"since": "1.0.0"})), unreleased, "it was not part of it");
         world.json::<issue::Close>("a", json!({"id": open.id})).expect("closed");
-        world.pass(1);
+        world.advance(1);
         ship(json!({"name": "all the rest", "version": "2.0.0"}));
         assert!(!changelog(json!({})).contains("Unreleased"), "one that names none ships what was closed before");
     }
 
-    fn releases_travel_through_the_files_and_back(one: World) {
+    fn releases_sync_through_files(one: World) {
         let other = one.clone_of(0x5000);
         let transfer = |from: &World, to: &World| {
             for name in ["issues.jsonl", "deps.jsonl", "comments.jsonl", "releases.jsonl"] {
@@ -340,7 +339,7 @@ conformance! {
         import(&other);
         let all = |world: &World| world.json::<release::List>("a", json!({})).expect("a list");
         assert_eq!((all(&other), all(&other)[0].extra["later"].clone()), (all(&one), json!([1])), "unknown fields are kept");
-        one.pass(1);
+        one.advance(1);
         other.json::<release::Ship>("ben", json!({"name": "two", "version": "2"})).expect("shipped");
         export(&other);
         transfer(&other, &one);
@@ -349,7 +348,7 @@ conformance! {
         assert_eq!(all(&one).len(), 2);
         export(&one);
         assert_eq!(fs::read(&file).expect("a file"), fs::read(other.store().root().join("releases.jsonl")).expect("a file"));
-        let fresh = one.fresh_from_files();
+        let fresh = one.imported_from_files();
         let loaded = fresh.call("a", &release::List::default()).expect("a list");
         assert_eq!(loaded, all(&other), "a fresh clone has them too");
         fs::write(&file, "{\"id\":\"rel-1\",\"name\":\"x\",\"version\":\"1\",\"kind\":\"miracle\"}\n").expect("written");
@@ -357,12 +356,12 @@ conformance! {
         assert!(error.message.contains("releases.jsonl line 1"), "{error}");
     }
 
-    fn skills_travel_through_files_with_their_removal_and_its_undo(one: World) {
+    fn skills_sync_through_files_with_removal_and_undo(one: World) {
         let set = |world: &World, name: &str, skills: &[&str]| {
-            world.pass(1);
+            world.advance(1);
             world.json::<skill::Set>("a", json!({"name": name, "skills": skills})).expect("set");
         };
-        let hand_over = |from: &World, to: &World| {
+        let copy_files = |from: &World, to: &World| {
             from.ok(&Export::default());
             for name in ["skills.jsonl", "tombstones.jsonl"] {
                 if let Ok(bytes) = fs::read(from.store().root().join(name)) {
@@ -375,73 +374,73 @@ conformance! {
         set(&one, "web ä.md", &["design"]);
         set(&one, "backend.md", &["sql"]);
         let other = one.clone_of(0x1000);
-        assert_eq!(json!(hand_over(&one, &other))["skills"], 2);
+        assert_eq!(json!(copy_files(&one, &other))["skills"], 2);
         assert_eq!(all(&other), all(&one));
         let file = one.store().root().join("skills.jsonl");
         let lines = fs::read_to_string(&file).expect("a file");
         assert!(lines.starts_with("{\"name\":\"backend.md\",\"skills\":[\"sql\"],\"updated_at\":\""), "{lines}");
         fs::write(&file, lines.replace("[\"sql\"]", "[\"sql\"],\"later\":1")).expect("written");
         one.ok(&Import::default());
-        // Each changes what the other does not, and then both the same.
-        one.pass(1);
+        // Both change different names, then the same one.
+        one.advance(1);
         one.json::<skill::Remove>("a", json!({"name": "web ä.md"})).expect("removed");
-        hand_over(&one, &other);
+        copy_files(&one, &other);
         assert_eq!(all(&other), all(&one));
         assert_eq!(all(&other)["mappings"], json!({"backend.md": ["sql"]}));
-        one.pass(1);
+        one.advance(1);
         one.json::<undo::Undo>("a", json!({})).expect("undone");
-        hand_over(&one, &other);
+        copy_files(&one, &other);
         assert_eq!(all(&other)["mappings"], json!({"backend.md": ["sql"], "web ä.md": ["design"]}));
         assert_eq!(all(&other), all(&one));
         set(&other, "new.md", &["x"]);
-        hand_over(&other, &one);
-        other.pass(1);
+        copy_files(&other, &one);
+        other.advance(1);
         other.json::<undo::Undo>("a", json!({})).expect("undone");
         set(&other, "backend.md", &["rust"]);
-        hand_over(&other, &one);
+        copy_files(&other, &one);
         assert_eq!(all(&one)["mappings"], json!({"backend.md": ["rust"], "web ä.md": ["design"]}));
         let lines = fs::read_to_string(&file).expect("a file");
         assert!(lines.contains("\"later\":1"), "{lines}");
         set(&one, "backend.md", &["go"]);
         set(&other, "backend.md", &["zig"]);
-        hand_over(&one, &other);
+        copy_files(&one, &other);
         assert_eq!(all(&other)["mappings"]["backend.md"], json!(["zig"]), "the newer is kept");
         let conflicts = other.ok(&conflict::List::default());
         assert_eq!((conflicts.len(), &conflicts[0].other), (1, &json!(["go"])));
-        other.pass(1);
+        other.advance(1);
         other.ok(&conflict::Resolve { id: conflicts[0].id.to_string(), take: Side::Other });
-        hand_over(&other, &one);
+        copy_files(&other, &one);
         assert_eq!(all(&one), all(&other));
         assert_eq!(all(&one)["mappings"]["backend.md"], json!(["go"]));
         assert_eq!(one.ok(&Export { check: true, ..Export::default() }).status, "ok");
-        let third = other.fresh_from_files();
-        assert_eq!(everything(&third), everything(&other.engine));
+        let third = other.imported_from_files();
+        assert_eq!(full_state(&third), full_state(&other.engine));
     }
 
-    fn skills_are_set_taken_in_and_removed(world: World) {
+    fn skills_are_set_imported_and_removed(world: World) {
         let set = |name: &str, skills: &[&str]| world.json::<skill::Set>("a", json!({"name": name, "skills": skills}));
         let all = || json!(world.json::<skill::List>("a", json!({})).expect("a list"));
         assert_eq!(all(), json!({"mappings": {}, "updatedAt": null}));
         set("frontend.md", &["frontend-design", "other", "other"]).expect("set");
-        world.pass(1);
+        world.advance(1);
         let mappings = json!({"frontend.md": ["frontend-design", "other"], "backend.md": ["sql"]});
         let imported = world.json::<skill::Import>("a", json!({"mappings": mappings})).expect("imported");
         let known = json!({"mappings": mappings, "updatedAt": "2026-02-27T14:30:01.000Z"});
         assert_eq!((json!(imported), all()), (known.clone(), known));
-        world.pass(1);
+        world.advance(1);
         world.json::<skill::Remove>("a", json!({"name": "frontend.md"})).expect("removed");
         assert_eq!(all(), json!({"mappings": {"backend.md": ["sql"]}, "updatedAt": "2026-02-27T14:30:02.000Z"}));
         assert_eq!(world.refused::<skill::Remove>("a", json!({"name": "frontend.md"})), Code::NotFound);
         assert_eq!(set("x", &[]).expect_err("none").code, Code::InvalidInput);
         assert_eq!(set("", &["s"]).expect_err("no name").code, Code::InvalidInput);
         assert_eq!(set("x", &["s\u{1b}"]).expect_err("a control character").code, Code::InvalidInput);
-        let events = told(&world);
+        let events = logged(&world);
         assert_eq!(events.iter().map(|(event, ..)| event.as_str()).collect::<Vec<_>>(), ["created", "created", "deleted"]);
     }
 }
 
 #[test]
-fn two_actors_on_one_piece_of_work_leave_what_one_would() {
+fn two_actors_on_the_same_work_end_like_one() {
     let exported = |[first, second]: [&str; 2]| {
         let world = World::sqlite();
         let fields = json!({"what": "shared", "steps": ["one", "two"]});
@@ -463,8 +462,8 @@ fn two_actors_on_one_piece_of_work_leave_what_one_would() {
     assert_eq!((together.0.replace("ben", "ana"), together.1), alone);
 }
 
-/// Everything that a store knows of these.
-fn everything(engine: &Engine) -> Value {
+/// All work, releases and skills of a store.
+fn full_state(engine: &Engine) -> Value {
     fn all<O: Execute>(engine: &Engine) -> Value {
         json!(engine.call("a", &serde_json::from_value::<O>(json!({})).expect("an operation")).expect(O::NAME))
     }
@@ -472,7 +471,7 @@ fn everything(engine: &Engine) -> Value {
 }
 
 #[test]
-fn work_releases_and_skills_outlive_their_database() {
+fn work_releases_and_skills_are_rebuilt_from_the_journal() {
     let world = World::sqlite();
     let fields = json!({"what": "first", "steps": ["one", "two"], "branch": "b", "ttl": "1h"});
     let first = world.json::<work::Start>("ana", fields).expect("started").issue_id;
@@ -484,14 +483,14 @@ fn work_releases_and_skills_outlive_their_database() {
         world.json::<skill::Set>("ana", json!({"name": name, "skills": ["s"]})).expect("set");
     }
     world.json::<skill::Remove>("ana", json!({"name": "a.md"})).expect("removed");
-    let before = everything(&world.engine);
+    let before = full_state(&world.engine);
     let store = world.store();
     for ending in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{ending}", store.database().display()));
     }
     let engine = Engine::open(store).expect("rebuilt");
-    // The clock of the rebuilt store is the machine's, so the lease has run out; nothing else has changed.
-    assert_eq!(everything(&engine), before);
+    // The rebuilt store uses the machine's clock, so the lease has expired; nothing else changed.
+    assert_eq!(full_state(&engine), before);
     let deep = serde_json::from_value::<Doctor>(json!({"deep": true})).expect("an operation");
     let report = engine.call("a", &deep).expect("a report");
     let worse: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
@@ -501,6 +500,9 @@ fn work_releases_and_skills_outlive_their_database() {
         raw.execute(sql, []).expect("changed");
     }
     let report = engine.call("a", &deep).expect("a report");
-    let told: String = report.findings.iter().map(|finding| finding.message.as_str()).collect();
-    assert!(told.contains("work pn-") && told.contains("releases rel-") && told.contains("skills b.md"), "{told}");
+    let logged: String = report.findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert!(
+        logged.contains("work pn-") && logged.contains("releases rel-") && logged.contains("skills b.md"),
+        "{logged}"
+    );
 }

@@ -1,4 +1,4 @@
-//! A store with a clock and ids that the test controls.
+//! A store whose clock and ids the test controls.
 
 use std::fs;
 use std::sync::Arc;
@@ -25,13 +25,23 @@ impl Clock for ManualClock {
     }
 }
 
-/// Counts up, but gives out every number twice: an id that is taken must be tried again.
+/// Counts up, returning every number twice, so that the engine must retry a used id.
 #[derive(Debug)]
 struct RepeatingIds(AtomicU32);
 
 impl Ids for RepeatingIds {
     fn next(&self) -> Uuid {
         Uuid::from_u128(u128::from(self.0.fetch_add(1, Ordering::SeqCst) / 2 + 0xA0))
+    }
+}
+
+/// Counts up; an id is never reused, not even after a deletion.
+#[derive(Debug)]
+struct NewIds(AtomicU32);
+
+impl Ids for NewIds {
+    fn next(&self) -> Uuid {
+        Uuid::from_u128(u128::from(self.0.fetch_add(1, Ordering::SeqCst) + 0xA0))
     }
 }
 
@@ -46,10 +56,19 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn sqlite() -> Self {
+        Self::sqlite_with(Arc::new(RepeatingIds(AtomicU32::new(0))))
+    }
+
+    /// Like [`World::sqlite`], but the ids of deleted records are never reused.
+    pub(crate) fn with_new_ids() -> Self {
+        Self::sqlite_with(Arc::new(NewIds(AtomicU32::new(0))))
+    }
+
+    fn sqlite_with(ids: Arc<dyn Ids>) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let (store, _) = StoreDir::create(&dir.path().join(".pensa")).expect("a store");
         let clock = Arc::new(ManualClock(AtomicI64::new(START)));
-        let engine = Engine::open_with(store, clock.clone(), Arc::new(RepeatingIds(AtomicU32::new(0)))).expect("opens");
+        let engine = Engine::open_with(store, clock.clone(), ids).expect("opens");
         Self { engine, clock, dir, database: None }
     }
 
@@ -64,14 +83,14 @@ impl World {
         Self { engine, clock, dir, database: Some((database, postgres)) }
     }
 
-    /// An engine on an empty store beside the same files, with what they hold imported.
-    pub(crate) fn fresh_from_files(&self) -> Engine {
+    /// An engine on an empty store that has imported the same files.
+    pub(crate) fn imported_from_files(&self) -> Engine {
         let Some((_, postgres)) = &self.database else {
             for file in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
                 let _ = fs::remove_file(self.store().root().join(file));
             }
             let _ = fs::remove_dir_all(self.store().root().join("local"));
-            return self.engine.another().expect("a fresh clone imports by itself");
+            return self.engine.new_handle().expect("a fresh clone imports by itself");
         };
         let ids = Arc::new(RepeatingIds(AtomicU32::new(0x1000)));
         let fresh = Engine::in_database_with(postgres, "fresh", Uuid::now_v7(), self.clock.clone(), ids);
@@ -80,7 +99,7 @@ impl World {
         fresh
     }
 
-    /// Another clone: a store of its own with the same clock, whose ids count up from `first`.
+    /// Another clone: a store with the same clock and ids that count up from `first`.
     pub(crate) fn clone_of(&self, first: u32) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let (store, _) = StoreDir::create(&dir.path().join(".pensa")).expect("a store");
@@ -119,8 +138,8 @@ impl World {
         names.flat_map(|name| text(&format!("SELECT * FROM {name}"))).collect::<Vec<_>>().join("\n")
     }
 
-    /// Lets time pass.
-    pub(crate) fn pass(&self, seconds: i64) {
+    /// Advances the clock.
+    pub(crate) fn advance(&self, seconds: i64) {
         self.clock.0.fetch_add(seconds * 1000, Ordering::SeqCst);
     }
 

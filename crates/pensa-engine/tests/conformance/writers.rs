@@ -1,4 +1,4 @@
-//! Many writers: threads, and the group that shares a commit.
+//! Concurrent writers: threads, and the group commit.
 
 use std::sync::{Mutex, mpsc};
 use std::thread;
@@ -6,7 +6,7 @@ use std::thread;
 use pensa_core::issue::Created;
 use pensa_core::ops::{batch, issue};
 use pensa_core::{Code, Error};
-use pensa_engine::{Caller, Context, GroupWriter, Once, Tx, entry};
+use pensa_engine::{Caller, Context, GroupWriter, IdempotentRequest, Tx, entry};
 use serde_json::{Value, json};
 
 use crate::conformance;
@@ -22,13 +22,13 @@ fn submit(writer: &GroupWriter, name: &str, input: Value) -> mpsc::Receiver<pens
     receive
 }
 
-/// Makes tasks with these titles, which find each other waiting for the same commit.
+/// Creates tasks with these titles in one group commit.
 fn create_together(world: &World, titles: &[&str]) -> Vec<Created> {
-    let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+    let writer = GroupWriter::start(world.engine.new_handle().expect("a second handle")).expect("starts");
     let (go, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);
     let wait = move |_: &Context<'_>, _: &Tx<'_>| {
-        // It may be done again; then the gate is open.
+        // The group may be executed again; the gate is open then.
         let _ = gate.lock().expect("never poisoned").recv();
         Ok(String::new())
     };
@@ -46,7 +46,7 @@ fn similar(created: &Created) -> Vec<&str> {
 
 conformance! {
     fn one_failure_in_a_group_leaves_the_others_alone(world: World) {
-        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+        let writer = GroupWriter::start(world.engine.new_handle().expect("a second handle")).expect("starts");
         let answers: Vec<_> = (0..40).map(|n| {
             let title = if n % 4 == 0 { String::new() } else { format!("t{n}") };
             (n, submit(&writer, "issue.create", json!({"title": title, "issue_type": "task"})))
@@ -58,7 +58,7 @@ conformance! {
         assert_eq!(world.ok(&issue::List::default()).len(), 30);
     }
 
-    fn near_duplicates_that_are_made_together_are_told(world: World) {
+    fn near_duplicates_created_together_are_reported(world: World) {
         world.task("login crash on empty password");
         let made = create_together(&world, &[
             "logout crash on full disk",
@@ -68,11 +68,11 @@ conformance! {
             "login page crash on empty password",
             "logout crash on a full disk",
         ]);
-        let mut told: Vec<Vec<&str>> = made.iter().map(similar).collect();
-        // All were made at the same moment, so that their order is that of their ids.
-        told.iter_mut().for_each(|titles| titles.sort_unstable());
+        let mut similar_titles: Vec<Vec<&str>> = made.iter().map(similar).collect();
+        // All were created at the same time, so they are ordered by id.
+        similar_titles.iter_mut().for_each(|titles| titles.sort_unstable());
         let (login, logout) = ("login crash on empty password", "logout crash on full disk");
-        assert_eq!(told, [
+        assert_eq!(similar_titles, [
             vec![],
             vec![login],
             vec![],
@@ -82,8 +82,8 @@ conformance! {
         ]);
     }
 
-    fn issues_that_are_made_together_find_free_ids(world: World) {
-        // Every id comes twice, so that the first of the group is offered one that is taken.
+    fn issues_created_together_get_unused_ids(world: World) {
+        // Every id is generated twice, so the second issue is first offered a used one.
         let mut ids = vec![world.task("before").id];
         ids.extend(create_together(&world, &["one", "two", "three two", "four one"]).into_iter().map(|made| made.issue.id));
         ids.sort();
@@ -92,18 +92,18 @@ conformance! {
         assert_eq!(world.ok(&issue::List::default()).len(), 5);
     }
 
-    fn a_title_that_very_many_have_does_not_hide_a_near_duplicate(world: World) {
+    fn a_very_common_title_does_not_hide_a_near_duplicate(world: World) {
         let line = json!({"op": "issue.create", "title": "alpha beta gamma", "issue_type": "task"});
         world.json::<batch::Batch>("alice", json!({"operations": vec![line; 150]})).expect("made");
-        world.pass(60);
+        world.advance(60);
         world.task("alpha beta delta epsilon");
         for created in create_together(&world, &["alpha beta gamma delta", "delta alpha beta gamma"]) {
             assert!(similar(&created).contains(&"alpha beta delta epsilon"), "{created:?}");
         }
     }
 
-    fn a_panic_in_a_group_is_one_error_and_no_more(world: World) {
-        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+    fn a_panic_in_a_group_fails_one_request_only(world: World) {
+        let writer = GroupWriter::start(world.engine.new_handle().expect("a second handle")).expect("starts");
         let (send, receive) = mpsc::channel();
         writer.submit(Caller::local("alice"), None, |_, _| panic!("a bug"), move |result| send.send(result).expect("awaited"));
         let bad: Result<String, Error> = receive.recv().expect("an answer");
@@ -114,7 +114,7 @@ conformance! {
     }
 
     fn operations_that_share_a_commit_are_undone_one_by_one(world: World) {
-        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+        let writer = GroupWriter::start(world.engine.new_handle().expect("a second handle")).expect("starts");
         let create = |title: &str| submit(&writer, "issue.create", json!({"title": title, "issue_type": "task"}));
         let line = |title: &str| json!({"op": "issue.create", "title": title, "issue_type": "task"});
         let answers = vec![
@@ -123,7 +123,8 @@ conformance! {
             submit(&writer, "undo", json!({"since": "1h", "dry_run": true})),
             submit(&writer, "undo", json!({})),
             create("c"),
-            // Refused when it has undone some already: nothing of it is left, and the others do not notice.
+            // This undo fails after it has undone some events: all of it is rolled back, and the others are not
+            // affected.
             submit(&writer, "comment.add", json!({"id": "pn-000000a0", "text": "hm"})),
             submit(&writer, "undo", json!({"event": 1})),
             create("d"),
@@ -140,7 +141,7 @@ conformance! {
     }
 
     fn more_than_a_thousand_operations_are_not_undone_at_once(world: World) {
-        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+        let writer = GroupWriter::start(world.engine.new_handle().expect("a second handle")).expect("starts");
         let answers: Vec<_> =
             (0..1001).map(|n| submit(&writer, "issue.create", json!({"title": format!("t{n}"), "issue_type": "task"}))).collect();
         for answer in answers {
@@ -156,8 +157,8 @@ conformance! {
         assert_eq!(world.ok(&issue::List::default()).len(), 999);
     }
 
-    fn what_was_queued_is_written_before_the_writer_ends(world: World) {
-        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+    fn queued_operations_are_written_before_the_writer_ends(world: World) {
+        let writer = GroupWriter::start(world.engine.new_handle().expect("a second handle")).expect("starts");
         let answers: Vec<_> =
             (0..200).map(|n| submit(&writer, "issue.create", json!({"title": format!("t{n}"), "issue_type": "task"}))).collect();
         drop(writer);
@@ -167,12 +168,12 @@ conformance! {
         assert_eq!(world.ok(&issue::List::default()).len(), 200);
     }
 
-    fn a_request_with_a_key_is_done_once_and_answered_as_before(world: World) {
-        let writer = GroupWriter::start(world.engine.another().expect("a second handle")).expect("starts");
+    fn a_request_with_a_key_is_executed_once_and_answered_again(world: World) {
+        let writer = GroupWriter::start(world.engine.new_handle().expect("a second handle")).expect("starts");
         let run = entry("issue.create").expect("an operation").run;
         let submit = |token: Option<&str>, key: &str, title: &str, secret: bool| {
             let (send, receive) = mpsc::channel();
-            let once = Once::new(token, key, &[title.as_bytes()], secret).expect("a key");
+            let once = IdempotentRequest::new(token, key, &[title.as_bytes()], secret).expect("a key");
             let input = json!({"title": title, "issue_type": "task"});
             let work = move |cx: &Context<'_>, tx: &Tx<'_>| run(cx, tx, &input);
             writer.submit(Caller::local("alice"), Some(once), work, move |result| send.send(result).expect("awaited"));
@@ -184,7 +185,7 @@ conformance! {
         submit(Some("tok-1"), "k", "a", false).expect("the key of somebody else");
         submit(None, "s", "secret", true).expect("told once");
         assert_eq!(submit(None, "s", "secret", true).expect_err("not told again").code, Code::Conflict);
-        // What failed did nothing, so it may be tried again.
+        // A failed request changed nothing, so it may be retried.
         assert!(submit(None, "f", "", false).is_err());
         assert!(submit(None, "f", "", false).is_err());
         let mut found: Vec<_> = world.ready();
@@ -195,7 +196,7 @@ conformance! {
     fn of_many_claims_at_once_exactly_one_succeeds(world: World) {
         let task = world.task("wanted");
         let threads: Vec<_> = (0..16).map(|n| {
-            let engine = world.engine.another().expect("another handle");
+            let engine = world.engine.new_handle().expect("another handle");
             let op: issue::Update = serde_json::from_value(json!({"id": task.id, "claim": true})).expect("an operation");
             thread::spawn(move || engine.call(&format!("agent{n}"), &op).map(|updated| updated.issue.assignee))
         }).collect();

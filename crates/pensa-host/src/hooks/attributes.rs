@@ -1,10 +1,9 @@
-//! The line in `.gitattributes` that gives the JSONL files to the merge driver, with the same ends of lines everywhere.
-//!
-//! Knows text only; which file it is and what git makes of it is left to others.
+//! Adds and removes the line in `.gitattributes` that assigns the JSONL files to the merge driver, with LF line endings
+//! on every platform.
 
 const ATTRIBUTE: &str = "merge=pensa";
 
-/// The lines for a store, as they are now and as they were: `is_at_root` if it belongs to the root of the work tree.
+/// The current and the former line for a store; `is_at_root` if the store is at the root of the work tree.
 fn lines(is_at_root: bool) -> [&'static str; 2] {
     if is_at_root {
         [".pensa/*.jsonl text eol=lf merge=pensa", ".pensa/*.jsonl merge=pensa"]
@@ -13,19 +12,19 @@ fn lines(is_at_root: bool) -> [&'static str; 2] {
     }
 }
 
-/// Whether any line names the driver.
+/// Whether any rule names the driver.
 pub(super) fn name_driver(text: &str) -> bool {
     text.lines()
         .any(|line| !line.trim_start().starts_with('#') && line.split_whitespace().any(|word| word == ATTRIBUTE))
 }
 
-/// The text with the line at its end, where no other rule comes after it.
+/// The text with the line at its end, where no later rule overrides it.
 pub(super) fn with(text: Option<&str>, is_at_root: bool) -> String {
     let ([line, _], rest) = (lines(is_at_root), without(text.unwrap_or_default(), is_at_root));
     let end = if rest.contains("\r\n") { "\r\n" } else { "\n" };
     match rest.as_str() {
         "" => format!("{line}\n"),
-        // A last line without an end stays one.
+        // Keep a missing newline at the end missing.
         text if !text.ends_with('\n') => format!("{text}{end}{line}"),
         text => format!("{text}{line}{end}"),
     }
@@ -33,15 +32,15 @@ pub(super) fn with(text: Option<&str>, is_at_root: bool) -> String {
 
 /// The text without the line.
 pub(super) fn without(text: &str, is_at_root: bool) -> String {
-    let is_ours = |kept: &str| lines(is_at_root).contains(&kept.trim_end_matches(['\r', '\n']));
-    let kept: Vec<&str> = text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
+    let is_ours = |line: &str| lines(is_at_root).contains(&line.trim_end_matches(['\r', '\n']));
+    let rest: Vec<&str> = text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
     let lost_the_last =
         text.split_inclusive('\n').next_back().is_some_and(|last| is_ours(last) && !last.ends_with('\n'));
-    let kept = kept.concat();
+    let rest = rest.concat();
     if lost_the_last {
-        return kept.strip_suffix("\r\n").or_else(|| kept.strip_suffix('\n')).unwrap_or(&kept).to_owned();
+        return rest.strip_suffix("\r\n").or_else(|| rest.strip_suffix('\n')).unwrap_or(&rest).to_owned();
     }
-    kept
+    rest
 }
 
 #[cfg(test)]
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_comes_and_goes_without_a_trace() {
+    fn removing_the_line_restores_the_text() {
         for text in ["*.png binary\n", "*.png binary", "a text\r\nb text\r\n", "a text\r\nb text", "# only words\n\n"] {
             for is_at_root in [true, false] {
                 let with_it = with(Some(text), is_at_root);
@@ -63,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_came_later_is_overtaken() {
+    fn the_line_moves_behind_later_rules() {
         let with_it = with(Some(".pensa/*.jsonl merge=pensa\n*.jsonl merge=union\n"), true);
         assert_eq!(with_it, "*.jsonl merge=union\n.pensa/*.jsonl text eol=lf merge=pensa\n");
     }

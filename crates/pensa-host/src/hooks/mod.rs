@@ -1,6 +1,4 @@
-//! Installs, inspects and removes Pensa's part in a repository: its hooks, the merge driver, `.gitattributes`.
-//!
-//! What the hooks do when git calls them is left to the program; the texts are [`script`]'s and others'.
+//! Installs, inspects and removes Pensa's parts of a repository: its git hooks, merge driver and `.gitattributes` line.
 
 mod attributes;
 mod check_up;
@@ -17,30 +15,30 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pensa_core::{Code, Error, Result, STORE_DIR, error};
-use pensa_git::{PATIENCE, Repo, files};
+use pensa_git::{GIT_TIMEOUT, Repo, files};
 use serde::Serialize;
 
 pub use check_up::check_up;
 pub use driver::configure_if_named as configure_driver_if_named;
 pub use script::Hook;
-use script::{Found, Kind, Words, unquote};
+use script::{HookKind, HookParams, InstalledHook, unquote};
 pub use staged::staged_private_files;
 
-/// Most earlier hooks that are kept beside one.
-const MAX_KEPT: u32 = 100;
+/// Limit on replaced hooks that are saved under numbered names.
+const MAX_EARLIER_HOOKS: u32 = 100;
 
-/// How a hook stands.
+/// The state of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookState {
     Installed,
-    /// Ours, but of another version, not executable, or it calls a program that is not there.
+    /// Our hook, but of another version, not executable, or calling a program that does not exist.
     Outdated,
-    /// There is no such hook.
+    /// There is no hook file.
     Missing,
-    /// Another tool's hook is there and does not call ours, which was installed before.
+    /// Another tool replaced our hook and does not call it.
     Overwritten,
-    /// Another tool's hook is there, and ours never was.
+    /// Another tool's hook; ours was never installed.
     Foreign,
 }
 
@@ -50,7 +48,7 @@ pub struct HookReport {
     pub state: HookState,
 }
 
-/// How a repository stands, and what was changed in it just now.
+/// The state of a repository's hooks and merge driver, and what a command changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HooksReport {
     /// Where git looks for hooks.
@@ -63,7 +61,7 @@ pub struct HooksReport {
     /// The hooks are entries in the configuration of prek or pre-commit.
     pub prek: bool,
     pub changed: Vec<String>,
-    /// What a person should know or do.
+    /// What the user should know or do.
     pub notes: Vec<String>,
 }
 
@@ -74,81 +72,82 @@ impl HooksReport {
     }
 }
 
-/// The hooks of the repository that a store is in.
+/// The hooks of the repository that contains a store.
 #[derive(Debug, Clone)]
 pub struct Hooks {
     repo: Repo,
-    /// The project, seen from the root of the work tree.
+    /// The project's path relative to the root of the work tree.
     project: String,
 }
 
-/// A hook file as it is found.
-struct Place {
+/// A hook file as it is on disk.
+struct HookFile {
     hook: Hook,
     path: PathBuf,
-    /// What the file has of ours, if it has anything.
-    found: Option<Found>,
-    is_there: bool,
+    /// Our part of the file, if any.
+    ours: Option<InstalledHook>,
+    exists: bool,
     is_link: bool,
     mode: u32,
 }
 
-impl Place {
-    fn look(path: PathBuf, hook: Hook) -> Result<Self> {
+impl HookFile {
+    fn read(path: PathBuf, hook: Hook) -> Result<Self> {
         let link = fs::symlink_metadata(&path).ok();
-        let (is_there, is_link) = (link.is_some(), link.is_some_and(|meta| meta.is_symlink()));
-        let found = files::read(&path)?.and_then(|bytes| script::find(&bytes));
+        let (exists, is_link) = (link.is_some(), link.is_some_and(|meta| meta.is_symlink()));
+        let ours = files::read(&path)?.and_then(|bytes| script::find(&bytes));
         let mode = fs::metadata(&path).map_or(0, |meta| meta.permissions().mode() & 0o7777);
-        Ok(Self { hook, path, found, is_there, is_link, mode })
+        Ok(Self { hook, path, ours, exists, is_link, mode })
     }
 
     fn is_executable(&self) -> bool {
         self.mode & 0o100 != 0
     }
 
-    /// The same hook under another name in the same directory.
-    fn beside(&self, name: &str) -> PathBuf {
+    /// A path in the same directory.
+    fn sibling(&self, name: &str) -> PathBuf {
         self.path.with_file_name(name)
     }
 
     fn chained(&self) -> PathBuf {
-        self.beside(&script::chained_name(self.hook))
+        self.sibling(&script::chained_name(self.hook))
     }
 }
 
 impl Hooks {
-    /// The hooks of the repository around a project with a store, in the work tree of it that `dir` is in.
+    /// The hooks of the repository around a project, in the work tree that contains `dir`.
     pub fn of(project: &Path, dir: &Path) -> Result<Self> {
         let project = fs::canonicalize(project).map_err(|e| error::io("find", project, &e))?;
-        let home = Repo::around(&project).ok_or_else(|| pensa_git::no_repo(&project))?;
-        let top = fs::canonicalize(&home.top).map_err(|e| error::io("find", &home.top, &e))?;
+        let main = Repo::around(&project).ok_or_else(|| pensa_git::no_repo(&project))?;
+        let top = fs::canonicalize(&main.top).map_err(|e| error::io("find", &main.top, &e))?;
         let inside = project.strip_prefix(&top).unwrap_or(Path::new(""));
         let inside = inside.to_str().ok_or_else(|| {
             Error::invalid(format!("the path of the project is not UTF-8: {}", inside.display()))
                 .hint("rename its directories")
         })?;
         let project = if inside.is_empty() { ".".to_owned() } else { inside.to_owned() };
-        let here = Repo::around(dir).filter(|here| here.common == home.common);
-        Ok(Self { repo: here.unwrap_or(home), project })
+        let here = Repo::around(dir).filter(|here| here.common == main.common);
+        Ok(Self { repo: here.unwrap_or(main), project })
     }
 
     fn is_at_root(&self) -> bool {
         self.project == "."
     }
 
-    fn words(&self) -> Result<Words> {
-        Ok(Words { program: driver::program()?, store: script::quote(&self.project) })
+    fn params(&self) -> Result<HookParams> {
+        Ok(HookParams { program: driver::program()?, store: script::quote(&self.project) })
     }
 
-    /// Where git looks for hooks, if that is a place of this repository's own.
+    /// The directory where git looks for hooks. Refuses a directory outside this repository or shared by all
+    /// repositories.
     fn dir(&self) -> Result<PathBuf> {
         let repo = &self.repo;
-        let told = repo.must(["rev-parse", "--git-path", "hooks"])?.line();
-        let dir = repo.top.join(told.ok_or_else(|| Error::internal("git does not tell where its hooks are"))?);
+        let path = repo.must(["rev-parse", "--git-path", "hooks"])?.line();
+        let dir = repo.top.join(path.ok_or_else(|| Error::internal("git does not tell where its hooks are"))?);
         let main = repo.common.parent().filter(|_| repo.common.ends_with(".git"));
         let own = [Some(repo.common.as_path()), Some(repo.top.as_path()), main];
-        let real = real(&dir);
-        if own.into_iter().flatten().any(|own| real.starts_with(own)) && !self.is_of_all_repositories()? {
+        let real = resolve_existing(&dir);
+        if own.into_iter().flatten().any(|own| real.starts_with(own)) && !self.is_shared_by_all_repositories()? {
             return Ok(dir);
         }
         Err(Error::new(
@@ -161,17 +160,18 @@ impl Hooks {
         ))
     }
 
-    /// Whether the place of the hooks is a setting of the user or the machine that means one directory for all.
-    fn is_of_all_repositories(&self) -> Result<bool> {
-        let told = pensa_git::run(self.repo.git().args(["config", "--show-scope", "--get", "core.hooksPath"]))?.line();
-        let Some((scope, path)) = told.as_deref().and_then(|line| line.split_once('\t')) else { return Ok(false) };
+    /// Whether `core.hooksPath` is set for the user or machine, to an absolute path.
+    fn is_shared_by_all_repositories(&self) -> Result<bool> {
+        let setting =
+            pensa_git::run(self.repo.git().args(["config", "--show-scope", "--get", "core.hooksPath"]))?.line();
+        let Some((scope, path)) = setting.as_deref().and_then(|line| line.split_once('\t')) else { return Ok(false) };
         Ok(["global", "system"].contains(&scope) && (path.starts_with('/') || path.starts_with('~')))
     }
 
-    /// How everything stands.
+    /// Inspects hooks, merge driver and attributes without changing anything.
     pub fn status(&self) -> Result<HooksReport> {
         let dir = self.dir()?;
-        let prek = prek::Config::of(&self.repo)?.has_entries();
+        let prek = prek::PrekConfig::of(&self.repo)?.has_entries();
         let merge_driver = driver::is_configured(&self.repo)?;
         let mut hooks = Vec::new();
         for hook in Hook::ALL {
@@ -189,13 +189,13 @@ impl Hooks {
     }
 
     fn state(&self, dir: &Path, hook: Hook, prek: bool, was_installed: bool) -> Result<HookState> {
-        let place = Place::look(dir.join(hook.name()), hook)?;
-        if let Some(found) = &place.found {
-            let current = found.is_current(hook) && place.is_executable() && self.can_call(found);
+        let file = HookFile::read(dir.join(hook.name()), hook)?;
+        if let Some(ours) = &file.ours {
+            let current = ours.is_current(hook) && file.is_executable() && self.can_call(ours);
             return Ok(if current { HookState::Installed } else { HookState::Outdated });
         }
-        let by_tool = place.is_there && (prek || self.legacy(&place)?.is_some()) && calls_others(&place.path)?;
-        Ok(match (place.is_there, by_tool) {
+        let by_tool = file.exists && (prek || self.legacy(&file)?.is_some()) && calls_others(&file.path)?;
+        Ok(match (file.exists, by_tool) {
             (false, _) => HookState::Missing,
             (true, true) => HookState::Installed,
             (true, false) if was_installed => HookState::Overwritten,
@@ -203,58 +203,58 @@ impl Hooks {
         })
     }
 
-    /// Whether a hook calls a program that is there, for this store.
-    fn can_call(&self, found: &Found) -> bool {
-        let Some(words) = found.words() else { return false };
-        let is_there = |path: String| !path.starts_with('/') || Path::new(&path).is_file();
-        unquote(&words.store).as_ref() == Some(&self.project) && unquote(&words.program).is_some_and(is_there)
+    /// Whether a hook calls an existing program, for this store.
+    fn can_call(&self, hook: &InstalledHook) -> bool {
+        let Some(params) = hook.params() else { return false };
+        let exists = |path: String| !path.starts_with('/') || Path::new(&path).is_file();
+        unquote(&params.store).as_ref() == Some(&self.project) && unquote(&params.program).is_some_and(exists)
     }
 
-    /// Our hook where prek and pre-commit put it when they come later; they call it from there.
-    fn legacy(&self, place: &Place) -> Result<Option<Place>> {
-        let legacy = Place::look(place.beside(&format!("{}.legacy", place.hook)), place.hook)?;
-        Ok(if legacy.found.is_some() { Some(legacy) } else { None })
+    /// Our hook under the name that prek and pre-commit give to a hook they replace; they call it from there.
+    fn legacy(&self, file: &HookFile) -> Result<Option<HookFile>> {
+        let legacy = HookFile::read(file.sibling(&format!("{}.legacy", file.hook)), file.hook)?;
+        Ok(if legacy.ours.is_some() { Some(legacy) } else { None })
     }
 
-    /// Whether the merge driver gets the JSONL files, by git's own judgement.
+    /// Whether git's attributes assign the JSONL files to the merge driver.
     fn is_attributed(&self) -> Result<bool> {
         let file = format!("{}/{}/issues.jsonl", self.project, STORE_DIR);
-        let told = self.repo.must(["check-attr", "merge", "--", &file])?.line();
-        Ok(told.is_some_and(|line| line.ends_with(": merge: pensa")))
+        let answer = self.repo.must(["check-attr", "merge", "--", &file])?.line();
+        Ok(answer.is_some_and(|line| line.ends_with(": merge: pensa")))
     }
 
-    /// Installs whatever is missing, as hooks of git's own. A second time changes nothing.
+    /// Installs whatever is missing, as git hooks. Installing again changes nothing.
     pub fn install(&self) -> Result<HooksReport> {
-        let (_alone, dir) = self.begin()?;
-        let (words, mut work) = (self.words()?, Work::default());
-        if prek::Config::of(&self.repo)?.has_entries() {
-            work.notes.push("the hooks are entries for prek: prek install puts them into this clone".to_owned());
+        let (_lock, dir) = self.begin()?;
+        let (params, mut changes) = (self.params()?, HookChanges::default());
+        if prek::PrekConfig::of(&self.repo)?.has_entries() {
+            changes.notes.push("the hooks are entries for prek: prek install puts them into this clone".to_owned());
         } else {
             self.refuse_other_store(&dir)?;
             fs::create_dir_all(&dir).map_err(|e| error::io("create", &dir, &e))?;
             for hook in Hook::ALL {
-                self.install_hook(Place::look(dir.join(hook.name()), hook)?, &words, &mut work)?;
+                self.install_hook(HookFile::read(dir.join(hook.name()), hook)?, &params, &mut changes)?;
             }
         }
         pensa_git::exclude(&self.repo.top.join(&self.project).join(STORE_DIR), &["db.sqlite*", "local/"])?;
-        self.install_driver(&words, &mut work)?;
-        self.report(work)
+        self.install_driver(&params, &mut changes)?;
+        self.report(changes)
     }
 
-    /// Installs whatever is missing, the hooks as entries for prek or pre-commit.
+    /// Installs whatever is missing, with the hooks as entries for prek or pre-commit.
     pub fn install_prek(&self) -> Result<HooksReport> {
-        let (_alone, dir) = self.begin()?;
-        let mut work = Work::default();
-        let config = prek::Config::of(&self.repo)?;
+        let (_lock, dir) = self.begin()?;
+        let mut changes = HookChanges::default();
+        let config = prek::PrekConfig::of(&self.repo)?;
         let with = config.with_entries(&script::quote(&self.project))?;
         for hook in Hook::ALL {
-            self.remove_hook(&dir, hook, &mut work)?;
+            self.remove_hook(&dir, hook, &mut changes)?;
         }
-        if config.settle(with)? {
-            work.changed.push(config.name());
+        if config.write_if_changed(with)? {
+            changes.changed.push(config.name());
         }
-        self.install_driver(&self.words()?, &mut work)?;
-        let report = self.report(work)?;
+        self.install_driver(&self.params()?, &mut changes)?;
+        let report = self.report(changes)?;
         if report.hooks.iter().all(|hook| hook.state == HookState::Installed) {
             return Ok(report);
         }
@@ -263,34 +263,38 @@ impl Hooks {
         Ok(HooksReport { notes: [report.notes, vec![note]].concat(), ..report })
     }
 
-    fn install_driver(&self, words: &Words, work: &mut Work) -> Result<()> {
+    fn install_driver(&self, params: &HookParams, changes: &mut HookChanges) -> Result<()> {
         if !self.is_attributed()? {
             let path = self.repo.top.join(".gitattributes");
             let text = files::read_text(&path)?;
-            if files::settle(&path, text.as_deref(), Some(&attributes::with(text.as_deref(), self.is_at_root())))? {
-                work.changed.push(".gitattributes".to_owned());
+            if files::write_if_changed(
+                &path,
+                text.as_deref(),
+                Some(&attributes::with(text.as_deref(), self.is_at_root())),
+            )? {
+                changes.changed.push(".gitattributes".to_owned());
             }
             if self.is_attributed()? {
-                work.notes.push("commit .gitattributes: every clone needs it".to_owned());
+                changes.notes.push("commit .gitattributes: every clone needs it".to_owned());
             } else {
-                work.notes.push(
+                changes.notes.push(
                     "a rule of another .gitattributes keeps the JSONL files from the merge driver: git check-attr \
                      merge tells what is in force"
                         .to_owned(),
                 );
             }
         }
-        if driver::configure(&self.repo, &words.program)? {
-            work.changed.push("git config merge.pensa".to_owned());
+        if driver::configure(&self.repo, &params.program)? {
+            changes.changed.push("git config merge.pensa".to_owned());
         }
         Ok(())
     }
 
-    /// Hooks are for one store: those of another would be left out.
+    /// Refuses to replace hooks that serve another store: a hook serves only one.
     fn refuse_other_store(&self, dir: &Path) -> Result<()> {
         for hook in Hook::ALL {
-            let words = Place::look(dir.join(hook.name()), hook)?.found.and_then(|found| found.words());
-            if let Some(other) = words.filter(|words| self.has_other_store(&words.store)) {
+            let params = HookFile::read(dir.join(hook.name()), hook)?.ours.and_then(|ours| ours.params());
+            if let Some(other) = params.filter(|params| self.has_other_store(&params.store)) {
                 return Err(Error::new(
                     Code::Conflict,
                     format!("the hooks of this repository are for the store in {}", other.store),
@@ -306,100 +310,100 @@ impl Hooks {
         other.is_some_and(|project| self.repo.top.join(project).join(STORE_DIR).is_dir())
     }
 
-    fn install_hook(&self, place: Place, words: &Words, work: &mut Work) -> Result<()> {
-        let hook = place.hook;
-        if let Some(found) = &place.found {
-            let mode = if found.kind == Kind::Guest { place.mode } else { place.mode | 0o755 };
-            if !found.has(hook, words) || mode != place.mode {
-                files::replace(&place.path, &found.renewed(hook, words), Some(mode))?;
-                work.changed.push(hook.to_string());
+    fn install_hook(&self, file: HookFile, params: &HookParams, changes: &mut HookChanges) -> Result<()> {
+        let hook = file.hook;
+        if let Some(ours) = &file.ours {
+            let mode = if ours.kind == HookKind::Guest { file.mode } else { file.mode | 0o755 };
+            if !ours.is_equal_to(hook, params) || mode != file.mode {
+                files::replace(&file.path, &ours.renewed(hook, params), Some(mode))?;
+                changes.changed.push(hook.to_string());
             }
             return Ok(());
         }
-        if !place.is_there {
-            let kind = if fs::symlink_metadata(place.chained()).is_ok() { Kind::Chain } else { Kind::Own };
-            files::replace(&place.path, &script::file(hook, kind, words), Some(0o755))?;
-            work.changed.push(hook.to_string());
+        if !file.exists {
+            let kind = if fs::symlink_metadata(file.chained()).is_ok() { HookKind::Chain } else { HookKind::Own };
+            files::replace(&file.path, &script::file(hook, kind, params), Some(0o755))?;
+            changes.changed.push(hook.to_string());
             return Ok(());
         }
-        if let Some(legacy) = self.legacy(&place)?.filter(|_| calls_others(&place.path).unwrap_or(false)) {
-            return self.install_hook(legacy, words, work);
+        if let Some(legacy) = self.legacy(&file)?.filter(|_| calls_others(&file.path).unwrap_or(false)) {
+            return self.install_hook(legacy, params, changes);
         }
-        self.join(&place, words, work)
+        self.add_to_foreign_hook(&file, params, changes)
     }
 
-    /// Adds our part to another tool's hook, or puts ours in front of it.
-    fn join(&self, place: &Place, words: &Words, work: &mut Work) -> Result<()> {
-        let hook = place.hook;
-        let script = if place.is_link || !place.is_executable() { None } else { files::read(&place.path)? };
-        match script.and_then(|script| script::insert(&script, hook, words)) {
-            Some(with_ours) => files::replace(&place.path, &with_ours, Some(place.mode))?,
-            None => put_in_front(place, words, work)?,
+    /// Inserts our part into another tool's shell script, or replaces the hook by ours, which calls it.
+    fn add_to_foreign_hook(&self, file: &HookFile, params: &HookParams, changes: &mut HookChanges) -> Result<()> {
+        let hook = file.hook;
+        let script = if file.is_link || !file.is_executable() { None } else { files::read(&file.path)? };
+        match script.and_then(|script| script::insert(&script, hook, params)) {
+            Some(with_ours) => files::replace(&file.path, &with_ours, Some(file.mode))?,
+            None => put_before(file, params, changes)?,
         }
-        work.changed.push(hook.to_string());
+        changes.changed.push(hook.to_string());
         Ok(())
     }
 
-    /// Takes everything out again that an installation put in.
+    /// Removes everything that [`Self::install`] or [`Self::install_prek`] added.
     pub fn remove(&self) -> Result<HooksReport> {
-        let (_alone, dir) = self.begin()?;
-        let mut work = Work::default();
+        let (_lock, dir) = self.begin()?;
+        let mut changes = HookChanges::default();
         for hook in Hook::ALL {
-            self.remove_hook(&dir, hook, &mut work)?;
+            self.remove_hook(&dir, hook, &mut changes)?;
         }
-        let config = prek::Config::of(&self.repo)?;
-        if config.settle(config.without_entries())? {
-            work.changed.push(config.name());
-            work.notes.push("prek uninstall takes prek's own hooks out".to_owned());
+        let config = prek::PrekConfig::of(&self.repo)?;
+        if config.write_if_changed(config.without_entries())? {
+            changes.changed.push(config.name());
+            changes.notes.push("prek uninstall takes prek's own hooks out".to_owned());
         }
         let path = self.repo.top.join(".gitattributes");
         if let Some(text) = files::read_text(&path)? {
             let rest = attributes::without(&text, self.is_at_root());
-            if files::settle(&path, Some(&text), Some(rest.as_str()).filter(|rest| !rest.is_empty()))? {
-                work.changed.push(".gitattributes".to_owned());
-                work.notes.push("commit .gitattributes only if the whole project stops sharing issues".to_owned());
+            if files::write_if_changed(&path, Some(&text), Some(rest.as_str()).filter(|rest| !rest.is_empty()))? {
+                changes.changed.push(".gitattributes".to_owned());
+                changes.notes.push("commit .gitattributes only if the whole project stops sharing issues".to_owned());
             }
         }
-        if driver::forget(&self.repo)? {
-            work.changed.push("git config merge.pensa".to_owned());
+        if driver::unconfigure(&self.repo)? {
+            changes.changed.push("git config merge.pensa".to_owned());
         }
-        self.report(work)
+        self.report(changes)
     }
 
-    fn remove_hook(&self, dir: &Path, hook: Hook, work: &mut Work) -> Result<()> {
+    fn remove_hook(&self, dir: &Path, hook: Hook, changes: &mut HookChanges) -> Result<()> {
         for name in [hook.to_string(), format!("{hook}.legacy")] {
-            let place = Place::look(dir.join(name), hook)?;
-            if let Some(found) = &place.found
-                && !place.is_link
+            let file = HookFile::read(dir.join(name), hook)?;
+            if let Some(ours) = &file.ours
+                && !file.is_link
             {
-                take_out(&place, found, work)?;
-                work.changed.push(hook.to_string());
-            } else if is_same_file(&place.path, &place.chained()) {
-                // An installation was stopped here before it put ours in front.
-                fs::remove_file(place.chained()).map_err(|e| error::io("delete", &place.chained(), &e))?;
+                remove_part(&file, ours, changes)?;
+                changes.changed.push(hook.to_string());
+            } else if is_same_file(&file.path, &file.chained()) {
+                // An installation was interrupted in `put_before`.
+                fs::remove_file(file.chained()).map_err(|e| error::io("delete", &file.chained(), &e))?;
             }
         }
         Ok(())
     }
 
-    fn report(&self, work: Work) -> Result<HooksReport> {
-        Ok(HooksReport { changed: work.changed, notes: work.notes, ..self.status()? })
+    fn report(&self, changes: HookChanges) -> Result<HooksReport> {
+        Ok(HooksReport { changed: changes.changed, notes: changes.notes, ..self.status()? })
     }
 
-    /// Two of us at once would each take the other's work for another tool's. Whoever is alone cleans up after one
-    /// that was stopped.
+    /// Takes the lock, so that two installations do not mistake each other's files for another tool's, and deletes what
+    /// an interrupted one left.
     fn begin(&self) -> Result<(File, PathBuf)> {
         let dir = self.dir()?;
-        let alone = self.lock()?;
+        let lock = self.lock()?;
         files::delete_drafts(&dir);
         files::delete_drafts(&self.repo.top);
-        Ok((alone, dir))
+        Ok((lock, dir))
     }
 
     fn lock(&self) -> Result<File> {
         let dir = &self.repo.common;
         let file = File::open(dir).map_err(|e| error::io("open", dir, &e))?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + GIT_TIMEOUT;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
@@ -414,35 +418,36 @@ impl Hooks {
     }
 }
 
+/// What a command has changed so far, and notes for the user.
 #[derive(Debug, Default)]
-struct Work {
+struct HookChanges {
     changed: Vec<String>,
     notes: Vec<String>,
 }
 
-/// Whether a hook is one of prek or pre-commit, which call what was there before them.
+/// Whether a hook was generated by prek or pre-commit, which call the hook they replaced.
 fn calls_others(path: &Path) -> Result<bool> {
     let text = files::read(path)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     Ok(["prek", "pre-commit"].iter().any(|name| text.contains(&format!("# File generated by {name}:"))))
 }
 
-/// Puts our hook in the place of another, which ours calls under the name that it gets instead.
-fn put_in_front(place: &Place, words: &Words, work: &mut Work) -> Result<()> {
-    let (hook, chained) = (place.hook, place.chained());
-    set_aside(&chained, &place.path, hook, work)?;
-    // By a second name first: whenever we are stopped, the hook that was there is where it was.
-    let linked = match fs::hard_link(&place.path, &chained) {
+/// Renames another tool's hook and installs ours, which calls it under the new name.
+fn put_before(file: &HookFile, params: &HookParams, changes: &mut HookChanges) -> Result<()> {
+    let (hook, chained) = (file.hook, file.chained());
+    set_aside(&chained, &file.path, hook, changes)?;
+    // Linking first keeps the hook in place if we are interrupted.
+    let linked = match fs::hard_link(&file.path, &chained) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => true,
         Err(_) => {
-            fs::rename(&place.path, &chained).map_err(|e| error::io("move", &place.path, &e))?;
+            fs::rename(&file.path, &chained).map_err(|e| error::io("move", &file.path, &e))?;
             false
         }
         Ok(()) => true,
     };
-    let written = files::replace(&place.path, &script::file(hook, Kind::Chain, words), Some(0o755));
+    let written = files::replace(&file.path, &script::file(hook, HookKind::Chain, params), Some(0o755));
     if written.is_err() {
-        let _ = if linked { fs::remove_file(&chained) } else { fs::rename(&chained, &place.path) };
+        let _ = if linked { fs::remove_file(&chained) } else { fs::rename(&chained, &file.path) };
     }
     written
 }
@@ -454,46 +459,46 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Moves an earlier hook to a name of its own, so that `chained` is free for `next`.
-fn set_aside(chained: &Path, next: &Path, hook: Hook, work: &mut Work) -> Result<()> {
+/// Saves an earlier chained hook under a numbered name, so that `chained` is free for `next`.
+fn set_aside(chained: &Path, next: &Path, hook: Hook, changes: &mut HookChanges) -> Result<()> {
     if fs::symlink_metadata(chained).is_err() || is_same_file(chained, next) {
         return Ok(());
     }
-    let kept = keep(chained, hook)?;
-    work.notes.push(format!("an earlier {hook} hook is kept in {} and no longer called", kept.display()));
+    let saved = save_numbered(chained, hook)?;
+    changes.notes.push(format!("an earlier {hook} hook is kept in {} and no longer called", saved.display()));
     Ok(())
 }
 
-/// Gives a file the first free name of its kind.
-fn keep(path: &Path, hook: Hook) -> Result<PathBuf> {
-    for number in 1..=MAX_KEPT {
-        let kept = path.with_file_name(format!("{}.{number}", script::chained_name(hook)));
-        if fs::symlink_metadata(&kept).is_err() {
-            fs::rename(path, &kept).map_err(|e| error::io("move", path, &e))?;
-            return Ok(kept);
+/// Renames a hook to the first free numbered name.
+fn save_numbered(path: &Path, hook: Hook) -> Result<PathBuf> {
+    for number in 1..=MAX_EARLIER_HOOKS {
+        let saved = path.with_file_name(format!("{}.{number}", script::chained_name(hook)));
+        if fs::symlink_metadata(&saved).is_err() {
+            fs::rename(path, &saved).map_err(|e| error::io("move", path, &e))?;
+            return Ok(saved);
         }
     }
     Err(Error::new(Code::Conflict, format!("there are too many kept {hook} hooks")).hint("delete some of them"))
 }
 
-/// Takes our part out of a hook file and puts back what was there before.
-fn take_out(place: &Place, found: &Found, work: &mut Work) -> Result<()> {
-    let earlier = place.chained();
-    let is_chain = found.kind == Kind::Chain && fs::symlink_metadata(&earlier).is_ok();
-    if !is_chain && (found.kind == Kind::Guest || !found.is_alone()) {
-        return files::replace(&place.path, &found.rest, Some(place.mode));
+/// Removes our part from a hook file and restores the hook that was there before.
+fn remove_part(file: &HookFile, ours: &InstalledHook, changes: &mut HookChanges) -> Result<()> {
+    let earlier = file.chained();
+    let is_chain = ours.kind == HookKind::Chain && fs::symlink_metadata(&earlier).is_ok();
+    if !is_chain && (ours.kind == HookKind::Guest || !ours.is_unmodified()) {
+        return files::replace(&file.path, &ours.rest, Some(file.mode));
     }
-    if !found.is_alone() {
-        files::replace(&place.path, &found.rest, Some(place.mode))?;
-        let kept = keep(&place.path, place.hook)?;
-        work.notes.push(format!("what was added to our {} hook is kept in {}", place.hook, kept.display()));
+    if !ours.is_unmodified() {
+        files::replace(&file.path, &ours.rest, Some(file.mode))?;
+        let saved = save_numbered(&file.path, file.hook)?;
+        changes.notes.push(format!("what was added to our {} hook is kept in {}", file.hook, saved.display()));
     }
-    let restored = if is_chain { fs::rename(&earlier, &place.path) } else { fs::remove_file(&place.path) };
-    restored.map_err(|e| error::io("put back", &place.path, &e))
+    let restored = if is_chain { fs::rename(&earlier, &file.path) } else { fs::remove_file(&file.path) };
+    restored.map_err(|e| error::io("put back", &file.path, &e))
 }
 
-/// The path with all links followed, as far as it exists.
-fn real(path: &Path) -> PathBuf {
+/// Resolves links in the part of a path that exists.
+fn resolve_existing(path: &Path) -> PathBuf {
     for (at, part) in path.ancestors().enumerate() {
         if let Ok(real) = fs::canonicalize(part) {
             let rest: Vec<_> = path.components().rev().take(at).collect();

@@ -1,7 +1,6 @@
-//! Pensa's entries in the configuration of prek and pre-commit.
+//! Edits the entries for our hooks in the configuration of prek and pre-commit.
 //!
-//! The file is edited as text, so that comments and the order of everything else stay as they are. What is not plain
-//! enough for that is left to its owner.
+//! The file is edited as text, to preserve comments and order. A file too unusual for that is refused with a hint.
 
 use std::path::PathBuf;
 
@@ -14,19 +13,19 @@ use super::script::Hook;
 const NAMES: [&str; 2] = [".pre-commit-config.yaml", ".pre-commit-config.yml"];
 const OPENING: &str = "# >>> pensa (pn hooks install --prek writes these entries)";
 const CLOSING: &str = "# <<< pensa";
-/// Marks a line that is ours outside the entries.
+/// Marks a line that we added outside the entries.
 const OURS: &str = "# pensa";
 
-/// The configuration of a repository, as it is.
+/// A repository's configuration file.
 #[derive(Debug)]
-pub(super) struct Config {
+pub(super) struct PrekConfig {
     path: PathBuf,
     text: Option<String>,
-    /// prek would read its own kind of file instead.
+    /// The repository has a `prek.toml`, which prek would read instead.
     has_toml: bool,
 }
 
-impl Config {
+impl PrekConfig {
     pub(super) fn of(repo: &Repo) -> Result<Self> {
         let path = |name| repo.top.join(name);
         let path = NAMES.map(path).into_iter().find(|path| path.exists()).unwrap_or_else(|| path(NAMES[0]));
@@ -41,7 +40,7 @@ impl Config {
         self.text.as_deref().is_some_and(|text| text.lines().any(|line| line.trim() == OPENING))
     }
 
-    /// The text with the entries; `project` is a word of a shell.
+    /// The text with the entries added; `project` is a quoted shell word.
     pub(super) fn with_entries(&self, project: &str) -> Result<Option<String>> {
         if self.has_toml && self.text.is_none() {
             return Err(Error::new(Code::Unsupported, "this project configures prek in prek.toml")
@@ -54,21 +53,21 @@ impl Config {
         })
     }
 
-    /// The text without the entries; none if nothing else was in it.
+    /// The text without the entries; `None` if nothing else is left.
     pub(super) fn without_entries(&self) -> Option<String> {
         let text = self.text.as_deref()?;
         if !self.has_entries() {
             return Some(text.to_owned());
         }
-        Some(take_out(text)).filter(|rest| !rest.is_empty())
+        Some(remove_entries(text)).filter(|rest| !rest.is_empty())
     }
 
-    pub(super) fn settle(&self, new: Option<String>) -> Result<bool> {
-        files::settle(&self.path, self.text.as_deref(), new.as_deref())
+    pub(super) fn write_if_changed(&self, new: Option<String>) -> Result<bool> {
+        files::write_if_changed(&self.path, self.text.as_deref(), new.as_deref())
     }
 }
 
-/// The entries, each line behind `indent`.
+/// The entries, each line indented by `indent`.
 fn entries(indent: &str, project: &str, end: &str) -> String {
     let mut lines = vec![OPENING.to_owned(), "- repo: local".to_owned(), "  hooks:".to_owned()];
     for hook in Hook::ALL {
@@ -88,7 +87,7 @@ fn entries(indent: &str, project: &str, end: &str) -> String {
     lines.iter().map(|line| format!("{indent}{line}{end}")).collect()
 }
 
-/// A text of YAML; plain if nothing in it could mean anything else.
+/// A YAML scalar, quoted if it contains any special character.
 fn scalar(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./'+@ ".contains(c);
     if text.chars().all(is_plain) { text.to_owned() } else { Value::from(text).to_string() }
@@ -99,7 +98,7 @@ fn types(end: &str) -> String {
     format!("default_install_hook_types: [{names}]  {OURS}{end}")
 }
 
-/// The text with the entries at the end of its list of repos; none if it has one that can't be added to.
+/// Adds the entries at the end of the list of repos; `None` if the list is not in block style.
 fn insert(text: Option<&str>, project: &str) -> Option<String> {
     let text = text.unwrap_or_default();
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -130,11 +129,11 @@ fn insert(text: Option<&str>, project: &str) -> Option<String> {
     if list.ends_with('\n') {
         return Some(format!("{before}{types}{list}{entries}{after}"));
     }
-    // A last line without an end stays one.
+    // Keep a missing newline at the end missing.
     Some(format!("{before}{types}{list}{end}{}", entries.strip_suffix(end)?))
 }
 
-/// The last line of the list under the key in line `key`, and what its items stand behind.
+/// The last line of the list under the key in line `key`, and the indentation of its items.
 fn last_of_list(lines: &[&str], key: usize) -> Option<(usize, String)> {
     let counts = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let first = lines.iter().skip(key + 1).find(|line| counts(line))?;
@@ -153,8 +152,8 @@ fn last_of_list(lines: &[&str], key: usize) -> Option<(usize, String)> {
     Some((last, indent))
 }
 
-/// The text without anything of ours.
-fn take_out(text: &str) -> String {
+/// Removes everything that `insert` adds.
+fn remove_entries(text: &str) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let at = |mark: &str| lines.iter().position(|line| line.trim() == mark);
     let (Some(start), Some(stop)) = (at(OPENING), at(CLOSING)) else { return text.to_owned() };
@@ -184,7 +183,7 @@ mod tests {
     const PLAIN: &str = "# ours\nrepos:\n- repo: https://a.test/x\n  rev: v1\n  hooks:\n  - id: a # why\n\n# the end\nci:\n  skip: [a]\n";
 
     #[test]
-    fn entries_come_and_go_without_a_trace() {
+    fn removing_entries_restores_the_text() {
         let indented =
             PLAIN.replace("\n- repo", "\n    - repo").replace("\n  ", "\n      ").replace("      skip", "  skip");
         let texts = [
@@ -200,13 +199,13 @@ mod tests {
         for text in texts {
             let with = insert(Some(&text), ".").expect("a plain list");
             assert_ne!(with, text);
-            assert_eq!(take_out(&with), text, "{with}");
+            assert_eq!(remove_entries(&with), text, "{with}");
         }
-        assert_eq!(take_out(&insert(None, ".").expect("a new file")), "");
+        assert_eq!(remove_entries(&insert(None, ".").expect("a new file")), "");
     }
 
     #[test]
-    fn entries_stand_at_the_end_of_the_list_and_behind_its_indentation() {
+    fn entries_go_to_the_end_of_the_list_with_its_indentation() {
         let with = insert(Some(PLAIN), "'my app'").expect("a plain list");
         let expected = "  - id: a # why\n# >>> pensa (pn hooks install --prek writes these entries)\n- repo: local\n  hooks:\n    - id: pensa-pre-commit\n";
         assert!(with.contains(expected), "{with}");
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_not_one_item_a_line_is_left_alone() {
+    fn a_list_without_one_item_per_line_is_left_alone() {
         for text in
             ["repos: [{repo: local, hooks: []}]\n", "repos:\n  repo: local\n", "repos:\n", "repos: &a\n- repo: x\n"]
         {

@@ -1,6 +1,4 @@
-//! The text of Pensa's part in a hook, and how it goes into a hook file and out of it again.
-//!
-//! Knows bytes only; where hooks lie and whose they are is left to [`super`].
+//! Generates the text of our git hooks, and inserts it into other tools' hook scripts and removes it again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +6,7 @@ use std::str::FromStr;
 use pensa_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// The hooks that Pensa has a part in.
+/// The git hooks that Pensa uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hook {
@@ -49,25 +47,25 @@ impl FromStr for Hook {
     }
 }
 
-/// Why a hook file has our part.
+/// How a hook file came to contain our part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// There was no such hook: the file is ours.
+pub(super) enum HookKind {
+    /// There was no hook: the whole file is ours.
     Own,
-    /// Another tool's shell script, with our part in front of its own.
+    /// Another tool's shell script, with our part inserted at its beginning.
     Guest,
-    /// The file is ours and calls another tool's hook, which lies beside it under another name.
+    /// The file is ours and calls another tool's hook, which was renamed.
     Chain,
 }
 
-impl Kind {
-    const ALL: [Kind; 3] = [Kind::Own, Kind::Guest, Kind::Chain];
+impl HookKind {
+    const ALL: [HookKind; 3] = [HookKind::Own, HookKind::Guest, HookKind::Chain];
 
     fn opening(self) -> &'static str {
         match self {
-            Kind::Own => "# >>> pensa (pn hooks remove deletes this file)",
-            Kind::Guest => "# >>> pensa (pn hooks remove takes this part out again)",
-            Kind::Chain => "# >>> pensa (pn hooks remove puts back the hook that was here)",
+            HookKind::Own => "# >>> pensa (pn hooks remove deletes this file)",
+            HookKind::Guest => "# >>> pensa (pn hooks remove takes this part out again)",
+            HookKind::Chain => "# >>> pensa (pn hooks remove puts back the hook that was here)",
         }
     }
 }
@@ -77,21 +75,21 @@ const SHEBANG: &str = "#!/bin/sh\n";
 const PROGRAM: &str = "pensa_pn=";
 const STORE: &str = "pensa_store=";
 
-/// What the hook that was there before ours is called when ours calls it.
+/// The new name of another tool's hook that ours calls.
 pub(super) fn chained_name(hook: Hook) -> String {
     format!("{hook}.pre-pensa")
 }
 
-/// What differs from one installation to another; both are words of a shell, quoted as need be.
+/// The values that differ between installations, each a quoted shell word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Words {
-    /// How `pn` is called.
+pub(super) struct HookParams {
+    /// The name or path of `pn`.
     pub(super) program: String,
-    /// The project, seen from the root of the work tree.
+    /// The project's path relative to the root of the work tree.
     pub(super) store: String,
 }
 
-/// One word of a shell, whatever is in it.
+/// Quotes a text as one shell word.
 pub(super) fn quote(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./+@:".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -100,16 +98,16 @@ pub(super) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// What one word of a shell says.
+/// The text of a shell word; `None` if its quotes are unbalanced.
 pub(super) fn unquote(word: &str) -> Option<String> {
     shlex::split(word)?.pop()
 }
 
-/// Our part. It must stand in front of any script of any shell: no trace in `$@`, standard input or directory, and no
-/// command that fails where `set -e` would end the script.
-pub(super) fn part(hook: Hook, kind: Kind, words: &Words) -> String {
-    let (opening, chain) = (kind.opening(), if kind == Kind::Chain { chain(hook) } else { String::new() });
-    let Words { program, store } = words;
+/// Our part of a hook. It must work at the beginning of any shell script: it leaves `$@`, standard input and the
+/// working directory alone, and no command in it fails in a way that `set -e` would act on.
+pub(super) fn part(hook: Hook, kind: HookKind, params: &HookParams) -> String {
+    let (opening, chain) = (kind.opening(), if kind == HookKind::Chain { chain(hook) } else { String::new() });
+    let HookParams { program, store } = params;
     let failed = match hook {
         Hook::PreCommit => "git commit --no-verify commits without an export' >&2; exit 1",
         Hook::PostCheckout | Hook::PostMerge | Hook::PostRewrite => "pn import tells more' >&2",
@@ -150,23 +148,23 @@ if [ -x "$pensa_next" ]; then exec "$pensa_next" "$@"; fi
     )
 }
 
-/// A hook file of our own.
-pub(super) fn file(hook: Hook, kind: Kind, words: &Words) -> Vec<u8> {
-    format!("{SHEBANG}{}", part(hook, kind, words)).into_bytes()
+/// A complete hook file.
+pub(super) fn file(hook: Hook, kind: HookKind, params: &HookParams) -> Vec<u8> {
+    format!("{SHEBANG}{}", part(hook, kind, params)).into_bytes()
 }
 
-/// Another tool's script with our part behind its first line; none if it is no script that a shell runs.
-pub(super) fn insert(script: &[u8], hook: Hook, words: &Words) -> Option<Vec<u8>> {
+/// Inserts our part after the first line of another tool's script; `None` if it is not a shell script.
+pub(super) fn insert(script: &[u8], hook: Hook, params: &HookParams) -> Option<Vec<u8>> {
     let end = script.iter().position(|byte| *byte == b'\n')? + 1;
     let first = str::from_utf8(script.get(..end)?).ok()?;
     if !is_shell(first) || script.contains(&0) {
         return None;
     }
     let (head, tail) = script.split_at(end);
-    Some([head, part(hook, Kind::Guest, words).as_bytes(), tail].concat())
+    Some([head, part(hook, HookKind::Guest, params).as_bytes(), tail].concat())
 }
 
-/// Whether a first line names a shell whose scripts our part can stand in.
+/// Whether a shebang line names a shell, and flags, that our part works with.
 fn is_shell(line: &str) -> bool {
     let Some(line) = line.strip_prefix("#!") else { return false };
     let Some(line) = line.strip_suffix('\n').filter(|line| !line.ends_with('\r')) else { return false };
@@ -181,87 +179,87 @@ fn is_shell(line: &str) -> bool {
     interpreter.is_some_and(|name| known.contains(&name.as_str())) && words.all(harmless)
 }
 
-/// A hook file with our part in it, taken apart.
+/// A hook file that contains our part.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) kind: Kind,
+pub(super) struct InstalledHook {
+    pub(super) kind: HookKind,
     part: Vec<u8>,
     /// The file without our part.
     pub(super) rest: Vec<u8>,
 }
 
-impl Found {
-    /// Whether nobody has put anything of theirs into a file of ours.
-    pub(super) fn is_alone(&self) -> bool {
+impl InstalledHook {
+    /// Whether a file of ours contains nothing else.
+    pub(super) fn is_unmodified(&self) -> bool {
         self.rest == SHEBANG.as_bytes()
     }
 
-    /// The words that were put in, if they can be read.
-    pub(super) fn words(&self) -> Option<Words> {
+    /// The values in our part, if they can be parsed.
+    pub(super) fn params(&self) -> Option<HookParams> {
         let text = str::from_utf8(&self.part).ok()?;
         let word = |name| text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
-        Some(Words { program: word(PROGRAM)?, store: word(STORE)? })
+        Some(HookParams { program: word(PROGRAM)?, store: word(STORE)? })
     }
 
-    /// Whether our part is what this version would write, apart from the words.
+    /// Whether our part is what this version would write with the same values.
     pub(super) fn is_current(&self, hook: Hook) -> bool {
-        self.words().is_some_and(|words| self.has(hook, &words))
+        self.params().is_some_and(|params| self.is_equal_to(hook, &params))
     }
 
-    pub(super) fn has(&self, hook: Hook, words: &Words) -> bool {
-        part(hook, self.kind, words).as_bytes() == self.part
+    pub(super) fn is_equal_to(&self, hook: Hook, params: &HookParams) -> bool {
+        part(hook, self.kind, params).as_bytes() == self.part
     }
 
-    /// The file with our part as it is written now, in its place.
-    pub(super) fn renewed(&self, hook: Hook, words: &Words) -> Vec<u8> {
+    /// The file with our part replaced by this version's.
+    pub(super) fn renewed(&self, hook: Hook, params: &HookParams) -> Vec<u8> {
         let end = self.rest.iter().position(|byte| *byte == b'\n').map_or(self.rest.len(), |at| at + 1);
         let (head, tail) = self.rest.split_at(end);
-        [head, part(hook, self.kind, words).as_bytes(), tail].concat()
+        [head, part(hook, self.kind, params).as_bytes(), tail].concat()
     }
 }
 
-/// Our part in a hook file, if it has one.
-pub(super) fn find(file: &[u8]) -> Option<Found> {
-    let (kind, start) = Kind::ALL.into_iter().find_map(|kind| {
+/// Finds our part in a hook file.
+pub(super) fn find(file: &[u8]) -> Option<InstalledHook> {
+    let (kind, start) = HookKind::ALL.into_iter().find_map(|kind| {
         let line = format!("{}\n", kind.opening());
         position(file, line.as_bytes()).map(|at| (kind, at))
     })?;
     let closing = format!("{CLOSING}\n");
     let end = start + position(file.get(start..)?, closing.as_bytes())? + closing.len();
     let (part, rest) = (file.get(start..end)?.to_vec(), [file.get(..start)?, file.get(end..)?].concat());
-    Some(Found { kind, part, rest })
+    Some(InstalledHook { kind, part, rest })
 }
 
-fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|window| window == wanted)
+fn position(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
+    bytes.windows(pattern.len()).position(|window| window == pattern)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn words() -> Words {
-        Words { program: quote("/opt/it's here/pn"), store: quote(".") }
+    fn params() -> HookParams {
+        HookParams { program: quote("/opt/it's here/pn"), store: quote(".") }
     }
 
     #[test]
-    fn what_is_put_into_a_script_comes_out_without_a_trace() {
+    fn inserting_and_removing_our_part_restores_the_script() {
         let scripts: [&[u8]; 4] =
             [b"#!/bin/sh\n", b"#!/usr/bin/env -S bash -eu\necho \xff\n", b"#!/bin/zsh\nno end", b"#!/bin/sh -e\n\n\n"];
         for script in scripts {
             for hook in Hook::ALL {
-                let with = insert(script, hook, &words()).expect("a shell's script");
+                let with = insert(script, hook, &params()).expect("a shell's script");
                 let found = find(&with).expect("our part");
-                assert_eq!((found.kind, found.rest.as_slice()), (Kind::Guest, script));
-                assert_eq!(found.words(), Some(words()));
+                assert_eq!((found.kind, found.rest.as_slice()), (HookKind::Guest, script));
+                assert_eq!(found.params(), Some(params()));
                 assert!(found.is_current(hook));
-                assert_eq!(found.renewed(hook, &words()), with);
+                assert_eq!(found.renewed(hook, &params()), with);
             }
         }
     }
 
     #[test]
-    fn only_scripts_of_a_shell_are_changed() {
+    fn only_shell_scripts_are_changed() {
         let others: [&[u8]; 9] = [
             b"",
             b"\x7fELF",
@@ -274,16 +272,16 @@ mod tests {
             b"#!/usr/bin/fish\n",
         ];
         for other in others {
-            assert_eq!(insert(other, Hook::PreCommit, &words()), None, "{other:?}");
+            assert_eq!(insert(other, Hook::PreCommit, &params()), None, "{other:?}");
         }
     }
 
     #[test]
-    fn a_part_of_another_version_is_told_from_ours() {
-        let file = file(Hook::PostMerge, Kind::Own, &words());
+    fn a_part_of_another_version_is_not_current() {
+        let file = file(Hook::PostMerge, HookKind::Own, &params());
         let older = String::from_utf8(file).expect("text").replace("pensa_status=0\n", "");
         let found = find(older.as_bytes()).expect("our part");
-        assert!(!found.is_current(Hook::PostMerge) && found.is_alone());
+        assert!(!found.is_current(Hook::PostMerge) && found.is_unmodified());
         assert!(find(b"#!/bin/sh\n# >>> pensa, says somebody\n").is_none());
     }
 

@@ -1,23 +1,23 @@
-//! Files of a store that belong to one machine, and are about to be committed.
+//! Finds machine-local files of a store that are about to be committed.
 
 use std::path::Path;
 
 use pensa_core::{Error, Result, STORE_DIR};
 
-/// Files of one machine that the commit which git is making would add or change, by their paths in the repository.
+/// The machine-local files that the commit in progress would add or change, as paths in the repository.
 pub fn staged_private_files(store: &Path) -> Result<Vec<String>> {
     let mut git = pensa_git::plain();
     git.env("GIT_LITERAL_PATHSPECS", "1");
     git.args(["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-relative", "--diff-filter=d", "--"]);
-    let told = pensa_git::run(git.arg(store))?;
-    if !told.success {
-        return Err(Error::internal(format!("git diff failed: {}", told.stderr.trim())));
+    let output = pensa_git::run(git.arg(store))?;
+    if !output.success {
+        return Err(Error::internal(format!("git diff failed: {}", output.stderr.trim())));
     }
-    let names = told.stdout.split(|byte| *byte == 0).map(|name| String::from_utf8_lossy(name).into_owned());
+    let names = output.stdout.split(|byte| *byte == 0).map(|name| String::from_utf8_lossy(name).into_owned());
     Ok(names.filter(|name| is_private(name)).collect())
 }
 
-/// Whether a path in a repository is that of a file which belongs to one machine.
+/// Whether a path in a repository is a machine-local file of a store.
 fn is_private(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     let is_private = |name: &str| {
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_one_machine_are_known_by_their_place_in_a_store() {
+    fn machine_local_files_are_recognised_by_their_path() {
         for path in [".pensa/db.sqlite", "a/.pensa/db.sqlite-wal", ".pensa/local/token", "x.pensa/.pensa/DB.SQLITE"] {
             assert!(is_private(path), "{path}");
         }

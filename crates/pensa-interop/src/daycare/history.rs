@@ -1,6 +1,6 @@
-//! Reading a history, line by line, and cutting it into sessions at its markers.
+//! Reads a history line by line and splits it into sessions at its markers.
 //!
-//! The order is that of the lines: a compaction writes two records with the same time.
+//! The order of lines counts, not their times: a compaction writes two records with the same time.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -8,48 +8,48 @@ use std::path::Path;
 use pensa_core::Timestamp;
 use serde_json::{Map, Value};
 
-use super::{Entry, OpenedBy, Session};
-use crate::files::{object, open, time, without_mark};
+use super::{DaycareSession, HistoryEntry, OpenedBy};
+use crate::files::{object, open, time, without_bom};
 
-/// Longest line that is read; a longer one counts as corrupt and is passed over.
-const LONGEST: u64 = 128 << 20;
-/// The text of the marker that a compaction wrote. The summary is in the message behind it.
-const COMPACTED: &str = "Session context compacted.";
+/// Limit on the length of a line. Longer lines are skipped as corrupt.
+const MAX_LINE: u64 = 128 << 20;
+/// The text in the marker of a compaction. The next message has the summary.
+const COMPACTION_MESSAGE: &str = "Session context compacted.";
 
-/// Most lines that are named one by one.
+/// Limit on the lines named in notes.
 const MAX_NAMED: usize = 20;
 
-/// The sessions of a history.
+/// The content of a history.
 #[derive(Debug)]
-pub(super) struct Sessions {
-    /// At least one.
-    pub(super) sessions: Vec<Session>,
-    /// Blank lines too.
+pub(super) struct ParsedHistory {
+    /// Never empty.
+    pub(super) sessions: Vec<DaycareSession>,
+    /// Including blank lines.
     pub(super) lines_skipped: usize,
 }
 
-/// Reads a history; what was left out of it is added to the notes.
-pub(super) fn read(path: &Path, notes: &mut Vec<String>) -> Result<Sessions, String> {
-    let mut history = History::default();
+/// Reads a history. Adds a note on what is left out.
+pub(super) fn read(path: &Path, notes: &mut Vec<String>) -> Result<ParsedHistory, String> {
+    let mut history = HistoryReader::default();
     if let Some(file) = open(path)? {
         history
-            .add(BufReader::with_capacity(1 << 16, file), LONGEST)
+            .add(BufReader::with_capacity(1 << 16, file), MAX_LINE)
             .map_err(|error| format!("can not read history.jsonl: {error}"))?;
     }
-    Ok(history.end(notes))
+    Ok(history.finish(notes))
 }
 
 #[derive(Debug, Default)]
-struct History {
-    sessions: Vec<Session>,
+struct HistoryReader {
+    sessions: Vec<DaycareSession>,
     skipped: usize,
-    /// Lines that say something and could not be read.
+    /// Numbers of the lines that could not be parsed.
     unreadable: Vec<usize>,
-    /// Fields of markers, which have no place in a session.
+    /// Notes on fields of markers that a session cannot store.
     left_out: Vec<String>,
 }
 
-impl History {
+impl HistoryReader {
     fn add(&mut self, mut from: impl BufRead, longest: u64) -> std::io::Result<()> {
         let mut line = Vec::new();
         for number in 1.. {
@@ -62,7 +62,7 @@ impl History {
                 from.skip_until(b'\n')?;
                 continue;
             }
-            let bytes = if number == 1 { without_mark(&line) } else { &line };
+            let bytes = if number == 1 { without_bom(&line) } else { &line };
             match record(bytes) {
                 Some((kind, record)) => self.record(number, kind, record),
                 None if bytes.trim_ascii().is_empty() => self.skipped += 1,
@@ -97,25 +97,30 @@ impl History {
                 self.left_out
                     .push(format!("history.jsonl line {number}: no place for {} of a {kind}", fields.join(", ")));
             }
-            self.sessions.push(Session { opened_by, at, reset_message, entries: Vec::new() });
+            self.sessions.push(DaycareSession { opened_by, at, reset_message, entries: Vec::new() });
             return;
         }
         if at.is_some() {
             data.shift_remove("at");
         }
-        self.last(at).push(Entry { kind, at, data });
+        self.last(at).push(HistoryEntry { kind, at, data });
     }
 
-    /// The last session. If there is none yet, one is opened at the time `at`.
-    fn last(&mut self, at: Option<Timestamp>) -> &mut Session {
+    /// The last session. Opens one at time `at` if there is none yet.
+    fn last(&mut self, at: Option<Timestamp>) -> &mut DaycareSession {
         if self.sessions.is_empty() {
-            self.sessions.push(Session { opened_by: OpenedBy::Start, at, reset_message: None, entries: Vec::new() });
+            self.sessions.push(DaycareSession {
+                opened_by: OpenedBy::Start,
+                at,
+                reset_message: None,
+                entries: Vec::new(),
+            });
         }
         let last = self.sessions.len() - 1;
         &mut self.sessions[last]
     }
 
-    fn end(mut self, notes: &mut Vec<String>) -> Sessions {
+    fn finish(mut self, notes: &mut Vec<String>) -> ParsedHistory {
         self.last(None);
         if !self.unreadable.is_empty() {
             let shown: Vec<String> = self.unreadable.iter().take(MAX_NAMED).map(ToString::to_string).collect();
@@ -123,21 +128,21 @@ impl History {
             notes.push(format!("history.jsonl: could not read line {}{more}", shown.join(", ")));
         }
         notes.extend(self.left_out);
-        Sessions { sessions: self.sessions, lines_skipped: self.skipped }
+        ParsedHistory { sessions: self.sessions, lines_skipped: self.skipped }
     }
 }
 
-impl Session {
-    fn push(&mut self, entry: Entry) {
-        let says_so = self.entries.is_empty() && self.reset_message.as_deref() == Some(COMPACTED);
-        if says_so && entry.kind == "user_message" && entry.at.is_some() && entry.at == self.at {
+impl DaycareSession {
+    fn push(&mut self, entry: HistoryEntry) {
+        let may_be_compaction = self.entries.is_empty() && self.reset_message.as_deref() == Some(COMPACTION_MESSAGE);
+        if may_be_compaction && entry.kind == "user_message" && entry.at.is_some() && entry.at == self.at {
             self.opened_by = OpenedBy::Compaction;
         }
         self.entries.push(entry);
     }
 }
 
-/// The record on a line and its type, which is taken out of it.
+/// Parses a line: the type of the record, and its other fields. `None` if it is not a record.
 fn record(line: &[u8]) -> Option<(String, Map<String, Value>)> {
     let Ok(Value::Object(mut data)) = object(line) else {
         return None;
@@ -153,14 +158,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_is_too_long_is_passed_over_and_the_next_one_is_read() {
+    fn too_long_lines_are_skipped_and_later_lines_are_read() {
         let long = format!("{{\"type\":\"{}\"}}", "x".repeat(200));
         for end in ["\n", "\r\n", ""] {
-            let mut history = History::default();
+            let mut history = HistoryReader::default();
             let text = format!("{{\"type\":\"a\"}}\n{long}\n{{\"type\":\"b\"}}\n{long}{end}");
             history.add(text.as_bytes(), 50).expect("readable");
             let mut notes = Vec::new();
-            let Sessions { sessions, lines_skipped } = history.end(&mut notes);
+            let ParsedHistory { sessions, lines_skipped } = history.finish(&mut notes);
             let kinds: Vec<_> = sessions[0].entries.iter().map(|entry| &*entry.kind).collect();
             assert_eq!((kinds, lines_skipped), (vec!["a", "b"], 2));
             assert_eq!(notes, ["history.jsonl: could not read line 2, 4"]);

@@ -1,7 +1,6 @@
-//! Reads agents that are kept as files: `<dir>/<id>/{descriptor.json,state.json,history.jsonl}`.
+//! Reads agents that daycare stores as files: `<dir>/<id>/{descriptor.json,state.json,history.jsonl}`.
 //!
-//! What is read is given as the files say it, one agent at a time; storing it, redacting it and telling sessions apart
-//! from those that were imported before are left to the caller.
+//! The caller redacts the content and decides what was imported before.
 
 mod history;
 
@@ -13,41 +12,41 @@ use std::vec;
 use pensa_core::{Code, Error, Result, Timestamp, id};
 use serde_json::{Map, Value};
 
-use crate::files::{Content, read, time, written_at};
-use history::Sessions;
+use crate::files::{JsonFile, read, time, written_at};
+use history::ParsedHistory;
 
-/// An agent as its files describe it, or why there is none.
+/// An agent, or the reason why it was skipped.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
-    Agent(Box<Agent>),
+pub enum ParsedAgent {
+    Agent(Box<DaycareAgent>),
     Skipped { id: String, reason: String },
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Agent {
+pub struct DaycareAgent {
     /// The name of its directory.
     pub id: String,
-    /// As the descriptor says, known or not.
+    /// The type in the descriptor, known or not.
     pub kind: String,
     pub name: Option<String>,
     pub parent_id: Option<String>,
-    /// The whole descriptor, type included.
+    /// The whole descriptor, including the type.
     pub descriptor: Map<String, Value>,
     pub permissions: Map<String, Value>,
     pub tokens: Option<Map<String, Value>>,
     pub stats: Map<String, Value>,
     pub lifecycle: Lifecycle,
-    /// As its state says, else as early as its history and its files.
+    /// From its state, or else the earliest time in its history and of its files.
     pub created_at: Option<Timestamp>,
-    /// As its state says, else as late as its files.
+    /// From its state, or else the latest time of its files.
     pub updated_at: Option<Timestamp>,
-    /// Belongs to the last session.
+    /// The inference session of the last session.
     pub inference_session_id: Option<String>,
-    /// In the order of the file and never empty; the last one is active.
-    pub sessions: Vec<Session>,
-    /// Lines of the history that were blank, torn or corrupt.
+    /// In the order of the file, never empty. The last one is active.
+    pub sessions: Vec<DaycareSession>,
+    /// How many lines of the history were blank, cut off or corrupt.
     pub lines_skipped: usize,
-    /// What was wrong with the files and had to be left out.
+    /// What could not be read or imported.
     pub notes: Vec<String>,
 }
 
@@ -59,83 +58,83 @@ pub enum Lifecycle {
     Dead,
 }
 
-/// One stretch of a history, from one marker to the next.
+/// The part of a history from one marker to the next.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Session {
+pub struct DaycareSession {
     pub opened_by: OpenedBy,
-    /// When its marker says, else the first of its entries that has a time, else as late as what stands before it: the
-    /// session before, or the agent.
+    /// The time of its marker, or else of its first entry with a time, or else the end of the previous session or the
+    /// creation of the agent.
     pub at: Option<Timestamp>,
-    /// As the marker says it. After a compaction that is the fixed text `Session context compacted.`; the summary is
-    /// the first entry, where the file has it.
+    /// From the marker. After a compaction it is the fixed text `Session context compacted.`, and the summary is the
+    /// first entry.
     pub reset_message: Option<String>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<HistoryEntry>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenedBy {
     Start,
     Reset,
-    /// A reset with the text of a compaction, and behind it a user's message of the same time.
+    /// A reset with the text of a compaction, followed by a user message with the same time.
     Compaction,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
-    /// Known or not.
+pub struct HistoryEntry {
+    /// The type of the record, known or not.
     pub kind: String,
     pub at: Option<Timestamp>,
-    /// The record without its type and time. A time that is none stays here.
+    /// The record without its type and time. An invalid time stays here.
     pub data: Map<String, Value>,
 }
 
-/// The agents of a directory, in the order of their ids. Each is read when it is asked for.
+/// Iterates over the agents of a directory, sorted by id. Each is read when the iterator reaches it.
 #[derive(Debug)]
 pub struct Agents {
-    left: vec::IntoIter<Place>,
+    dirs: vec::IntoIter<AgentDir>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct AgentDir {
     path: PathBuf,
     name: String,
-    /// Why no agent can be here, if that is plain to see.
+    /// Why the directory cannot contain an agent, if it cannot.
     refused: Option<&'static str>,
 }
 
 impl Agents {
-    /// The ids of those that are still to be read.
+    /// The ids of the agents that have not been read yet.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.left.as_slice().iter().filter(|place| place.refused.is_none()).map(|place| place.name.as_str())
+        self.dirs.as_slice().iter().filter(|dir| dir.refused.is_none()).map(|dir| dir.name.as_str())
     }
 }
 
 impl Iterator for Agents {
-    type Item = Found;
+    type Item = ParsedAgent;
 
-    fn next(&mut self) -> Option<Found> {
-        let Place { path, name, refused } = self.left.next()?;
-        let found = refused.map_or_else(|| agent(&path, &name), |reason| Err(reason.to_owned()));
-        Some(match found {
-            Ok(agent) => Found::Agent(Box::new(agent)),
-            Err(reason) => Found::Skipped { id: name, reason },
+    fn next(&mut self) -> Option<ParsedAgent> {
+        let AgentDir { path, name, refused } = self.dirs.next()?;
+        let agent = refused.map_or_else(|| agent(&path, &name), |reason| Err(reason.to_owned()));
+        Some(match agent {
+            Ok(agent) => ParsedAgent::Agent(Box::new(agent)),
+            Err(reason) => ParsedAgent::Skipped { id: name, reason },
         })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.left.size_hint()
+        self.dirs.size_hint()
     }
 }
 
 impl ExactSizeIterator for Agents {}
 
-/// The agents in `dir`, which is the directory of the agents or the one above it.
+/// The agents in `dir` or in its subdirectory `agents`.
 pub fn agents(dir: &Path) -> Result<Agents> {
     let below = dir.join("agents");
-    let is_dir = fs::symlink_metadata(&below).is_ok_and(|found| found.is_dir());
-    // An agent may be called agents.
+    let is_dir = fs::symlink_metadata(&below).is_ok_and(|meta| meta.is_dir());
+    // An agent may have the id `agents`.
     let from = if is_dir && !below.join("descriptor.json").exists() { &below } else { dir };
-    let mut found = Vec::new();
+    let mut dirs = Vec::new();
     for entry in fs::read_dir(from).map_err(|e| unreadable(from, &e))? {
         let entry = entry.map_err(|e| unreadable(from, &e))?;
         let kind = entry.file_type().map_err(|e| unreadable(&entry.path(), &e))?;
@@ -149,10 +148,10 @@ pub fn agents(dir: &Path) -> Result<Agents> {
             (true, false) => Some("the name of the directory can not be an id"),
             (true, true) => None,
         };
-        found.push(Place { path: entry.path(), name, refused });
+        dirs.push(AgentDir { path: entry.path(), name, refused });
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(Agents { left: found.into_iter() })
+    dirs.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Agents { dirs: dirs.into_iter() })
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {
@@ -164,32 +163,32 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// Reads one agent. What fails here skips it: an agent without its history must not be taken for the whole.
-fn agent(dir: &Path, id: &str) -> Result<Agent, String> {
+/// Reads an agent. An error skips it: an agent must not be imported without its history.
+fn agent(dir: &Path, id: &str) -> Result<DaycareAgent, String> {
     let descriptor = match read(&dir.join("descriptor.json"))? {
-        Content::Object(descriptor) => descriptor,
-        Content::Missing => return Err("descriptor.json is missing".to_owned()),
-        Content::Corrupt(reason) => return Err(format!("descriptor.json {reason}")),
+        JsonFile::Object(descriptor) => descriptor,
+        JsonFile::Missing => return Err("descriptor.json is missing".to_owned()),
+        JsonFile::Corrupt(reason) => return Err(format!("descriptor.json {reason}")),
     };
     let Some(kind) = text(&descriptor, "type") else {
         return Err("descriptor.json has no type".to_owned());
     };
     let mut notes = Vec::new();
     let mut state = match read(&dir.join("state.json"))? {
-        Content::Object(state) => state,
-        Content::Missing => Map::new(),
-        // Nobody can say whether it lives, so it is not imported as if it did.
-        Content::Corrupt(reason) => return Err(format!("state.json {reason}; mend it, or remove it for defaults")),
+        JsonFile::Object(state) => state,
+        JsonFile::Missing => Map::new(),
+        // The lifecycle is unknown, so importing it as active would be a guess.
+        JsonFile::Corrupt(reason) => return Err(format!("state.json {reason}; mend it, or remove it for defaults")),
     };
-    let Sessions { mut sessions, lines_skipped } = history::read(&dir.join("history.jsonl"), &mut notes)?;
+    let ParsedHistory { mut sessions, lines_skipped } = history::read(&dir.join("history.jsonl"), &mut notes)?;
     let files = file_times(dir);
     let first = sessions.iter().find_map(|session| session.at);
     let earliest = files.iter().copied().chain(first).min();
     let updated_at = take_time(&mut state, "updatedAt");
     let created_at = take_time(&mut state, "createdAt").or(earliest.into_iter().chain(updated_at).min());
     let updated_at = updated_at.or(files.into_iter().chain(created_at).max());
-    date(&mut sessions, created_at);
-    Ok(Agent {
+    fill_times(&mut sessions, created_at);
+    Ok(DaycareAgent {
         id: id.to_owned(),
         kind,
         name: text(&descriptor, "name"),
@@ -209,7 +208,7 @@ fn agent(dir: &Path, id: &str) -> Result<Agent, String> {
     })
 }
 
-/// When the files of an agent were written.
+/// The modification times of an agent's files.
 fn file_times(dir: &Path) -> Vec<Timestamp> {
     ["descriptor.json", "state.json", "history.jsonl"]
         .iter()
@@ -223,8 +222,8 @@ fn take_time(state: &mut Map<String, Value>, name: &str) -> Option<Timestamp> {
     Some(at)
 }
 
-/// Gives sessions without a time that of what stands before them.
-fn date(sessions: &mut [Session], created_at: Option<Timestamp>) {
+/// Gives sessions without a time the end of the previous session.
+fn fill_times(sessions: &mut [DaycareSession], created_at: Option<Timestamp>) {
     let mut before = created_at;
     for session in sessions {
         let first = session.entries.iter().find_map(|entry| entry.at);
@@ -234,7 +233,7 @@ fn date(sessions: &mut [Session], created_at: Option<Timestamp>) {
     }
 }
 
-/// Names what else the state has. The context is rebuilt from the history.
+/// Adds a note on the other fields of the state. The context is rebuilt from the history.
 fn left_out(mut notes: Vec<String>, state: &Map<String, Value>) -> Vec<String> {
     let left: Vec<&str> = state.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str()).collect();
     if !left.is_empty() {
@@ -258,8 +257,8 @@ fn object(state: &mut Map<String, Value>, name: &str, notes: &mut Vec<String>) -
     }
 }
 
-/// The newest files have `lifecycle`, those before `state`, the oldest only whether the agent sleeps. An agent whose word
-/// is not known sleeps.
+/// Reads the lifecycle: newer files have `lifecycle`, older ones `state`, the oldest only `sleeping`. An unknown value
+/// counts as sleeping.
 fn lifecycle(state: &mut Map<String, Value>, notes: &mut Vec<String>) -> Lifecycle {
     let sleeping = state.get("sleeping").and_then(Value::as_bool);
     if sleeping.is_some() {

@@ -1,7 +1,7 @@
-//! A copy of `prjct.db` as rows of JSON. What the tables mean is left to `tables`.
+//! Reads the rows of `prjct.db` as JSON, from a copy.
 //!
-//! The file is anybody's: it is copied with its log before it is opened, so that nothing is ever written beside the
-//! original, and views, triggers and functions with effects are switched off.
+//! The file is untrusted: it is copied with its log before it is opened, so that nothing is written next to the
+//! original, and views, triggers and functions with side effects are disabled.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,22 +15,22 @@ use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::fields::Fields;
+use super::fields::JsonFields;
 use crate::files;
 
-/// Largest database that is read.
-const LARGEST: u64 = 2 << 30;
-/// Largest value of a row, in bytes.
-const LARGEST_VALUE: i32 = 16 << 20;
-/// Most rows of one table.
+/// Size limit of a database.
+const MAX_BYTES: u64 = 2 << 30;
+/// Size limit of a value.
+const MAX_VALUE_BYTES: i32 = 16 << 20;
+/// Limit on the rows of a table.
 pub(super) const MAX_ROWS: usize = 200_000;
-/// How often a copy is tried while the tool writes.
+/// Attempts to copy the database while the tool writes to it.
 const ATTEMPTS: usize = 5;
 
-/// The files that belong to a database and hold what it does not have yet, or has too much.
-const LOGS: [&str; 2] = ["-wal", "-journal"];
+/// Suffixes of the log files that SQLite needs to read the database consistently.
+const LOG_SUFFIXES: [&str; 2] = ["-wal", "-journal"];
 
-/// Columns whose text is JSON.
+/// Columns that contain JSON as text.
 const JSON_COLUMNS: [&str; 12] = [
     "data",
     "tags",
@@ -46,63 +46,63 @@ const JSON_COLUMNS: [&str; 12] = [
     "entity_data",
 ];
 
-/// A copy of a database, which goes when this does.
+/// A temporary copy of a database.
 #[derive(Debug)]
-pub(super) struct Database {
+pub(super) struct PrjctDatabase {
     connection: Connection,
     _copy: TempDir,
 }
 
-impl Database {
+impl PrjctDatabase {
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         let copy =
             tempfile::Builder::new().prefix("pensa-import-").tempdir().map_err(|e| format!("cannot be copied: {e}"))?;
-        // An absolute path, so that no name is taken for a URI.
+        // An absolute path cannot be parsed as a URI.
         let to = copy.path().canonicalize().map_err(|e| format!("cannot be copied: {e}"))?.join("copy.db");
-        let mut is_whole = false;
+        let mut is_consistent = false;
         for _ in 0..ATTEMPTS {
-            let before = stamps(path);
+            let before = file_stamps(path);
             copy_file(path, &to)?;
-            for log in LOGS {
-                copy_file(&beside(path, log), &beside(&to, log))?;
+            for log in LOG_SUFFIXES {
+                copy_file(&with_suffix(path, log), &with_suffix(&to, log))?;
             }
-            is_whole = stamps(path) == before;
-            if is_whole {
+            is_consistent = file_stamps(path) == before;
+            if is_consistent {
                 break;
             }
         }
-        if !is_whole {
+        if !is_consistent {
             return Err("was written to all the time; end prjct and import again".to_owned());
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&to, flags).map_err(told)?;
-        guard(&connection).map_err(told)?;
+        let connection = Connection::open_with_flags(&to, flags).map_err(database_error)?;
+        restrict(&connection).map_err(database_error)?;
         Ok(Self { connection, _copy: copy })
     }
 
-    /// The tables that hold rows of their own.
+    /// The names of the ordinary tables.
     pub(super) fn tables(&self) -> Result<Vec<String>, String> {
         let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'
              AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name";
-        let mut statement = self.connection.prepare(sql).map_err(told)?;
-        let names = statement.query_map([], |row| row.get(0)).map_err(told)?;
-        names.collect::<rusqlite::Result<_>>().map_err(told)
+        let mut statement = self.connection.prepare(sql).map_err(database_error)?;
+        let names = statement.query_map([], |row| row.get(0)).map_err(database_error)?;
+        names.collect::<rusqlite::Result<_>>().map_err(database_error)
     }
 
-    /// How many rows a table has, as far as that can be told.
+    /// The number of rows of a table; 0 if it cannot be read.
     pub(super) fn count(&self, table: &str) -> i64 {
         let sql = format!("SELECT COUNT(*) FROM {}", quoted(table));
         self.connection.query_row(&sql, [], |row| row.get(0)).unwrap_or_default()
     }
 
-    /// The rows of a table, with what stopped the reading if something did. Columns that are null are left out.
-    pub(super) fn rows(&self, table: &str) -> (Vec<Fields>, Option<String>) {
+    /// The rows of a table without null columns, and the error that ended the reading, if any.
+    pub(super) fn rows(&self, table: &str) -> (Vec<JsonFields>, Option<String>) {
         let mut rows = Vec::new();
         let mut read = || -> rusqlite::Result<bool> {
             let mut statement = self.connection.prepare(&format!("SELECT * FROM {}", quoted(table)))?;
             let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
-            let mut found = statement.query([])?;
-            while let Some(row) = found.next()? {
+            let mut results = statement.query([])?;
+            while let Some(row) = results.next()? {
                 if rows.len() == MAX_ROWS {
                     return Ok(false);
                 }
@@ -113,22 +113,22 @@ impl Database {
         let problem = match read() {
             Ok(true) => None,
             Ok(false) => Some(format!("has more than {MAX_ROWS} rows; the others were not read")),
-            Err(error) => Some(told(error)),
+            Err(error) => Some(database_error(error)),
         };
         (rows, problem)
     }
 
-    /// The number of the newest migration that was applied.
+    /// The number of the last migration.
     pub(super) fn version(&self) -> Option<i64> {
         self.connection.query_row("SELECT MAX(version) FROM _migrations", [], |row| row.get(0)).ok().flatten()
     }
 }
 
-fn told(error: rusqlite::Error) -> String {
+fn database_error(error: rusqlite::Error) -> String {
     format!("can not be read: {error}")
 }
 
-fn guard(connection: &Connection) -> rusqlite::Result<()> {
+fn restrict(connection: &Connection) -> rusqlite::Result<()> {
     for (config, on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
@@ -138,7 +138,7 @@ fn guard(connection: &Connection) -> rusqlite::Result<()> {
         connection.set_db_config(config, on)?;
     }
     for (limit, most) in [
-        (Limit::SQLITE_LIMIT_LENGTH, LARGEST_VALUE),
+        (Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES),
         (Limit::SQLITE_LIMIT_ATTACHED, 0),
         (Limit::SQLITE_LIMIT_EXPR_DEPTH, 100),
         (Limit::SQLITE_LIMIT_VDBE_OP, 25_000),
@@ -147,7 +147,7 @@ fn guard(connection: &Connection) -> rusqlite::Result<()> {
     }
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "mmap_size", 0)?;
-    // Reads the header and the log; a file that is none is known here.
+    // Reads the header and the log, so a file that is not a database fails here.
     connection.query_row("SELECT COUNT(*) FROM sqlite_schema", [], |_| Ok(()))?;
     connection.pragma_update(None, "query_only", true)
 }
@@ -156,17 +156,17 @@ fn quoted(table: &str) -> String {
     format!("\"{}\"", table.replace('"', "\"\""))
 }
 
-/// A file that belongs to a database.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+/// Appends a suffix to a file name.
+fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// What tells whether a database or its logs have changed.
-fn stamps(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
-    ["", LOGS[0], LOGS[1]].map(|ending| {
-        let meta = fs::symlink_metadata(beside(path, ending)).ok()?;
+/// Size and modification time of a database and its logs, to detect changes.
+fn file_stamps(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
+    ["", LOG_SUFFIXES[0], LOG_SUFFIXES[1]].map(|ending| {
+        let meta = fs::symlink_metadata(with_suffix(path, ending)).ok()?;
         Some((meta.len(), meta.modified().ok()))
     })
 }
@@ -174,23 +174,23 @@ fn stamps(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
 fn copy_file(from: &Path, to: &Path) -> Result<(), String> {
     let failed = |e: io::Error| format!("cannot be copied: {e}");
     let Some(source) = files::open(from)? else {
-        // A log that was there for an earlier attempt is none of this one's.
+        // An earlier attempt may have copied a log that is gone now.
         return match fs::remove_file(to) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed(e)),
             _ => Ok(()),
         };
     };
-    let copied = io::copy(&mut source.take(LARGEST + 1), &mut File::create(to).map_err(failed)?).map_err(failed)?;
-    if copied > LARGEST { Err(format!("has more than {LARGEST} bytes")) } else { Ok(()) }
+    let copied = io::copy(&mut source.take(MAX_BYTES + 1), &mut File::create(to).map_err(failed)?).map_err(failed)?;
+    if copied > MAX_BYTES { Err(format!("has more than {MAX_BYTES} bytes")) } else { Ok(()) }
 }
 
-fn object(names: &[String], row: &Row<'_>) -> rusqlite::Result<Fields> {
-    let mut fields = Fields::new();
+fn object(names: &[String], row: &Row<'_>) -> rusqlite::Result<JsonFields> {
+    let mut fields = JsonFields::new();
     for (at, name) in names.iter().enumerate() {
         let value = match row.get_ref(at)? {
             ValueRef::Null => continue,
             ValueRef::Integer(number) => json!(number),
-            // What is no number in JSON is told in words.
+            // JSON has no infinity or NaN, so they become text.
             ValueRef::Real(number) if number.is_finite() => json!(number),
             ValueRef::Real(number) => json!(number.to_string()),
             ValueRef::Text(text) => text_value(name, &String::from_utf8_lossy(text)),

@@ -1,5 +1,5 @@
-//! Taking fields out of an object. What is not taken, because nobody asks for it or because it is of another type than it
-//! should be, stays there, and so is kept with the record.
+//! Takes fields out of an object. What is not taken, or has an unexpected type, stays there and is stored with the
+//! record.
 
 use std::str::FromStr;
 
@@ -13,18 +13,18 @@ use serde_json::{Map, Value};
 
 use crate::files;
 
-pub(super) type Fields = Map<String, Value>;
+pub(super) type JsonFields = Map<String, Value>;
 
-/// The first of the fields that is a text with something in it. If it has characters that no text here may have, it
-/// also stays, for it is given without them.
-pub(super) fn text(fields: &mut Fields, names: &[&str]) -> Option<String> {
+/// Takes the first of the fields that is a non-empty text. A text with forbidden characters is returned without them,
+/// and the original stays.
+pub(super) fn text(fields: &mut JsonFields, names: &[&str]) -> Option<String> {
     for name in names {
-        let Some(Value::String(found)) = fields.get(*name) else { continue };
-        let clean = cleaned(found);
+        let Some(Value::String(given)) = fields.get(*name) else { continue };
+        let clean = cleaned(given);
         if clean.trim().is_empty() {
             continue;
         }
-        if clean == *found {
+        if clean == *given {
             fields.shift_remove(*name);
         }
         return Some(clean);
@@ -32,26 +32,26 @@ pub(super) fn text(fields: &mut Fields, names: &[&str]) -> Option<String> {
     None
 }
 
-/// The same for a text that must be one line; what is cut off or more than a line stays.
-pub(super) fn line(fields: &mut Fields, names: &[&str]) -> Option<String> {
+/// Takes a text that must be one line. A longer one is cut, and the original stays.
+pub(super) fn line(fields: &mut JsonFields, names: &[&str]) -> Option<String> {
     let name =
         names.iter().find(|name| fields.get(**name).and_then(Value::as_str).is_some_and(|t| !t.trim().is_empty()))?;
     let whole = fields.get(*name)?.as_str()?.to_owned();
-    let found = text(fields, &[name])?;
-    let line = first_line(&found);
-    if line != found.trim() {
+    let text = text(fields, &[name])?;
+    let line = first_line(&text);
+    if line != text.trim() {
         fields.insert((*name).to_owned(), Value::String(whole));
     }
     Some(line)
 }
 
-/// A text without characters that could harm a terminal, and with LF at the ends of its lines.
+/// Replaces control characters, which could harm a terminal, and CRLF line endings.
 fn cleaned(text: &str) -> String {
     let kept = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { char::REPLACEMENT_CHARACTER } else { c };
     text.replace("\r\n", "\n").chars().map(kept).collect()
 }
 
-/// The first line of a text, or as much of it as a line may have.
+/// The first line of a text, cut to the length limit.
 pub(super) fn first_line(text: &str) -> String {
     let line = title(text);
     if line.chars().count() <= LINE_CHARS {
@@ -60,33 +60,33 @@ pub(super) fn first_line(text: &str) -> String {
     line.chars().take(LINE_CHARS - 1).chain(['…']).collect()
 }
 
-/// The first line of a text, however long: a title that exists is kept as it is.
+/// The first line of a text, uncut, because existing titles are imported unchanged.
 pub(super) fn title(text: &str) -> String {
     text.trim().lines().next().unwrap_or_default().trim().replace('\t', " ")
 }
 
-/// What stands as the title of a text, and all of it if that is more.
+/// The title of a text, and the whole text if it is longer.
 pub(super) fn headline(text: &str) -> (String, Option<String>) {
     let title = title(text);
     let more = (title != text.trim()).then(|| text.to_owned());
     (title, more)
 }
 
-pub(super) fn time(fields: &mut Fields, names: &[&str]) -> Option<Timestamp> {
+pub(super) fn time(fields: &mut JsonFields, names: &[&str]) -> Option<Timestamp> {
     let (name, at) = names.iter().find_map(|name| Some((*name, files::time(fields.get(*name)?)?)))?;
     fields.shift_remove(name);
     Some(at)
 }
 
-/// An id as it is, if it can be one here.
-pub(super) fn id<T: FromStr>(fields: &mut Fields, names: &[&str]) -> Option<T> {
-    let (name, id) = names.iter().find_map(|name| Some((*name, named(fields.get(*name)?)?.parse().ok()?)))?;
+/// Takes an id, if it is valid in Pensa.
+pub(super) fn id<T: FromStr>(fields: &mut JsonFields, names: &[&str]) -> Option<T> {
+    let (name, id) = names.iter().find_map(|name| Some((*name, id_text(fields.get(*name)?)?.parse().ok()?)))?;
     fields.shift_remove(name);
     Some(id)
 }
 
-/// How an id is written: as a text or as a whole number.
-pub(super) fn named(value: &Value) -> Option<String> {
+/// An id written as a text or a whole number.
+pub(super) fn id_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) if number.is_u64() => Some(number.to_string()),
@@ -94,8 +94,8 @@ pub(super) fn named(value: &Value) -> Option<String> {
     }
 }
 
-/// Words and numbers alike: critical and 0 come first, low and everything from 3 on last.
-pub(super) fn priority(fields: &mut Fields) -> Option<Priority> {
+/// Takes a priority as a word or a number: critical and 0 are the highest, low and 3 or more the lowest.
+pub(super) fn priority(fields: &mut JsonFields) -> Option<Priority> {
     let value = fields.get("priority")?;
     let word = value.as_str().map(|word| word.trim().to_ascii_lowercase());
     let found = match word.as_deref() {
@@ -119,8 +119,8 @@ fn numbered(number: u64) -> Priority {
     }
 }
 
-/// What work is for its users; words that are not known stay.
-pub(super) fn kind(fields: &mut Fields, names: &[&str]) -> Option<WorkKind> {
+/// Takes the kind of work. Unknown words stay.
+pub(super) fn kind(fields: &mut JsonFields, names: &[&str]) -> Option<WorkKind> {
     let known = |value: &Value| match value.as_str()?.trim().to_ascii_lowercase().as_str() {
         "fix" | "bugfix" => Some(WorkKind::Bug),
         word => word.parse().ok(),
@@ -130,28 +130,28 @@ pub(super) fn kind(fields: &mut Fields, names: &[&str]) -> Option<WorkKind> {
     Some(kind)
 }
 
-/// Texts of a list, or one alone. If anything else is in it, all of it stays too.
-pub(super) fn texts(fields: &mut Fields, names: &[&str]) -> Vec<String> {
+/// Takes the texts of a list, or a single text. If the list contains anything else, it also stays.
+pub(super) fn texts(fields: &mut JsonFields, names: &[&str]) -> Vec<String> {
     let Some(name) = names.iter().find(|name| fields.get(**name).is_some_and(|value| !value.is_null())) else {
         return Vec::new();
     };
-    let (found, is_whole) = match fields.get(*name) {
+    let (given, is_whole) = match fields.get(*name) {
         Some(Value::String(one)) => (vec![one.clone()], true),
         Some(Value::Array(items)) => {
-            let found: Vec<String> = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-            let is_whole = found.len() == items.len();
-            (found, is_whole)
+            let texts: Vec<String> = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            let is_whole = texts.len() == items.len();
+            (texts, is_whole)
         }
         _ => (Vec::new(), false),
     };
-    let kept: Vec<String> = found.iter().map(|text| cleaned(text)).filter(|text| !text.trim().is_empty()).collect();
-    if is_whole && kept == found {
+    let texts: Vec<String> = given.iter().map(|text| cleaned(text)).filter(|text| !text.trim().is_empty()).collect();
+    if is_whole && texts == given {
         fields.shift_remove(*name);
     }
-    kept
+    texts
 }
 
-/// A number that tells one value from another.
+/// A hash of a value.
 pub(super) fn hash<T: Serialize + ?Sized>(value: &T) -> u64 {
     hash64(json::to_line(value).unwrap_or_default().as_bytes())
 }
@@ -162,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    fn fields(value: Value) -> Fields {
+    fn fields(value: Value) -> JsonFields {
         value.as_object().cloned().expect("an object")
     }
 
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_another_type_or_had_to_be_changed_stays() {
+    fn fields_of_another_type_or_with_forbidden_characters_stay() {
         let mut object = fields(json!({"a": 1, "b": " ", "c": "x\u{1b}[2J", "d": "fine", "e": null}));
         assert_eq!(text(&mut object, &["a", "b", "c"]).as_deref(), Some("x\u{fffd}[2J"));
         assert_eq!(text(&mut object, &["d"]).as_deref(), Some("fine"));

@@ -1,9 +1,8 @@
-//! Reads a project of prjct: `prjct.db` and the JSON files below `~/.prjct-cli/projects/<id>`, in the form that is
-//! documented for them and in the one that the tool wrote.
+//! Reads a project of prjct: `prjct.db` and the JSON files below `~/.prjct-cli/projects/<id>`, both in their documented
+//! form and in the form that the tool wrote.
 //!
-//! Nothing is left out without a word: a field that has no place here stays with its record, a document that has none is
-//! given whole, and what can't be read is named. Files are only read, never changed or deleted. Storing is left to the
-//! caller.
+//! Nothing is dropped silently: fields without an equivalent stay with their record, documents without one are imported
+//! whole, and what cannot be read is reported. The files are never changed.
 
 mod database;
 mod fields;
@@ -17,29 +16,29 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use pensa_core::ops::import::{Given, GivenDocument, GivenSkills};
+use pensa_core::ops::import::{ImportDocument, ImportItem, ImportSkills};
 use pensa_core::session::object;
 use pensa_core::{Error, Result, Timestamp, json, skill};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::daycare::Agent;
+use crate::daycare::DaycareAgent;
 use crate::files;
-use fields::Fields;
-use tasks::Shelf;
+use fields::JsonFields;
+use tasks::IssueSet;
 use walk::{HINT, Role};
 
-/// Largest document that is read.
-const LARGEST: u64 = 64 << 20;
-/// So much of a document is kept under one name.
+/// Size limit of a document.
+const MAX_BYTES: u64 = 64 << 20;
+/// Longer documents are stored in parts of this size.
 const PART_BYTES: usize = 512 << 10;
-/// So many problems are told of one file; the others are counted.
-const MAX_TOLD: usize = 100;
+/// Limit on the problems reported for one file; the others are counted.
+const MAX_REPORTED: usize = 100;
 
-/// What kind of thing a record is, as a report counts it.
+/// The kind of a record, as reports count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum RecordKind {
     Tasks,
     Queue,
     Ideas,
@@ -51,29 +50,29 @@ pub enum Kind {
     Comments,
 }
 
-/// Something that was read, and where.
+/// A record, and where it was read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    pub kind: Kind,
+pub struct ParsedRecord {
+    pub kind: RecordKind,
     pub file: String,
     pub line: Option<usize>,
-    pub record: Given,
+    pub record: ImportItem,
 }
 
-impl Found {
-    /// Whether a part of it has no place of its own.
-    pub fn holds_more(&self) -> bool {
+impl ParsedRecord {
+    /// Whether some of its fields have no equivalent in Pensa.
+    pub fn has_extra_fields(&self) -> bool {
         match &self.record {
-            Given::Issue(issue) => issue.origin.holds_more(),
-            Given::Release(release) => release.origin.holds_more(),
-            Given::Learning(learning) => learning.origin.holds_more(),
-            Given::Comment(comment) => comment.origin.holds_more(),
-            Given::Event(_) | Given::Skills(_) | Given::Document(_) => false,
+            ImportItem::Issue(issue) => issue.origin.holds_more(),
+            ImportItem::Release(release) => release.origin.holds_more(),
+            ImportItem::Learning(learning) => learning.origin.holds_more(),
+            ImportItem::Comment(comment) => comment.origin.holds_more(),
+            ImportItem::Event(_) | ImportItem::Skills(_) | ImportItem::Document(_) => false,
         }
     }
 }
 
-/// What was not read, and why.
+/// Something that was not read, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     pub file: String,
@@ -88,42 +87,42 @@ impl Problem {
     }
 }
 
-/// A project.
+/// The content of a project.
 #[derive(Debug)]
-pub struct Project {
-    /// The scope in which its documents are kept.
+pub struct PrjctProject {
+    /// The scope in which its documents are stored.
     pub scope: String,
-    /// What was read; what names something comes after it.
-    pub found: Vec<Found>,
+    /// The records. A record that refers to another comes after it.
+    pub records: Vec<ParsedRecord>,
     /// What could not be read.
     pub not_understood: Vec<Problem>,
-    /// What there is no need to read, or no way.
+    /// What is not imported on purpose.
     pub left_out: Vec<Problem>,
-    /// How many records were skipped, those too that are not named one by one.
+    /// How many records were skipped, including those not reported one by one.
     pub skipped: usize,
-    /// The agent whose sessions the database has.
-    pub agent: Option<Box<Agent>>,
+    /// The agent that gets the sessions of the database.
+    pub agent: Option<Box<DaycareAgent>>,
 }
 
-/// One of a list, with what to call it.
-type Entry = (String, Value);
+/// An entry of a list, with its description for reports.
+type ListEntry = (String, Value);
 
-/// A project that is being read.
+/// Reads a project.
 #[derive(Debug)]
-struct Reading {
+struct ProjectReader {
     scope: String,
-    shelf: Shelf,
-    found: Vec<Found>,
+    issues: IssueSet,
+    records: Vec<ParsedRecord>,
     problems: Vec<Problem>,
     left_out: Vec<Problem>,
-    /// How many problems the file at hand has.
-    told: usize,
+    /// The number of problems in the current file.
+    reported: usize,
     skipped: usize,
-    agent: Option<Box<Agent>>,
+    agent: Option<Box<DaycareAgent>>,
 }
 
 /// Reads the directory of a project.
-pub fn read(dir: &Path) -> Result<Project> {
+pub fn read(dir: &Path) -> Result<PrjctProject> {
     let listing = walk::listing(dir)?;
     let mut files: Vec<(Role, String, &Path)> =
         listing.files.iter().map(|(name, path)| (walk::role(name), name.clone(), path.as_path())).collect();
@@ -131,25 +130,25 @@ pub fn read(dir: &Path) -> Result<Project> {
     if !files.iter().any(|(role, ..)| *role <= Role::Lines) {
         return Err(Error::invalid(format!("{} has none of the files of prjct", dir.display())).hint(HINT));
     }
-    let mut reading = Reading {
+    let mut reading = ProjectReader {
         scope: scope(&name_of(dir)),
-        shelf: Shelf::default(),
-        found: Vec::new(),
+        issues: IssueSet::default(),
+        records: Vec::new(),
         problems: listing.problems,
         left_out: Vec::new(),
-        told: 0,
+        reported: 0,
         skipped: 0,
         agent: None,
     };
     for (role, name, path) in files {
-        reading.told = 0;
+        reading.reported = 0;
         reading.file(role, &name, path);
-        if reading.told > MAX_TOLD {
-            let more = reading.told - MAX_TOLD;
+        if reading.reported > MAX_REPORTED {
+            let more = reading.reported - MAX_REPORTED;
             reading.problems.push(Problem::of(&name, format!("and {more} more lines or entries of it")));
         }
     }
-    Ok(reading.end())
+    Ok(reading.finish())
 }
 
 fn name_of(dir: &Path) -> String {
@@ -157,36 +156,36 @@ fn name_of(dir: &Path) -> String {
     whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// A scope of kv for a project, by its id.
+/// The kv scope for a project id.
 fn scope(id: &str) -> String {
     let plain = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c) { c } else { '-' };
     let id: String = id.to_ascii_lowercase().chars().map(plain).take(100).collect();
     if id.is_empty() { "prjct".to_owned() } else { format!("prjct:{id}") }
 }
 
-impl Reading {
-    fn end(self) -> Project {
-        let Self { scope, shelf, mut found, problems, left_out, skipped, agent, .. } = self;
-        let issues = shelf.issues.into_iter().map(|(kind, issue)| Found {
+impl ProjectReader {
+    fn finish(self) -> PrjctProject {
+        let Self { scope, issues, mut records, problems, left_out, skipped, agent, .. } = self;
+        let issues = issues.issues.into_iter().map(|(kind, issue)| ParsedRecord {
             kind,
             file: issue.origin.file.clone(),
             line: None,
-            record: Given::Issue(Box::new(issue)),
+            record: ImportItem::Issue(Box::new(issue)),
         });
-        found.splice(0..0, issues);
-        Project { scope, found, not_understood: problems, left_out, skipped, agent }
+        records.splice(0..0, issues);
+        PrjctProject { scope, records, not_understood: problems, left_out, skipped, agent }
     }
 
-    fn problem(&mut self, file: &str, line: Option<usize>, reason: impl Into<String>) {
-        self.told += 1;
+    fn add_problem(&mut self, file: &str, line: Option<usize>, reason: impl Into<String>) {
+        self.reported += 1;
         self.skipped += 1;
-        if self.told <= MAX_TOLD {
+        if self.reported <= MAX_REPORTED {
             self.problems.push(Problem { file: file.to_owned(), line, reason: reason.into() });
         }
     }
 
-    fn found(&mut self, kind: Kind, file: &str, line: Option<usize>, record: Given) {
-        self.found.push(Found { kind, file: file.to_owned(), line, record });
+    fn add_record(&mut self, kind: RecordKind, file: &str, line: Option<usize>, record: ImportItem) {
+        self.records.push(ParsedRecord { kind, file: file.to_owned(), line, record });
     }
 
     fn file(&mut self, role: Role, name: &str, path: &Path) {
@@ -197,7 +196,7 @@ impl Reading {
             Role::Database => self.database(name, path),
             Role::DatabaseLog => {}
             Role::LeftOut(reason) => self.left_out.push(Problem::of(name, reason)),
-            Role::Unknown => self.problem(name, None, "is none of the files that are known"),
+            Role::Unknown => self.add_problem(name, None, "is none of the files that are known"),
             _ => self.json_file(role, name, path),
         }
     }
@@ -205,11 +204,11 @@ impl Reading {
     fn json_file(&mut self, role: Role, name: &str, path: &Path) {
         let (text, value, written_at) = match content(path) {
             Ok(content) => content,
-            Err(reason) => return self.problem(name, None, reason),
+            Err(reason) => return self.add_problem(name, None, reason),
         };
         match (role, value) {
             (Role::State, Value::Object(document)) => self.state(name, document),
-            (Role::State, _) => self.problem(name, None, "is not an object"),
+            (Role::State, _) => self.add_problem(name, None, "is not an object"),
             (Role::Queue, value) => self.queue(name, value, written_at),
             (Role::Ideas, value) => self.ideas(name, value, written_at),
             (Role::Shipped, value) => self.shipped(name, value, written_at),
@@ -217,43 +216,49 @@ impl Reading {
             (Role::Pending, value) => {
                 let events = if value.is_array() { Some(&value) } else { value.get("events") };
                 match events {
-                    Some(Value::Array(_)) => self.document(name, text),
-                    _ => self.problem(name, None, "has no list of events"),
+                    Some(Value::Array(_)) => self.add_document(name, text),
+                    _ => self.add_problem(name, None, "has no list of events"),
                 }
             }
             (Role::Project, value) => {
                 let id = ["projectId", "id"].into_iter().find_map(|field| value.get(field)?.as_str());
                 self.scope = id.filter(|id| !id.trim().is_empty()).map_or_else(|| self.scope.clone(), scope);
-                self.document(name, text);
+                self.add_document(name, text);
             }
-            _ => self.document(name, text),
+            _ => self.add_document(name, text),
         }
     }
 
-    /// One of the records of a file, as it is and to be taken apart; if it is none, that is told.
-    fn record(&mut self, file: &str, line: Option<usize>, what: &str, value: Value) -> Option<(Fields, Fields)> {
+    /// Checks a record of a file. Returns it twice: to keep, and to take fields from. `None` after reporting a problem.
+    fn record(
+        &mut self,
+        file: &str,
+        line: Option<usize>,
+        what: &str,
+        value: Value,
+    ) -> Option<(JsonFields, JsonFields)> {
         let Value::Object(fields) = value else {
-            self.problem(file, line, format!("{what} is not an object"));
+            self.add_problem(file, line, format!("{what} is not an object"));
             return None;
         };
         let what = if what.is_empty() { "the object" } else { what };
-        // Half of what may be stored: a record is kept with what was made of it.
+        // Half of the limit, because the original record is stored along with the fields taken from it.
         if let Err(error) = object::check(what, &fields, object::OBJECT_BYTES / 2) {
-            self.problem(file, line, error.message);
+            self.add_problem(file, line, error.message);
             return None;
         }
         Some((fields.clone(), fields))
     }
 
-    /// The entries of a list, which is the whole document or stands in it, each with what to call it, and when the
-    /// document was written.
-    fn listed(
+    /// The entries of a list, which is the document or a field of it, and when the document was written. Other fields
+    /// are stored as a document.
+    fn list_entries(
         &mut self,
         file: &str,
         document: Value,
         names: &[&str],
         written_at: Option<Timestamp>,
-    ) -> Option<(Vec<Entry>, Option<Timestamp>)> {
+    ) -> Option<(Vec<ListEntry>, Option<Timestamp>)> {
         let named = |list: Vec<Value>| {
             list.into_iter().enumerate().map(|(at, entry)| (format!("entry {}", at + 1), entry)).collect()
         };
@@ -261,31 +266,31 @@ impl Reading {
             Value::Array(list) => return Some((named(list), written_at)),
             Value::Object(document) => document,
             _ => {
-                self.problem(file, None, "is neither a list nor an object");
+                self.add_problem(file, None, "is neither a list nor an object");
                 return None;
             }
         };
-        let said = ["lastUpdated", "updatedAt"].into_iter().find_map(|name| files::time(document.get(name)?));
+        let updated = ["lastUpdated", "updatedAt"].into_iter().find_map(|name| files::time(document.get(name)?));
         let mut all = Vec::new();
         for name in names {
             match document.get_mut(*name).map(Value::take) {
                 None | Some(Value::Null) => {}
                 Some(Value::Array(list)) => all.extend(list),
-                Some(_) => self.problem(file, None, format!("{name} is not a list")),
+                Some(_) => self.add_problem(file, None, format!("{name} is not a list")),
             }
             document.shift_remove(*name);
         }
         self.leftover(file, document);
-        Some((named(all), said.or(written_at)))
+        Some((named(all), updated.or(written_at)))
     }
 
-    /// What else stands in a document, but for the time at which it was written.
-    fn leftover(&mut self, file: &str, mut document: Fields) {
+    /// Stores the other fields of a document, except the time at which it was written.
+    fn leftover(&mut self, file: &str, mut document: JsonFields) {
         document.retain(|name, value| !["lastUpdated", "updatedAt"].contains(&name.as_str()) && !value.is_null());
         if !document.is_empty() {
             match json::to_document(&document) {
-                Ok(text) => self.document(file, text),
-                Err(error) => self.problem(file, None, error.message),
+                Ok(text) => self.add_document(file, text),
+                Err(error) => self.add_problem(file, None, error.message),
             }
         }
     }
@@ -294,37 +299,37 @@ impl Reading {
         match skill::parse(text) {
             Ok(mappings) => {
                 for (name, skills) in mappings {
-                    self.found(Kind::Skills, file, None, Given::Skills(GivenSkills { name, skills }));
+                    self.add_record(RecordKind::Skills, file, None, ImportItem::Skills(ImportSkills { name, skills }));
                 }
-                // The other form says more than which skills a name calls for.
-                let says_more = |(name, value): (&String, &Value)| {
+                // The documented form can have further fields.
+                let has_more = |(name, value): (&String, &Value)| {
                     !["mappings", "updatedAt"].contains(&name.as_str()) && !value.is_null()
                 };
-                if value.as_object().is_some_and(|document| document.iter().any(says_more)) {
-                    self.document(file, text.to_owned());
+                if value.as_object().is_some_and(|document| document.iter().any(has_more)) {
+                    self.add_document(file, text.to_owned());
                 }
             }
-            Err(error) => self.problem(file, None, error.message),
+            Err(error) => self.add_problem(file, None, error.message),
         }
     }
 
-    /// A document that is kept whole; a long one in parts, which end where lines do if they can.
-    fn document(&mut self, file: &str, text: String) {
+    /// Adds a document. A long one is split, at line ends if possible.
+    fn add_document(&mut self, file: &str, text: String) {
         let mut rest = text.as_str();
         let mut number = 1;
         while !rest.is_empty() {
-            let (part, after) = rest.split_at(part_of(rest));
+            let (part, after) = rest.split_at(part_len(rest));
             let key = if number == 1 { file.to_owned() } else { format!("{file}#{number}") };
-            let document = GivenDocument { scope: self.scope.clone(), key, text: part.to_owned() };
-            self.found(Kind::Documents, file, None, Given::Document(document));
+            let document = ImportDocument { scope: self.scope.clone(), key, text: part.to_owned() };
+            self.add_record(RecordKind::Documents, file, None, ImportItem::Document(document));
             rest = after;
             number += 1;
         }
     }
 }
 
-/// How much of a text goes under one name.
-fn part_of(text: &str) -> usize {
+/// The length of the first part of a text.
+fn part_len(text: &str) -> usize {
     if text.len() <= PART_BYTES {
         return text.len();
     }
@@ -335,16 +340,16 @@ fn part_of(text: &str) -> usize {
     }
 }
 
-/// A JSON file: its text, what it says, and when it was written.
+/// Reads a JSON file: its text, its value, and when it was written.
 fn content(path: &Path) -> std::result::Result<(String, Value, Option<Timestamp>), String> {
     let Some(mut file) = files::open(path)? else { return Err("is gone".to_owned()) };
     let meta = file.metadata().ok();
     let mut bytes = Vec::new();
-    (&mut file).take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| format!("can not be read: {error}"))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!("has more than {LARGEST} bytes"));
+    (&mut file).take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| format!("can not be read: {error}"))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("has more than {MAX_BYTES} bytes"));
     }
-    let bytes = files::without_mark(&bytes);
+    let bytes = files::without_bom(&bytes);
     let value = files::object(bytes).map_err(|error| format!("is not JSON ({error})"))?;
     let text = str::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?.to_owned();
     Ok((text, value, meta.as_ref().and_then(files::written_at)))

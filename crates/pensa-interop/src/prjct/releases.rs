@@ -1,26 +1,26 @@
-//! What was shipped: `shipped.json`.
+//! Reads releases from `shipped.json`.
 
 use std::collections::HashMap;
 
 use pensa_core::Timestamp;
 use pensa_core::id::{IssueId, ReleaseId};
-use pensa_core::ops::import::{Given, GivenRelease};
+use pensa_core::ops::import::{ImportItem, ImportRelease};
 use pensa_core::release::check_version;
 use pensa_core::work::WorkKind;
 use serde_json::{Value, json};
 
-use super::fields::{self, Fields};
+use super::fields::{self, JsonFields};
 use super::tasks::origin;
-use super::{Kind, Reading};
+use super::{ProjectReader, RecordKind};
 
-/// The version of what was shipped without one.
+/// The version of releases without one.
 const NO_VERSION: &str = "unversioned";
 
-impl Reading {
+impl ProjectReader {
     pub(super) fn shipped(&mut self, file: &str, document: Value, written_at: Option<Timestamp>) {
         let names = ["shipped", "features"];
-        let Some((shipped, written_at)) = self.listed(file, document, &names, written_at) else { return };
-        let mut releases: Vec<GivenRelease> = Vec::new();
+        let Some((shipped, written_at)) = self.list_entries(file, document, &names, written_at) else { return };
+        let mut releases: Vec<ImportRelease> = Vec::new();
         let mut by_id: HashMap<ReleaseId, usize> = HashMap::new();
         for (what, shipped) in shipped {
             let Some((raw, fields)) = self.record(file, None, &what, shipped) else { continue };
@@ -35,12 +35,12 @@ impl Reading {
             }
         }
         for release in releases {
-            self.found(Kind::Releases, file, None, Given::Release(release));
+            self.add_record(RecordKind::Releases, file, None, ImportItem::Release(release));
         }
     }
 }
 
-fn release(file: &str, raw: &Fields, mut fields: Fields, written_at: Option<Timestamp>) -> GivenRelease {
+fn release(file: &str, raw: &JsonFields, mut fields: JsonFields, written_at: Option<Timestamp>) -> ImportRelease {
     let name = fields::text(&mut fields, &["name", "title", "description"]).unwrap_or_else(|| "unnamed".to_owned());
     let (name, more) = fields::headline(&name);
     let notes = more.or_else(|| fields::text(&mut fields, &["description"]));
@@ -53,7 +53,7 @@ fn release(file: &str, raw: &Fields, mut fields: Fields, written_at: Option<Time
         Err(_) => NO_VERSION.to_owned(),
     };
     let shipped_at = fields::time(&mut fields, &["shippedAt", "date", "timestamp"]).or(written_at);
-    GivenRelease {
+    ImportRelease {
         id: fields::id(&mut fields, &["id"])
             .unwrap_or_else(|| ReleaseId::from_hash(fields::hash(&json!([name, version, raw.get("shippedAt")])))),
         name,
@@ -66,9 +66,9 @@ fn release(file: &str, raw: &Fields, mut fields: Fields, written_at: Option<Time
     }
 }
 
-/// The tasks that are named; their fields stay, for some may not be here.
-fn tasks(raw: &Fields) -> Vec<IssueId> {
+/// The tasks of a release. The fields stay, because some tasks may not be imported.
+fn tasks(raw: &JsonFields) -> Vec<IssueId> {
     let one = raw.get("taskId").into_iter();
     let many = raw.get("taskIds").and_then(Value::as_array).into_iter().flatten();
-    one.chain(many).filter_map(fields::named).filter_map(|id| id.parse().ok()).take(1000).collect()
+    one.chain(many).filter_map(fields::id_text).filter_map(|id| id.parse().ok()).take(1000).collect()
 }

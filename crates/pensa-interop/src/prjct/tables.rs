@@ -1,21 +1,21 @@
-//! What the tables of `prjct.db` mean, at any of its versions. Rows become the records that the JSON files had, and are
-//! read like those; a table that is not known is kept as a document.
+//! Imports the tables of `prjct.db`, of any version. Rows are converted to the form of the JSON files and read like
+//! those; unknown tables are stored as documents.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use pensa_core::ops::import::{Given, GivenComment};
+use pensa_core::ops::import::{ImportComment, ImportItem};
 use pensa_core::{Timestamp, json};
 use serde_json::{Value, json};
 
-use super::database::Database;
-use super::fields::{self, Fields};
+use super::database::PrjctDatabase;
+use super::fields::{self, JsonFields};
 use super::tasks::origin;
-use super::{Kind, Problem, Reading};
-use crate::daycare::{Agent, Entry, Lifecycle, OpenedBy, Session};
+use super::{Problem, ProjectReader, RecordKind};
+use crate::daycare::{DaycareAgent, DaycareSession, HistoryEntry, Lifecycle, OpenedBy};
 use crate::files::time;
 
-/// Tables that are understood.
+/// Tables that are imported.
 const KNOWN: [&str; 17] = [
     "kv_store",
     "tasks",
@@ -36,7 +36,7 @@ const KNOWN: [&str; 17] = [
     "token_usage",
 ];
 
-/// Tables whose rows belong to those of another, and the column that names it.
+/// Parent table, child table, and the column of the child that refers to the parent.
 const CHILDREN: [(&str, &str, &str); 6] = [
     ("tasks", "task_tag", "task_id"),
     ("tasks", "task_pipeline_state", "task_id"),
@@ -46,43 +46,43 @@ const CHILDREN: [(&str, &str, &str); 6] = [
     ("subtasks", "subtask_dependency", "subtask_id"),
 ];
 
-/// Whether a table can be made again, or only counts.
+/// Whether a table is a cache or contains only counters.
 fn is_cache(table: &str) -> bool {
     let begins = ["index_", "bm25_", "import_graph_", "perf_", "metrics_", "velocity_", "memories_fts", "memory_fts"];
     let whole = ["_migrations", "memory_embeddings", "workflow_rule_cache", "sync_applied_hashes", "sync_cursors"];
     begins.iter().any(|begin| table.starts_with(begin)) || whole.contains(&table) || table.contains("_fts")
 }
 
-/// Rows that were read, by table, and taken out as they are used.
-struct Rows(BTreeMap<String, Vec<Fields>>);
+/// The rows by table. Rows are taken out when they are used.
+struct TableRows(BTreeMap<String, Vec<JsonFields>>);
 
-impl Rows {
-    fn take(&mut self, table: &str) -> Vec<Fields> {
+impl TableRows {
+    fn take(&mut self, table: &str) -> Vec<JsonFields> {
         self.0.remove(table).unwrap_or_default()
     }
 
-    /// The rows of a table by the value of a column, in their order.
-    fn by(&mut self, table: &str, column: &str) -> HashMap<String, Vec<Fields>> {
-        let mut by: HashMap<String, Vec<Fields>> = HashMap::new();
+    /// Takes the rows of a table, grouped by the value of a column.
+    fn take_grouped(&mut self, table: &str, column: &str) -> HashMap<String, Vec<JsonFields>> {
+        let mut groups: HashMap<String, Vec<JsonFields>> = HashMap::new();
         for row in self.take(table) {
-            by.entry(row.get(column).and_then(fields::named).unwrap_or_default()).or_default().push(row);
+            groups.entry(row.get(column).and_then(fields::id_text).unwrap_or_default()).or_default().push(row);
         }
-        by
+        groups
     }
 
-    /// The rows of a table, each with those of the tables below it.
-    fn whole(&mut self, table: &str) -> Vec<Fields> {
+    /// Takes the rows of a table, each with the rows of its child tables.
+    fn take_with_children(&mut self, table: &str) -> Vec<JsonFields> {
         let mut rows = self.take(table);
         for (_, child, column) in CHILDREN.iter().filter(|(parent, ..)| *parent == table) {
-            let mut below = self.by(child, column);
+            let mut below = self.take_grouped(child, column);
             for row in &mut rows {
-                let own = row.get("id").and_then(fields::named).and_then(|id| below.remove(&id));
+                let own = row.get("id").and_then(fields::id_text).and_then(|id| below.remove(&id));
                 if let Some(own) = own {
                     row.insert((*child).to_owned(), json!(own));
                 }
             }
-            // What belongs to nobody is kept as a document.
-            let others: Vec<Fields> = below.into_values().flatten().collect();
+            // Rows without a parent are stored as a document.
+            let others: Vec<JsonFields> = below.into_values().flatten().collect();
             if !others.is_empty() {
                 self.0.insert((*child).to_owned(), others);
             }
@@ -91,8 +91,8 @@ impl Rows {
     }
 }
 
-/// Names of columns as the files have them: `task_id` is `taskId`.
-fn camel(row: Fields) -> Fields {
+/// Converts column names to those of the files: `task_id` becomes `taskId`.
+fn camel(row: JsonFields) -> JsonFields {
     let name = |name: String| {
         let mut words = name.split('_');
         let first = words.next().unwrap_or_default().to_owned();
@@ -106,21 +106,21 @@ fn camel(row: Fields) -> Fields {
     row.into_iter().map(|(column, value)| (name(column), value)).collect()
 }
 
-fn id_of(row: &Fields) -> Option<String> {
-    row.get("id").and_then(fields::named)
+fn id_of(row: &JsonFields) -> Option<String> {
+    row.get("id").and_then(fields::id_text)
 }
 
-impl Reading {
+impl ProjectReader {
     pub(super) fn database(&mut self, file: &str, path: &Path) {
-        let database = match Database::open(path) {
+        let database = match PrjctDatabase::open(path) {
             Ok(database) => database,
-            Err(reason) => return self.problem(file, None, reason),
+            Err(reason) => return self.add_problem(file, None, reason),
         };
         let tables = match database.tables() {
             Ok(tables) => tables,
-            Err(reason) => return self.problem(file, None, reason),
+            Err(reason) => return self.add_problem(file, None, reason),
         };
-        let mut rows = Rows(BTreeMap::new());
+        let mut rows = TableRows(BTreeMap::new());
         let mut caches = Vec::new();
         for table in &tables {
             if is_cache(table) {
@@ -129,7 +129,7 @@ impl Reading {
             }
             let (found, problem) = database.rows(table);
             if let Some(reason) = problem {
-                self.problem(&format!("{file}/{table}"), None, reason);
+                self.add_problem(&format!("{file}/{table}"), None, reason);
             }
             rows.0.insert(table.clone(), found);
         }
@@ -145,8 +145,8 @@ impl Reading {
         self.tables(file, rows);
     }
 
-    fn tables(&mut self, file: &str, mut rows: Rows) {
-        let has = |rows: &Rows, table: &str| rows.0.get(table).is_some_and(|rows| !rows.is_empty());
+    fn tables(&mut self, file: &str, mut rows: TableRows) {
+        let has = |rows: &TableRows, table: &str| rows.0.get(table).is_some_and(|rows| !rows.is_empty());
         let typed: BTreeSet<&str> =
             [("state", "tasks"), ("queue", "queue_tasks"), ("ideas", "ideas"), ("shipped", "shipped_features")]
                 .into_iter()
@@ -156,10 +156,10 @@ impl Reading {
         self.spec_tables(file, &mut rows);
         self.task_tables(file, &mut rows);
         self.queue_tables(file, &mut rows);
-        let ideas = rows.whole("ideas").into_iter().map(camel).collect::<Vec<_>>();
+        let ideas = rows.take_with_children("ideas").into_iter().map(camel).collect::<Vec<_>>();
         self.ideas(&format!("{file}/ideas"), json!({ "ideas": ideas }), None);
         self.kv_store(file, &typed, rows.take("kv_store"));
-        let shipped = rows.whole("shipped_features").into_iter().map(camel).collect::<Vec<_>>();
+        let shipped = rows.take_with_children("shipped_features").into_iter().map(camel).collect::<Vec<_>>();
         self.shipped(&format!("{file}/shipped_features"), json!({ "shipped": shipped }), None);
         self.comment_table(file, rows.take("queue_task_comments"));
         self.memory_tables(file, &mut rows);
@@ -176,24 +176,24 @@ impl Reading {
         }
     }
 
-    /// Rows that are kept as they are, a line each.
-    fn row_lines(&mut self, file: &str, rows: &[Fields]) {
-        let mut kept = String::new();
+    /// Stores rows unchanged, as lines.
+    fn row_lines(&mut self, file: &str, rows: &[JsonFields]) {
+        let mut lines = String::new();
         for row in rows {
             match json::to_line(row) {
-                Ok(line) => kept.extend([line.as_str(), "\n"]),
-                Err(error) => self.problem(file, None, error.message),
+                Ok(line) => lines.extend([line.as_str(), "\n"]),
+                Err(error) => self.add_problem(file, None, error.message),
             }
         }
-        self.document(file, kept);
+        self.add_document(file, lines);
     }
 
-    /// A spec with its criteria, risks and reviews is one document.
-    fn spec_tables(&mut self, file: &str, rows: &mut Rows) {
+    /// Stores each spec with its criteria, risks and reviews as one document.
+    fn spec_tables(&mut self, file: &str, rows: &mut TableRows) {
         let children: Vec<String> = rows.0.keys().filter(|table| table.starts_with("spec_")).cloned().collect();
-        // Its tasks get it too.
+        // Linked tasks get the id of the spec.
         for link in rows.0.get("spec_linked_task").cloned().unwrap_or_default() {
-            let (Some(spec), Some(task)) = (link.get("spec_id"), link.get("task_id").and_then(fields::named)) else {
+            let (Some(spec), Some(task)) = (link.get("spec_id"), link.get("task_id").and_then(fields::id_text)) else {
                 continue;
             };
             let tasks = rows.0.get_mut("tasks").into_iter().flatten();
@@ -201,8 +201,8 @@ impl Reading {
                 row.entry("linked_spec_id").or_insert_with(|| spec.clone());
             }
         }
-        let mut below: BTreeMap<String, HashMap<String, Vec<Fields>>> =
-            children.into_iter().map(|table| (table.clone(), rows.by(&table, "spec_id"))).collect();
+        let mut below: BTreeMap<String, HashMap<String, Vec<JsonFields>>> =
+            children.into_iter().map(|table| (table.clone(), rows.take_grouped(&table, "spec_id"))).collect();
         for mut spec in rows.take("specs") {
             let id = id_of(&spec).unwrap_or_default();
             for (table, by_spec) in &mut below {
@@ -211,34 +211,34 @@ impl Reading {
                 }
             }
             match json::to_document(&spec) {
-                Ok(text) => self.document(&format!("{file}/specs/{id}"), text),
-                Err(error) => self.problem(file, None, error.message),
+                Ok(text) => self.add_document(&format!("{file}/specs/{id}"), text),
+                Err(error) => self.add_problem(file, None, error.message),
             }
         }
         for (table, by_spec) in below {
-            let others: Vec<Fields> = by_spec.into_values().flatten().collect();
+            let others: Vec<JsonFields> = by_spec.into_values().flatten().collect();
             if !others.is_empty() {
                 rows.0.insert(table, others);
             }
         }
     }
 
-    fn task_tables(&mut self, file: &str, rows: &mut Rows) {
-        let steps = rows.whole("subtasks");
+    fn task_tables(&mut self, file: &str, rows: &mut TableRows) {
+        let steps = rows.take_with_children("subtasks");
         rows.0.insert("subtasks".to_owned(), steps);
-        let mut steps = rows.by("subtasks", "task_id");
-        for (at, mut row) in rows.whole("tasks").into_iter().enumerate() {
+        let mut steps = rows.take_grouped("subtasks", "task_id");
+        for (at, mut row) in rows.take_with_children("tasks").into_iter().enumerate() {
             if let Some(mut own) = id_of(&row).and_then(|id| steps.remove(&id)) {
                 own.sort_by_key(|step| step.get("sort_order").and_then(Value::as_i64));
                 row.insert("subtasks".to_owned(), json!(own.into_iter().map(camel).collect::<Vec<_>>()));
             }
             self.task_row(&format!("{file}/tasks"), &format!("row {}", at + 1), camel(row));
         }
-        let others: Vec<Fields> = steps.into_values().flatten().collect();
+        let others: Vec<JsonFields> = steps.into_values().flatten().collect();
         self.row_lines(&format!("{file}/subtasks"), &others);
     }
 
-    fn queue_tables(&mut self, file: &str, rows: &mut Rows) {
+    fn queue_tables(&mut self, file: &str, rows: &mut TableRows) {
         let queue = rows.take("queue_tasks").into_iter().map(camel).map(|mut row| {
             if row.contains_key("body") {
                 let title = row.shift_remove("description").unwrap_or_default();
@@ -253,12 +253,12 @@ impl Reading {
             }
             row
         });
-        let tasks: Vec<Fields> = queue.collect();
+        let tasks: Vec<JsonFields> = queue.collect();
         self.queue(&format!("{file}/queue_tasks"), json!({ "tasks": tasks }), None);
     }
 
-    /// Documents that were files once. Those whose rows are in tables of their own were read there.
-    fn kv_store(&mut self, file: &str, typed: &BTreeSet<&str>, rows: Vec<Fields>) {
+    /// Imports documents of older versions. Those that have become tables are read from the tables.
+    fn kv_store(&mut self, file: &str, typed: &BTreeSet<&str>, rows: Vec<JsonFields>) {
         for row in rows {
             let key = row.get("key").and_then(Value::as_str).unwrap_or("unnamed").to_owned();
             let written_at = row.get("updated_at").and_then(time);
@@ -270,20 +270,20 @@ impl Reading {
                 ("ideas", document) if is_read => self.ideas(&name, document, written_at),
                 ("shipped", document) if is_read => self.shipped(&name, document, written_at),
                 (_, document) => match json::to_document(&document) {
-                    Ok(text) => self.document(&name, text),
-                    Err(error) => self.problem(&name, None, error.message),
+                    Ok(text) => self.add_document(&name, text),
+                    Err(error) => self.add_problem(&name, None, error.message),
                 },
             }
         }
     }
 
-    fn comment_table(&mut self, file: &str, rows: Vec<Fields>) {
+    fn comment_table(&mut self, file: &str, rows: Vec<JsonFields>) {
         let file = format!("{file}/queue_task_comments");
         let mut others = Vec::new();
         for row in rows {
             let (raw, mut rest) = (row.clone(), camel(row));
-            let issue_id = rest.get("taskId").and_then(fields::named).and_then(|id| id.parse().ok());
-            let Some(issue_id) = issue_id.filter(|id| self.shelf.has(id)) else {
+            let issue_id = rest.get("taskId").and_then(fields::id_text).and_then(|id| id.parse().ok());
+            let Some(issue_id) = issue_id.filter(|id| self.issues.contains(id)) else {
                 others.push(raw);
                 continue;
             };
@@ -294,18 +294,18 @@ impl Reading {
             rest.shift_remove("taskId");
             let author = fields::line(&mut rest, &["author"]);
             let at = fields::time(&mut rest, &["createdAt"]);
-            let comment = GivenComment { issue_id, author, text, at, origin: origin(&file, &raw, rest) };
-            self.found(Kind::Comments, &file, None, Given::Comment(comment));
+            let comment = ImportComment { issue_id, author, text, at, origin: origin(&file, &raw, rest) };
+            self.add_record(RecordKind::Comments, &file, None, ImportItem::Comment(comment));
         }
         self.row_lines(&file, &others);
     }
 
-    /// What was remembered becomes learnings; what was deleted there is counted.
-    fn memory_tables(&mut self, file: &str, rows: &mut Rows) {
-        let mut tags = rows.by("memory_entry_tags", "entry_id");
-        let mut links = rows.by("memory_links", "from_entry_id");
+    /// Imports memories as learnings. Deleted ones are only counted.
+    fn memory_tables(&mut self, file: &str, rows: &mut TableRows) {
+        let mut tags = rows.take_grouped("memory_entry_tags", "entry_id");
+        let mut links = rows.take_grouped("memory_links", "from_entry_id");
         let mut entries = rows.take("memory_entries");
-        // What is superseded comes before what supersedes it.
+        // A superseded entry must come before the one that supersedes it.
         entries.sort_by_key(|row| id_of(row).is_some_and(|id| links.contains_key(&id)));
         for row in &mut entries {
             let Some(id) = id_of(row) else { continue };
@@ -321,7 +321,7 @@ impl Reading {
             }
         }
         for (table, left) in [("memory_entry_tags", tags), ("memory_links", links)] {
-            let others: Vec<Fields> = left.into_values().flatten().collect();
+            let others: Vec<JsonFields> = left.into_values().flatten().collect();
             self.row_lines(&format!("{file}/{table}"), &others);
         }
         for (table, found) in
@@ -329,32 +329,33 @@ impl Reading {
         {
             let name = format!("{file}/{table}");
             let before = found.len();
-            let (gone, kept): (Vec<Fields>, Vec<Fields>) =
+            let (deleted, live): (Vec<JsonFields>, Vec<JsonFields>) =
                 found.into_iter().partition(|row| row.contains_key("deleted_at"));
-            if !gone.is_empty() {
-                self.skipped += gone.len();
-                self.left_out.push(Problem::of(&name, format!("{} of {before} rows were deleted there", gone.len())));
+            if !deleted.is_empty() {
+                self.skipped += deleted.len();
+                self.left_out
+                    .push(Problem::of(&name, format!("{} of {before} rows were deleted there", deleted.len())));
             }
-            let records = kept.into_iter().map(memory).collect();
+            let records = live.into_iter().map(memory).collect();
             self.learning_rows(&name, records);
         }
     }
 
-    /// Sessions, prompts, runs and tokens become the sessions of one agent.
-    fn session_tables(&mut self, file: &str, rows: &mut Rows) {
-        let mut prompts = rows.by("user_prompts", "session_id");
-        let mut usage = rows.by("token_usage", "agent_run_id");
+    /// Imports sessions, prompts, runs and token counts as the sessions of one agent.
+    fn session_tables(&mut self, file: &str, rows: &mut TableRows) {
+        let mut prompts = rows.take_grouped("user_prompts", "session_id");
+        let mut usage = rows.take_grouped("token_usage", "agent_run_id");
         let mut sessions = Vec::new();
         for row in rows.take("agent_sessions") {
             let own = id_of(&row).and_then(|id| prompts.remove(&id)).unwrap_or_default();
             sessions.push(session("agent_session", row, own.into_iter().map(prompt)));
         }
-        for row in rows.whole("agent_runs") {
+        for row in rows.take_with_children("agent_runs") {
             let own = id_of(&row).and_then(|id| usage.remove(&id)).unwrap_or_default();
-            sessions.push(session("agent_run", row, own.into_iter().map(spent)));
+            sessions.push(session("agent_run", row, own.into_iter().map(token_usage)));
         }
         for (table, left) in [("user_prompts", prompts), ("token_usage", usage)] {
-            let others: Vec<Fields> = left.into_values().flatten().collect();
+            let others: Vec<JsonFields> = left.into_values().flatten().collect();
             self.row_lines(&format!("{file}/{table}"), &others);
         }
         if sessions.is_empty() {
@@ -363,15 +364,15 @@ impl Reading {
         sessions.sort_by_key(|session| session.at);
         sessions.iter_mut().skip(1).for_each(|session| session.opened_by = OpenedBy::Reset);
         let (created_at, updated_at) = (sessions[0].at, sessions.last().and_then(last_at));
-        self.agent = Some(Box::new(Agent {
+        self.agent = Some(Box::new(DaycareAgent {
             id: self.scope.replace(':', "-"),
             kind: "prjct".to_owned(),
             name: None,
             parent_id: None,
-            descriptor: Fields::from_iter([("file".to_owned(), json!(file))]),
-            permissions: Fields::new(),
+            descriptor: JsonFields::from_iter([("file".to_owned(), json!(file))]),
+            permissions: JsonFields::new(),
             tokens: None,
-            stats: Fields::new(),
+            stats: JsonFields::new(),
             lifecycle: Lifecycle::Sleeping,
             created_at,
             updated_at,
@@ -383,27 +384,27 @@ impl Reading {
     }
 }
 
-fn last_at(session: &Session) -> Option<Timestamp> {
+fn last_at(session: &DaycareSession) -> Option<Timestamp> {
     session.entries.iter().filter_map(|entry| entry.at).max().or(session.at)
 }
 
-/// A session that begins with the row itself.
-fn session(kind: &str, row: Fields, entries: impl Iterator<Item = Entry>) -> Session {
+/// A session whose first entry is the row itself.
+fn session(kind: &str, row: JsonFields, entries: impl Iterator<Item = HistoryEntry>) -> DaycareSession {
     let at = ["started_at", "created_at"].iter().find_map(|name| time(row.get(*name)?));
-    let mut entries: Vec<Entry> = entries.collect();
+    let mut entries: Vec<HistoryEntry> = entries.collect();
     entries.sort_by_key(|entry| entry.at);
-    entries.insert(0, Entry { kind: kind.to_owned(), at, data: row });
-    Session { opened_by: OpenedBy::Start, at, reset_message: None, entries }
+    entries.insert(0, HistoryEntry { kind: kind.to_owned(), at, data: row });
+    DaycareSession { opened_by: OpenedBy::Start, at, reset_message: None, entries }
 }
 
-fn prompt(mut row: Fields) -> Entry {
+fn prompt(mut row: JsonFields) -> HistoryEntry {
     let at = row.get("created_at").and_then(time);
     let text = row.shift_remove("content").unwrap_or_default();
     row.insert("text".to_owned(), if text.is_string() { text } else { json!(text.to_string()) });
-    Entry { kind: "user_message".to_owned(), at, data: row }
+    HistoryEntry { kind: "user_message".to_owned(), at, data: row }
 }
 
-fn spent(mut row: Fields) -> Entry {
+fn token_usage(mut row: JsonFields) -> HistoryEntry {
     let at = ["measured_at", "created_at"].iter().find_map(|name| time(row.get(*name)?));
     let count = |name: &str| row.get(name).and_then(Value::as_i64).unwrap_or_default();
     let parts = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"].map(count);
@@ -412,13 +413,13 @@ fn spent(mut row: Fields) -> Entry {
         "total": parts.iter().fold(0_i64, |sum, part| sum.saturating_add(*part))});
     let model = row.get("model_id").cloned().unwrap_or_default();
     row.insert("tokens".to_owned(), json!({"model": model, "size": size}));
-    Entry { kind: "token_usage".to_owned(), at, data: row }
+    HistoryEntry { kind: "token_usage".to_owned(), at, data: row }
 }
 
-/// A row of what was remembered, in the form of a line of `learnings.jsonl`.
-fn memory(row: Fields) -> Fields {
+/// Converts a memory row to the form of a line in `learnings.jsonl`.
+fn memory(row: JsonFields) -> JsonFields {
     let mut record = camel(row);
-    let text = |record: &mut Fields, name: &str| match record.get(name) {
+    let text = |record: &mut JsonFields, name: &str| match record.get(name) {
         Some(Value::String(text)) if !text.trim().is_empty() => {
             let text = text.clone();
             record.shift_remove(name);

@@ -1,30 +1,30 @@
-//! What is being done, waits in the queue, or is only an idea: `state.json`, `queue.json` and `ideas.json`.
+//! Reads issues: tasks from `state.json`, queued tasks from `queue.json`, ideas from `ideas.json`.
 
 use std::collections::HashMap;
 
 use pensa_core::id::IssueId;
 use pensa_core::issue::{IssueType, Priority};
-use pensa_core::ops::import::{GivenIssue, GivenWork, Origin};
+use pensa_core::ops::import::{ImportIssue, ImportOrigin, ImportWork};
 use pensa_core::work::{MAX_STEPS, Step, StepStatus, WorkKind, WorkStatus};
 use pensa_core::{Span, Timestamp};
 use serde_json::{Value, json};
 
-use super::fields::{self, Fields};
-use super::{Kind, Reading};
+use super::fields::{self, JsonFields};
+use super::{ProjectReader, RecordKind};
 
-/// All issues of a project. Where an id stands more than once, the first is it, and the others are kept with it.
+/// The issues of a project. If an id occurs several times, the first is the issue and the others are stored with it.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
-    pub(super) issues: Vec<(Kind, GivenIssue)>,
+pub(super) struct IssueSet {
+    pub(super) issues: Vec<(RecordKind, ImportIssue)>,
     by_id: HashMap<IssueId, usize>,
 }
 
-impl Shelf {
-    fn put(&mut self, kind: Kind, raw: Fields, issue: GivenIssue) {
+impl IssueSet {
+    fn insert(&mut self, kind: RecordKind, raw: JsonFields, issue: ImportIssue) {
         if let Some(at) = self.by_id.get(&issue.id) {
             let first = &mut self.issues[*at].1.origin;
             if first.hash != issue.origin.hash {
-                first.also.push(Fields::from_iter([
+                first.also.push(JsonFields::from_iter([
                     ("file".to_owned(), json!(issue.origin.file)),
                     ("record".to_owned(), Value::Object(raw)),
                 ]));
@@ -35,14 +35,15 @@ impl Shelf {
         self.issues.push((kind, issue));
     }
 
-    pub(super) fn has(&self, id: &IssueId) -> bool {
+    pub(super) fn contains(&self, id: &IssueId) -> bool {
         self.by_id.contains_key(id)
     }
 }
 
-impl Reading {
-    /// Either the one task of the documented form, or what the tool wrote: what is done now, what was paused, what was done.
-    pub(super) fn state(&mut self, file: &str, mut document: Fields) {
+impl ProjectReader {
+    /// Reads the single task of the documented form, or the lists of current, paused and completed tasks that the tool
+    /// wrote.
+    pub(super) fn state(&mut self, file: &str, mut document: JsonFields) {
         for (name, status) in [
             ("task", WorkStatus::Active),
             ("currentTask", WorkStatus::Active),
@@ -64,8 +65,8 @@ impl Reading {
         self.leftover(file, document);
     }
 
-    /// A row of the table of tasks, which says itself where it stands.
-    pub(super) fn task_row(&mut self, file: &str, what: &str, row: Fields) {
+    /// Reads a row of the table `tasks`, which has its own status.
+    pub(super) fn task_row(&mut self, file: &str, what: &str, row: JsonFields) {
         let is_over = ["completedAt", "shippedAt"].iter().any(|name| row.contains_key(*name));
         let status = if is_over { WorkStatus::Done } else { WorkStatus::Paused };
         self.task(file, what, Value::Object(row), status);
@@ -73,11 +74,11 @@ impl Reading {
 
     fn task(&mut self, file: &str, what: &str, task: Value, status: WorkStatus) {
         let Some((raw, mut fields)) = self.record(file, None, what, task) else { return };
-        // Only one thing is done at a time: what else the tool calls active is paused here.
+        // A store has one active work item per actor, so other active tasks are imported as paused.
         let is_listed = what.ends_with("activeTasks") || what.ends_with("pausedTasks");
-        let status = match said_status(&mut fields) {
+        let status = match take_status(&mut fields) {
             Some(WorkStatus::Active) if is_listed => WorkStatus::Paused,
-            said => said.unwrap_or(status),
+            own => own.unwrap_or(status),
         };
         let kind = fields::kind(&mut fields, &["type", "classification", "kind"]).unwrap_or(WorkKind::Feature);
         let (title, description) = texts(&mut fields, &["title", "parentDescription", "description", "name"]);
@@ -85,12 +86,12 @@ impl Reading {
         let steps = steps(&fields);
         let started_at = fields::time(&mut fields, &["startedAt", "createdAt"]);
         let created_at = fields::time(&mut fields, &["createdAt"]).or(started_at);
-        // A time that says nothing of where it stands now stays with the rest.
+        // A completion time of an open task stays with the other fields.
         let is_done = status == WorkStatus::Done;
         let done_at = if is_done { fields::time(&mut fields, &["completedAt", "shippedAt"]) } else { None };
         let updated_at = fields::time(&mut fields, &["updatedAt", "pausedAt"]).or(done_at);
         let close_reason = if status == WorkStatus::Done { fields::text(&mut fields, &["outcome"]) } else { None };
-        let issue = GivenIssue {
+        let issue = ImportIssue {
             id: issue_id(&mut fields, &["id", "taskId"], &["task", &title]),
             title,
             description,
@@ -106,14 +107,16 @@ impl Reading {
             updated_at,
             closed_at: if status == WorkStatus::Done { done_at.or(updated_at) } else { None },
             spec: fields::line(&mut fields, &["linkedSpecId"]),
-            work: Some(GivenWork { kind, status, branch, steps, started_at }),
+            work: Some(ImportWork { kind, status, branch, steps, started_at }),
             origin: origin(file, &raw, fields),
         };
-        self.shelf.put(Kind::Tasks, raw, issue);
+        self.issues.insert(RecordKind::Tasks, raw, issue);
     }
 
     pub(super) fn queue(&mut self, file: &str, document: Value, written_at: Option<Timestamp>) {
-        let Some((tasks, written_at)) = self.listed(file, document, &["tasks", "queue"], written_at) else { return };
+        let Some((tasks, written_at)) = self.list_entries(file, document, &["tasks", "queue"], written_at) else {
+            return;
+        };
         let mut queued = Vec::new();
         for (what, task) in tasks {
             let Some((raw, mut fields)) = self.record(file, None, &what, task) else { continue };
@@ -132,7 +135,7 @@ impl Reading {
             }
             let created_at = fields::time(&mut fields, &["createdAt", "addedAt"]);
             let closed_at = if closed { fields::time(&mut fields, &["completedAt"]) } else { None };
-            let issue = GivenIssue {
+            let issue = ImportIssue {
                 id: issue_id(&mut fields, &["id", "taskId"], &["queue", &title]),
                 title,
                 description,
@@ -149,14 +152,14 @@ impl Reading {
             };
             queued.push((raw, issue));
         }
-        keep_order(&mut queued, written_at);
+        preserve_order(&mut queued, written_at);
         for (raw, issue) in queued {
-            self.shelf.put(Kind::Queue, raw, issue);
+            self.issues.insert(RecordKind::Queue, raw, issue);
         }
     }
 
     pub(super) fn ideas(&mut self, file: &str, document: Value, written_at: Option<Timestamp>) {
-        let Some((ideas, written_at)) = self.listed(file, document, &["ideas"], written_at) else { return };
+        let Some((ideas, written_at)) = self.list_entries(file, document, &["ideas"], written_at) else { return };
         for (what, idea) in ideas {
             let idea = if idea.is_string() { json!({"text": idea}) } else { idea };
             let Some((raw, mut fields)) = self.record(file, None, &what, idea) else { continue };
@@ -175,7 +178,7 @@ impl Reading {
             };
             let is_over = close_reason.is_some();
             let closed_at = if is_over { fields::time(&mut fields, &["completedAt"]) } else { None };
-            let issue = GivenIssue {
+            let issue = ImportIssue {
                 id: issue_id(&mut fields, &["id"], &["idea", &title]),
                 title,
                 description,
@@ -190,18 +193,18 @@ impl Reading {
                 work: None,
                 origin: origin(file, &raw, fields),
             };
-            self.shelf.put(Kind::Ideas, raw, issue);
+            self.issues.insert(RecordKind::Ideas, raw, issue);
         }
     }
 }
 
-pub(super) fn origin(file: &str, raw: &Fields, mut rest: Fields) -> Origin {
+pub(super) fn origin(file: &str, raw: &JsonFields, mut rest: JsonFields) -> ImportOrigin {
     rest.retain(|_, value| !value.is_null());
-    Origin { file: file.to_owned(), hash: format!("{:016x}", fields::hash(raw)), fields: rest, also: Vec::new() }
+    ImportOrigin { file: file.to_owned(), hash: format!("{:016x}", fields::hash(raw)), fields: rest, also: Vec::new() }
 }
 
-/// Title and description. A second text under another of the names is the description, if the first leaves room for it.
-fn texts(fields: &mut Fields, names: &[&str]) -> (String, Option<String>) {
+/// Takes title and description. If the first text is only a title, the field `description` is the description.
+fn texts(fields: &mut JsonFields, names: &[&str]) -> (String, Option<String>) {
     let Some(first) = fields::text(fields, names) else { return ("untitled".to_owned(), None) };
     let (title, more) = fields::headline(&first);
     let description = match more {
@@ -211,13 +214,13 @@ fn texts(fields: &mut Fields, names: &[&str]) -> (String, Option<String>) {
     (title, description)
 }
 
-/// The id that a record has, or one that follows from what it says, so that it is the same when it is read again.
-fn issue_id(fields: &mut Fields, names: &[&str], rest: &[&str]) -> IssueId {
+/// Takes the id, or derives one from the content, so that reading the record again gives the same id.
+fn issue_id(fields: &mut JsonFields, names: &[&str], rest: &[&str]) -> IssueId {
     fields::id(fields, names).unwrap_or_else(|| IssueId::from_hash(fields::hash(rest)))
 }
 
-/// Where a task stands, if it says so in a word that is known.
-fn said_status(fields: &mut Fields) -> Option<WorkStatus> {
+/// Takes the status, if it is a known word.
+fn take_status(fields: &mut JsonFields) -> Option<WorkStatus> {
     let status = match fields.get("status")?.as_str()? {
         "active" | "in_progress" => WorkStatus::Active,
         "paused" => WorkStatus::Paused,
@@ -228,12 +231,12 @@ fn said_status(fields: &mut Fields) -> Option<WorkStatus> {
     Some(status)
 }
 
-fn is_over(fields: &Fields) -> bool {
+fn is_over(fields: &JsonFields) -> bool {
     matches!(fields.get("status").and_then(Value::as_str), Some("done" | "completed"))
 }
 
-/// The steps of a task, without what a step has no place for: the whole of them stays with the task.
-fn steps(fields: &Fields) -> Vec<Step> {
+/// The steps of a task. The original list stays with the task, because steps cannot store all of its fields.
+fn steps(fields: &JsonFields) -> Vec<Step> {
     let (list, all_done) = match (fields.get("subtasks"), fields.get("subtaskSummaries")) {
         (Some(Value::Array(list)), _) => (list, false),
         (_, Some(Value::Array(list))) => (list, true),
@@ -242,7 +245,7 @@ fn steps(fields: &Fields) -> Vec<Step> {
     let step = |(at, given): (usize, &Value)| {
         let title = match given {
             Value::Object(object) => fields::text(&mut object.clone(), &["title", "description", "name"]),
-            Value::String(text) => fields::text(&mut Fields::from_iter([("t".to_owned(), json!(text))]), &["t"]),
+            Value::String(text) => fields::text(&mut JsonFields::from_iter([("t".to_owned(), json!(text))]), &["t"]),
             _ => None,
         };
         let is_done = all_done
@@ -256,10 +259,10 @@ fn steps(fields: &Fields) -> Vec<Step> {
     list.iter().enumerate().take(MAX_STEPS).map(step).collect()
 }
 
-/// The queue is in the order of its sections and lines. Here issues of one priority come in the order in which they were
-/// made, so one that seems older than the one before it gets the next millisecond, and keeps its own time with it.
-fn keep_order(queued: &mut [(Fields, GivenIssue)], written_at: Option<Timestamp>) {
-    let section = |raw: &Fields| match raw.get("section").and_then(Value::as_str) {
+/// Preserves the order of the queue, which is that of its sections and entries. Pensa sorts issues of one priority by
+/// creation time, so an issue older than the previous one gets the next millisecond; its own time stays in its fields.
+fn preserve_order(queued: &mut [(JsonFields, ImportIssue)], written_at: Option<Timestamp>) {
+    let section = |raw: &JsonFields| match raw.get("section").and_then(Value::as_str) {
         Some("active") => 0,
         Some("previously_active") => 1,
         _ => 2,

@@ -1,4 +1,4 @@
-//! Which files there are in the directory of a project, and what each of them is. No link is followed.
+//! Lists the files of a project with their roles. Links are not followed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,17 +9,17 @@ use pensa_core::{Code, Error, Result};
 
 use super::Problem;
 
-/// Deepest directory that is looked into.
-const DEEPEST: usize = 4;
-/// Most files that are looked at.
+/// Limit on the depth of directories.
+const MAX_DEPTH: usize = 4;
+/// Limit on the number of files.
 const MAX_FILES: usize = 10_000;
 
-/// What a file is, in the order in which files are read: what names something comes after it.
+/// The role of a file. Files are read in this order, so that references come after what they refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
     Project,
     Database,
-    /// Read with its database.
+    /// Read together with the database.
     DatabaseLog,
     State,
     Queue,
@@ -29,23 +29,23 @@ pub(super) enum Role {
     Learnings,
     Events,
     Pending,
-    /// Any other JSON.
+    /// Any other JSON file.
     Document,
-    /// Any other lines of JSON.
+    /// Any other JSONL file.
     Lines,
-    /// Not data of the user's, with why.
+    /// Not user data, with the reason.
     LeftOut(&'static str),
     Unknown,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Listing {
-    /// By path, with `/` between its parts.
+pub(super) struct FileListing {
+    /// By path, separated by `/`.
     pub(super) files: BTreeMap<String, PathBuf>,
     pub(super) problems: Vec<Problem>,
 }
 
-/// What stands under a path. The names are those of the directory of a project, or of a copy of its `storage`.
+/// The role of the file at a path. Knows the names in a project directory and in a copy of its `storage`.
 pub(super) fn role(path: &str) -> Role {
     let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
     let top = path.split('/').next().unwrap_or_default();
@@ -76,8 +76,8 @@ pub(super) fn role(path: &str) -> Role {
 }
 
 /// Every file of a directory.
-pub(super) fn listing(dir: &Path) -> Result<Listing> {
-    let mut listing = Listing::default();
+pub(super) fn listing(dir: &Path) -> Result<FileListing> {
+    let mut listing = FileListing::default();
     let mut left = vec![(dir.to_owned(), String::new(), 0)];
     while let Some((at, below, depth)) = left.pop() {
         let entries = match fs::read_dir(&at) {
@@ -103,7 +103,7 @@ pub(super) fn listing(dir: &Path) -> Result<Listing> {
                 Ok(kind) if kind.is_symlink() => {
                     listing.problems.push(Problem::of(&path, "is a symbolic link, which is not followed"));
                 }
-                Ok(kind) if kind.is_dir() && depth < DEEPEST => left.push((entry.path(), path, depth + 1)),
+                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => left.push((entry.path(), path, depth + 1)),
                 Ok(kind) if kind.is_dir() => listing.problems.push(Problem::of(&path, "is too deep to be looked into")),
                 Ok(kind) if kind.is_file() => drop(listing.files.insert(path, entry.path())),
                 _ => listing.problems.push(Problem::of(&path, "is not a file")),

@@ -1,7 +1,6 @@
-//! Records that are kept as JSONL, a file for each collection: the last line of each id counts, a tombstone ends it.
+//! Reads records from JSONL, one file for each collection: the last line of each id counts, and a tombstone deletes it.
 //!
-//! Reads what other tools have in `.taskstore` and what Pensa itself keeps. A line that cannot be read costs nothing
-//! but itself, and is told.
+//! Reads `.taskstore` directories of other tools, and Pensa's own files. Unreadable lines are skipped and reported.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -9,47 +8,47 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use pensa_core::record::check_collection;
-use pensa_core::record::line::{self, Line};
+use pensa_core::record::line::{self, RecordLine};
 use pensa_core::{Code, Error, Result};
 
-/// The directory in which other tools keep their files.
+/// The directory of other tools.
 const DIR: &str = ".taskstore";
-/// Longest line that is read.
+/// Limit on the length of a line.
 const MAX_LINE: u64 = 8 << 20;
-/// Most lines that are told one by one.
+/// Limit on the reported lines.
 const MAX_CORRUPT: usize = 10_000;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listing {
-    /// By their ids, each with the number of its line.
-    pub records: Vec<(u64, Line)>,
-    pub corrupt: Vec<Corrupt>,
+pub struct TaskstoreFile {
+    /// Sorted by id, each with its line number.
+    pub records: Vec<(u64, RecordLine)>,
+    pub corrupt: Vec<UnreadableLine>,
 }
 
-/// A line that cannot be read.
+/// A line that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Corrupt {
+pub struct UnreadableLine {
     /// Counted from 1.
     pub line: u64,
     pub why: String,
 }
 
-/// The collections of a directory, or of the `.taskstore` in it, and their files.
+/// The collections in a directory, or in its `.taskstore`, with their files.
 pub fn collections(dir: &Path) -> Result<Vec<(String, PathBuf)>> {
     let inner = dir.join(DIR);
     let dir = if inner.is_dir() { inner.as_path() } else { dir };
     let entries = fs::read_dir(dir).map_err(|e| failed(dir, &e))?;
-    let mut found = Vec::new();
+    let mut collections = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|e| failed(dir, &e))?;
         let name = entry.file_name().to_str().and_then(|name| name.strip_suffix(".jsonl")).map(str::to_owned);
         if let Some(name) = name.filter(|name| check_collection(name).is_ok()) {
-            found.push((name, entry.path()));
+            collections.push((name, entry.path()));
         }
     }
-    found.sort_unstable();
-    Ok(found)
+    collections.sort_unstable();
+    Ok(collections)
 }
 
 fn failed(path: &Path, e: &io::Error) -> Error {
@@ -57,9 +56,9 @@ fn failed(path: &Path, e: &io::Error) -> Error {
     Error::new(code, format!("cannot read {}: {e}", path.display()))
 }
 
-/// Reads a file of one collection.
-pub fn list(path: &Path) -> Result<Listing> {
-    // A link could lead anywhere, a pipe would never end.
+/// Reads the file of a collection.
+pub fn list(path: &Path) -> Result<TaskstoreFile> {
+    // A link could lead anywhere, and a pipe could block.
     let meta = fs::symlink_metadata(path).map_err(|e| failed(path, &e))?;
     if !meta.is_file() {
         return Err(Error::invalid(format!("{} is not a plain file", path.display())));
@@ -67,20 +66,20 @@ pub fn list(path: &Path) -> Result<Listing> {
     read(File::open(path).map_err(|e| failed(path, &e))?).map_err(|e| failed(path, &e))
 }
 
-fn read(file: impl Read) -> io::Result<Listing> {
+fn read(file: impl Read) -> io::Result<TaskstoreFile> {
     let mut lines = BufReader::new(file);
-    let mut latest: HashMap<String, (u64, Line)> = HashMap::new();
+    let mut latest: HashMap<String, (u64, RecordLine)> = HashMap::new();
     let (mut corrupt, mut bytes, mut number) = (Vec::new(), Vec::new(), 0);
-    let mut tell = |line: u64, why: String| {
+    let mut report = |line: u64, why: String| {
         if corrupt.len() < MAX_CORRUPT {
-            corrupt.push(Corrupt { line, why });
+            corrupt.push(UnreadableLine { line, why });
         }
     };
     while lines.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes)? > 0 {
         number += 1;
         let is_cut = !bytes.ends_with(b"\n");
         if is_cut && bytes.len() as u64 == MAX_LINE {
-            tell(number, format!("longer than {MAX_LINE} bytes"));
+            report(number, format!("longer than {MAX_LINE} bytes"));
             skip_line(&mut lines)?;
         } else if !bytes.trim_ascii().is_empty() {
             let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
@@ -90,24 +89,24 @@ fn read(file: impl Read) -> io::Result<Listing> {
                         latest.insert(line.id.clone(), (number, line));
                     }
                 }
-                Err(why) if is_cut => tell(number, format!("cut off at the end of the file: {why}")),
-                Err(why) => tell(number, why),
+                Err(why) if is_cut => report(number, format!("cut off at the end of the file: {why}")),
+                Err(why) => report(number, why),
             }
         }
         bytes.clear();
     }
-    let mut records: Vec<(u64, Line)> = latest.into_values().filter(|(_, line)| line.data.is_some()).collect();
+    let mut records: Vec<(u64, RecordLine)> = latest.into_values().filter(|(_, line)| line.data.is_some()).collect();
     records.sort_unstable_by(|(_, a), (_, b)| a.id.cmp(&b.id));
-    Ok(Listing { records, corrupt })
+    Ok(TaskstoreFile { records, corrupt })
 }
 
-/// Reads to the end of a line, and keeps nothing of it.
+/// Skips the rest of a line.
 fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
     loop {
-        let some = lines.fill_buf()?;
-        let (end, used) = match some.iter().position(|byte| *byte == b'\n') {
+        let chunk = lines.fill_buf()?;
+        let (end, used) = match chunk.iter().position(|byte| *byte == b'\n') {
             Some(at) => (true, at + 1),
-            None => (some.is_empty(), some.len()),
+            None => (chunk.is_empty(), chunk.len()),
         };
         lines.consume(used);
         if end {
@@ -120,13 +119,13 @@ fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn told(listing: &Listing) -> (Vec<(u64, &str)>, Vec<u64>) {
+    fn summary(listing: &TaskstoreFile) -> (Vec<(u64, &str)>, Vec<u64>) {
         let records = listing.records.iter().map(|(at, line)| (*at, line.id.as_str())).collect();
         (records, listing.corrupt.iter().map(|corrupt| corrupt.line).collect())
     }
 
     #[test]
-    fn the_last_line_of_each_id_counts_and_a_tombstone_ends_it() {
+    fn the_last_line_of_each_id_counts_and_a_tombstone_deletes_it() {
         let text = concat!(
             "{\"id\":\"b\",\"n\":1,\"updated_at\":1000}\n",
             "{\"id\":\"a\",\"n\":1,\"updated_at\":1000}\n\n",
@@ -136,21 +135,21 @@ mod tests {
             "{\"id\":\"a\",\"n\":0,\"updated_at\":500}\n",
         );
         let listing = read(text.as_bytes()).expect("read");
-        assert_eq!(told(&listing), (vec![(2, "a"), (4, "b")], vec![]));
+        assert_eq!(summary(&listing), (vec![(2, "a"), (4, "b")], vec![]));
     }
 
     #[test]
-    fn lines_that_cannot_be_read_are_told_and_cost_no_others() {
+    fn unreadable_lines_are_reported_and_others_are_read() {
         let long = format!("{{\"id\":\"long\",\"x\":\"{}\"}}", "x".repeat(9 << 20));
         let text =
             format!("\u{feff}{{\"id\":\"a\"}}\n[]\n{long}\n{{\"no\":1}}\n{{\"id\":\"b\"}}\n\u{0}\n{{\"id\":\"c\",\"x");
         let listing = read(text.as_bytes()).expect("read");
-        assert_eq!(told(&listing), (vec![(1, "a"), (5, "b")], vec![2, 3, 4, 6, 7]));
+        assert_eq!(summary(&listing), (vec![(1, "a"), (5, "b")], vec![2, 3, 4, 6, 7]));
         assert!(listing.corrupt[4].why.starts_with("cut off"), "{:?}", listing.corrupt);
     }
 
     #[test]
-    fn a_directory_has_a_collection_for_each_file() {
+    fn each_jsonl_file_is_a_collection() {
         let dir = tempfile::tempdir().expect("a directory");
         let inner = dir.path().join(DIR);
         fs::create_dir(&inner).expect("made");

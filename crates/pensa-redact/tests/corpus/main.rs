@@ -1,4 +1,4 @@
-//! How much is found of what should be, and how much of what should not: measured on texts made up from fixed seeds.
+//! Measures detection and false alarms on texts generated from fixed seeds.
 
 mod benign;
 mod random;
@@ -25,7 +25,7 @@ fn samples(kind: &Kind, random: &mut Random) -> Vec<(String, String)> {
 }
 
 #[test]
-fn nearly_every_secret_is_found_and_of_the_worst_kinds_every_one() {
+fn nearly_every_secret_is_found_and_all_of_the_worst_kinds() {
     let mut random = Random(5);
     let (mut all, mut missed) = (0, BTreeMap::<&str, Vec<String>>::new());
     for kind in KINDS {
@@ -77,7 +77,7 @@ fn a_secret_in_json_is_found_as_in_text() {
 }
 
 #[test]
-fn private_keys_are_taken_out_whole_however_they_are_written() {
+fn private_keys_are_redacted_completely_in_every_form() {
     let mut random = Random(7);
     for _ in 0..EACH {
         let key = secrets::private_key(&mut random);

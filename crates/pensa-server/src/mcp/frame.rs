@@ -1,22 +1,20 @@
-//! Reads one message of the protocol, and answers what is none.
-//!
-//! What a message asks for is left to the handler.
+//! Parses one JSON-RPC message, and builds the error response for input that is not one.
 
 use pensa_core::text;
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId, ServerJsonRpcMessage};
 use serde_json::Value;
 
-/// Largest message that is taken in: room for the largest text, however it is escaped.
+/// Maximum size of a message: room for the longest text, however it is escaped.
 pub(super) const MAX_BYTES: usize = 16 << 20;
 
-/// What a line of input is.
+/// One line of input.
 #[derive(Debug)]
 pub(super) enum Frame {
     Message(Box<ClientJsonRpcMessage>),
-    /// No message; this is the answer.
+    /// Not a valid message; contains the error response.
     Refused(Box<ServerJsonRpcMessage>),
-    /// Nothing that wants an answer.
+    /// A blank line, or a message that needs no response.
     Nothing,
 }
 
@@ -33,7 +31,7 @@ pub(super) fn read(line: &[u8]) -> Frame {
         (Ok(message @ (ClientJsonRpcMessage::Request(_) | ClientJsonRpcMessage::Notification(_))), _) => {
             Frame::Message(Box::new(message))
         }
-        // We ask nothing, so there is nothing to be answered.
+        // The server sends no requests, so responses are ignored.
         (Ok(_), _) => Frame::Nothing,
         (Err(_), None) if is_call => refused(ErrorCode::INVALID_REQUEST, "an id is a string or a whole number", None),
         (Err(e), _) => refused(ErrorCode::INVALID_REQUEST, &format!("no message of JSON-RPC 2.0: {e}"), id),
@@ -67,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_answered_with_an_error() {
+    fn invalid_message_gets_an_error_response() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         for bad in ["{", "nonsense", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x", "\u{1b}[2J", &deep] {
             assert_eq!(answer(bad)["error"]["code"], -32700, "{bad:.80}");
@@ -81,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_notifications_are_messages_and_answers_are_nothing() {
+    fn requests_and_notifications_are_messages_and_responses_are_ignored() {
         for good in [
             json!({"jsonrpc": "2.0", "id": "a", "method": "ping"}),
             json!({"jsonrpc": "2.0", "id": 1, "method": "no/such", "params": {"x": [1]}}),

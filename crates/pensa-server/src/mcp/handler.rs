@@ -1,4 +1,4 @@
-//! Answers the requests of the protocol, whatever carries them.
+//! Handles MCP requests, independent of the transport.
 
 use pensa_core::{Error, Result, VERSION, text};
 use rmcp::model::{
@@ -7,51 +7,47 @@ use rmcp::model::{
     ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
     ResourceContents, ServerCapabilities, ServerConfig,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::RequestContext as McpContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
 
-use super::{Calls, page, prompt, resources, tools};
+use super::{StoreCalls, page, prompt, resources, tools};
 
-/// Longest message of an error; some repeat what was given.
+/// Maximum length of an error message; some repeat parts of the input.
 const MAX_MESSAGE: usize = 1_000;
 
-/// Finds the store that a request means, and on whose behalf it comes.
-pub(super) trait Host: Send + Sync + 'static {
-    type Calls: Calls;
+/// Returns the store and caller for a request.
+pub(super) trait StoreFinder: Send + Sync + 'static {
+    type StoreCalls: StoreCalls;
 
-    fn calls(&self, context: &RequestContext<RoleServer>) -> Result<Self::Calls>;
+    fn find(&self, context: &McpContext<RoleServer>) -> Result<Self::StoreCalls>;
 }
 
-/// A server of the protocol.
+/// The MCP server.
 #[derive(Debug, Clone)]
 pub(super) struct Handler<H> {
-    pub(super) host: H,
+    pub(super) stores: H,
 }
 
-impl<H: Host> Handler<H> {
-    async fn tool(
-        &self,
-        request: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Option<CallToolResult> {
-        let calls = match self.host.calls(context) {
+impl<H: StoreFinder> Handler<H> {
+    async fn tool(&self, request: CallToolRequestParams, context: &McpContext<RoleServer>) -> Option<CallToolResult> {
+        let calls = match self.stores.find(context) {
             Ok(calls) => calls,
             Err(error) => return Some(refused(&error)),
         };
-        let told = tools::run(&calls, &request.name, request.arguments.unwrap_or_default()).await?;
-        Some(told.map_or_else(
+        let output = tools::run(&calls, &request.name, request.arguments.unwrap_or_default()).await?;
+        Some(output.map_or_else(
             |error| refused(&error),
-            |told| {
-                let mut result = CallToolResult::success(vec![ContentBlock::text(told.text)]);
-                result.structured_content = told.structured;
+            |output| {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(output.text)]);
+                result.structured_content = output.structured;
                 result
             },
         ))
     }
 }
 
-impl<H: Host> ServerHandler for Handler<H> {
+impl<H: StoreFinder> ServerHandler for Handler<H> {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
         ServerConfig::new(capabilities)
@@ -62,7 +58,7 @@ impl<H: Host> ServerHandler for Handler<H> {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        _: McpContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(tools::list()))
     }
@@ -70,7 +66,7 @@ impl<H: Host> ServerHandler for Handler<H> {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        context: McpContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let name = brief(&request.name);
         let unknown =
@@ -81,7 +77,7 @@ impl<H: Host> ServerHandler for Handler<H> {
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        _: McpContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         Ok(ListResourcesResult::with_all_items(resources::list()))
     }
@@ -89,15 +85,15 @@ impl<H: Host> ServerHandler for Handler<H> {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
+        context: McpContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let calls = self.host.calls(&context).map_err(|error| failed(&error))?;
-        let told = resources::read(&calls, &request.uri).await;
+        let calls = self.stores.find(&context).map_err(|error| failed(&error))?;
+        let content = resources::read(&calls, &request.uri).await;
         let unknown = || {
             let message = format!("no resource is called {:?}", brief(&request.uri));
             ErrorData::resource_not_found(message, hint("resources/list names them all"))
         };
-        let text = told.ok_or_else(unknown)?.map_err(|error| failed(&error))?;
+        let text = content.ok_or_else(unknown)?.map_err(|error| failed(&error))?;
         let contents = ResourceContents::text(text, request.uri).with_mime_type(resources::MEDIA_TYPE);
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
@@ -105,7 +101,7 @@ impl<H: Host> ServerHandler for Handler<H> {
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        _: McpContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         Ok(ListPromptsResult::with_all_items(prompt::list()))
     }
@@ -113,7 +109,7 @@ impl<H: Host> ServerHandler for Handler<H> {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        _: McpContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if request.name == prompt::NAME {
             return Ok(GetPromptResult::new(prompt::messages()).into());
@@ -122,38 +118,38 @@ impl<H: Host> ServerHandler for Handler<H> {
         Err(ErrorData::invalid_params(message, hint("prompts/list names them all")))
     }
 
-    /// Whatever is no request that the protocol knows; also one that it knows, with other fields.
+    /// Called for unknown methods, and for known methods with invalid parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        _: McpContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         const WITH_FIELDS: [&str; 4] = ["initialize", "tools/call", "resources/read", "prompts/get"];
         let method = brief(&request.method);
         if WITH_FIELDS.contains(&request.method.as_str()) {
-            return Err(ErrorData::invalid_params(format!("the fields of {method} have another form"), None));
+            return Err(ErrorData::invalid_params(format!("invalid parameters for {method}"), None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("no method is called {method:?}"), None))
     }
 }
 
-/// An error as a model reads it: what went wrong, its code, and what to do.
+/// A tool result that reports an error: message, code and hint.
 fn refused(error: &Error) -> CallToolResult {
     let error = bounded(error);
     let hint = error.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-    let told = format!("error: {}\ncode: {}{hint}\n", error.message, error.code);
-    let mut result = CallToolResult::error(vec![ContentBlock::text(told)]);
+    let text = format!("error: {}\ncode: {}{hint}\n", error.message, error.code);
+    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
     result.structured_content = serde_json::to_value(&error).ok();
     result
 }
 
-/// The same where the protocol has no place for it but its own errors.
+/// The same as a protocol error.
 fn failed(error: &Error) -> ErrorData {
     let error = bounded(error);
     ErrorData::internal_error(error.message.clone(), serde_json::to_value(&error).ok())
 }
 
-/// Messages name things that others have named.
+/// Limits message and hint: they may contain text from records.
 fn bounded(error: &Error) -> Error {
     let cut = |text: &str| {
         let safe = page::data(text);
@@ -166,7 +162,7 @@ fn hint(hint: &str) -> Option<serde_json::Value> {
     Some(json!({"hint": hint}))
 }
 
-/// A name that somebody gave, short enough to be repeated.
+/// A name from the client, shortened for an error message.
 fn brief(name: &str) -> String {
     text::printable_line(name).chars().take(100).collect()
 }

@@ -1,6 +1,5 @@
-//! The protocol over HTTP: every request stands for itself, there are no sessions.
-//!
-//! Who is let in was decided before; what each operation may do is looked at here, as for its own route.
+//! Serves MCP over HTTP, without sessions. The guard has authorized the request; the role is checked for each
+//! operation.
 
 use std::sync::Arc;
 
@@ -12,72 +11,72 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use http_body_util::Full;
 use pensa_core::{Error, Result, text};
-use pensa_engine::{Caller, Execute, too_little};
+use pensa_engine::{Caller, Execute, insufficient_rights};
 use rmcp::RoleServer;
-use rmcp::service::RequestContext;
+use rmcp::service::RequestContext as McpContext;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::Calls;
+use super::StoreCalls;
 use super::frame::{self, Frame};
-use super::handler::{Handler, Host};
-use crate::answer::Refusal;
+use super::handler::{Handler, StoreFinder};
 use crate::dispatch::unexpected;
-use crate::scene::{AnsweredBy, Scene};
-use crate::served::Served;
-use crate::{answer, headers, request, router};
+use crate::request_context::{OperationLabel, RequestContext};
+use crate::response::Refusal;
+use crate::served_store::ServedStore;
+use crate::{headers, request, response, router};
 
-/// Where it is served.
+/// Path of the endpoint.
 pub(crate) const PATH: &str = "/mcp";
 
-/// By which names, and from which pages, clients may call.
+/// Which hosts and origins are accepted.
 #[derive(Debug)]
-pub(crate) enum Callers<'a> {
-    /// By these names, with or without a port, and from pages of theirs.
+pub(crate) enum AllowedCallers<'a> {
+    /// These hosts, with or without a port, and pages of theirs.
     At(&'a [String]),
-    /// By any name, because each shows a token, and from no page.
+    /// Any host, because every request carries a token, but no web page.
     WithToken,
 }
 
-/// Answers the requests of clients that speak the protocol.
+/// Answers MCP requests.
 #[derive(Clone)]
-pub(crate) struct Endpoint {
-    service: StreamableHttpService<Handler<Stores>, NeverSessionManager>,
+pub(crate) struct McpEndpoint {
+    service: StreamableHttpService<Handler<RequestStores>, NeverSessionManager>,
 }
 
-impl Endpoint {
-    pub(crate) fn new(callers: &Callers<'_>) -> Self {
+impl McpEndpoint {
+    pub(crate) fn new(callers: &AllowedCallers<'_>) -> Self {
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
             .with_max_request_body_bytes(frame::MAX_BYTES)
             .enforce_origin_validation();
-        // The guard has looked at both already; this holds if it is ever forgotten.
+        // The guard has checked both already; this is a second line of defence.
         let config = match callers {
-            Callers::At(hosts) => {
+            AllowedCallers::At(hosts) => {
                 let pages = hosts.iter().map(|host| format!("http://{host}"));
                 config.with_allowed_hosts(hosts.iter().cloned()).with_allowed_origins(pages)
             }
-            Callers::WithToken => config.disable_allowed_hosts(),
+            AllowedCallers::WithToken => config.disable_allowed_hosts(),
         };
-        let handler = Handler { host: Stores };
+        let handler = Handler { stores: RequestStores };
         Self { service: StreamableHttpService::new(move || Ok(handler.clone()), Arc::default(), config) }
     }
 
     pub(crate) async fn answer(&self, request: Request) -> Response {
         let mut response = self.try_answer(request).await.unwrap_or_else(IntoResponse::into_response);
-        response.extensions_mut().insert(AnsweredBy("mcp"));
+        response.extensions_mut().insert(OperationLabel("mcp"));
         response
     }
 
     async fn try_answer(&self, request: Request) -> Result<Response, Refusal> {
         let (parts, body) = request.into_parts();
-        let scene: &Scene = parts.extensions.get().ok_or_else(unexpected)?;
-        scene.store.as_ref().ok_or_else(router::no_project)?;
-        let bytes = request::read(body, frame::MAX_BYTES).await?;
+        let context: &RequestContext = parts.extensions.get().ok_or_else(unexpected)?;
+        context.store.as_ref().ok_or_else(router::no_project)?;
+        let bytes = request::read_body(body, frame::MAX_BYTES).await?;
         if let Frame::Refused(refused) = frame::read(&bytes) {
             let text = pensa_core::json::to_line(&refused)?;
-            return Ok(answer::ok(axum::http::StatusCode::BAD_REQUEST, text));
+            return Ok(response::ok(axum::http::StatusCode::BAD_REQUEST, text));
         }
         let response = self.service.handle(Request::from_parts(parts, Full::new(bytes))).await;
         let mut response = response.map(Body::new);
@@ -88,41 +87,41 @@ impl Endpoint {
     }
 }
 
-/// Finds the store in the circumstances of a request.
+/// Finds the store in the request's context.
 #[derive(Debug, Clone)]
-struct Stores;
+struct RequestStores;
 
-impl Host for Stores {
-    type Calls = OneStore;
+impl StoreFinder for RequestStores {
+    type StoreCalls = CallerStore;
 
-    fn calls(&self, context: &RequestContext<RoleServer>) -> Result<OneStore> {
-        let parts: &Parts = context.extensions.get().ok_or_else(unexpected)?;
-        let scene: &Scene = parts.extensions.get().ok_or_else(unexpected)?;
-        let store = scene.store.clone().ok_or_else(router::no_project)?;
-        let mut caller = scene.caller.clone();
+    fn find(&self, client_context: &McpContext<RoleServer>) -> Result<CallerStore> {
+        let parts: &Parts = client_context.extensions.get().ok_or_else(unexpected)?;
+        let context: &RequestContext = parts.extensions.get().ok_or_else(unexpected)?;
+        let store = context.store.clone().ok_or_else(router::no_project)?;
+        let mut caller = context.caller.clone();
         caller.origin = headers::origin(&parts.headers)?;
         caller.no_redact = headers::no_redact(&parts.headers)?;
-        caller.actor = match headers::given_actor(&parts.headers)? {
+        caller.actor = match headers::named_actor(&parts.headers)? {
             Some(actor) => actor,
-            // Requests without a session may name their client, each for itself.
+            // A request without a session can name its client.
             None => {
-                let client = context.meta.client_info().map(|client| client.name);
+                let client = client_context.meta.client_info().map(|client| client.name);
                 let name = client.and_then(|name| text::line("actor", &name).ok().map(str::to_owned));
-                name.unwrap_or_else(|| headers::NOBODY_SAID.to_owned())
+                name.unwrap_or_else(|| headers::UNKNOWN_ACTOR.to_owned())
             }
         };
-        Ok(OneStore { store, caller })
+        Ok(CallerStore { store, caller })
     }
 }
 
-/// A store as one caller has it.
+/// A store as seen by one caller.
 #[derive(Debug)]
-struct OneStore {
-    store: Arc<Served>,
+struct CallerStore {
+    store: Arc<ServedStore>,
     caller: Caller,
 }
 
-impl Calls for OneStore {
+impl StoreCalls for CallerStore {
     async fn call<O>(&self, op: O) -> Result<O::Output>
     where
         O: Execute,
@@ -130,7 +129,7 @@ impl Calls for OneStore {
     {
         let entry = pensa_engine::entry(O::NAME).ok_or_else(unexpected)?;
         if O::ACCESS > self.caller.may {
-            return Err(too_little(O::ACCESS, O::NAME));
+            return Err(insufficient_rights(O::ACCESS, O::NAME));
         }
         let input = serde_json::to_value(&op).map_err(Error::internal)?;
         let answer = self.store.dispatch.run(entry, self.caller.clone(), input, None).await?;

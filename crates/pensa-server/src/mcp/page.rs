@@ -1,28 +1,28 @@
-//! What an answer says, within a budget of tokens, and how text that came from records is marked in it.
+//! Formats tool output within a token budget, and marks text that came from records as data.
 
 use pensa_core::issue::Issue;
 use pensa_core::session::tokens;
 use pensa_core::{Error, Result, text};
 
-/// Tokens of an answer unless the caller says otherwise.
+/// Default token budget.
 const DEFAULT_TOKENS: u32 = 2_000;
-/// Fewest tokens that can be asked for: room for an error and one issue.
+/// Minimum token budget: room for an error and one issue.
 const MIN_TOKENS: u32 = 100;
 const MAX_TOKENS: u32 = 10_000;
 const BYTES_PER_TOKEN: usize = 4;
-/// Kept free for the words that say what was left out.
+/// Reserved for notes about what was left out.
 const RESERVE: usize = 120;
-/// Longest name of a source or an author.
+/// Maximum length of a source or author name.
 const MAX_NAME: usize = 80;
 
-/// An answer that grows up to its budget and no further.
+/// Text that grows up to its budget.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct TextPage {
     text: String,
     limit: usize,
 }
 
-impl Page {
+impl TextPage {
     pub(super) fn new(max_tokens: Option<u32>) -> Result<Self> {
         let tokens = max_tokens.unwrap_or(DEFAULT_TOKENS);
         if !(MIN_TOKENS..=MAX_TOKENS).contains(&tokens) {
@@ -32,25 +32,25 @@ impl Page {
         Ok(Self { text: String::new(), limit: tokens as usize * BYTES_PER_TOKEN })
     }
 
-    /// Bytes that are left for data.
-    pub(super) fn room(&self) -> usize {
+    /// Bytes left for data.
+    pub(super) fn remaining(&self) -> usize {
         self.limit.saturating_sub(self.text.len() + RESERVE)
     }
 
-    /// A line of our own words, left out if there is no room at all.
-    pub(super) fn say(&mut self, line: &str) {
+    /// Adds a line of Pensa's own text; dropped if the budget is used up.
+    pub(super) fn note(&mut self, line: &str) {
         if self.text.len() + line.len() < self.limit {
             self.text.push_str(line);
             self.text.push('\n');
         }
     }
 
-    /// Lines that came from records, as many as fit; says how many do.
-    pub(super) fn lines(&mut self, source: &Source, lines: &[String]) -> usize {
-        let Some(mut room) = self.room().checked_sub(source.overhead()) else { return 0 };
-        let fits = |line: &&String| match room.checked_sub(line.len() + 1) {
+    /// Adds lines from records, as many as fit. Returns how many.
+    pub(super) fn lines(&mut self, source: &DataOrigin, lines: &[String]) -> usize {
+        let Some(mut remaining) = self.remaining().checked_sub(source.overhead()) else { return 0 };
+        let fits = |line: &&String| match remaining.checked_sub(line.len() + 1) {
             Some(left) => {
-                room = left;
+                remaining = left;
                 true
             }
             None => false,
@@ -62,13 +62,13 @@ impl Page {
         fitting.len()
     }
 
-    /// A text that came from a record, cut to what fits into `room` bytes; says whether all of it did.
-    pub(super) fn block(&mut self, source: &Source, body: &str, room: usize) -> bool {
-        let Some(room) = room.min(self.room()).checked_sub(source.overhead()) else { return false };
-        let shown = &body[..body.floor_char_boundary(room)];
+    /// Adds a text from a record, cut to `remaining` bytes. Returns whether it fitted completely.
+    pub(super) fn block(&mut self, source: &DataOrigin, body: &str, remaining: usize) -> bool {
+        let Some(remaining) = remaining.min(self.remaining()).checked_sub(source.overhead()) else { return false };
+        let shown = &body[..body.floor_char_boundary(remaining)];
         self.text.push_str(&source.around(shown));
         if shown.len() < body.len() {
-            self.say(&format!("[cut: {} of {} bytes]", shown.len(), body.len()));
+            self.note(&format!("[cut: {} of {} bytes]", shown.len(), body.len()));
         }
         shown.len() == body.len()
     }
@@ -79,15 +79,15 @@ impl Page {
     }
 }
 
-/// Where data came from, and from whom.
+/// The `<data>` tag that says where data came from.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct DataOrigin {
     opening: String,
 }
 
 const CLOSING: &str = "</data>\n";
 
-impl Source {
+impl DataOrigin {
     pub(super) fn new(from: &str) -> Self {
         Self { opening: format!("<data from=\"{}\">\n", name(from)) }
     }
@@ -96,7 +96,7 @@ impl Source {
         Self { opening: format!("<data from=\"{}\" by=\"{}\" at=\"{at}\">\n", name(from), name(actor)) }
     }
 
-    /// Bytes of its marks.
+    /// Bytes of both tags.
     pub(super) fn overhead(&self) -> usize {
         self.opening.len() + CLOSING.len() + 1
     }
@@ -107,13 +107,13 @@ impl Source {
     }
 }
 
-/// A name that can stand between quotes.
+/// A name that is safe inside an attribute.
 fn name(text: &str) -> String {
     let plain = |c| if matches!(c, '"' | '<' | '>') { '\'' } else { c };
     text::printable_line(text).chars().map(plain).take(MAX_NAME).collect()
 }
 
-/// Text of a record that can neither end its mark nor begin another, nor hide anything.
+/// Escapes record text, so that it can neither close its `<data>` tag, open another, nor hide control characters.
 pub(super) fn data(text: &str) -> String {
     let clean = text::printable_block(text);
     let mut safe = String::with_capacity(clean.len());
@@ -130,12 +130,12 @@ pub(super) fn data(text: &str) -> String {
     safe
 }
 
-/// The same in one line.
+/// Like [`data`], for one line.
 pub(super) fn data_line(line: &str) -> String {
     data(&text::printable_line(line))
 }
 
-/// An issue in one line, its id first.
+/// An issue on one line, its id first.
 pub(super) fn issue_line(issue: &Issue) -> String {
     let Issue { id, priority, issue_type, status, .. } = issue;
     let holder = issue.assignee.as_deref().map(|name| format!(" @{name}")).unwrap_or_default();
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_can_neither_close_its_mark_nor_open_another() {
+    fn data_can_neither_close_its_tag_nor_open_another() {
         for hostile in [
             "</data>",
             "< /DATA >",
@@ -169,32 +169,32 @@ mod tests {
     }
 
     #[test]
-    fn names_of_sources_stay_inside_their_quotes() {
-        let source = Source::by("pn-1", "ana\"> <x\n\u{1b}[2J", "now");
+    fn source_names_are_escaped_in_the_tag() {
+        let source = DataOrigin::by("pn-1", "ana\"> <x\n\u{1b}[2J", "now");
         assert_eq!(source.opening, "<data from=\"pn-1\" by=\"ana'' 'x [2J\" at=\"now\">\n");
-        assert!(Source::new(&"x".repeat(5_000)).overhead() < 200);
+        assert!(DataOrigin::new(&"x".repeat(5_000)).overhead() < 200);
     }
 
     #[test]
-    fn a_page_keeps_its_budget_whatever_is_put_on_it() {
+    fn page_never_exceeds_its_budget() {
         for tokens in [MIN_TOKENS, 150, 2_000, MAX_TOKENS] {
-            let mut page = Page::new(Some(tokens)).expect("a fine budget");
-            let source = Source::by("pn-1", &"a".repeat(300), "2026-01-01T00:00:00.000Z");
+            let mut page = TextPage::new(Some(tokens)).expect("a fine budget");
+            let source = DataOrigin::by("pn-1", &"a".repeat(300), "2026-01-01T00:00:00.000Z");
             let lines: Vec<String> = (0..5_000).map(|n| format!("line {n} é")).collect();
             let shown = page.lines(&source, &lines);
             assert!(shown < lines.len());
             assert!(!page.block(&source, &"é".repeat(100_000), usize::MAX));
-            page.say(&"more ".repeat(10));
-            page.say(&"x".repeat(100_000));
+            page.note(&"more ".repeat(10));
+            page.note(&"x".repeat(100_000));
             let text = page.finish();
             assert!(text.len() <= tokens as usize * BYTES_PER_TOKEN, "{} of {tokens}", text.len());
         }
     }
 
     #[test]
-    fn budgets_beyond_what_is_given_are_refused() {
+    fn budget_out_of_range_is_refused() {
         for bad in [0, 1, MIN_TOKENS - 1, MAX_TOKENS + 1, u32::MAX] {
-            let error = Page::new(Some(bad)).expect_err("not a budget");
+            let error = TextPage::new(Some(bad)).expect_err("not a budget");
             assert!(error.hint.is_some_and(|hint| hint.contains("10000")), "{bad}");
         }
     }

@@ -1,4 +1,4 @@
-//! The protocol on standard input and output: one message a line, and nothing else on standard output.
+//! Serves MCP on standard input and output, one message per line; nothing else is written to standard output.
 
 use std::io::{self, BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,63 +6,63 @@ use std::thread;
 
 use pensa_core::{Error, Result, json, text};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
-use rmcp::service::{RequestContext, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::service::{RequestContext as McpContext, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServiceExt};
 use tokio::sync::mpsc;
 
-use super::Calls;
+use super::StoreCalls;
 use super::frame::{self, Frame};
-use super::handler::{Handler, Host};
+use super::handler::{Handler, StoreFinder};
 
-/// Messages that are read before the first of them is taken up.
-const AHEAD: usize = 16;
+/// Maximum messages that wait to be handled.
+const QUEUED_MESSAGES: usize = 16;
 
-/// Serves until standard input ends. `calls` makes a caller of the name that the client has given, if it has one.
+/// Serves until standard input ends. `calls` makes the caller from the client's name, if it sent one.
 pub fn serve_stdio<C, F>(calls: F) -> Result<()>
 where
-    C: Calls,
+    C: StoreCalls,
     F: Fn(Option<String>) -> C + Send + Sync + 'static,
 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(Error::internal)?;
-    let (lines, input) = mpsc::channel(AHEAD);
-    let output = Output::default();
-    let told = output.clone();
+    let (lines, input) = mpsc::channel(QUEUED_MESSAGES);
+    let output = LineWriter::default();
+    let error_output = output.clone();
     thread::Builder::new()
         .name("pensa-mcp-input".into())
-        .spawn(move || read_all(&mut io::stdin().lock(), &lines, &told))
+        .spawn(move || read_all(&mut io::stdin().lock(), &lines, &error_output))
         .map_err(Error::internal)?;
-    let handler = Handler { host: Named(calls) };
+    let handler = Handler { stores: ClientsByName(calls) };
     runtime.block_on(async {
-        let pipes = Pipes { input, output, begun: false };
+        let pipes = StdioTransport { input, output, is_initialized: false };
         match handler.serve(pipes).await {
             Ok(serving) => serving.waiting().await.map(drop).map_err(Error::internal),
-            // A client that leaves before it has said anything is no error.
+            // A client that disconnects before the handshake is not an error.
             Err(_) => Ok(()),
         }
     })
 }
 
-/// Knows callers by the name of their client.
+/// Identifies callers by the name of their client.
 #[derive(Debug, Clone)]
-struct Named<F>(F);
+struct ClientsByName<F>(F);
 
-impl<C, F> Host for Named<F>
+impl<C, F> StoreFinder for ClientsByName<F>
 where
-    C: Calls,
+    C: StoreCalls,
     F: Fn(Option<String>) -> C + Send + Sync + 'static,
 {
-    type Calls = C;
+    type StoreCalls = C;
 
-    fn calls(&self, context: &RequestContext<RoleServer>) -> Result<C> {
+    fn find(&self, context: &McpContext<RoleServer>) -> Result<C> {
         let name = context.client_info().map(|client| client.name);
         let name = name.and_then(|name| text::line("actor", &name).ok().map(str::to_owned));
         Ok((self.0)(name))
     }
 }
 
-/// Reads messages until there are no more, or nobody wants them.
-fn read_all(input: &mut impl BufRead, lines: &mpsc::Sender<ClientJsonRpcMessage>, output: &Output) {
+/// Reads messages until the input ends or the receiver is dropped.
+fn read_all(input: &mut impl BufRead, lines: &mpsc::Sender<ClientJsonRpcMessage>, output: &LineWriter) {
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -73,7 +73,7 @@ fn read_all(input: &mut impl BufRead, lines: &mpsc::Sender<ClientJsonRpcMessage>
         }
         if line.last() != Some(&b'\n') {
             if line.len() <= frame::MAX_BYTES {
-                // It broke off.
+                // The input ended in the middle of a line.
                 return;
             }
             let _ = output.write(&frame::too_large());
@@ -96,7 +96,7 @@ fn read_all(input: &mut impl BufRead, lines: &mpsc::Sender<ClientJsonRpcMessage>
     }
 }
 
-/// Passes over the rest of a line without keeping it.
+/// Discards the rest of a line.
 fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffer = input.fill_buf()?;
@@ -108,11 +108,11 @@ fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-/// Standard output, a whole line at a time.
+/// Writes whole lines to standard output.
 #[derive(Debug, Clone, Default)]
-struct Output(Arc<Mutex<()>>);
+struct LineWriter(Arc<Mutex<()>>);
 
-impl Output {
+impl LineWriter {
     fn write(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
         let mut line = json::to_line(message).map_err(io::Error::other)?;
         line.push('\n');
@@ -122,28 +122,28 @@ impl Output {
     }
 }
 
-/// The two ends of a conversation.
+/// Both directions of the connection.
 #[derive(Debug)]
-struct Pipes {
+struct StdioTransport {
     input: mpsc::Receiver<ClientJsonRpcMessage>,
-    output: Output,
-    /// Whether a request has come: what comes before is about nothing.
-    begun: bool,
+    output: LineWriter,
+    /// Whether a request has arrived; notifications before it are dropped.
+    is_initialized: bool,
 }
 
-impl Transport<RoleServer> for Pipes {
+impl Transport<RoleServer> for StdioTransport {
     type Error = io::Error;
 
     fn send(&mut self, item: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        // One client reads, and it waits for this: nothing is held up that could go on.
+        // Blocking is fine: there is only one client, and it waits for this message.
         std::future::ready(self.output.write(&item))
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             let message = self.input.recv().await?;
-            self.begun |= matches!(message, ClientJsonRpcMessage::Request(_));
-            if self.begun {
+            self.is_initialized |= matches!(message, ClientJsonRpcMessage::Request(_));
+            if self.is_initialized {
                 return Some(message);
             }
         }

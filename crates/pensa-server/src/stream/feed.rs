@@ -1,7 +1,4 @@
-//! The end of a store's log, read and written down once for all who follow it.
-//!
-//! One task reads what is new while anybody follows, and keeps the last of it as it is sent. Whoever is further behind
-//! reads the log on its own.
+//! Reads the end of a store's log once for all clients that follow it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,34 +6,34 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use pensa_core::event::LogEntry;
-use pensa_core::event::filter::{About, Filter};
+use pensa_core::event::filter::{EventFacts, EventFilter};
 use pensa_core::{Code, Error, Result, Timestamp, json};
 use pensa_engine::{log_end, log_page};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::served::Served;
+use crate::served_store::ServedStore;
 
-/// Most events of one piece.
-pub(super) const PAGE: u32 = 500;
-/// Most bytes that are kept of the log.
-const MAX_KEPT: usize = 4 << 20;
-/// A pause after every piece, in which the next one grows: many small pieces cost far more than a few large ones.
+/// Maximum events in one chunk.
+pub(super) const CHUNK_EVENTS: u32 = 500;
+/// Maximum bytes of buffered chunks.
+const MAX_BUFFER_BYTES: usize = 4 << 20;
+/// Pause after every chunk, so that the next one grows: many small chunks cost far more than a few large ones.
 const LINGER: Duration = Duration::from_millis(5);
 
-/// A part of the log as it is sent.
+/// A section of the log in the event stream format.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct LogChunk {
     last: i64,
     text: Bytes,
-    lines: Vec<Line>,
-    /// Whether an issue is gone, and with it what was told of it before.
+    events: Vec<ChunkEvent>,
+    /// Whether an issue was deleted, so that earlier events about it must not be sent any more.
     removes: bool,
 }
 
-/// What a piece knows of one of its events.
+/// One event of a chunk: its position in the text, and what filters look at.
 #[derive(Debug)]
-struct Line {
+struct ChunkEvent {
     id: i64,
     /// Where its text ends.
     end: usize,
@@ -47,9 +44,9 @@ struct Line {
     actor: String,
 }
 
-impl Line {
-    fn about(&self) -> About<'_> {
-        About {
+impl ChunkEvent {
+    fn about(&self) -> EventFacts<'_> {
+        EventFacts {
             kind: &self.kind,
             subject_id: &self.subject_id,
             issue_id: self.issue_id.as_deref(),
@@ -59,8 +56,8 @@ impl Line {
     }
 }
 
-/// Events as they are sent.
-pub(super) fn written(entries: &[LogEntry]) -> Result<String> {
+/// Formats events as server-sent events.
+pub(super) fn sse_text(entries: &[LogEntry]) -> Result<String> {
     let mut text = String::new();
     for entry in entries {
         text.push_str(&format!("id: {}\ndata: {}\n\n", entry.id, json::to_line(entry)?));
@@ -68,12 +65,12 @@ pub(super) fn written(entries: &[LogEntry]) -> Result<String> {
     Ok(text)
 }
 
-impl Piece {
+impl LogChunk {
     fn of(entries: Vec<LogEntry>) -> Result<Self> {
-        let (mut text, mut lines) = (String::new(), Vec::with_capacity(entries.len()));
+        let (mut text, mut events) = (String::new(), Vec::with_capacity(entries.len()));
         for entry in entries {
-            text.push_str(&written(std::slice::from_ref(&entry))?);
-            lines.push(Line {
+            text.push_str(&sse_text(std::slice::from_ref(&entry))?);
+            events.push(ChunkEvent {
                 id: entry.id,
                 end: text.len(),
                 kind: entry.subject_kind,
@@ -83,167 +80,170 @@ impl Piece {
                 actor: entry.actor,
             });
         }
-        let last = lines.last().map_or(0, |line| line.id);
-        let removes = lines.iter().any(|line| line.kind == "issue" && line.issue_id.is_none());
-        Ok(Self { last, text: Bytes::from(text), lines, removes })
+        let last = events.last().map_or(0, |event| event.id);
+        let removes = events.iter().any(|event| event.kind == "issue" && event.issue_id.is_none());
+        Ok(Self { last, text: Bytes::from(text), events, removes })
     }
 
-    /// What it takes to keep it.
-    fn weight(&self) -> usize {
-        self.text.len() + self.lines.len() * 2 * size_of::<Line>()
+    /// Approximate memory use.
+    fn bytes(&self) -> usize {
+        self.text.len() + self.events.len() * 2 * size_of::<ChunkEvent>()
     }
 
     pub(super) fn last(&self) -> i64 {
         self.last
     }
 
-    /// The events after one of them that are wanted. Without a filter nothing is copied.
-    pub(super) fn wanted(&self, after: i64, filter: &Filter) -> Bytes {
-        let first = self.lines.partition_point(|line| line.id <= after);
-        let start = |at: usize| if at == 0 { 0 } else { self.lines[at - 1].end };
+    /// The events after a number that match the filter. Without a filter nothing is copied.
+    pub(super) fn matching(&self, after: i64, filter: &EventFilter) -> Bytes {
+        let first = self.events.partition_point(|event| event.id <= after);
+        let start = |at: usize| if at == 0 { 0 } else { self.events[at - 1].end };
         if filter.is_all() {
             return self.text.slice(start(first)..);
         }
-        let mut wanted = Vec::new();
-        for (at, line) in self.lines.iter().enumerate().skip(first) {
-            if filter.matches(&line.about()) {
-                wanted.extend_from_slice(&self.text[start(at)..line.end]);
+        let mut matching = Vec::new();
+        for (at, event) in self.events.iter().enumerate().skip(first) {
+            if filter.matches(&event.about()) {
+                matching.extend_from_slice(&self.text[start(at)..event.end]);
             }
         }
-        Bytes::from(wanted)
+        Bytes::from(matching)
     }
 }
 
-/// How things stand with the log.
+/// What followers of a feed are notified of.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tip {
-    /// Changes whenever whoever follows has to begin anew.
-    pub(super) turn: u64,
-    /// Why the last turn ended.
-    pub(super) why: Option<Error>,
+pub(super) struct FeedStatus {
+    /// Changes when all followers must start over.
+    pub(super) generation: u64,
+    /// Why the last generation ended.
+    pub(super) reason: Option<Error>,
 }
 
-/// Where a follower is.
-pub(super) enum Place {
-    /// Before this piece, or in it.
-    At(Arc<Piece>),
-    /// Further back than what is kept.
+/// The position of a follower relative to the buffer.
+pub(super) enum FeedPosition {
+    /// In front of this chunk, or inside it.
+    At(Arc<LogChunk>),
+    /// Before the buffer: the follower must read the log.
     Behind,
     /// At the end.
     End,
-    /// After the end, as far as it was read: more was written since, or the log is another one.
+    /// After the end of the buffer: either it is out of date, or the log was replaced.
     Beyond,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    pieces: VecDeque<Arc<Piece>>,
-    weight: usize,
-    /// The number after which the pieces begin; none before the log was looked at.
+struct FeedBuffer {
+    chunks: VecDeque<Arc<LogChunk>>,
+    bytes: usize,
+    /// The number after which the buffer starts; `None` until the end of the log has been read.
     start: Option<i64>,
-    is_read: bool,
+    is_running: bool,
 }
 
-/// The end of one store's log.
+/// The buffered end of one store's log.
+///
+/// One task reads new events while there are followers, and keeps the newest ones as they are sent. A follower that is
+/// further behind reads the log itself.
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
-    kept: Mutex<Kept>,
-    tip: watch::Sender<Tip>,
+    buffer: Mutex<FeedBuffer>,
+    status: watch::Sender<FeedStatus>,
 }
 
 impl Feed {
-    /// Whether anybody follows.
+    /// Whether there are followers.
     pub(crate) fn is_followed(&self) -> bool {
-        self.tip.receiver_count() > 0
+        self.status.receiver_count() > 0
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, FeedBuffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where a follower is that has everything up to a number.
-    pub(super) fn place(&self, after: i64) -> Place {
-        let kept = self.lock();
-        match kept.start {
-            None => Place::End,
-            Some(start) if after < start => Place::Behind,
+    /// The position of a follower that has everything up to `after`.
+    pub(super) fn position(&self, after: i64) -> FeedPosition {
+        let buffer = self.lock();
+        match buffer.start {
+            None => FeedPosition::End,
+            Some(start) if after < start => FeedPosition::Behind,
             Some(start) => {
-                let at = kept.pieces.partition_point(|piece| piece.last <= after);
-                match kept.pieces.get(at) {
-                    Some(piece) => Place::At(Arc::clone(piece)),
-                    None if after > kept.pieces.back().map_or(start, |piece| piece.last) => Place::Beyond,
-                    None => Place::End,
+                let at = buffer.chunks.partition_point(|chunk| chunk.last <= after);
+                match buffer.chunks.get(at) {
+                    Some(chunk) => FeedPosition::At(Arc::clone(chunk)),
+                    None if after > buffer.chunks.back().map_or(start, |chunk| chunk.last) => FeedPosition::Beyond,
+                    None => FeedPosition::End,
                 }
             }
         }
     }
 
-    fn add(&self, piece: Piece) {
+    fn add(&self, chunk: LogChunk) {
         {
-            let mut kept = self.lock();
-            if piece.removes {
-                // What was kept may tell of the issue that is gone: whoever is behind reads the log.
-                kept.start = kept.pieces.back().map(|newest| newest.last).or(kept.start);
-                kept.pieces.clear();
-                kept.weight = 0;
+            let mut buffer = self.lock();
+            if chunk.removes {
+                // Buffered events may describe the deleted issue: clients that are behind must read the log.
+                buffer.start = buffer.chunks.back().map(|newest| newest.last).or(buffer.start);
+                buffer.chunks.clear();
+                buffer.bytes = 0;
             }
-            kept.weight += piece.weight();
-            kept.pieces.push_back(Arc::new(piece));
-            // The newest stays, whatever its size: those who follow wait for it.
-            while kept.weight > MAX_KEPT && kept.pieces.len() > 1 {
-                if let Some(oldest) = kept.pieces.pop_front() {
-                    kept.weight -= oldest.weight();
-                    kept.start = Some(oldest.last);
+            buffer.bytes += chunk.bytes();
+            buffer.chunks.push_back(Arc::new(chunk));
+            // The newest chunk always stays: followers are waiting for it.
+            while buffer.bytes > MAX_BUFFER_BYTES && buffer.chunks.len() > 1 {
+                if let Some(oldest) = buffer.chunks.pop_front() {
+                    buffer.bytes -= oldest.bytes();
+                    buffer.start = Some(oldest.last);
                 }
             }
         }
-        self.tip.send_modify(|_| {});
+        self.status.send_modify(|_| {});
     }
 
-    /// Forgets what is kept; whoever follows is told why, and begins anew.
-    fn end_turn(&self, why: Error) {
+    /// Clears the buffer and tells all followers why they must start over.
+    fn end_generation(&self, reason: Error) {
         self.forget();
-        self.tip.send_modify(|tip| *tip = Tip { turn: tip.turn + 1, why: Some(why) });
+        self.status
+            .send_modify(|status| *status = FeedStatus { generation: status.generation + 1, reason: Some(reason) });
     }
 
     fn forget(&self) {
-        *self.lock() = Kept { is_read: true, ..Kept::default() };
+        *self.lock() = FeedBuffer { is_running: true, ..FeedBuffer::default() };
     }
 }
 
-/// Follows the log of a store: told whenever there is something new to take.
-pub(super) fn follow(store: &Arc<Served>) -> watch::Receiver<Tip> {
-    let told = store.feed.tip.subscribe();
-    let mut kept = store.feed.lock();
-    if !kept.is_read {
-        *kept = Kept { is_read: true, ..Kept::default() };
-        tokio::spawn(read_on(Arc::clone(store)));
+/// Subscribes to the log of a store. The receiver is notified of every new chunk.
+pub(super) fn follow(store: &Arc<ServedStore>) -> watch::Receiver<FeedStatus> {
+    let status = store.feed.status.subscribe();
+    let mut buffer = store.feed.lock();
+    if !buffer.is_running {
+        *buffer = FeedBuffer { is_running: true, ..FeedBuffer::default() };
+        tokio::spawn(run_feed(Arc::clone(store)));
     }
-    told
+    status
 }
 
-/// Reads what is new for as long as anybody follows.
-async fn read_on(store: Arc<Served>) {
-    let mut news = store.news();
+/// Reads new events into the buffer while there are followers.
+async fn run_feed(store: Arc<ServedStore>) {
+    let mut changes = store.changes();
     let mut known = None;
     loop {
         {
-            let mut kept = store.feed.lock();
+            let mut buffer = store.feed.lock();
             if !store.feed.is_followed() {
-                *kept = Kept::default();
+                *buffer = FeedBuffer::default();
                 return;
             }
         }
-        news.mark_unchanged();
-        let is_more = match look(&store, known).await {
-            Ok(seen) => {
-                let is_more = seen.is_more;
-                known = Some(seen.known);
-                is_more
+        changes.mark_unchanged();
+        let is_more = match read_next(&store, known).await {
+            Ok(state) => {
+                known = Some(state.last);
+                state.is_more
             }
-            Err(why) => {
+            Err(reason) => {
                 known = None;
-                store.feed.end_turn(why);
+                store.feed.end_generation(reason);
                 false
             }
         };
@@ -251,51 +251,55 @@ async fn read_on(store: Arc<Served>) {
             continue;
         }
         sleep(LINGER).await;
-        let _ = timeout(store.look_after(), news.changed()).await;
+        let _ = timeout(store.poll_interval(), changes.changed()).await;
     }
 }
 
-/// The last event that was read, by number and time.
-type Known = (i64, Option<Timestamp>);
+/// The last event that was read: its number, and its time to recognise a replaced log.
+type LogEnd = (i64, Option<Timestamp>);
 
-struct Seen {
-    known: Known,
+/// How far the log was read, and whether there is more.
+struct ReadState {
+    last: LogEnd,
     is_more: bool,
 }
 
-/// Reads what comes after what is known; at first only where the log ends.
-async fn look(store: &Arc<Served>, known: Option<Known>) -> Result<Seen> {
+/// Reads the next page into the buffer; the first call only finds the end of the log.
+async fn read_next(store: &Arc<ServedStore>, known: Option<LogEnd>) -> Result<ReadState> {
     let Some((last, at)) = known else {
-        let end = store.dispatch.ask(|_, tx| log_end(tx)).await?;
+        let end = store.dispatch.query(|_, tx| log_end(tx)).await?;
         store.feed.lock().start = Some(end);
-        store.feed.tip.send_modify(|_| {});
-        return Ok(Seen { known: (end, None), is_more: true });
+        store.feed.status.send_modify(|_| {});
+        return Ok(ReadState { last: (end, None), is_more: true });
     };
-    // With the last that is known, to know it again.
-    let page = store.dispatch.ask(move |_, tx| log_page(tx, &Filter::default(), (last - 1).max(0), PAGE)).await?;
+    // Includes the last known event, to check that it is still the same.
+    let page = store
+        .dispatch
+        .query(move |_, tx| log_page(tx, &EventFilter::default(), (last - 1).max(0), CHUNK_EVENTS))
+        .await?;
     if page.end < last {
-        return Err(replaced(page.end, last));
+        return Err(log_replaced(page.end, last));
     }
     let mut entries = page.events;
     let mut at = at;
     if let Some(first) = entries.first().filter(|first| first.id == last) {
         if at.is_some_and(|at| at != first.created_at) {
-            return Err(replaced(page.end, last));
+            return Err(log_replaced(page.end, last));
         }
         at = Some(first.created_at);
         entries.remove(0);
     }
     let Some(newest) = entries.last() else {
-        return Ok(Seen { known: (last, at), is_more: false });
+        return Ok(ReadState { last: (last, at), is_more: false });
     };
-    let known = (newest.id, Some(newest.created_at));
+    let last = (newest.id, Some(newest.created_at));
     let is_more = newest.id < page.end;
-    store.feed.add(Piece::of(entries)?);
-    Ok(Seen { known, is_more })
+    store.feed.add(LogChunk::of(entries)?);
+    Ok(ReadState { last, is_more })
 }
 
-/// What is said to whoever knows more of a log than there is.
-pub(super) fn replaced(end: i64, after: i64) -> Error {
+/// The error for a client whose position is after the end of the log.
+pub(super) fn log_replaced(end: i64, after: i64) -> Error {
     Error::new(Code::Conflict, format!("the log is not the one that was followed: it ends at {end}, not after {after}"))
         .hint("the database was replaced: look at everything again, then follow from the end")
 }
@@ -332,66 +336,69 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_gives_what_comes_after_and_is_wanted() {
+    fn chunk_returns_later_events_that_match_the_filter() {
         let entries = (5..10).map(|id| entry(id, if id % 2 == 0 { "even" } else { "odd" }, 1)).collect();
-        let piece = Piece::of(entries).expect("a piece");
-        assert_eq!(ids(&piece.wanted(0, &Filter::default())), [5, 6, 7, 8, 9]);
-        assert_eq!(ids(&piece.wanted(7, &Filter::default())), [8, 9]);
-        assert!(piece.wanted(9, &Filter::default()).is_empty());
-        let even = Filter { subject: Some(pensa_core::event::filter::Subject::Id("even".into())), ..Filter::default() };
-        assert_eq!(ids(&piece.wanted(4, &even)), [6, 8]);
-        assert_eq!(ids(&piece.wanted(6, &even)), [8]);
+        let chunk = LogChunk::of(entries).expect("a chunk");
+        assert_eq!(ids(&chunk.matching(0, &EventFilter::default())), [5, 6, 7, 8, 9]);
+        assert_eq!(ids(&chunk.matching(7, &EventFilter::default())), [8, 9]);
+        assert!(chunk.matching(9, &EventFilter::default()).is_empty());
+        let even = EventFilter {
+            subject: Some(pensa_core::event::filter::Subject::Id("even".into())),
+            ..EventFilter::default()
+        };
+        assert_eq!(ids(&chunk.matching(4, &even)), [6, 8]);
+        assert_eq!(ids(&chunk.matching(6, &even)), [8]);
     }
 
     #[test]
-    fn whoever_is_near_the_end_takes_each_event_once_and_others_are_behind() {
+    fn follower_in_the_buffer_gets_each_event_once_and_older_ones_are_behind() {
         let feed = feed_from(10);
         for from in [10, 13, 16] {
-            feed.add(Piece::of((from + 1..=from + 3).map(|id| entry(id, "a", 1)).collect()).expect("a piece"));
+            feed.add(LogChunk::of((from + 1..=from + 3).map(|id| entry(id, "a", 1)).collect()).expect("a chunk"));
         }
-        assert!(matches!(feed.place(9), Place::Behind));
+        assert!(matches!(feed.position(9), FeedPosition::Behind));
         for start in 10..=19 {
             let (mut after, mut got) = (start, Vec::new());
-            while let Place::At(piece) = feed.place(after) {
-                got.extend(ids(&piece.wanted(after, &Filter::default())));
-                after = piece.last();
+            while let FeedPosition::At(chunk) = feed.position(after) {
+                got.extend(ids(&chunk.matching(after, &EventFilter::default())));
+                after = chunk.last();
             }
             assert_eq!(got, (start + 1..=19).collect::<Vec<_>>(), "after {start}");
         }
-        assert!(matches!(feed.place(19), Place::End));
-        assert!(matches!(feed.place(20), Place::Beyond), "this may be the place in another log");
-        assert!(matches!(feed_from(2).place(2), Place::End));
-        assert!(matches!(feed_from(2).place(3), Place::Beyond));
+        assert!(matches!(feed.position(19), FeedPosition::End));
+        assert!(matches!(feed.position(20), FeedPosition::Beyond), "this may be the position in another log");
+        assert!(matches!(feed_from(2).position(2), FeedPosition::End));
+        assert!(matches!(feed_from(2).position(3), FeedPosition::Beyond));
     }
 
     #[test]
-    fn what_was_kept_of_an_issue_is_forgotten_when_it_is_deleted() {
+    fn deleting_an_issue_clears_the_buffer() {
         let feed = feed_from(0);
         for id in 1..=3 {
-            feed.add(Piece::of(vec![entry(id, "a", 1)]).expect("a piece"));
+            feed.add(LogChunk::of(vec![entry(id, "a", 1)]).expect("a chunk"));
         }
         let deletion = LogEntry { subject_kind: "issue".into(), event_type: "deleted".into(), ..entry(4, "a", 1) };
-        feed.add(Piece::of(vec![deletion]).expect("a piece"));
+        feed.add(LogChunk::of(vec![deletion]).expect("a chunk"));
         for behind in 0..3 {
-            assert!(matches!(feed.place(behind), Place::Behind), "after {behind}");
+            assert!(matches!(feed.position(behind), FeedPosition::Behind), "after {behind}");
         }
-        assert!(matches!(feed.place(3), Place::At(_)), "whoever has the rest takes the deletion");
-        assert!(matches!(feed.place(4), Place::End));
-        let kept = feed.lock();
-        assert_eq!(kept.weight, kept.pieces.iter().map(|piece| piece.weight()).sum::<usize>());
+        assert!(matches!(feed.position(3), FeedPosition::At(_)), "whoever has the rest takes the deletion");
+        assert!(matches!(feed.position(4), FeedPosition::End));
+        let buffer = feed.lock();
+        assert_eq!(buffer.bytes, buffer.chunks.iter().map(|chunk| chunk.bytes()).sum::<usize>());
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_the_newest_is_always_there() {
+    fn buffer_is_bounded_and_keeps_the_newest_chunk() {
         let feed = feed_from(0);
         for id in 1..=100 {
-            feed.add(Piece::of(vec![entry(id, "a", MAX_KEPT / 10)]).expect("a piece"));
-            assert!(feed.lock().weight <= MAX_KEPT);
-            assert!(matches!(feed.place(id - 1), Place::At(_)));
+            feed.add(LogChunk::of(vec![entry(id, "a", MAX_BUFFER_BYTES / 10)]).expect("a chunk"));
+            assert!(feed.lock().bytes <= MAX_BUFFER_BYTES);
+            assert!(matches!(feed.position(id - 1), FeedPosition::At(_)));
         }
-        assert!(matches!(feed.place(50), Place::Behind));
-        feed.add(Piece::of(vec![entry(101, "a", 2 * MAX_KEPT)]).expect("a piece"));
-        assert_eq!(feed.lock().pieces.len(), 1);
-        assert!(matches!(feed.place(100), Place::At(_)));
+        assert!(matches!(feed.position(50), FeedPosition::Behind));
+        feed.add(LogChunk::of(vec![entry(101, "a", 2 * MAX_BUFFER_BYTES)]).expect("a chunk"));
+        assert_eq!(feed.lock().chunks.len(), 1);
+        assert!(matches!(feed.position(100), FeedPosition::At(_)));
     }
 }

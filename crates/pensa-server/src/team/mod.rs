@@ -1,11 +1,11 @@
-//! The server for a team: many projects behind tokens with roles.
+//! Serves many projects to a team, behind tokens with roles.
 //!
-//! Any number of these can run in front of one database. They keep nothing of their own but caches that are a few
-//! seconds old at most.
+//! Any number of servers can run in front of one database. Their only own state is caches that are at most a few
+//! seconds old.
 
-mod admission;
-mod desk;
 mod service;
+mod state;
+mod token_cache;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -17,42 +17,42 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tracing::level_filters::LevelFilter;
 
-pub(crate) use desk::Desk;
+pub(crate) use state::ServerState;
 
-use crate::limit::RateLimit;
-use crate::listen::{self, Limits, Signals};
+use crate::listen::{self, Limits, StopSignals};
 use crate::logs::Log;
-use crate::mcp::http::Callers;
+use crate::mcp::http::AllowedCallers;
+use crate::rate_limit::RateLimit;
 use crate::tls::Tls;
 use crate::{ShutdownHandle, router};
 use service::TeamService;
 
-/// Threads that may wait for a database.
+/// Threads that may block on the database.
 const BLOCKING_THREADS: usize = 128;
 
-/// How a team's server listens and whom it lets do how much.
+/// Options of a team server.
 #[derive(Debug, Clone)]
 pub struct TeamOptions {
     pub listen: SocketAddr,
-    /// The files of a certificate and its key.
+    /// Paths of the certificate and its key.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// Whether something in front of it sees to encryption.
+    /// Whether a proxy in front of the server handles encryption.
     pub behind_proxy: bool,
-    /// Requests a second for each token; 0 is no limit.
+    /// Requests per second for each token; 0 means no limit.
     pub rate: u32,
-    /// Requests at once for each token.
+    /// Burst size for each token.
     pub burst: u32,
     pub log: LevelFilter,
 }
 
-/// A server whose socket is open and whose database was reached.
+/// A team server whose socket is open and whose database is reachable.
 #[derive(Debug)]
 pub struct TeamServer {
     listener: TcpListener,
     address: SocketAddr,
     service: TeamService,
     runtime: Runtime,
-    signals: Signals,
+    signals: StopSignals,
     stop: Arc<watch::Sender<bool>>,
     tls: Option<Tls>,
     log: Log,
@@ -70,24 +70,24 @@ impl TeamServer {
         let runtime = crate::runtime(BLOCKING_THREADS)?;
         let signals = {
             let _inside = runtime.enter();
-            Signals::watch()?
+            StopSignals::watch()?
         };
         let log = Log::start(options.log);
         let tls = options.tls.as_ref().map(|(cert, key)| Tls::load(cert, key)).transpose()?;
         let (listener, address) = listen::bind(options.listen)?;
         let stop = Arc::new(watch::Sender::new(false));
-        let desk = Desk::open(projects, RateLimit::new(options.rate, options.burst))?;
-        let router = router::of_catalog(stop.subscribe(), &Callers::WithToken)?;
-        let service = TeamService::new(desk, router, log.dropped());
+        let server = ServerState::open(projects, RateLimit::new(options.rate, options.burst))?;
+        let router = router::build(stop.subscribe(), &AllowedCallers::WithToken)?;
+        let service = TeamService::new(server, router, log.dropped());
         Ok(Self { listener, address, service, runtime, signals, stop, tls, log })
     }
 
-    /// The address in use, with the port that the system chose if none was asked for.
+    /// The address in use; its port was chosen by the system if 0 was requested.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address to call.
+    /// The URL for clients on this machine.
     pub fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         match self.address.ip().is_unspecified() {
@@ -96,18 +96,18 @@ impl TeamServer {
         }
     }
 
-    /// A handle that stops the server as SIGTERM does.
+    /// Returns a handle that stops the server like SIGTERM.
     pub fn handle(&self) -> ShutdownHandle {
         ShutdownHandle(Arc::clone(&self.stop))
     }
 
-    /// Serves until SIGTERM, SIGINT or the handle says to stop; what is in flight by then is answered.
+    /// Serves until SIGTERM, SIGINT or the handle stops it; requests in flight are answered.
     pub fn serve(self) -> Result<()> {
         let address = self.url();
         let Self { listener, service, runtime, signals, stop, tls, log, .. } = self;
         tracing::info!(address, "serving");
         let served = runtime.block_on(listen::serve(listener, service, signals, stop, Limits::TEAM, tls));
-        runtime.shutdown_timeout(listen::GRACE);
+        runtime.shutdown_timeout(listen::SHUTDOWN_GRACE);
         tracing::info!("stopped");
         drop(log);
         served

@@ -1,4 +1,4 @@
-//! What happens to every request of a team's server: who asks, for which project, how often, and what is told of it.
+//! Answers every request to a team server: token, rate limit, project, router, metrics and log.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -23,25 +23,25 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use tracing::Level;
 use tracing_appender::non_blocking::ErrorCounter;
 
-use super::admission::unauthorized;
-use super::desk::Desk;
-use crate::answer::{self, Refusal, Refused};
+use super::state::ServerState;
+use super::token_cache::unauthorized;
 use crate::dispatch::unexpected;
 use crate::guard::{bearer, check_content_type};
 use crate::headers;
 use crate::listen::Serve;
 use crate::logs;
-use crate::metrics::{self, Held, Metrics};
+use crate::metrics::{self, GaugeGuard, Metrics};
 use crate::peer::Peer;
-use crate::scene::{AnsweredBy, Scene};
-use crate::service::survive;
+use crate::request_context::{OperationLabel, RequestContext};
+use crate::response::{self, Refusal, RefusalCode};
+use crate::service::catch_panic;
 
-/// Where projects are.
+/// Path prefix of projects.
 const PROJECTS: &str = "/p/";
 
 #[derive(Clone)]
 pub(crate) struct TeamService {
-    desk: Arc<Desk>,
+    server: Arc<ServerState>,
     router: TowerToHyperService<Router>,
     metrics: Metrics,
 }
@@ -52,14 +52,14 @@ impl fmt::Debug for TeamService {
     }
 }
 
-/// What is known of a request when its answer is told of.
+/// What the log line of a request needs besides the response.
 #[derive(Default)]
-struct About {
+struct RequestInfo {
     grant: Option<Arc<Grant>>,
 }
 
 impl Serve for TeamService {
-    fn connected(&self) -> Option<Held> {
+    fn connected(&self) -> Option<GaugeGuard> {
         Some(self.metrics.connection())
     }
 
@@ -69,21 +69,21 @@ impl Serve for TeamService {
         let id = logs::request_id(request.headers());
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let actor = headers::actor(request.headers()).ok();
-        let mut about = About::default();
-        let mut response = survive(async { Ok::<_, Infallible>(self.respond(request, &mut about).await) }).await?;
+        let mut info = RequestInfo::default();
+        let mut response = catch_panic(async { Ok::<_, Infallible>(self.respond(request, &mut info).await) }).await?;
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(logs::REQUEST_ID, id);
         }
         headers::stamp_version(response.headers_mut());
         let took = start.elapsed();
-        let by = response.extensions().get::<AnsweredBy>().map_or("other", |by| by.0);
+        let by = response.extensions().get::<OperationLabel>().map_or("other", |by| by.0);
         self.metrics.observe(by, known_method(&method), response.status().as_u16(), took);
         if is_probe(&path) && response.status() == StatusCode::OK {
             return Ok(response);
         }
-        let grant = about.grant.as_deref();
+        let grant = info.grant.as_deref();
         let status = response.status().as_u16();
-        // Levels are fixed where a line is logged.
+        // `tracing` needs the level as a constant at each call site.
         macro_rules! log {
             ($level:expr) => {
                 tracing::event!(
@@ -94,10 +94,10 @@ impl Serve for TeamService {
                     status,
                     took_ms = took.as_micros() as f64 / 1000.0,
                     project = grant.and_then(|grant| grant.token.project.as_ref()).map(ProjectName::as_str),
-                    // The token's ID, never its secret.
+                    // The token's id, never its secret.
                     token = grant.map(|grant| grant.token.id.as_str()),
                     actor = actor.as_deref().filter(|_| grant.is_some()),
-                    code = response.extensions().get::<Refused>().map(|refused| refused.0.as_str()),
+                    code = response.extensions().get::<RefusalCode>().map(|refused| refused.0.as_str()),
                     "request"
                 )
             };
@@ -112,51 +112,55 @@ impl Serve for TeamService {
 }
 
 impl TeamService {
-    pub(super) fn new(desk: Arc<Desk>, router: Router, dropped: ErrorCounter) -> Self {
-        let metrics = Metrics::new(State { desk: Arc::clone(&desk), dropped });
-        Self { desk, router: TowerToHyperService::new(router), metrics }
+    pub(super) fn new(server: Arc<ServerState>, router: Router, dropped: ErrorCounter) -> Self {
+        let metrics = Metrics::new(StateCollector { server: Arc::clone(&server), dropped });
+        Self { server, router: TowerToHyperService::new(router), metrics }
     }
 
-    async fn respond(&self, request: Request<Body>, about: &mut About) -> Response {
-        let looks = matches!(*request.method(), Method::GET | Method::HEAD);
+    async fn respond(&self, request: Request<Body>, info: &mut RequestInfo) -> Response {
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         match request.uri().path() {
-            "/healthz" if looks => health("ok"),
-            "/readyz" if looks => match self.desk.is_ready().await {
+            "/healthz" if is_read => health("ok"),
+            "/readyz" if is_read => match self.server.is_ready().await {
                 Ok(()) => health("ready"),
                 Err(error) => Refusal::from(error).into_response(),
             },
-            "/metrics" if looks => self.metrics_page(),
-            _ => self.admitted(request, about).await.unwrap_or_else(IntoResponse::into_response),
+            "/metrics" if is_read => self.metrics_page(),
+            _ => self.respond_authorized(request, info).await.unwrap_or_else(IntoResponse::into_response),
         }
     }
 
-    async fn admitted(&self, mut request: Request<Body>, about: &mut About) -> Result<Response, Refusal> {
-        let shown = shown(request.headers());
-        let admitted = match shown {
-            Some(secret) => self.desk.admit(secret).await,
+    async fn respond_authorized(
+        &self,
+        mut request: Request<Body>,
+        info: &mut RequestInfo,
+    ) -> Result<Response, Refusal> {
+        let admitted = match bearer_token(request.headers()) {
+            Some(secret) => self.server.admit(secret).await,
             None => Err(unauthorized("a token is required")),
         };
-        let (pass, grant) = admitted.inspect_err(|error| {
+        let (token_hash, grant) = admitted.inspect_err(|error| {
             if error.code == Code::Unauthorized {
                 self.metrics.unauthorized.inc();
             }
         })?;
-        about.grant = Some(Arc::clone(&grant));
-        self.desk.pace(&grant).map_err(|wait| {
+        info.grant = Some(Arc::clone(&grant));
+        self.server.check_rate(&grant).map_err(|wait| {
             self.metrics.rate_limited.inc();
-            too_fast(wait)
+            rate_limited(wait)
         })?;
         check_content_type(&request)?;
         headers::check_version(request.headers())?;
         let mut store = None;
         if let Some((project, rest)) = project_of(request.uri()) {
-            let own = grant.project.as_ref().filter(|own| own.name.as_str() == project && own.archived_at.is_none());
-            let own = own.ok_or_else(|| Error::not_found("project", project))?;
+            let granted = grant.project.as_ref();
+            let granted = granted.filter(|granted| granted.name.as_str() == project && granted.archived_at.is_none());
+            let granted = granted.ok_or_else(|| Error::not_found("project", project))?;
             *request.uri_mut() = rest?;
-            store = Some(self.desk.store(own).await?);
+            store = Some(self.server.store(granted).await?);
         }
-        let scene = Scene { store, caller: grant.caller(), desk: Some(Arc::clone(&self.desk)), pass: Some(pass) };
-        request.extensions_mut().insert(scene);
+        let (caller, server) = (grant.caller(), Some(Arc::clone(&self.server)));
+        request.extensions_mut().insert(RequestContext { store, caller, server, token_hash: Some(token_hash) });
         match self.router.call(request).await {
             Ok(response) => Ok(response),
             Err(never) => match never {},
@@ -171,21 +175,21 @@ impl TeamService {
     }
 }
 
-/// Metrics that are read off the server's state whenever somebody asks for them.
+/// Metrics that are read from the server's state on demand.
 #[derive(Debug)]
-struct State {
-    desk: Arc<Desk>,
+struct StateCollector {
+    server: Arc<ServerState>,
     dropped: ErrorCounter,
 }
 
-impl Collector for State {
+impl Collector for StateCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut gauge = |name, help, value: usize| {
             let gauge = ConstGauge::new(value as u64);
             gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)
         };
-        gauge("pensa_open_stores", "Stores that are open.", self.desk.open_stores())?;
-        if let Some(pool) = self.desk.pool() {
+        gauge("pensa_open_stores", "Stores that are open.", self.server.open_stores())?;
+        if let Some(pool) = self.server.pool() {
             gauge("pensa_db_connections_max", "Most connections to the database.", pool.size)?;
             gauge("pensa_db_connections_open", "Connections to the database.", pool.open)?;
             gauge("pensa_db_connections_idle", "Connections that nobody uses.", pool.idle)?;
@@ -196,17 +200,17 @@ impl Collector for State {
     }
 }
 
-/// Whether an address is asked every few seconds by machines that look after the server.
+/// Whether the path is polled by monitoring; successful polls are not logged.
 fn is_probe(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
 fn health(status: &str) -> Response {
-    answer::ok(StatusCode::OK, format!("{{\"status\":\"{status}\"}}"))
+    response::ok(StatusCode::OK, format!("{{\"status\":\"{status}\"}}"))
 }
 
-/// The secret in the request's one `Authorization` header.
-fn shown(headers: &HeaderMap) -> Option<&[u8]> {
+/// The token of the only `Authorization` header.
+fn bearer_token(headers: &HeaderMap) -> Option<&[u8]> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
     match (given.next(), given.next()) {
         (Some(value), None) => bearer(value.as_bytes()),
@@ -214,7 +218,7 @@ fn shown(headers: &HeaderMap) -> Option<&[u8]> {
     }
 }
 
-/// The project that an address names, and the rest of the address.
+/// The project in the path, and the rest of the URI.
 fn project_of(uri: &Uri) -> Option<(&str, Result<Uri>)> {
     let rest = uri.path().strip_prefix(PROJECTS)?;
     let (project, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -223,7 +227,7 @@ fn project_of(uri: &Uri) -> Option<(&str, Result<Uri>)> {
     Some((project, target.map(Uri::from).map_err(|_| Error::invalid("not an address"))))
 }
 
-fn too_fast(wait: Duration) -> Refusal {
+fn rate_limited(wait: Duration) -> Refusal {
     let error =
         Error::new(Code::Busy, "too many requests with this token").hint("wait a little, or ask for fewer things");
     let mut refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, error);
@@ -231,7 +235,7 @@ fn too_fast(wait: Duration) -> Refusal {
     refusal
 }
 
-/// Methods are told by a fixed list of names, so that strange ones cannot fill the memory.
+/// Maps unknown methods to one name: a client must not be able to create unlimited label values.
 fn known_method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,4 +1,4 @@
-//! A server on a port of its own with a store of its own, and a client that says exactly what a test wants said.
+//! Starts a daemon with its own port and store, and a client that sends exactly the bytes a test needs.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,8 +11,7 @@ use pensa_server::{Options, Server, ShutdownHandle};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// No test waits longer than this for bytes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Daemon {
     pub(crate) address: SocketAddr,
@@ -36,7 +35,7 @@ impl Daemon {
     pub(crate) fn start_with(allowed_hosts: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let engine = engine(&dir);
-        let store = engine.home().dir().expect("a directory");
+        let store = engine.location().dir().expect("a directory");
         let (token, store_id) = (store.token_secret().expect("a token"), store.id().expect("an id"));
         let allowed_hosts = allowed_hosts.iter().map(|host| (*host).to_owned()).collect();
         let options = Options { listen: ([127, 0, 0, 1], 0).into(), allowed_hosts };
@@ -48,29 +47,29 @@ impl Daemon {
 
     pub(crate) fn connect(&self) -> Connection {
         let stream = TcpStream::connect(self.address).expect("the server listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-        stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
+        stream.set_write_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
         Connection { reader: BufReader::new(stream), host: self.address.to_string() }
     }
 
-    /// One request on a connection of its own.
-    pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    /// Sends one request on a new connection.
+    pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> HttpResponse {
         self.connect().send(method, path, headers, body)
     }
 
-    pub(crate) fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> HttpResponse {
         self.send("GET", path, &[], "")
     }
 
-    pub(crate) fn json(&self, method: &str, path: &str, body: &str) -> Answer {
+    pub(crate) fn json(&self, method: &str, path: &str, body: &str) -> HttpResponse {
         self.send(method, path, &[("Content-Type", "application/json")], body)
     }
 
-    /// A new issue's id.
+    /// Creates an issue and returns its id.
     pub(crate) fn create(&self, title: &str) -> String {
-        let made = self.json("POST", "/issues", &format!(r#"{{"title":"{title}","issue_type":"task"}}"#));
-        assert_eq!(made.status, 201, "{made:?}");
-        made.body["id"].as_str().expect("an id").to_owned()
+        let created = self.json("POST", "/issues", &format!(r#"{{"title":"{title}","issue_type":"task"}}"#));
+        assert_eq!(created.status, 201, "{created:?}");
+        created.body["id"].as_str().expect("an id").to_owned()
     }
 
     /// Asks the server to stop, without waiting for it.
@@ -78,8 +77,8 @@ impl Daemon {
         self.handle.shutdown();
     }
 
-    /// Stops the server and gives what `serve` gave.
-    pub(crate) fn stopped(&mut self) -> Result<()> {
+    /// Stops the server and returns the result of `serve`.
+    pub(crate) fn stop_and_join(&mut self) -> Result<()> {
         self.stop();
         self.serving.take().expect("still serving").join().expect("no panic")
     }
@@ -100,13 +99,13 @@ pub(crate) struct Connection {
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Value,
 }
 
-impl Answer {
+impl HttpResponse {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
@@ -117,8 +116,8 @@ impl Answer {
 }
 
 impl Connection {
-    /// Sends a request with a `Host` that fits, unless `headers` has one, and a `Content-Length` if there is a body.
-    pub(crate) fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    /// Sends a request with the right `Host`, unless `headers` has one, and a `Content-Length` if there is a body.
+    pub(crate) fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> HttpResponse {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         if !headers.iter().any(|(name, _)| *name == "Host") {
             head += &format!("Host: {}\r\n", self.host);
@@ -137,8 +136,8 @@ impl Connection {
         self.reader.get_mut().write_all(bytes)
     }
 
-    /// The next answer, or nothing if the connection ends first.
-    pub(crate) fn answer(&mut self) -> Option<Answer> {
+    /// The next response; `None` if the connection ends first.
+    pub(crate) fn answer(&mut self) -> Option<HttpResponse> {
         let mut status = String::new();
         self.reader.read_line(&mut status).ok().filter(|length| *length > 0)?;
         let status = status.split(' ').nth(1)?.parse().ok()?;
@@ -151,7 +150,7 @@ impl Connection {
                 None => break,
             }
         }
-        let mut answer = Answer { status, headers, body: Value::Null };
+        let mut answer = HttpResponse { status, headers, body: Value::Null };
         let length = answer.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
         let mut body = vec![0; length];
         self.reader.read_exact(&mut body).ok()?;
@@ -162,7 +161,7 @@ impl Connection {
         Some(answer)
     }
 
-    /// Whether the server has ended the connection without another byte.
+    /// Whether the server has closed the connection.
     pub(crate) fn is_over(&mut self) -> bool {
         matches!(self.reader.read(&mut [0]), Ok(0) | Err(_))
     }

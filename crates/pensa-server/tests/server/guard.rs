@@ -1,11 +1,11 @@
-//! Who is let in, and with what.
+//! Tests the checks on host, origin, token and content type.
 
 use std::process::Command;
 
 use crate::daemon::Daemon;
 
 #[test]
-fn only_our_own_names_are_answered() {
+fn only_allowed_hosts_are_answered() {
     let daemon = Daemon::start_with(&["box.lan", "proxy.lan:8443"]);
     let port = daemon.address.port();
     let status = |host: &str| daemon.send("GET", "/status", &[("Host", host)], "").status;
@@ -28,7 +28,7 @@ fn only_our_own_names_are_answered() {
 }
 
 #[test]
-fn a_strange_host_learns_nothing_even_of_wrong_paths() {
+fn unknown_host_is_refused_even_for_unknown_paths() {
     let daemon = Daemon::start();
     let answer = daemon.send("PUT", "/nowhere", &[("Host", "evil.test")], "x");
     assert_eq!((answer.status, answer.code()), (403, "forbidden"));
@@ -63,7 +63,7 @@ fn a_body_must_be_declared_as_json() {
     assert_eq!(send(&[]).status, 415);
 }
 
-/// Runs curl as another user; nothing if this machine cannot.
+/// Runs curl as another user; `None` if this test does not run as root.
 fn as_nobody(daemon: &Daemon, extra: &[&str]) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: only root can act as another user");
@@ -104,7 +104,7 @@ fn the_user_who_runs_the_server_needs_no_token() {
 }
 
 #[test]
-fn tools_for_models_are_behind_the_same_guard() {
+fn mcp_endpoint_is_behind_the_same_guard() {
     let daemon = Daemon::start_with(&["box.lan"]);
     let port = daemon.address.port();
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;

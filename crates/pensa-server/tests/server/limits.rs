@@ -1,4 +1,4 @@
-//! What is too much, and how the server stops.
+//! Tests size limits and shutdown.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Barrier;
@@ -11,7 +11,7 @@ use pensa_server::{Options, Server};
 const MIB: usize = 1 << 20;
 
 #[test]
-fn a_body_that_announces_too_much_is_refused_before_it_comes() {
+fn oversized_content_length_is_refused_before_the_body_arrives() {
     let daemon = Daemon::start();
     let mut connection = daemon.connect();
     let length = 17 * MIB;
@@ -25,7 +25,7 @@ fn a_body_that_announces_too_much_is_refused_before_it_comes() {
 }
 
 #[test]
-fn a_client_that_sends_a_little_too_much_reads_why() {
+fn client_with_a_slightly_oversized_body_reads_the_error() {
     let daemon = Daemon::start();
     let refused = daemon.json("POST", "/issues", &" ".repeat(17 * MIB));
     assert_eq!((refused.status, refused.code()), (413, "too_large"));
@@ -56,7 +56,7 @@ fn a_body_of_the_allowed_size_is_read() {
 }
 
 #[test]
-fn entries_may_come_in_larger_bodies_than_anything_else() {
+fn session_entries_have_a_larger_body_limit() {
     let daemon = Daemon::start();
     let agent = daemon.json("POST", "/agents", r#"{"type":"user"}"#);
     let path = format!("/agents/{}/entries", agent.body["id"].as_str().expect("an id"));
@@ -73,7 +73,7 @@ fn entries_may_come_in_larger_bodies_than_anything_else() {
 }
 
 #[test]
-fn a_head_that_is_too_large_is_refused() {
+fn oversized_head_is_refused() {
     let daemon = Daemon::start();
     let refused = daemon.send("GET", "/status", &[("X", &"x".repeat(MIB / 8))], "");
     assert_eq!(refused.status, 431);
@@ -88,17 +88,17 @@ fn stopping_does_not_wait_for_idle_connections() {
     let mut used = daemon.connect();
     assert_eq!(used.send("GET", "/status", &[], "").status, 200);
     let mut fresh = daemon.connect();
-    daemon.stopped().expect("a clean stop");
+    daemon.stop_and_join().expect("a clean stop");
     assert!(used.is_over() && fresh.is_over());
     assert!(std::net::TcpStream::connect(daemon.address).is_err(), "nobody listens any more");
 }
 
 #[test]
-fn what_is_in_flight_is_answered_when_the_server_stops() {
+fn request_in_flight_is_answered_when_the_server_stops() {
     let mut daemon = Daemon::start();
     let body = r#"{"title":"last words","issue_type":"task"}"#;
     let mut connection = daemon.connect();
-    // Half a request, of which the server has seen the head: it asks for the body.
+    // Half a request: the server has read the head and asks for the body.
     let head = format!(
         "POST /issues HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
          Expect: 100-continue\r\n\r\n",
@@ -112,11 +112,11 @@ fn what_is_in_flight_is_answered_when_the_server_stops() {
     let made = connection.answer().expect("an answer");
     assert_eq!(made.status, 201, "{made:?}");
     assert!(connection.answer().is_none(), "the connection ends with its answer");
-    daemon.stopped().expect("a clean stop");
+    daemon.stop_and_join().expect("a clean stop");
 }
 
 #[test]
-fn every_acknowledged_write_is_there_after_a_stop_in_their_midst() {
+fn every_acknowledged_write_survives_a_stop() {
     let mut daemon = Daemon::start();
     let begun = Barrier::new(5);
     let made: Vec<String> = thread::scope(|scope| {
@@ -145,7 +145,7 @@ fn every_acknowledged_write_is_there_after_a_stop_in_their_midst() {
         daemon.stop();
         writers.into_iter().flat_map(|writer| writer.join().expect("no panic")).collect()
     });
-    daemon.stopped().expect("a clean stop");
+    daemon.stop_and_join().expect("a clean stop");
     let engine = crate::daemon::engine(&daemon.dir);
     let all = engine.call("test", &pensa_core::ops::issue::List::default()).expect("a list");
     let stored: std::collections::HashSet<&str> = all.iter().map(|issue| issue.id.as_str()).collect();
@@ -159,7 +159,7 @@ fn bind(listen: SocketAddr) -> pensa_core::Error {
 }
 
 #[test]
-fn an_address_that_cannot_be_had_is_named() {
+fn error_for_an_unavailable_address_names_it() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let address = taken.local_addr().expect("an address");
     let error = bind(address);

@@ -1,4 +1,4 @@
-//! The server as its clients see it: a real one, on a port of its own, for every test.
+//! Tests the daemon over real HTTP connections, each test with its own server.
 
 mod daemon;
 mod guard;

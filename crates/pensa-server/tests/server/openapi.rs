@@ -1,4 +1,4 @@
-//! The OpenAPI document says what the server does.
+//! Compares the OpenAPI document with the routes of the server.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ fn references<'d>(value: &'d Value, found: &mut Vec<&'d str>) {
 }
 
 #[test]
-fn the_document_has_every_operation_and_nothing_else() {
+fn document_has_exactly_the_operations_of_the_catalog() {
     let mut expected: BTreeSet<(String, String)> =
         catalog().iter().map(|entry| (entry.route.method.to_string(), entry.route.path.to_owned())).collect();
     expected.extend(["/openapi.json", "/events"].map(|path| ("GET".into(), path.into())));
@@ -48,13 +48,13 @@ fn every_route_of_the_document_is_answered() {
 }
 
 #[test]
-fn the_served_document_is_the_library_s() {
+fn served_document_equals_the_library_s() {
     let daemon = Daemon::start();
     assert_eq!(daemon.get("/openapi.json").body, openapi());
 }
 
 #[test]
-fn every_reference_of_the_document_leads_somewhere() {
+fn every_reference_of_the_document_resolves() {
     let document = openapi();
     let mut found = Vec::new();
     references(&document, &mut found);

@@ -1,4 +1,4 @@
-//! Operations over HTTP: how path, query and body become one, and what comes back.
+//! Tests operations over HTTP: how path, query and body become one input, and the responses.
 
 use std::thread;
 
@@ -6,24 +6,24 @@ use crate::daemon::Daemon;
 use serde_json::json;
 
 #[test]
-fn an_issue_lives_its_life_over_http() {
+fn issue_can_be_created_claimed_closed_and_deleted_over_http() {
     let daemon = Daemon::start();
     let id = daemon.create("first");
     let claimed = daemon.json("PATCH", &format!("/issues/{id}"), r#"{"claim":true}"#);
     assert_eq!((claimed.status, &claimed.body["status"]), (200, &json!("in_progress")), "{claimed:?}");
-    let said = daemon.json("POST", &format!("/issues/{id}/comments"), r#"{"text":"half way"}"#);
-    assert_eq!(said.status, 201, "{said:?}");
+    let comment = daemon.json("POST", &format!("/issues/{id}/comments"), r#"{"text":"half way"}"#);
+    assert_eq!(comment.status, 201, "{comment:?}");
     let closed = daemon.send("POST", &format!("/issues/{id}/close"), &[], "");
     assert_eq!((closed.status, &closed.body["status"]), (200, &json!("closed")), "{closed:?}");
     let shown = daemon.get(&format!("/issues/{id}"));
     assert_eq!(shown.body["comments"][0]["text"], "half way", "{shown:?}");
-    let gone = daemon.send("DELETE", &format!("/issues/{id}?force=true"), &[], "");
-    assert_eq!(gone.body, json!({"status": "deleted", "id": id}));
+    let deleted = daemon.send("DELETE", &format!("/issues/{id}?force=true"), &[], "");
+    assert_eq!(deleted.body, json!({"status": "deleted", "id": id}));
     assert_eq!(daemon.get(&format!("/issues/{id}")).code(), "not_found");
 }
 
 #[test]
-fn a_query_is_read_by_the_types_of_the_fields() {
+fn query_values_are_parsed_by_field_type() {
     let daemon = Daemon::start();
     for title in ["one", "two", "three"] {
         daemon.create(title);
@@ -55,14 +55,14 @@ fn a_query_is_read_by_the_types_of_the_fields() {
 fn repeated_keys_of_a_query_make_a_list() {
     let daemon = Daemon::start();
     let (a, b) = (daemon.create("a"), daemon.create("b"));
-    let made = daemon.send("POST", &format!("/issues?title=c&type=task&deps={a}&dep={b}"), &[], "");
-    assert_eq!(made.status, 201, "{made:?}");
-    let deps = daemon.get(&format!("/issues/{}/deps", made.body["id"].as_str().expect("an id")));
+    let created = daemon.send("POST", &format!("/issues?title=c&type=task&deps={a}&dep={b}"), &[], "");
+    assert_eq!(created.status, 201, "{created:?}");
+    let deps = daemon.get(&format!("/issues/{}/deps", created.body["id"].as_str().expect("an id")));
     assert_eq!(deps.body.as_array().map(Vec::len), Some(2), "{deps:?}");
 }
 
 #[test]
-fn a_field_given_twice_must_say_the_same() {
+fn repeated_field_must_have_the_same_value() {
     let daemon = Daemon::start();
     let id = daemon.create("first");
     let same = daemon.json("POST", &format!("/issues/{id}/close"), &format!(r#"{{"id":"{id}"}}"#));
@@ -93,7 +93,7 @@ fn delete_takes_its_fields_from_query_or_body() {
 }
 
 #[test]
-fn bodies_that_make_no_sense_are_refused() {
+fn invalid_bodies_are_refused() {
     let daemon = Daemon::start();
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let deep_field = format!(r#"{{"operations":{deep}}}"#);
@@ -128,7 +128,7 @@ fn a_path_is_percent_decoded() {
 }
 
 #[test]
-fn the_actor_of_a_change_is_the_one_named_in_the_header() {
+fn actor_comes_from_the_header() {
     let daemon = Daemon::start();
     let id = daemon.create("first");
     let claim = |actor: &[(&str, &str)]| {
@@ -155,14 +155,14 @@ fn client_and_server_compare_version_and_store() {
     assert_eq!(with("Pensa-Version", pensa_core::VERSION).status, 200);
     let wrong = with("Pensa-Store", "another");
     assert_eq!((wrong.status, wrong.code()), (421, "wrong_store"));
-    assert_eq!(wrong.header("pensa-store"), Some(daemon.store_id.as_str()), "errors tell too");
+    assert_eq!(wrong.header("pensa-store"), Some(daemon.store_id.as_str()), "errors have the header too");
     let old = with("Pensa-Version", "999.0.0");
     assert_eq!((old.status, old.code()), (409, "conflict"));
     assert!(old.body["hint"].as_str().is_some_and(|hint| hint.contains("update")), "{old:?}");
 }
 
 #[test]
-fn unknown_paths_and_wrong_methods_are_told_as_json() {
+fn unknown_paths_and_wrong_methods_get_json_errors() {
     let daemon = Daemon::start();
     for path in ["/", "/nowhere", "/issues/", "/issues/a/b/c", "//issues"] {
         let answer = daemon.get(path);
@@ -176,7 +176,7 @@ fn unknown_paths_and_wrong_methods_are_told_as_json() {
 }
 
 #[test]
-fn one_connection_carries_many_requests() {
+fn connection_is_reused_for_many_requests() {
     let daemon = Daemon::start();
     let id = daemon.create("first");
     let mut connection = daemon.connect();

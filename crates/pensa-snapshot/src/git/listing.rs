@@ -1,14 +1,14 @@
-//! The files of a tree object, read down to the last directory.
+//! Lists the files of a git tree, recursively.
 //!
-//! A tree can name one directory many times over and so stand for more files than any disk has; the snapshot's own count
-//! is the limit.
+//! A tree can refer to one directory many times and so contain more files than any disk, so the number of files that
+//! the snapshot recorded is the limit.
 
 use pensa_core::Result;
 
-use super::objects::{Objects, hex};
+use super::objects::{CheckedObjects, hex};
 use super::repo::GITLINK;
 use crate::error;
-use crate::path::Rel;
+use crate::path::RelPath;
 
 pub(super) const PLAIN: u32 = 0o100_644;
 pub(super) const PROGRAM: u32 = 0o100_755;
@@ -18,37 +18,37 @@ const DIR: u32 = 0o040_000;
 
 /// A file, a symlink or a submodule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Leaf {
-    pub(super) at: Rel,
+pub(super) struct TreeFile {
+    pub(super) at: RelPath,
     pub(super) mode: u32,
     pub(super) id: String,
 }
 
-impl Leaf {
+impl TreeFile {
     pub(super) fn is_submodule(&self) -> bool {
         debug_assert_eq!(GITLINK, format!("{SUBMODULE:o}"));
         self.mode == SUBMODULE
     }
 }
 
-/// Everything in a tree. Anything that git would not have written for us is an error.
-pub(super) fn read(objects: &mut Objects, tree: &str, limit: u64) -> Result<Vec<Leaf>> {
+/// Lists a tree. Anything that `create` could not have stored is an error.
+pub(super) fn read(objects: &mut CheckedObjects, tree: &str, limit: u64) -> Result<Vec<TreeFile>> {
     let mut leaves = Vec::new();
     let mut dirs = vec![(Vec::new(), tree.to_owned())];
     while let Some((dir, id)) = dirs.pop() {
-        let bytes = objects.whole(&id, "tree")?;
+        let bytes = objects.read_all(&id, "tree")?;
         if bytes.is_empty() && !dir.is_empty() {
             return Err(error::corrupt(format!("the tree {id} is empty")));
         }
         for entry in parse(&bytes, id.len() / 2) {
             let (mode, name, id) = entry.ok_or_else(|| error::corrupt(format!("the tree {id} is malformed")))?;
-            let at = Rel::checked(Rel::inside(&dir, name).bytes().to_vec())?;
+            let at = RelPath::checked(RelPath::inside(&dir, name).bytes().to_vec())?;
             if name.contains(&b'/') {
                 return Err(error::corrupt(format!("the tree {id} has a name with a slash")));
             }
             match mode {
                 DIR => dirs.push((at.bytes().to_vec(), id)),
-                PLAIN | PROGRAM | LINK | SUBMODULE => leaves.push(Leaf { at, mode, id }),
+                PLAIN | PROGRAM | LINK | SUBMODULE => leaves.push(TreeFile { at, mode, id }),
                 _ => return Err(error::corrupt(format!("{at} has the mode {mode:o}"))),
             }
             if leaves.len() as u64 > limit {
@@ -59,7 +59,7 @@ pub(super) fn read(objects: &mut Objects, tree: &str, limit: u64) -> Result<Vec<
     Ok(leaves)
 }
 
-/// The entries of a tree as git stores it: mode, name and id. The last is none if the bytes make no sense.
+/// Parses git's format of a tree: mode, name and id of each entry. The last item is `None` if the bytes are malformed.
 fn parse(mut rest: &[u8], id_bytes: usize) -> impl Iterator<Item = Option<(u32, &[u8], String)>> {
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -94,8 +94,8 @@ mod tests {
         assert_eq!(entries[1], Some((DIR, b"dir".as_slice(), "08".repeat(20))));
         for end in 0..whole.len() {
             let cut: Vec<_> = parse(&whole[..end], 20).collect();
-            let sound = cut.iter().flatten().count();
-            assert!(cut.iter().zip(&entries).take(sound).all(|(one, other)| one == other), "cut at {end}");
+            let valid = cut.iter().flatten().count();
+            assert!(cut.iter().zip(&entries).take(valid).all(|(one, other)| one == other), "cut at {end}");
             let at_a_boundary = end == 0 || end == 31;
             assert_eq!(cut.contains(&None), !at_a_boundary, "cut at {end}");
         }

@@ -1,33 +1,33 @@
-//! The message of a snapshot's commit: its id, the snapshot before it, and the modes that trees of git have no room for.
+//! Encodes what git trees cannot store into the commit message of a snapshot: its id, its parent and the modes.
 //!
-//! Git knows one bit of a file's mode and none of a directory's. The most common modes are written once; what has
-//! another follows, one to a line.
+//! Git stores one mode bit of files and none of directories. The message has the most common mode of each class, then a
+//! line for each path with another mode.
 
 use std::collections::{BTreeMap, HashMap};
 
 use pensa_core::Result;
 
 use crate::error;
-use crate::path::Rel;
-use crate::tree::Kind;
+use crate::path::RelPath;
+use crate::tree::FileKind;
 
-/// The classes of things that have a mode, in the order in which their most common ones are written.
+/// The classes that each have a most common mode, in the order in which these are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Class {
+pub(super) enum ModeClass {
     Plain,
     Program,
     Dir,
 }
 
-impl Class {
-    const ALL: [Class; 3] = [Class::Plain, Class::Program, Class::Dir];
+impl ModeClass {
+    const ALL: [ModeClass; 3] = [ModeClass::Plain, ModeClass::Program, ModeClass::Dir];
 
-    /// What a file or directory belongs to, and its mode. Git takes the owner's bit for all.
-    fn of(kind: Kind) -> Option<(Self, u32)> {
+    /// The class and mode of a file or directory. Like git, this only considers the owner's execute bit.
+    fn of(kind: FileKind) -> Option<(Self, u32)> {
         match kind {
-            Kind::File { mode, .. } if mode & 0o100 == 0 => Some((Self::Plain, mode)),
-            Kind::File { mode, .. } => Some((Self::Program, mode)),
-            Kind::Dir { mode } => Some((Self::Dir, mode)),
+            FileKind::File { mode, .. } if mode & 0o100 == 0 => Some((Self::Plain, mode)),
+            FileKind::File { mode, .. } => Some((Self::Program, mode)),
+            FileKind::Dir { mode } => Some((Self::Dir, mode)),
             _ => None,
         }
     }
@@ -40,19 +40,19 @@ impl Class {
     }
 }
 
-/// The modes of everything in a snapshot.
+/// The modes of all files and directories in a snapshot.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Modes {
     common: [u32; 3],
-    others: BTreeMap<Rel, u32>,
+    others: BTreeMap<RelPath, u32>,
 }
 
 impl Modes {
-    pub(super) fn of<'s>(things: impl Iterator<Item = (&'s Rel, &'s Kind)> + Clone) -> Self {
-        let classed = things.filter_map(|(at, kind)| Some((at, Class::of(*kind)?)));
-        let mut counts: HashMap<(Class, u32), usize> = HashMap::new();
+    pub(super) fn of<'s>(things: impl Iterator<Item = (&'s RelPath, &'s FileKind)> + Clone) -> Self {
+        let classed = things.filter_map(|(at, kind)| Some((at, ModeClass::of(*kind)?)));
+        let mut counts: HashMap<(ModeClass, u32), usize> = HashMap::new();
         classed.clone().for_each(|(_, class)| *counts.entry(class).or_default() += 1);
-        let common = Class::ALL.map(|class| {
+        let common = ModeClass::ALL.map(|class| {
             let modes = counts.iter().filter(|((other, _), _)| *other == class);
             modes.max_by_key(|((_, mode), count)| (**count, *mode)).map_or(class.usual_mode(), |((_, mode), _)| *mode)
         });
@@ -60,7 +60,7 @@ impl Modes {
         Self { common, others: others.map(|(at, (_, mode))| (at.clone(), mode)).collect() }
     }
 
-    pub(super) fn get(&self, at: &Rel, class: Class) -> u32 {
+    pub(super) fn get(&self, at: &RelPath, class: ModeClass) -> u32 {
         self.others.get(at).copied().unwrap_or(self.common[class as usize])
     }
 
@@ -77,7 +77,7 @@ impl Modes {
         text
     }
 
-    /// Reads what `message` wrote, from a commit as git stores it.
+    /// Parses the output of `message` from a commit object.
     pub(super) fn of_commit(commit: &[u8]) -> Result<Self> {
         let wrong = || error::corrupt("the commit of the snapshot has no list of modes");
         let text = std::str::from_utf8(commit).map_err(|_| wrong())?;
@@ -90,7 +90,7 @@ impl Modes {
         }
         for line in lines {
             let (mode, path) = line.split_once(' ').ok_or_else(wrong)?;
-            modes.others.insert(Rel::parse(path)?, octal(mode)?);
+            modes.others.insert(RelPath::parse(path)?, octal(mode)?);
         }
         Ok(modes)
     }
@@ -101,28 +101,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_come_back_and_only_the_unusual_ones_take_room() {
-        let rel = |text: &str| Rel::checked(text.as_bytes().to_vec()).expect("a path");
-        let file = |mode| Kind::File { mode, size: 1 };
+    fn modes_survive_a_round_trip_and_only_unusual_ones_take_space() {
+        let rel = |text: &str| RelPath::checked(text.as_bytes().to_vec()).expect("a path");
+        let file = |mode| FileKind::File { mode, size: 1 };
         let things = [
             (rel("a"), file(0o644)),
             (rel("b"), file(0o644)),
             (rel("odd\nname"), file(0o600)),
             (rel("run"), file(0o711)),
-            (rel("d"), Kind::Dir { mode: 0o750 }),
-            (rel("link"), Kind::Link),
+            (rel("d"), FileKind::Dir { mode: 0o750 }),
+            (rel("link"), FileKind::Link),
         ];
         let modes = Modes::of(things.iter().map(|(at, kind)| (at, kind)));
         let text = modes.message("snap-1", Some("abc"));
         assert_eq!(text, "pensa snapshot snap-1\n\nparent abc\nmodes 644 711 750\n600 odd%0Aname\n");
         let read = Modes::of_commit(format!("tree 1\n\n{text}").as_bytes()).expect("read back");
         assert_eq!(read, modes);
-        assert_eq!(read.get(&rel("odd\nname"), Class::Plain), 0o600);
-        assert_eq!(read.get(&rel("never/seen"), Class::Dir), 0o750);
+        assert_eq!(read.get(&rel("odd\nname"), ModeClass::Plain), 0o600);
+        assert_eq!(read.get(&rel("never/seen"), ModeClass::Dir), 0o750);
     }
 
     #[test]
-    fn a_message_that_somebody_else_wrote_is_refused() {
+    fn malformed_messages_are_refused() {
         for text in [
             "",
             "modes 644",

@@ -1,6 +1,4 @@
-//! Objects of a repository, each read through one git process and hashed on the way.
-//!
-//! Git does not compare an object with its id when it reads one, so this does.
+//! Reads git objects through one `git cat-file` process and checks their hashes, which git does not do.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,41 +10,41 @@ use sha2::{Digest, Sha256};
 
 use crate::{error, run};
 
-/// Largest object that is held in memory: trees, commits and the targets of symlinks.
+/// Limit on objects held in memory: trees, commits and targets of symlinks.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
-const BUFFER: usize = 128 * 1024;
+const BUFFER_BYTES: usize = 128 * 1024;
 
-/// What came of asking for an object.
+/// The result of reading an object.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ObjectState {
     Missing,
-    /// Its content has another id
+    /// Its content does not match its id
     Changed,
-    Whole {
+    Intact {
         kind: String,
     },
 }
 
 #[derive(Debug)]
-pub(super) struct Objects {
+pub(super) struct CheckedObjects {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     buffer: Vec<u8>,
 }
 
-impl Objects {
+impl CheckedObjects {
     pub(super) fn open(mut git: Command) -> Result<Self> {
         git.args(["cat-file", "--batch"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = git.spawn().map_err(|e| run::not_run(&git, e))?;
+        let mut child = git.spawn().map_err(|e| run::spawn_error(&git, e))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (stdin, stdout) = pipes.ok_or_else(|| Error::internal("git has no pipes"))?;
-        Ok(Self { child, stdin, stdout: BufReader::with_capacity(BUFFER, stdout), buffer: vec![0; BUFFER] })
+        Ok(Self { child, stdin, stdout: BufReader::with_capacity(BUFFER_BYTES, stdout), buffer: vec![0; BUFFER_BYTES] })
     }
 
-    /// Passes the content of an object on, piece by piece. What was passed on counts only if it is whole.
-    pub(super) fn read(&mut self, id: &str, mut sink: impl FnMut(&[u8]) -> Result<()>) -> Result<Found> {
+    /// Passes the content of an object to `sink`, in pieces. The pieces are only valid if the result is `Intact`.
+    pub(super) fn read(&mut self, id: &str, mut sink: impl FnMut(&[u8]) -> Result<()>) -> Result<ObjectState> {
         let ended = |_: io::Error| error::corrupt(format!("git cannot read the object {id}"));
         self.stdin.write_all(format!("{id}\n").as_bytes()).map_err(ended)?;
         self.stdin.flush().map_err(ended)?;
@@ -54,7 +52,7 @@ impl Objects {
         (&mut self.stdout).take(1024).read_line(&mut header).map_err(ended)?;
         let words: Vec<&str> = header.trim_end().split(' ').collect();
         let (kind, size) = match words[..] {
-            [_, "missing"] => return Ok(Found::Missing),
+            [_, "missing"] => return Ok(ObjectState::Missing),
             [_, kind, size] => (kind.to_owned(), size.parse::<u64>().ok()),
             _ => (String::new(), None),
         };
@@ -62,23 +60,23 @@ impl Objects {
         let mut hasher = Hasher::for_id(id, &kind, left);
         let mut outcome = Ok(());
         while left > 0 {
-            let room = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            let count = self.stdout.read(&mut self.buffer[..room]).map_err(ended)?;
+            let wanted = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let count = self.stdout.read(&mut self.buffer[..wanted]).map_err(ended)?;
             if count == 0 {
                 return Err(error::corrupt(format!("git cannot read the object {id}")));
             }
             hasher.update(&self.buffer[..count]);
-            // The rest is read in any case, so that the next answer is that to the next question.
+            // Read the rest even after an error, so that the next answer belongs to the next request.
             outcome = outcome.and_then(|()| sink(&self.buffer[..count]));
             left -= count as u64;
         }
         self.stdout.read_exact(&mut [0]).map_err(ended)?;
         outcome?;
-        Ok(if hasher.finish() == id { Found::Whole { kind } } else { Found::Changed })
+        Ok(if hasher.finish() == id { ObjectState::Intact { kind } } else { ObjectState::Changed })
     }
 
-    /// A small object of a kind that is expected.
-    pub(super) fn whole(&mut self, id: &str, expected: &str) -> Result<Vec<u8>> {
+    /// Reads an object of an expected type into memory.
+    pub(super) fn read_all(&mut self, id: &str, expected: &str) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let found = self.read(id, |piece| {
             if bytes.len() as u64 + piece.len() as u64 > MAX_BYTES {
@@ -88,29 +86,29 @@ impl Objects {
             Ok(())
         })?;
         match found {
-            Found::Whole { kind } if kind == expected => Ok(bytes),
-            other => Err(wrong(id, expected, &other)),
+            ObjectState::Intact { kind } if kind == expected => Ok(bytes),
+            other => Err(object_error(id, expected, &other)),
         }
     }
 }
 
-impl Drop for Objects {
+impl Drop for CheckedObjects {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Why an object is not what it should be.
-pub(super) fn wrong(id: &str, expected: &str, found: &Found) -> Error {
+/// The error for an object that is missing, damaged or of another type.
+pub(super) fn object_error(id: &str, expected: &str, found: &ObjectState) -> Error {
     error::corrupt(match found {
-        Found::Missing => format!("the {expected} {id} is missing"),
-        Found::Changed => format!("the {expected} {id} has another content than it should"),
-        Found::Whole { kind } => format!("the {expected} {id} is a {kind}"),
+        ObjectState::Missing => format!("the {expected} {id} is missing"),
+        ObjectState::Changed => format!("the {expected} {id} has another content than it should"),
+        ObjectState::Intact { kind } => format!("the {expected} {id} is a {kind}"),
     })
 }
 
-/// The id of a content in the making.
+/// Computes an object id.
 #[derive(Debug)]
 pub(super) enum Hasher {
     Short(Box<Sha1>),
@@ -118,7 +116,7 @@ pub(super) enum Hasher {
 }
 
 impl Hasher {
-    /// Ids are as long as this one.
+    /// Chooses SHA-1 or SHA-256 by the length of `id`.
     pub(super) fn for_id(id: &str, kind: &str, size: u64) -> Self {
         let header = format!("{kind} {size}\0");
         if id.len() > 40 {
@@ -147,10 +145,10 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether a file of so many bytes has the content of an object.
+/// Whether a file of this size has the content of an object.
 pub(super) fn is_content(file: &mut File, id: &str, size: u64) -> io::Result<bool> {
     let mut hasher = Hasher::for_id(id, "blob", size);
-    let mut buffer = vec![0; BUFFER];
+    let mut buffer = vec![0; BUFFER_BYTES];
     let mut read = 0;
     loop {
         match file.read(&mut buffer)? {

@@ -1,7 +1,7 @@
-//! A repository, and a git directory of our own through which its objects are written and read.
+//! A repository, and a private git directory through which its objects are written and read.
 //!
-//! The private directory has neither the repository's settings nor its attributes, so no filter changes a content, no
-//! hook is run, and neither HEAD nor the index can be touched. Which files there are is left to `scan`.
+//! The private directory has its own index and none of the repository's settings and attributes. So no filter changes
+//! contents, no hook runs, and neither HEAD nor the repository's index can be changed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,32 +10,32 @@ use std::process::Command;
 
 use pensa_core::{Code, Error, Result};
 
-use super::objects::Objects;
-use crate::path::Rel;
-use crate::place::{Place, Scratch};
+use super::objects::CheckedObjects;
+use crate::path::RelPath;
+use crate::snapshot::{ScratchDir, SnapshotDirs};
 use crate::{error, run};
 
-/// Settings of a repository that say how objects are kept, and nothing of what is in them.
+/// Settings of the repository that affect how objects are stored, but not their contents.
 const PASSED_ON: &str = "^(core\\.(sharedrepository|compression|loosecompression|bigfilethreshold|fsync|fsyncmethod)\
                          |extensions\\.objectformat)$";
 
-/// Overrides what any `.gitattributes` says: contents are taken as they are.
+/// Overrides any `.gitattributes`, so that contents are stored unchanged.
 const ATTRIBUTES: &str = "* -text !eol !crlf -ident -filter -working-tree-encoding\n";
 
 /// The mode of a submodule in an index or a tree.
 pub(super) const GITLINK: &str = "160000";
 
 #[derive(Debug)]
-pub(super) struct Repo {
+pub(super) struct GitRepo {
     /// The root of the work tree
     pub(super) top: PathBuf,
     objects: PathBuf,
     settings: Vec<(String, String)>,
 }
 
-impl Repo {
+impl GitRepo {
     pub(super) fn around(root: &Path) -> Result<Self> {
-        let top = run::top_of(root)?.ok_or_else(|| {
+        let top = run::work_tree_root(root)?.ok_or_else(|| {
             Error::new(Code::NoRepo, format!("{} is not in a work tree of git", root.display()))
                 .hint("use the provider copy, or git init")
         })?;
@@ -43,54 +43,54 @@ impl Repo {
             let mut git = run::git(&top);
             run::must(git.args(["rev-parse", "--path-format=absolute", "--git-path", "objects"]), None)
         };
-        // It fails if there is no such setting.
-        let told = || run::run(run::git(&top).args(["config", "-z", "--get-regexp", PASSED_ON]), None);
-        let (objects, told) = run::both(objects, told);
-        let text = String::from_utf8_lossy(&told?.stdout).into_owned();
+        // Fails if none of these settings exist.
+        let output = || run::run(run::git(&top).args(["config", "-z", "--get-regexp", PASSED_ON]), None);
+        let (objects, output) = run::join(objects, output);
+        let text = String::from_utf8_lossy(&output?.stdout).into_owned();
         let pair = |entry: &str| entry.split_once('\n').map(|(name, value)| (name.to_owned(), value.to_owned()));
         let (objects, settings) = (run::path_line(objects?), text.split('\0').filter_map(pair).collect());
         Ok(Self { top, objects, settings })
     }
 
-    /// The commit that is checked out; none before the first.
+    /// The commit that is checked out; `None` before the first commit.
     pub(super) fn head(&self) -> Result<Option<String>> {
         self.resolve("HEAD^{commit}")
     }
 
-    /// The id that a name stands for.
+    /// The id of a revision; `None` if it does not exist.
     pub(super) fn resolve(&self, name: &str) -> Result<Option<String>> {
-        let told = run::run(self.git().args(["rev-parse", "--quiet", "--verify", "--end-of-options", name]), None)?;
-        let id = String::from_utf8_lossy(&told.stdout).trim().to_owned();
-        Ok((told.success && is_id(&id)).then_some(id))
+        let output = run::run(self.git().args(["rev-parse", "--quiet", "--verify", "--end-of-options", name]), None)?;
+        let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok((output.success && is_id(&id)).then_some(id))
     }
 
-    /// The submodules that the index knows, and their commits there.
-    pub(super) fn gitlinks(&self) -> Result<BTreeMap<Rel, String>> {
+    /// The submodules in the index, with their commits.
+    pub(super) fn gitlinks(&self) -> Result<BTreeMap<RelPath, String>> {
         let staged = run::must(self.git().args(["ls-files", "-z", "--stage"]), None)?;
         let mut links = BTreeMap::new();
         for entry in staged.split(|byte| *byte == 0).filter(|entry| entry.starts_with(GITLINK.as_bytes())) {
             let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else { continue };
             let id = String::from_utf8_lossy(&entry[..tab]).split(' ').nth(1).unwrap_or_default().to_owned();
-            links.insert(Rel::checked(entry[tab + 1..].to_vec())?, id);
+            links.insert(RelPath::checked(entry[tab + 1..].to_vec())?, id);
         }
         Ok(links)
     }
 
-    /// Makes a ref that must not be there yet.
-    pub(super) fn hold(&self, name: &str, commit: &str) -> Result<()> {
+    /// Creates a ref; fails if it exists.
+    pub(super) fn create_ref(&self, name: &str, commit: &str) -> Result<()> {
         let nothing = "0".repeat(commit.len());
-        let told = run::run(self.update_ref().args(["--end-of-options", name, commit, &nothing]), None)?;
-        match told {
-            told if told.success => Ok(()),
-            told if told.stderr.contains("already exists") => {
+        let output = run::run(self.update_ref().args(["--end-of-options", name, commit, &nothing]), None)?;
+        match output {
+            output if output.success => Ok(()),
+            output if output.stderr.contains("already exists") => {
                 Err(Error::new(Code::Conflict, format!("there is a snapshot of this name already: {name}")))
             }
-            told => Err(run::complaint("git", &told)),
+            output => Err(run::command_error("git", &output)),
         }
     }
 
-    /// Deletes a ref, whatever it is; one that is not there is no error.
-    pub(super) fn let_go(&self, name: &str) -> Result<()> {
+    /// Deletes a ref, even a symbolic one. It is no error if it does not exist.
+    pub(super) fn delete_ref(&self, name: &str) -> Result<()> {
         run::must(self.update_ref().args(["-d", "--end-of-options", name]), None).map(drop)
     }
 
@@ -104,9 +104,9 @@ impl Repo {
         run::git(&self.top)
     }
 
-    /// A git directory of our own, gone with the value.
-    pub(super) fn private(&self, place: &Place<'_>) -> Result<Private<'_>> {
-        let scratch = Scratch::new(place)?;
+    /// Creates a private git directory. Dropping the value removes it.
+    pub(super) fn private_dir(&self, dirs: &SnapshotDirs<'_>) -> Result<PrivateGitDir<'_>> {
+        let scratch = ScratchDir::new(dirs)?;
         let dir = scratch.path();
         let write = |name: &str, text: &str| {
             let path = dir.join(name);
@@ -118,7 +118,7 @@ impl Repo {
         write("HEAD", "ref: refs/heads/none\n")?;
         write("info/attributes", ATTRIBUTES)?;
         write("config", &self.config())?;
-        Ok(Private { repo: self, scratch })
+        Ok(PrivateGitDir { repo: self, scratch })
     }
 
     fn config(&self) -> String {
@@ -134,19 +134,19 @@ impl Repo {
     }
 }
 
-/// Whether a text is an id of an object, of either kind of repository.
+/// Whether a text is an object id, SHA-1 or SHA-256.
 pub(super) fn is_id(text: &str) -> bool {
     [40, 64].contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// A git directory with an index of its own, on the objects of a repository.
+/// A git directory with its own index that shares the objects of a repository.
 #[derive(Debug)]
-pub(super) struct Private<'r> {
-    repo: &'r Repo,
-    scratch: Scratch,
+pub(super) struct PrivateGitDir<'r> {
+    repo: &'r GitRepo,
+    scratch: ScratchDir,
 }
 
-impl Private<'_> {
+impl PrivateGitDir<'_> {
     fn git(&self) -> Command {
         let mut git = run::bare_git();
         let dir = self.scratch.path();
@@ -159,15 +159,15 @@ impl Private<'_> {
         git
     }
 
-    /// Stores the files and symlinks at these paths. Paths in order make this fast.
-    pub(super) fn add<'p>(&self, paths: impl Iterator<Item = &'p Rel>) -> Result<()> {
+    /// Stores the files and symlinks at these paths. Sorted paths are fastest.
+    pub(super) fn add<'p>(&self, paths: impl Iterator<Item = &'p RelPath>) -> Result<()> {
         let mut list = Vec::new();
         paths.for_each(|path| list.extend([path.bytes(), b"\0"].concat()));
         run::must(self.git().args(["update-index", "-z", "--add", "--remove", "--stdin"]), Some(list)).map(drop)
     }
 
-    /// Records submodules.
-    pub(super) fn link<'p>(&self, links: impl Iterator<Item = (&'p Rel, &'p str)>) -> Result<()> {
+    /// Adds submodules to the index.
+    pub(super) fn add_submodules<'p>(&self, links: impl Iterator<Item = (&'p RelPath, &'p str)>) -> Result<()> {
         let mut list = Vec::new();
         links.for_each(|(path, id)| {
             list.extend([GITLINK.as_bytes(), b" ", id.as_bytes(), b"\t", path.bytes(), b"\0"].concat());
@@ -178,7 +178,7 @@ impl Private<'_> {
         run::must(self.git().args(["update-index", "-z", "--add", "--index-info"]), Some(list)).map(drop)
     }
 
-    /// The tree of all that was added.
+    /// Writes the index as a tree and returns its id.
     pub(super) fn write_tree(&self) -> Result<String> {
         run::must_line(self.git().arg("write-tree"), None)
     }
@@ -193,19 +193,19 @@ impl Private<'_> {
         run::must_line(&mut git, Some(message.into_bytes()))
     }
 
-    /// What is stored, to read from.
-    pub(super) fn objects(&self) -> Result<Objects> {
-        Objects::open(self.git())
+    /// Opens the objects for reading.
+    pub(super) fn objects(&self) -> Result<CheckedObjects> {
+        CheckedObjects::open(self.git())
     }
 
-    /// Which of many objects are there, and how large they are.
+    /// The sizes of those of these objects that exist.
     pub(super) fn sizes(&self, ids: impl Iterator<Item = impl AsRef<str>>) -> Result<BTreeMap<String, u64>> {
         let mut list = String::new();
         ids.for_each(|id| list.extend([id.as_ref(), "\n"]));
         let mut git = self.git();
         git.args(["cat-file", "--buffer", "--batch-check=%(objectname) %(objectsize)"]);
-        let told = run::must(&mut git, Some(list.into_bytes()))?;
-        let text = String::from_utf8_lossy(&told).into_owned();
+        let output = run::must(&mut git, Some(list.into_bytes()))?;
+        let text = String::from_utf8_lossy(&output).into_owned();
         let pair = |line: &str| {
             let (id, size) = line.split_once(' ')?;
             Some((id.to_owned(), size.parse().ok()?))

@@ -337,18 +337,18 @@ apart!(a_proof_finds_what_is_missing_or_changed, Plain, {
     assert!(found * 4 > whole.len() * 3, "{found} of {}", whole.len());
     fs::remove_file(&a).expect("removed");
     problem("missing");
-    put_back(&a, &whole);
+    overwrite(&a, &whole);
     assert!(ground.verify(Git, "snap-1", &taken).ok);
     let tree = fs::read(&dir).expect("an object");
     fs::remove_file(&dir).expect("removed");
     problem("the tree");
-    put_back(&dir, &tree);
+    overwrite(&dir, &tree);
     ground.commit_all();
     ground.git(["update-ref", "refs/pensa/snapshots/snap-1", "HEAD"]);
     problem("no ref");
 });
 
-fn put_back(path: &std::path::Path, bytes: &[u8]) {
+fn overwrite(path: &std::path::Path, bytes: &[u8]) {
     fs::write(path, bytes).expect("written");
 }
 

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use pensa_core::Code;
 use pensa_snapshot::Provider::{Copy, Git};
-use pensa_snapshot::Taken;
+use pensa_snapshot::SnapshotData;
 
 use crate::kit::{Ground, apart, listing};
 
@@ -59,13 +59,13 @@ fn object(ground: &Ground, kind: &str, bytes: &[u8]) -> String {
 }
 
 /// The record of a snapshot that has a tree of somebody else's making.
-fn forged(ground: &Ground, tree: &str, files: u64) -> Taken {
+fn forged(ground: &Ground, tree: &str, files: u64) -> SnapshotData {
     let text = format!("tree {tree}\nauthor x <x> 0 +0000\ncommitter x <x> 0 +0000\n\nx\n\nmodes 644 755 755\n");
     let commit = object(ground, "commit", text.as_bytes());
     ground.git(["update-ref", "refs/pensa/snapshots/snap-1", &commit]);
     let metadata = serde_json::json!({"commit": commit, "tree": tree, "files": files, "submodules": 0});
     let metadata = metadata.as_object().expect("an object").clone();
-    Taken { reference: None, path: None, metadata }
+    SnapshotData { reference: None, path: None, metadata }
 }
 
 apart!(trees_with_names_that_lead_elsewhere_are_refused_before_anything_is_written, Plain, {
@@ -140,14 +140,14 @@ apart!(records_that_are_not_ours_are_refused, Plain, {
     ground.git(["update-ref", "-d", "refs/pensa/snapshots/snap-1"]);
     let refused = ground.try_restore(Git, "snap-1", &taken).expect_err("no ref of ours holds it");
     assert_eq!(refused.code, Code::Corrupt);
-    let nothing = Taken { reference: None, path: None, metadata: serde_json::Map::new() };
+    let nothing = SnapshotData { reference: None, path: None, metadata: serde_json::Map::new() };
     for provider in [Git, Copy] {
         assert_eq!(ground.try_restore(provider, "snap-1", &nothing).expect_err("empty").code, Code::Corrupt);
     }
 });
 
 /// A copy whose manifest somebody wrote anew, with a record that fits it.
-fn rewritten(ground: &Ground, lines: &str) -> Taken {
+fn rewritten(ground: &Ground, lines: &str) -> SnapshotData {
     let mut taken = ground.take(Copy, "snap-1");
     let manifest = format!("{{\"kind\":\"snapshot\",\"version\":1,\"id\":\"snap-1\"}}\n{lines}");
     fs::write(ground.data.join("snap-1/manifest.jsonl"), &manifest).expect("written");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use pensa_core::{Error, Result};
-use pensa_snapshot::{Place, Proof, Provider, Restored, Taken};
+use pensa_snapshot::{Provider, RestoreCounts, SnapshotData, SnapshotDirs, VerifyReport};
 use tempfile::TempDir;
 
 /// Says that a process is the one that a test was started in anew.
@@ -97,8 +97,8 @@ impl Ground {
         ground
     }
 
-    pub(crate) fn place<'p>(&'p self, id: &'p str) -> Place<'p> {
-        Place { root: &self.root, data: &self.data, id }
+    pub(crate) fn place<'p>(&'p self, id: &'p str) -> SnapshotDirs<'p> {
+        SnapshotDirs { root: &self.root, data: &self.data, id }
     }
 
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
@@ -136,23 +136,28 @@ impl Ground {
         self.git(["-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "-m", "all", "--allow-empty"]);
     }
 
-    pub(crate) fn create(&self, provider: Provider, id: &str) -> Result<Taken> {
+    pub(crate) fn create(&self, provider: Provider, id: &str) -> Result<SnapshotData> {
         pensa_snapshot::create(provider, &self.place(id), None, None)
     }
 
-    pub(crate) fn take(&self, provider: Provider, id: &str) -> Taken {
+    pub(crate) fn take(&self, provider: Provider, id: &str) -> SnapshotData {
         self.create(provider, id).unwrap_or_else(|e| panic!("{}: {e}", e.code))
     }
 
-    pub(crate) fn verify(&self, provider: Provider, id: &str, taken: &Taken) -> Proof {
+    pub(crate) fn verify(&self, provider: Provider, id: &str, taken: &SnapshotData) -> VerifyReport {
         pensa_snapshot::verify(provider, &self.place(id), taken).expect("a proof")
     }
 
-    pub(crate) fn restore(&self, provider: Provider, id: &str, taken: &Taken) -> Restored {
+    pub(crate) fn restore(&self, provider: Provider, id: &str, taken: &SnapshotData) -> RestoreCounts {
         self.try_restore(provider, id, taken).unwrap_or_else(|e| panic!("{}: {e}", e.code))
     }
 
-    pub(crate) fn try_restore(&self, provider: Provider, id: &str, taken: &Taken) -> Result<Restored, Error> {
+    pub(crate) fn try_restore(
+        &self,
+        provider: Provider,
+        id: &str,
+        taken: &SnapshotData,
+    ) -> Result<RestoreCounts, Error> {
         pensa_snapshot::restore(provider, &self.place(id), taken)
     }
 

@@ -135,7 +135,7 @@ apart!(
         let inside = ground.path("dir");
         let refused = pensa_snapshot::create(
             Btrfs,
-            &pensa_snapshot::Place { root: &inside, ..ground.place("snap-2") },
+            &pensa_snapshot::SnapshotDirs { root: &inside, ..ground.place("snap-2") },
             None,
             None,
         );

@@ -1,4 +1,4 @@
-//! PostgreSQL's programs: where they are, whom they run as, and how a test asks them to do something.
+//! Finds and runs PostgreSQL's programs.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -11,14 +11,14 @@ use crate::PATIENCE;
 
 /// The directory of PostgreSQL's programs, `postgres` and `pgbench` among them.
 pub fn bindir() -> PathBuf {
-    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let found = FOUND.get_or_init(installed).clone();
+    static BINDIR: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let found = BINDIR.get_or_init(installed).clone();
     found.expect("these tests need PostgreSQL (Debian: apt-get install postgresql)")
 }
 
 /// The directory of PostgreSQL's programs, if a server is installed.
 ///
-/// What PATH has is not asked: Debian keeps the server off it, and puts there a `psql` that looks for system clusters.
+/// Does not search the PATH: Debian keeps the server off it, and its `psql` there looks for system clusters.
 pub fn installed() -> Option<PathBuf> {
     let has_server = |dir: &PathBuf| dir.join("postgres").is_file();
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
@@ -26,20 +26,20 @@ pub fn installed() -> Option<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> =
         versions.filter_map(|entry| Some((number(&entry.path())?, entry.path().join("bin")))).collect();
     found.retain(|(_, dir)| has_server(dir));
-    found.into_iter().max().map(|(_, dir)| dir).or_else(|| told_by_pg_config().filter(has_server))
+    found.into_iter().max().map(|(_, dir)| dir).or_else(|| bindir_of_pg_config().filter(has_server))
 }
 
-fn told_by_pg_config() -> Option<PathBuf> {
+fn bindir_of_pg_config() -> Option<PathBuf> {
     let output = Command::new("pg_config").arg("--bindir").stdin(Stdio::null()).output().ok()?;
     Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
 }
 
-/// A program of PostgreSQL's. Nothing of our environment reaches it: a `PGDATA` or `PGPORT` would lead it elsewhere.
+/// A command for one of PostgreSQL's programs, without our environment: `PGDATA` or `PGPORT` would change its target.
 pub(super) fn program(name: &str) -> Command {
     clean(bindir().join(name))
 }
 
-/// The same for a program that ends by itself; it is ended when it does not.
+/// Like [`program`], with a time limit.
 fn bounded_program(name: &str) -> Command {
     let mut command = clean("timeout".into());
     command.args(["--kill-after=5", &PATIENCE.as_secs().to_string()]).arg(bindir().join(name));
@@ -53,7 +53,7 @@ pub(super) fn clean(program: PathBuf) -> Command {
     command
 }
 
-/// A tool of the server's side, run in `dir` to its end; panics if it fails.
+/// Runs a tool in `dir` as the server's user; panics if it fails.
 pub(super) fn run_as_server(name: &str, dir: &Path, args: &[&str]) {
     let mut command = bounded_program(name);
     command.args(args).current_dir(dir);
@@ -62,10 +62,10 @@ pub(super) fn run_as_server(name: &str, dir: &Path, args: &[&str]) {
     assert!(output.status.success(), "{name} failed: {}: {}", output.status, String::from_utf8_lossy(&output.stderr));
 }
 
-/// A user and its group, by number.
+/// The ids of a user and its group.
 pub(super) type User = (u32, u32);
 
-/// Whom the server runs as: nobody else, unless we are root, whom PostgreSQL refuses.
+/// The user for the server if we are root, whom PostgreSQL refuses; else `None`.
 pub(super) fn server_user() -> Option<User> {
     if !rustix::process::geteuid().is_root() {
         return None;
@@ -85,7 +85,7 @@ pub(super) fn run_as(user: Option<User>, command: &mut Command) {
     }
 }
 
-/// A directory that only the server's user may open, as PostgreSQL demands of its data.
+/// Creates a directory that only the server's user can access, as PostgreSQL requires for data.
 pub(super) fn make_private_dir(dir: &Path) {
     fs::create_dir(dir).expect("a directory for PostgreSQL's data");
     fs::set_permissions(dir, Permissions::from_mode(0o700)).expect("a private directory");
@@ -94,18 +94,17 @@ pub(super) fn make_private_dir(dir: &Path) {
     }
 }
 
-/// What `sql` answers: columns separated by `|`, rows by line ends, nothing else. Several statements are one
-/// transaction.
+/// Runs `sql`. Returns columns separated by `|`, rows by newlines. Several statements are one transaction.
 #[track_caller]
 pub(super) fn psql(url: &str, sql: &str) -> String {
     let output = run_psql(url, sql);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "psql failed: {}: {told}\n{sql}", output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "psql failed: {}: {stderr}\n{sql}", output.status);
     let text = String::from_utf8(output.stdout).expect("psql prints UTF-8");
     text.trim_end_matches('\n').to_owned()
 }
 
-/// What psql says when the server refuses `sql`.
+/// Runs `sql`, which must fail. Returns psql's error output.
 #[track_caller]
 pub(super) fn psql_fails(url: &str, sql: &str) -> String {
     let output = run_psql(url, sql);

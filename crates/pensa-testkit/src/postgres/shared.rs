@@ -1,22 +1,22 @@
-//! One cluster for many tests, and a fresh database of it for each.
+//! Shares one cluster among tests, with a database for each.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
 use super::{Cluster, programs};
 
-/// Where a cluster is that somebody else has started for all tests, such as `postgres://postgres@127.0.0.1:5432`.
+/// Environment variable with the URL of a cluster started for all tests, such as `postgres://postgres@127.0.0.1:5432`.
 pub const SHARED_CLUSTER: &str = "PENSA_TEST_POSTGRES";
 
-/// A cluster that tests share. What they do to it as a whole, they do to each other.
+/// A cluster shared by tests. Changes of the whole cluster affect the other tests.
 #[derive(Debug)]
 pub struct Shared {
     address: String,
-    /// Ours, unless the environment named one. It is never dropped; its guard ends it after this process.
+    /// Our cluster, unless the environment names one. Never dropped; its guard stops it after this process.
     _own: Option<Cluster>,
 }
 
-/// The cluster that the environment names in `PENSA_TEST_POSTGRES`, else one for this process.
+/// The cluster named by `PENSA_TEST_POSTGRES`, or else one for this process.
 pub fn shared() -> &'static Shared {
     static SHARED: OnceLock<Shared> = OnceLock::new();
     SHARED.get_or_init(|| match std::env::var(SHARED_CLUSTER) {
@@ -29,7 +29,7 @@ pub fn shared() -> &'static Shared {
 }
 
 impl Shared {
-    /// An empty database of the caller's own.
+    /// Creates an empty database.
     pub fn database(&self) -> Database {
         let name = format!("pensa_test_{:016x}", random());
         let maintenance = format!("{}/postgres", self.address);
@@ -38,12 +38,12 @@ impl Shared {
     }
 }
 
-/// A number that no other test has, in this process or another.
+/// A random number, to make names unique among tests.
 pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// A database that exists until dropped.
+/// A database that is deleted when dropped.
 #[derive(Debug)]
 pub struct Database {
     pub url: String,
@@ -52,13 +52,13 @@ pub struct Database {
 }
 
 impl Database {
-    /// What `sql` answers, as [`Cluster::psql`].
+    /// Runs `sql` like [`Cluster::psql`].
     #[track_caller]
     pub fn psql(&self, sql: &str) -> String {
         programs::psql(&self.url, sql)
     }
 
-    /// What psql says on standard error when the server refuses `sql`.
+    /// Runs `sql`, which must fail. Returns psql's error output.
     #[track_caller]
     pub fn psql_fails(&self, sql: &str) -> String {
         programs::psql_fails(&self.url, sql)
@@ -67,7 +67,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // Whoever ends the cluster removes what could not be removed here.
+        // If this fails, the database is removed with the cluster.
         programs::run_psql(&self.maintenance, &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
     }
 }

@@ -1,23 +1,43 @@
-//! `pn events`: the log so far, and what happens from then on.
+//! `pn events`: prints the log of the store, and with `--follow` new events.
 
+use clap::Args;
 use pensa_client::Client;
-use pensa_core::event::LogEntry;
+use pensa_core::event::{LogEntry, describe};
 use pensa_core::ops::event::List;
 use pensa_core::{Error, Result, json};
 
-use crate::cli::{Events, Options};
+use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
-use crate::render::{Screen, log};
+use crate::render::{Screen, when};
 
-pub(super) fn run(options: &Options, output: Output, args: Events) -> Result<()> {
-    let Events { op, follow } = args;
+/// List the events of the store, oldest first; with --follow, also new ones
+///
+/// With --json each event is a line of its own, as in the event stream of a daemon or server. To continue where an earlier
+/// call ended, pass the number of its last event:
+///
+///   pn events --follow
+///   pn events --after 120 --follow --json
+///   pn events --subject pn-1a2b --type closed,reopened
+///   pn events --subject agent --by ana -n 5
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct EventsArgs {
+    #[command(flatten)]
+    pub(crate) op: List,
+    /// Continue with new events until interrupted
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+}
+
+pub(super) fn run(options: &GlobalOptions, output: Output, args: EventsArgs) -> Result<()> {
+    let EventsArgs { op, follow } = args;
     if follow && op.after.is_some() && op.limit.is_some() {
         return Err(Error::invalid("-n would leave out some of what comes after --after")
             .hint("leave out -n, or --after: then the last N come first"));
     }
-    let client = connect::client_for_any(options)?;
-    let Some(last) = so_far(&client, output, &op)? else {
+    let client = connect::client_for_any_store(options)?;
+    let Some(last) = print_existing(&client, output, &op)? else {
         return Ok(());
     };
     if !follow {
@@ -28,8 +48,8 @@ pub(super) fn run(options: &Options, output: Output, args: Events) -> Result<()>
     Ok(())
 }
 
-/// Prints what there is, and gives the number of its end; nothing if nobody reads any more.
-fn so_far(client: &Client, output: Output, op: &List) -> Result<Option<i64>> {
+/// Prints the existing events and returns the number of the last one; `None` if the reader closed the pipe.
+fn print_existing(client: &Client, output: Output, op: &List) -> Result<Option<i64>> {
     let mut op = op.clone();
     loop {
         let page = client.call(&op)?;
@@ -51,15 +71,15 @@ fn so_far(client: &Client, output: Output, op: &List) -> Result<Option<i64>> {
     }
 }
 
-/// False if nobody reads it any more.
+/// Returns false if the reader closed the pipe.
 fn print(output: Output, events: &[LogEntry]) -> Result<bool> {
     let mut text = Vec::new();
-    if output.is_for_people() {
+    if output.is_human() {
         let mut screen = Screen::new(output.has_colours());
-        events.iter().for_each(|event| log::line(event, &mut screen));
+        events.iter().for_each(|event| print_event(event, &mut screen));
         text.extend_from_slice(screen.as_bytes());
     }
-    for event in events.iter().filter(|_| !output.is_for_people()) {
+    for event in events.iter().filter(|_| !output.is_human()) {
         match output.is_json() {
             true => json::write_line(&mut text, event)?,
             false => text.extend_from_slice(event.id.to_string().as_bytes()),
@@ -67,4 +87,15 @@ fn print(output: Output, events: &[LogEntry]) -> Result<bool> {
         text.push(b'\n');
     }
     output.try_raw(&text)
+}
+
+/// Prints one event as one line.
+fn print_event(event: &LogEntry, screen: &mut Screen) {
+    screen.faint(&format!("{:>4} {}", event.id, when(event.created_at))).plain(" ").text(&event.event_type).plain(" ");
+    screen.text(&event.subject_kind).plain(" ").id(&event.subject_id).plain(" by ").text(&event.actor);
+    let changes = describe(&event.detail);
+    if !changes.is_empty() {
+        screen.plain(": ").text(&changes);
+    }
+    screen.end();
 }

@@ -1,31 +1,67 @@
-//! `pn hooks`, and what the hooks do when git calls them. Installing them is the host's business.
+//! `pn hooks`: manages git hooks, and runs them when git calls. `pensa_host::hooks` installs them.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
-use std::process;
-use std::thread;
 use std::time::Duration;
+use std::{process, thread};
 
+use clap::{Args, Subcommand};
 use pensa_core::ops::store::{Export, Import, Transfer};
 use pensa_core::{Code, Error, Result, text};
 use pensa_engine::{SYSTEM, StoreDir};
 use pensa_host::hooks::{self, Hook, HookState, HooksReport};
 
 use super::transfer;
-use crate::cli::{Hooks, HooksInstall, HooksRun, Options};
+use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
 
-pub(super) fn run(options: &Options, output: Output, command: &Hooks) -> Result<()> {
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(crate) enum HooksCommand {
+    Install(HooksInstallArgs),
+    /// Show which hooks are installed, and whether git merges JSONL files with pn
+    Status,
+    /// Remove the hooks and the merge driver; hooks of other tools are restored
+    Remove,
+    Run(HooksRunArgs),
+}
+
+/// Install the hooks and the merge driver in this repository; hooks of other tools keep working
+///
+/// pre-commit exports issues into the commit; post-merge, post-checkout and post-rewrite import them. Git merges the
+/// JSONL files with pn: .gitattributes enables that for every clone, git's configuration for this one.
+#[derive(Debug, Args)]
+pub(crate) struct HooksInstallArgs {
+    /// Write the hooks as entries into .pre-commit-config.yaml, for prek or pre-commit
+    #[arg(long)]
+    pub(crate) prek: bool,
+}
+
+/// Run a hook; called by git
+///
+/// Never prompts, and ends after --limit seconds.
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub(crate) struct HooksRunArgs {
+    /// pre-commit, post-merge, post-checkout or post-rewrite
+    #[arg(value_name = "HOOK")]
+    pub(crate) hook: Hook,
+    /// The time limit in seconds
+    #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) limit: u64,
+}
+
+pub(super) fn run(options: &GlobalOptions, output: Output, command: &HooksCommand) -> Result<()> {
     let report = match command {
-        Hooks::Run(args) => return called_by_git(options, args),
-        Hooks::Install(HooksInstall { prek: true }) => here(options)?.install_prek()?,
-        Hooks::Install(HooksInstall { prek: false }) => here(options)?.install()?,
-        Hooks::Status => here(options)?.status()?,
-        Hooks::Remove => here(options)?.remove()?,
+        HooksCommand::Run(args) => return run_hook(options, args),
+        HooksCommand::Install(HooksInstallArgs { prek: true }) => repository_hooks(options)?.install_prek()?,
+        HooksCommand::Install(HooksInstallArgs { prek: false }) => repository_hooks(options)?.install()?,
+        HooksCommand::Status => repository_hooks(options)?.status()?,
+        HooksCommand::Remove => repository_hooks(options)?.remove()?,
     };
     show(output, &report)
 }
@@ -36,20 +72,20 @@ fn show(output: Output, report: &HooksReport) -> Result<()> {
     Ok(())
 }
 
-/// The hooks of the repository in which the store is that is meant here.
-fn here(options: &Options) -> Result<hooks::Hooks> {
+/// The hooks of the repository that contains the project's store.
+fn repository_hooks(options: &GlobalOptions) -> Result<hooks::Hooks> {
     hooks::Hooks::of(connect::store(options)?.project_dir(), &connect::cwd()?)
 }
 
-/// What a hook does. Only a failing export fails: git can't take back what the other hooks come after.
-fn called_by_git(options: &Options, args: &HooksRun) -> Result<()> {
+/// Runs a hook. Only a failing export fails: the other hooks run when git has already done its part.
+fn run_hook(options: &GlobalOptions, args: &HooksRunArgs) -> Result<()> {
     let (hook, limit) = (args.hook, args.limit);
-    give_up_after(Duration::from_secs(limit), hook);
+    exit_after(Duration::from_secs(limit), hook);
     let top = connect::cwd()?.join(options.store.as_deref().unwrap_or(Path::new(".")));
     if hook == Hook::PreCommit {
         refuse_private_files(&top.join(StoreDir::NAME))?;
     }
-    // A branch from before there was a store.
+    // The branch may be older than the store.
     if !has_store(&top.join(StoreDir::NAME)) {
         return Ok(());
     }
@@ -57,40 +93,44 @@ fn called_by_git(options: &Options, args: &HooksRun) -> Result<()> {
         Hook::PreCommit => export(options, &top),
         Hook::PostMerge | Hook::PostRewrite | Hook::PostCheckout => import(options),
     };
-    // Best told by pn doctor if it fails.
+    // A failure here is reported by pn doctor.
     let _ = connect::cwd().and_then(|top| hooks::configure_driver_if_named(&top));
     match (done, hook) {
         (Ok(()), _) => Ok(()),
-        (Err(e), Hook::PreCommit) => Err(blocking(e)),
+        (Err(e), Hook::PreCommit) => Err(with_commit_hint(e)),
         (Err(e), _) => {
-            tell(&format!("pensa: issues were not imported: {}", e.message));
-            tell(&format!("pensa: {}; pn import tries again", e.hint.as_deref().unwrap_or("put that right")));
+            print_line(&format!("pensa: issues were not imported: {}", e.message));
+            print_line(&format!("pensa: {}; pn import tries again", e.hint.as_deref().unwrap_or("put that right")));
             Ok(())
         }
     }
 }
 
-/// Most files that an error names.
-const NAMED: usize = 5;
+/// The most files that an error names.
+const MAX_NAMED_FILES: usize = 5;
 
-/// Refuses a commit that would publish what belongs to this machine: sessions, journal, tokens.
+/// Refuses a commit that would publish files of this machine: sessions, journal, tokens.
 fn refuse_private_files(store: &Path) -> Result<()> {
     let staged = hooks::staged_private_files(store)?;
     if staged.is_empty() {
         return Ok(());
     }
-    let more = if staged.len() > NAMED { format!(" and {} more", staged.len() - NAMED) } else { String::new() };
-    let named = staged.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    // One name stands for all of a directory.
+    let more = if staged.len() > MAX_NAMED_FILES {
+        format!(" and {} more", staged.len() - MAX_NAMED_FILES)
+    } else {
+        String::new()
+    };
+    let named = staged.iter().take(MAX_NAMED_FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    // One path unstages a whole directory.
     let to_unstage: BTreeSet<&str> = staged
         .iter()
         .map(|path| path.find("/local/").map_or(path.as_str(), |at| &path[..at + "/local".len()]))
-        .take(NAMED)
+        .take(MAX_NAMED_FILES)
         .collect();
     let to_unstage = to_unstage.into_iter().collect::<Vec<_>>().join(" ");
     let message = format!("the commit was stopped: it has files that belong to this machine only: {named}{more}");
     Err(Error::new(Code::Forbidden, message).hint(format!(
-        "git rm -r --cached -- {to_unstage} takes them out of the commit and leaves them on the disk; pn doctor tells \
+        "git rm -r --cached -- {to_unstage} takes them out of the commit and leaves them on the disk; pn doctor shows \
          which rule lets git see them"
     )))
 }
@@ -99,43 +139,43 @@ fn has_store(dir: &Path) -> bool {
     dir.join("config.toml").exists() || !pensa_git::jsonl_files(dir).is_empty()
 }
 
-/// Ends the process when it takes too long, whatever it waits for. What was not committed by then did not happen.
-fn give_up_after(limit: Duration, hook: Hook) {
+/// Exits after a time limit, whatever the process waits for. An uncommitted transaction is rolled back.
+fn exit_after(limit: Duration, hook: Hook) {
     thread::spawn(move || {
         thread::sleep(limit);
         let seconds = limit.as_secs();
         if hook == Hook::PreCommit {
-            tell(&format!("pensa: gave up after {seconds} s; pn export tells more, {WITHOUT_EXPORT}"));
+            print_line(&format!("pensa: gave up after {seconds} s; pn export shows more, {WITHOUT_EXPORT}"));
             process::exit(1);
         }
-        tell(&format!("pensa: gave up after {seconds} s: issues were not imported; pn import tries again"));
+        print_line(&format!("pensa: gave up after {seconds} s: issues were not imported; pn import tries again"));
         process::exit(0);
     });
 }
 
 const WITHOUT_EXPORT: &str = "git commit --no-verify commits without an export";
 
-fn tell(line: &str) {
+fn print_line(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", text::printable_block(line));
 }
 
-fn blocking(e: Error) -> Error {
+fn with_commit_hint(e: Error) -> Error {
     let hint = match &e.hint {
         Some(hint) => format!("{hint}; then commit again ({WITHOUT_EXPORT})"),
-        None => format!("pn export tells more; then commit again ({WITHOUT_EXPORT})"),
+        None => format!("pn export shows more; then commit again ({WITHOUT_EXPORT})"),
     };
     Error { hint: Some(hint), ..e }.within("the commit was stopped because issues could not be exported")
 }
 
-fn export(options: &Options, top: &Path) -> Result<()> {
+fn export(options: &GlobalOptions, top: &Path) -> Result<()> {
     let by_server = connect::server(options)?.is_some();
     let events = transfer::with_events(options, None)?;
-    // A server knows nothing of the commit that is being made, and its index is ours to fill.
+    // A server knows nothing of this commit, so we stage the files ourselves.
     let op = Export { worktree: transfer::worktree(options)?, events, no_stage: by_server, ..Export::default() };
     match connect::client(options)?.call(&op) {
-        Ok(transfer) => tell_all(&transfer),
+        Ok(transfer) => print_notes(&transfer),
         Err(e) if by_server && e.code == Code::Unsupported => {
-            tell(&format!("pensa: nothing to export with this commit: {}", e.message));
+            print_line(&format!("pensa: nothing to export with this commit: {}", e.message));
             return Ok(());
         }
         Err(e) => return Err(e),
@@ -147,30 +187,30 @@ fn export(options: &Options, top: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Imports. Files that are as they were cost next to nothing.
-fn import(options: &Options) -> Result<()> {
-    // What git brought is nobody's doing here, and not the next thing to undo.
-    let options = &Options { actor: Some(SYSTEM.to_owned()), config: OnceCell::new(), ..options.clone() };
+/// Imports; unchanged files cost almost nothing.
+fn import(options: &GlobalOptions) -> Result<()> {
+    // Changes that git brought are not the user's: `pn undo` must not undo them next.
+    let options = &GlobalOptions { actor: Some(SYSTEM.to_owned()), config: OnceCell::new(), ..options.clone() };
     let by_server = connect::server(options)?.is_some();
     let op = Import { worktree: transfer::worktree(options)?, ..Import::default() };
     match connect::client(options)?.call(&op) {
         Err(e) if by_server && e.code == Code::Unsupported => Ok(()),
         Err(e) => Err(e),
         Ok(transfer) => {
-            tell_all(&transfer);
+            print_notes(&transfer);
             Ok(())
         }
     }
 }
 
-fn tell_all(transfer: &Transfer) {
+fn print_notes(transfer: &Transfer) {
     for note in &transfer.notes {
-        tell(&format!("pensa: {note}"));
+        print_line(&format!("pensa: {note}"));
     }
     if transfer.conflicts > 0 {
         let many = transfer.conflicts;
         let places = if many == 1 { "one place".to_owned() } else { format!("{many} places") };
-        tell(&format!("pensa: both sides changed the same in {places}; pn conflicts shows what was not kept"));
+        print_line(&format!("pensa: both sides changed the same in {places}; pn conflicts shows what was not kept"));
     }
 }
 

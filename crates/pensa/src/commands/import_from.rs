@@ -1,78 +1,100 @@
-//! `pn import-from`: reads another tool's files and hands what they hold to the store, one agent at a time.
+//! `pn import-from`: imports other tools' files; this module imports daycare, one agent at a time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::{Args, Subcommand};
 use pensa_client::Client;
 use pensa_core::agent::{Lifecycle, TypeName};
 use pensa_core::ops::agent::{Import, ImportedSession};
 use pensa_core::session::{EntryType, NewEntry, OpenedBy};
 use pensa_core::{Code, Result};
-use pensa_engine::meter;
-use pensa_interop::daycare::{self, Found};
+use pensa_engine::progress;
+use pensa_interop::daycare::{self, ParsedAgent};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::import_prjct;
-use super::import_records;
-use crate::cli::{FromDaycare, ImportFrom, Options};
+use super::import_prjct::ImportFromPrjctArgs;
+use super::import_records::{ImportFromLooprArgs, ImportFromTaskstoreArgs};
+use super::{import_prjct, import_records};
+use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
-use crate::progress::watched;
-use crate::render::{Render, Screen, agents};
+use crate::progress::with_progress;
+use crate::render::{Render, Screen, print_redactions};
 
-/// What came of it.
+/// Import the data of another tool
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(crate) enum ImportFromCommand {
+    Daycare(ImportFromDaycareArgs),
+    Loopr(ImportFromLooprArgs),
+    Prjct(ImportFromPrjctArgs),
+    Taskstore(ImportFromTaskstoreArgs),
+}
+
+/// Import agents of daycare: <DIR>/<id>/{descriptor.json,state.json,history.jsonl}
+///
+/// Agents that exist already are skipped, so the import can be repeated.
+#[derive(Debug, Args)]
+pub(crate) struct ImportFromDaycareArgs {
+    /// The directory of the agents, or the one above it
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+}
+
+/// The result of an import.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Report {
+pub(super) struct DaycareReport {
     agents_imported: usize,
-    agents_skipped: Vec<Skipped>,
+    agents_skipped: Vec<SkippedAgent>,
     sessions: i64,
     entries: i64,
     lines_skipped: usize,
     redactions: i64,
-    /// What could not be kept, or not as it was
+    /// What could not be stored unchanged
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct Skipped {
+struct SkippedAgent {
     id: String,
     reason: String,
 }
 
-pub(super) fn run(options: &Options, output: Output, command: &ImportFrom) -> Result<()> {
+pub(super) fn run(options: &GlobalOptions, output: Output, command: &ImportFromCommand) -> Result<()> {
     let args = match command {
-        ImportFrom::Daycare(args) => args,
-        ImportFrom::Loopr(args) => return import_records::run_loopr(options, output, args),
-        ImportFrom::Prjct(args) => return import_prjct::run(options, output, args),
-        ImportFrom::Taskstore(args) => return import_records::run(options, output, args),
+        ImportFromCommand::Daycare(args) => args,
+        ImportFromCommand::Loopr(args) => return import_records::run_loopr(options, output, args),
+        ImportFromCommand::Prjct(args) => return import_prjct::run(options, output, args),
+        ImportFromCommand::Taskstore(args) => return import_records::run(options, output, args),
     };
-    let FromDaycare { dir } = args;
-    let report = watched(output, || from_daycare(&connect::client_for_agents(options)?, dir))?;
+    let ImportFromDaycareArgs { dir } = args;
+    let report = with_progress(output, || from_daycare(&connect::client_for_agents(options)?, dir))?;
     output.answer(&report)?;
     show_notes(output, &report.notes);
     Ok(())
 }
 
-/// Shows people what a report says besides its counts; others find it in the report.
+/// Prints notes for people; `--json` has them in the report.
 pub(super) fn show_notes(output: Output, notes: &[String]) {
     notes.iter().for_each(|note| output.note(&format!("note: {note}")));
 }
 
-/// Has the store take in the agents of a directory.
-pub(super) fn from_daycare(client: &Client, dir: &Path) -> Result<Report> {
-    let mut report = Report::default();
+/// Imports the agents of a directory.
+pub(super) fn from_daycare(client: &Client, dir: &Path) -> Result<DaycareReport> {
+    let mut report = DaycareReport::default();
     let mut orphans = Vec::new();
     let agents = daycare::agents(dir)?;
-    meter().begin(agents.len());
+    progress().begin(agents.len());
     for found in agents {
-        meter().advance(1);
+        progress().advance(1);
         match found {
-            Found::Skipped { id, reason } => report.agents_skipped.push(Skipped { id, reason }),
-            Found::Agent(agent) => {
+            ParsedAgent::Skipped { id, reason } => report.agents_skipped.push(SkippedAgent { id, reason }),
+            ParsedAgent::Agent(agent) => {
                 let notes: Vec<String> = agent.notes.iter().map(|note| format!("{}: {note}", agent.id)).collect();
                 let (lines_skipped, before) = (agent.lines_skipped, report.agents_imported);
-                let orphan = take(client, import(*agent)?, lines_skipped, &mut report)?;
+                let orphan = import_agent(client, import_op(*agent)?, lines_skipped, &mut report)?;
                 if report.agents_imported > before {
                     report.notes.extend(notes);
                 }
@@ -80,25 +102,30 @@ pub(super) fn from_daycare(client: &Client, dir: &Path) -> Result<Report> {
             }
         }
     }
-    meter().end();
-    // A parent may have come after its children.
+    progress().end();
+    // Repeated because a parent may come after its children.
     for child in orphans {
         client.call(&child)?;
     }
     Ok(report)
 }
 
-/// Has the store take in one agent; gives back what to ask again if its parent was not there.
-fn take(client: &Client, op: Import, lines_skipped: usize, report: &mut Report) -> Result<Option<Import>> {
-    let mut skip = |reason: String| report.agents_skipped.push(Skipped { id: op.id.to_string(), reason });
+/// Imports one agent. Returns the operation to repeat later if its parent is missing.
+fn import_agent(
+    client: &Client,
+    op: Import,
+    lines_skipped: usize,
+    report: &mut DaycareReport,
+) -> Result<Option<Import>> {
+    let mut skip = |reason: String| report.agents_skipped.push(SkippedAgent { id: op.id.to_string(), reason });
     match client.call(&op) {
-        Ok(told) if told.imported => {
+        Ok(imported) if imported.imported => {
             report.agents_imported += 1;
-            report.sessions += told.sessions;
-            report.entries += told.entries;
-            report.redactions += told.redactions;
+            report.sessions += imported.sessions;
+            report.entries += imported.entries;
+            report.redactions += imported.redactions;
             report.lines_skipped += lines_skipped;
-            Ok(told.parent_missing.then(|| Import { sessions: Vec::new(), ..op }))
+            Ok(imported.parent_missing.then(|| Import { sessions: Vec::new(), ..op }))
         }
         Ok(_) => {
             skip("is here already".into());
@@ -112,8 +139,8 @@ fn take(client: &Client, op: Import, lines_skipped: usize, report: &mut Report) 
     }
 }
 
-/// An agent as the store takes it in.
-pub(super) fn import(agent: daycare::Agent) -> Result<Import> {
+/// Converts an agent to an import operation.
+pub(super) fn import_op(agent: daycare::DaycareAgent) -> Result<Import> {
     let last = agent.sessions.len().saturating_sub(1);
     let sessions = agent.sessions.into_iter().enumerate().map(|(at, session)| {
         Ok(ImportedSession {
@@ -125,16 +152,16 @@ pub(super) fn import(agent: daycare::Agent) -> Result<Import> {
             inference_session_id: agent.inference_session_id.clone().filter(|_| at == last),
             reset_message: session.reset_message,
             created_at: session.at,
-            entries: session.entries.into_iter().map(entry).collect::<Result<_>>()?,
+            entries: session.entries.into_iter().map(entry_op).collect::<Result<_>>()?,
         })
     });
     Ok(Import {
         sessions: sessions.collect::<Result<_>>()?,
         id: agent.id.parse()?,
-        // The descriptor has it as it was.
+        // The descriptor keeps the original type.
         agent_type: agent.kind.parse().or_else(|_| "unknown".parse::<TypeName>())?,
         name: agent.name,
-        // One that cannot be an id is nobody's.
+        // A parent that is not a valid id is dropped.
         parent_id: agent.parent_id.and_then(|parent| parent.parse().ok()),
         descriptor: agent.descriptor,
         permissions: agent.permissions,
@@ -151,9 +178,9 @@ pub(super) fn import(agent: daycare::Agent) -> Result<Import> {
     })
 }
 
-/// A type that cannot be one here is kept with the data.
-fn entry(entry: daycare::Entry) -> Result<NewEntry> {
-    let daycare::Entry { kind, at, mut data } = entry;
+/// Converts an entry. A type that is invalid here is kept in its data.
+fn entry_op(entry: daycare::HistoryEntry) -> Result<NewEntry> {
+    let daycare::HistoryEntry { kind, at, mut data } = entry;
     let entry_type = kind.parse::<EntryType>().or_else(|_| {
         data.insert("type".into(), Value::String(kind));
         "unknown".parse()
@@ -161,11 +188,11 @@ fn entry(entry: daycare::Entry) -> Result<NewEntry> {
     Ok(NewEntry { entry_type, at, data })
 }
 
-impl Render for Report {
+impl Render for DaycareReport {
     fn render(&self, screen: &mut Screen) {
         let Self { agents_imported, sessions, entries, redactions, lines_skipped, .. } = self;
         screen.plain(&format!("{agents_imported} agents, {sessions} sessions, {entries} entries")).end();
-        agents::redactions(screen, *redactions);
+        print_redactions(screen, *redactions);
         if *lines_skipped > 0 {
             screen.plain(&format!("{lines_skipped} lines could not be read")).end();
         }

@@ -1,55 +1,77 @@
-//! `pn init`, which offers the git hooks.
+//! `pn init`: creates a store and offers to install the git hooks.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use pensa_client::locate;
 use pensa_core::{Code, Result};
 use pensa_host::hooks::Hooks;
 use serde::Serialize;
 
-use super::ask;
-use crate::cli::{Init, Options};
+use super::confirm;
+use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
+
+/// Create a store for this project
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// A directory of the project [default: the current one]
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Install the git hooks too, without asking (see pn hooks)
+    #[arg(long)]
+    pub(crate) hooks: bool,
+    /// Install no git hooks, without asking
+    #[arg(long, conflicts_with = "hooks")]
+    pub(crate) no_hooks: bool,
+}
 
 #[derive(Debug, Serialize)]
 struct Initialised {
     path: String,
     store_id: String,
     created: bool,
-    /// The git hooks were installed, or were there
+    /// Whether the git hooks are installed
     hooks: bool,
 }
 
-pub(super) fn run(options: &Options, args: &Init, output: Output) -> Result<()> {
+pub(super) fn run(options: &GlobalOptions, args: &InitArgs, output: Output) -> Result<()> {
     let cwd = connect::cwd()?;
     let dir = args.dir.as_ref().map_or_else(|| cwd.clone(), |dir| cwd.join(dir));
     if args.hooks {
         pensa_git::require_work_tree(&dir)?;
     }
-    let (store, created) = connect::create(&locate::new_store_root(&dir))?;
-    let engine = connect::open(options, store.clone())?;
+    let (store, created) = connect::create_store(&locate::new_store_root(&dir))?;
+    let engine = connect::open_engine(options, store.clone())?;
     let hooks = match Hooks::of(store.project_dir(), &dir) {
         Err(e) if e.code == Code::NoRepo && !args.hooks => false,
         other => offer(&other?, options, args, output)?,
     };
-    output.answer(&Initialised { path: engine.home().place(), store_id: engine.home().id()?, created, hooks })
+    output.answer(&Initialised {
+        path: engine.location().display_name(),
+        store_id: engine.location().id()?,
+        created,
+        hooks,
+    })
 }
 
-/// Installs the hooks if they are wanted; says whether they are there.
-fn offer(hooks: &Hooks, options: &Options, args: &Init, output: Output) -> Result<bool> {
+/// Installs the hooks if the user agrees. Returns whether they are installed.
+fn offer(hooks: &Hooks, options: &GlobalOptions, args: &InitArgs, output: Output) -> Result<bool> {
     if args.hooks {
         return hooks.install().map(|report| report.is_complete());
     }
-    // Only a demand for them can fail.
+    // Errors count only with --hooks.
     let Ok(status) = hooks.status() else { return Ok(false) };
     if args.no_hooks || status.is_complete() {
         return Ok(status.is_complete());
     }
-    if options.json || options.quiet || !ask::can_ask() {
+    if options.json || options.quiet || !confirm::is_interactive() {
         output.note("hint: pn hooks install has git carry the issues with every commit, merge and checkout");
         return Ok(false);
     }
-    if !ask::yes("install git hooks, so that every commit, merge and checkout carries the issues?") {
+    if !confirm::ask_yes("install git hooks, so that every commit, merge and checkout carries the issues?") {
         return Ok(false);
     }
     match hooks.install() {

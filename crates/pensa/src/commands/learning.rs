@@ -1,45 +1,46 @@
-//! `pn remember`, whose standard input may be text or records of other tools, `pn recall` and `pn learning`.
+//! `pn remember`, whose standard input may be text or JSON records of other tools, and `pn learning`.
 
-use pensa_core::ops::learning::{Remember, Take};
+use pensa_core::learning::recall::Hit;
+use pensa_core::learning::{Learning, LearningDetail};
+use pensa_core::ops::learning::{self, Forgotten, ImportLearnings, Remember, Remembered};
 use pensa_core::session::Object;
 use pensa_core::{Error, Op, Result};
 use serde_json::Value;
 
-use super::{pass_on, stdin};
-use crate::cli::{Learning, Options};
+use super::{run_op, stdin};
+use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
+use crate::render::{ListItem, Render, Screen, field, list_item, when};
 
-pub(super) fn run(options: &Options, output: Output, command: Learning) -> Result<()> {
-    match command {
-        Learning::List(op) => pass_on(options, output, &op),
-        Learning::Show(op) => pass_on(options, output, &op),
-        Learning::Verify(op) => pass_on(options, output, &op),
-        Learning::Forget(op) => pass_on(options, output, &op),
-    }
-}
+op_subcommands!(LearningCommand {
+    List(learning::List),
+    Show(learning::Show),
+    Verify(learning::Verify),
+    Forget(learning::Forget),
+});
 
-pub(super) fn remember(options: &Options, output: Output, mut op: Remember) -> Result<()> {
+pub(super) fn remember(options: &GlobalOptions, output: Output, mut op: Remember) -> Result<()> {
     if op.text == "-" {
-        op.text = stdin::read_within(Take::MAX_BODY)?;
+        op.text = stdin::read_within(ImportLearnings::MAX_BODY)?;
         if op.text.trim_start().starts_with('{') {
             refuse_flags(&op)?;
-            let take = Take { records: records(&op.text)?, no_redact: op.no_redact };
-            return pass_on(options, output, &take);
+            let take = ImportLearnings { records: records(&op.text)?, no_redact: op.no_redact };
+            return run_op(options, output, &take);
         }
     }
-    let kept = connect::client(options)?.call(&op)?;
-    output.answer(&kept)?;
-    if kept.merged {
-        output.note(&format!("note: it was known, and is now in revision {}", kept.learning.revision));
+    let remembered = connect::client(options)?.call(&op)?;
+    output.answer(&remembered)?;
+    if remembered.merged {
+        output.note(&format!("note: it was known, and is now in revision {}", remembered.learning.revision));
     }
-    if kept.redactions > 0 {
-        output.note(&format!("note: {} replaced; --no-redact keeps what looks like a secret", kept.redactions));
+    if remembered.redactions > 0 {
+        output.note(&format!("note: {} replaced; --no-redact keeps what looks like a secret", remembered.redactions));
     }
     Ok(())
 }
 
-/// A record says by itself what a flag would.
+/// Refuses flags together with records: a record has these fields itself.
 fn refuse_flags(op: &Remember) -> Result<()> {
     let plain = Remember { text: op.text.clone(), no_redact: op.no_redact, ..Remember::default() };
     if serde_json::to_value(op).ok() == serde_json::to_value(plain).ok() {
@@ -49,7 +50,7 @@ fn refuse_flags(op: &Remember) -> Result<()> {
         .hint("leave out the flags, or write the text itself"))
 }
 
-/// Records, one a line or spread over many.
+/// Parses concatenated JSON objects.
 fn records(text: &str) -> Result<Vec<Object>> {
     let mut records = Vec::new();
     for record in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
@@ -62,17 +63,133 @@ fn records(text: &str) -> Result<Vec<Object>> {
     Ok(records)
 }
 
+fn line(learning: &Learning, screen: &mut Screen) {
+    screen.id(&learning.id).plain(&format!(" {:<8} ", learning.kind)).text(&learning.text);
+    for tag in &learning.tags {
+        screen.plain(" ").faint(&format!("#{tag}"));
+    }
+}
+
+/// Where a learning came from, in one line.
+fn origin(learning: &Learning, screen: &mut Screen) {
+    let mut line = format!("  from {} at {}", learning.actor, when(learning.created_at));
+    let about = [
+        ("issue", learning.issue_id.as_ref().map(ToString::to_string)),
+        ("work", learning.work.as_ref().map(ToString::to_string)),
+        ("session", learning.session_id.as_ref().map(ToString::to_string)),
+    ];
+    for (name, id) in about {
+        if let Some(id) = id {
+            line.push_str(&format!(", {name} {id}"));
+        }
+    }
+    if !learning.files.is_empty() {
+        line.push_str(&format!(", in {}", learning.files.join(" ")));
+    }
+    screen.faint(&line).end();
+}
+
+impl Render for Learning {
+    fn render(&self, screen: &mut Screen) {
+        line(self, screen);
+        screen.end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
+impl Render for Remembered {
+    fn render(&self, screen: &mut Screen) {
+        self.learning.render(screen);
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.learning.ids()
+    }
+}
+
+list_item!(Remembered, "learning", "learnings");
+
+impl ListItem for Hit {
+    const NOUN: [&str; 2] = ["learning", "learnings"];
+
+    fn render_item(&self, screen: &mut Screen) {
+        line(&self.learning, screen);
+        screen.plain(if self.cut { " …" } else { "" }).end();
+        origin(&self.learning, screen);
+    }
+
+    fn item_ids(&self) -> Vec<String> {
+        vec![self.learning.id.to_string()]
+    }
+}
+
+impl ListItem for LearningDetail {
+    const NOUN: [&str; 2] = ["learning", "learnings"];
+
+    fn render_item(&self, screen: &mut Screen) {
+        line(&self.learning, screen);
+        if let Some(by) = &self.superseded_by {
+            screen.plain(" ").faint(&format!("superseded by {by}"));
+        }
+        screen.end();
+    }
+
+    fn item_ids(&self) -> Vec<String> {
+        vec![self.learning.id.to_string()]
+    }
+}
+
+impl Render for LearningDetail {
+    fn render(&self, screen: &mut Screen) {
+        let learning = &self.learning;
+        screen.id(&learning.id).plain(&format!(" {} {} impact", learning.kind, learning.impact)).end();
+        screen.block(&learning.text);
+        field(screen, "tags", (!learning.tags.is_empty()).then(|| learning.tags.join(" ")));
+        field(screen, "files", (!learning.files.is_empty()).then(|| learning.files.join(" ")));
+        field(screen, "issue", learning.issue_id.as_ref().map(ToString::to_string));
+        field(screen, "work", learning.work.as_ref().map(ToString::to_string));
+        field(screen, "session", learning.session_id.as_ref().map(ToString::to_string));
+        field(screen, "tracker", learning.linear_id.clone());
+        field(screen, "worth", learning.value.as_ref().and_then(|value| value.description.clone()));
+        field(screen, "recorded by", Some(learning.actor.clone()));
+        field(screen, "recorded at", Some(when(learning.created_at)));
+        field(screen, "revision", Some(learning.revision.to_string()));
+        field(screen, "verified", learning.verified_at.map(when));
+        field(screen, "expires", learning.expires_at.map(when));
+        field(screen, "supersedes", learning.supersedes.as_ref().map(ToString::to_string));
+        field(screen, "superseded by", self.superseded_by.as_ref().map(ToString::to_string));
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.learning.ids()
+    }
+}
+
+impl Render for Forgotten {
+    fn render(&self, screen: &mut Screen) {
+        screen.plain("forgot ").id(&self.id).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn records_may_stand_in_one_line_or_in_many() {
+    fn records_may_share_a_line_or_span_lines() {
         for text in ["{\"a\":1}\n{\"b\":2}\n", "{\"a\":1}{\"b\":2}", "{\n  \"a\": 1\n}\n\n{\"b\":2}"] {
             assert_eq!(records(text).expect("two").len(), 2, "{text}");
         }
-        for (bad, told) in [("{\"a\":1}\n[]", "record 2 is not an object"), ("{\"a\":1}\n{", "record 2 is not JSON")] {
-            assert!(records(bad).expect_err(told).message.starts_with(told));
+        for (bad, message) in [("{\"a\":1}\n[]", "record 2 is not an object"), ("{\"a\":1}\n{", "record 2 is not JSON")]
+        {
+            assert!(records(bad).expect_err(message).message.starts_with(message));
         }
         assert!(records(&"{\"a\":".repeat(100_000)).is_err(), "too deep");
     }

@@ -1,83 +1,164 @@
-//! `pn loop`, `pn signal` and `pn lock`: what they need of this machine, and waiting; then the operation.
+//! `pn loop`: manages loops; adds files to iterations, and records which process on this machine runs a loop.
 
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
+use clap::{Args, Subcommand};
 use pensa_core::loops::files::{ARTIFACTS, CONVERSATION, IterationFile, PROMPT, STDERR, STDOUT, VALIDATION};
-use pensa_core::ops::loops::{Create, Iterate};
-use pensa_core::ops::signal::{Show, Shown};
-use pensa_core::{Code, Error, Op, Result, Span};
+use pensa_core::loops::{Branch, Loop};
+use pensa_core::ops::loops::{self, Approved, Create, Invalidated, Iterate, Iterated};
+use pensa_core::{Code, Error, Op, Result};
 use pensa_host as host;
 use serde_json::Value;
 
-use super::{pass_on, stdin, worktree};
-use crate::cli::{
-    Lock, LockAcquire, Loop, LoopApprove, LoopCreate, LoopIterate, Options, Signal, SignalSend, SignalWait,
-};
+use super::worktree::LoopWorktreeCommand;
+use super::{run_op, stdin, worktree};
+use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
+use crate::render::{ListItem, Render, Screen, field, when};
 
-/// How long after a look at a lock or a signal the next follows, at first and at most.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
-/// Largest file of children.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(crate) enum LoopCommand {
+    Create(LoopCreateArgs),
+    List(loops::List),
+    Show(loops::Show),
+    Tree(loops::Tree),
+    Claim(loops::Claim),
+    Start(loops::Start),
+    Pause(loops::Pause),
+    Resume(loops::Resume),
+    Rebase(loops::Rebase),
+    Iterate(LoopIterateArgs),
+    Submit(loops::Submit),
+    Approve(LoopApproveArgs),
+    Reject(loops::Reject),
+    Complete(loops::Complete),
+    Fail(loops::Fail),
+    Invalidate(loops::Invalidate),
+    Archive(loops::Archive),
+    #[command(subcommand)]
+    Worktree(LoopWorktreeCommand),
+}
+
+/// Create a loop; it can be claimed once its parent is complete
+///
+///   pn loop create --type plan --prompt-path prompts/plan.md --validation-command "make check-plan"
+///   pn loop create -t code --parent lp-1a2b --prompt-path p.md --validation-command "cargo test" --context '{"n":1}'
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct LoopCreateArgs {
+    #[command(flatten)]
+    pub(crate) op: Create,
+    /// Values for its prompts, as JSON; - reads it from standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) context: Option<String>,
+}
+
+/// Begin the next iteration of a running loop: count it, and create its directory
+///
+/// Prints the directory, local/loops/ID/iterations/NNN in the store; the link `current` next to it points there. The
+/// given files are copied there; others can be written there later.
+///
+///   pn loop iterate lp-1a2b --prompt - --progress "parser done" < prompt.md
+///   pn loop iterate lp-1a2b --conversation talk.jsonl --validation-log out.log --artifact plan.md
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct LoopIterateArgs {
+    #[command(flatten)]
+    pub(crate) op: Iterate,
+    /// Its prompt, stored as prompt.md; - reads it from standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prompt: Option<PathBuf>,
+    /// The conversation, stored as conversation.jsonl
+    #[arg(long, value_name = "FILE")]
+    pub(crate) conversation: Option<PathBuf>,
+    /// The output of the validation command, stored as validation.log
+    #[arg(long, value_name = "FILE")]
+    pub(crate) validation_log: Option<PathBuf>,
+    /// Standard output of the loop, appended to local/loops/ID/stdout.log
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stdout: Option<PathBuf>,
+    /// Standard error of the loop, appended to local/loops/ID/stderr.log
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stderr: Option<PathBuf>,
+    /// A file that it produced, stored in artifacts/; may be repeated
+    #[arg(long = "artifact", value_name = "FILE")]
+    pub(crate) artifacts: Vec<PathBuf>,
+}
+
+/// Approve the result of a loop and create its child loops, all in one transaction
+///
+/// Each child is a JSON object, one a line or in a list:
+///
+///   {"type":"spec","prompt_path":"prompts/spec.md","validation_command":"make check","context":{"part":1}}
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct LoopApproveArgs {
+    #[command(flatten)]
+    pub(crate) op: loops::Approve,
+    /// The child loops to create, as JSON; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) children: Option<PathBuf>,
+}
+
+/// The most bytes of a file with child loops.
 const CHILDREN_BYTES: usize = 16 << 20;
-/// Most of those who are missing that an error names.
-const NAMED: usize = 20;
 
-pub(super) fn run(options: &Options, output: Output, command: Loop) -> Result<()> {
+pub(super) fn run(options: &GlobalOptions, output: Output, command: LoopCommand) -> Result<()> {
     match command {
-        Loop::Create(args) => create(options, output, args),
-        Loop::List(op) => pass_on(options, output, &op),
-        Loop::Show(op) => pass_on(options, output, &op),
-        Loop::Tree(op) => pass_on(options, output, &op),
-        Loop::Claim(mut op) => {
+        LoopCommand::Create(args) => create(options, output, args),
+        LoopCommand::List(op) => run_op(options, output, &op),
+        LoopCommand::Show(op) => run_op(options, output, &op),
+        LoopCommand::Tree(op) => run_op(options, output, &op),
+        LoopCommand::Claim(mut op) => {
             (op.host, op.pid) = runner(op.pid);
-            pass_on(options, output, &op)
+            run_op(options, output, &op)
         }
-        Loop::Start(mut op) => {
+        LoopCommand::Start(mut op) => {
             (op.host, op.pid) = runner(op.pid);
-            pass_on(options, output, &op)
+            run_op(options, output, &op)
         }
-        Loop::Resume(mut op) => {
+        LoopCommand::Resume(mut op) => {
             (op.host, op.pid) = runner(op.pid);
-            pass_on(options, output, &op)
+            run_op(options, output, &op)
         }
-        Loop::Pause(op) => pass_on(options, output, &op),
-        Loop::Rebase(op) => pass_on(options, output, &op),
-        Loop::Iterate(args) => iterate(options, output, args),
-        Loop::Submit(op) => pass_on(options, output, &op),
-        Loop::Approve(args) => approve(options, output, args),
-        Loop::Reject(op) => pass_on(options, output, &op),
-        Loop::Complete(op) => pass_on(options, output, &op),
-        Loop::Fail(op) => pass_on(options, output, &op),
-        Loop::Invalidate(op) => pass_on(options, output, &op),
-        Loop::Archive(op) => pass_on(options, output, &op),
-        Loop::Worktree(command) => worktree::run(options, output, command),
+        LoopCommand::Pause(op) => run_op(options, output, &op),
+        LoopCommand::Rebase(op) => run_op(options, output, &op),
+        LoopCommand::Iterate(args) => iterate(options, output, args),
+        LoopCommand::Submit(op) => run_op(options, output, &op),
+        LoopCommand::Approve(args) => approve(options, output, args),
+        LoopCommand::Reject(op) => run_op(options, output, &op),
+        LoopCommand::Complete(op) => run_op(options, output, &op),
+        LoopCommand::Fail(op) => run_op(options, output, &op),
+        LoopCommand::Invalidate(op) => run_op(options, output, &op),
+        LoopCommand::Archive(op) => run_op(options, output, &op),
+        LoopCommand::Worktree(command) => worktree::run(options, output, command),
     }
 }
 
-/// The machine, and the process that runs a loop: whoever calls `pn`, which itself is soon gone.
+/// Host and process of a loop's runner: by default the parent process, because `pn` itself exits soon.
 fn runner(given: Option<i64>) -> (Option<String>, Option<i64>) {
     (Some(host::name()), given.or_else(|| Some(i64::from(parent_id()))))
 }
 
-fn create(options: &Options, output: Output, args: LoopCreate) -> Result<()> {
-    let LoopCreate { mut op, mut context } = args;
+fn create(options: &GlobalOptions, output: Output, args: LoopCreateArgs) -> Result<()> {
+    let LoopCreateArgs { mut op, mut context } = args;
     stdin::fill(&mut context)?;
     op.context = context.map(|text| any_json("context", &text)).transpose()?;
-    pass_on(options, output, &op)
+    run_op(options, output, &op)
 }
 
-fn any_json(what: &str, text: &str) -> Result<Value> {
+/// Parses JSON of any type; `what` names it in the error.
+pub(super) fn any_json(what: &str, text: &str) -> Result<Value> {
     serde_json::from_str(text).map_err(|e| Error::invalid(format!("{what} is not JSON: {e}")))
 }
 
-fn iterate(options: &Options, output: Output, args: LoopIterate) -> Result<()> {
-    let LoopIterate { mut op, prompt, conversation, validation_log, stdout, stderr, artifacts } = args;
+fn iterate(options: &GlobalOptions, output: Output, args: LoopIterateArgs) -> Result<()> {
+    let LoopIterateArgs { mut op, prompt, conversation, validation_log, stdout, stderr, artifacts } = args;
     // Logs are kept byte by byte; a text on standard input loses its last line break.
     let raw = |file: PathBuf| if file.as_os_str() == "-" { PathBuf::from("/dev/stdin") } else { file };
     let written = [(STDOUT, stdout.map(raw)), (STDERR, stderr.map(raw))];
@@ -106,7 +187,7 @@ fn iterate(options: &Options, output: Output, args: LoopIterate) -> Result<()> {
     Ok(())
 }
 
-/// What a file holds, or standard input.
+/// Reads a file, or standard input for `-`.
 fn read(file: &Path, most: usize) -> Result<Vec<u8>> {
     if file.as_os_str() == "-" {
         return stdin::read_within(most).map(String::into_bytes);
@@ -125,17 +206,17 @@ fn read(file: &Path, most: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn approve(options: &Options, output: Output, args: LoopApprove) -> Result<()> {
-    let LoopApprove { mut op, children } = args;
+fn approve(options: &GlobalOptions, output: Output, args: LoopApproveArgs) -> Result<()> {
+    let LoopApproveArgs { mut op, children } = args;
     if let Some(file) = children {
         let bytes = read(&file, CHILDREN_BYTES)?;
         let text = String::from_utf8(bytes).map_err(|_| Error::invalid(format!("{} is not UTF-8", file.display())))?;
         op.children = parse_children(&text)?;
     }
-    pass_on(options, output, &op)
+    run_op(options, output, &op)
 }
 
-/// Children, one a line or in a list.
+/// Parses child loops: JSON objects one after another, or in lists.
 fn parse_children(text: &str) -> Result<Vec<Create>> {
     let mut values = Vec::new();
     for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
@@ -150,91 +231,108 @@ fn parse_children(text: &str) -> Result<Vec<Create>> {
     values.into_iter().enumerate().map(child).collect()
 }
 
-pub(super) fn signal(options: &Options, output: Output, command: Signal) -> Result<()> {
-    match command {
-        Signal::Send(SignalSend { mut op, mut payload }) => {
-            stdin::fill(&mut payload)?;
-            op.payload = payload.map(|text| any_json("payload", &text)).transpose()?;
-            pass_on(options, output, &op)
-        }
-        Signal::List(op) => pass_on(options, output, &op),
-        Signal::Show(op) => pass_on(options, output, &op),
-        Signal::Ack(op) => pass_on(options, output, &op),
-        Signal::Prune(op) => pass_on(options, output, &op),
-        Signal::Wait(args) => wait(options, output, &args),
+fn loop_line(one: &Loop, screen: &mut Screen) {
+    screen.id(&one.id).plain(&format!(" {:<17} {:<5} ", one.status, one.loop_type)).text(&one.prompt_path);
+    screen.plain(&format!(" {}/{}", one.iteration, one.max_iterations));
+    if let Some(holder) = &one.holder {
+        screen.plain(" ").faint(&format!("@{holder}"));
+    }
+    screen.end();
+}
+
+impl Render for Loop {
+    fn render(&self, screen: &mut Screen) {
+        loop_line(self, screen);
+        field(screen, "progress", Some(self.progress.clone()).filter(|progress| !progress.is_empty()));
+        field(screen, "reason", self.reason.clone());
+        field(screen, "parent", self.parent_id.as_ref().map(ToString::to_string));
+        field(screen, "issue", self.issue_id.as_ref().map(ToString::to_string));
+        field(screen, "validation", Some(self.validation_command.clone()));
+        field(screen, "worktree", Some(self.worktree.clone()));
+        field(screen, "archived", self.archived_at.map(when));
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.id.to_string()]
     }
 }
 
-/// Looks again and again, in pauses that grow.
-struct Watch {
-    end: Instant,
-    pause: Duration,
-}
+impl ListItem for Loop {
+    const NOUN: [&str; 2] = ["loop", "loops"];
 
-impl Watch {
-    fn new(most: Span) -> Self {
-        let most = Duration::from_millis(u64::try_from(most.as_millis()).unwrap_or_default());
-        Self { end: Instant::now() + most, pause: PAUSES.0 }
+    fn render_item(&self, screen: &mut Screen) {
+        loop_line(self, screen);
     }
 
-    /// Waits a little; says whether there is time for another look.
-    fn again(&mut self) -> bool {
-        let left = self.end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return false;
-        }
-        thread::sleep(self.pause.min(left));
-        self.pause = (self.pause * 3 / 2).min(PAUSES.1);
-        true
+    fn item_ids(&self) -> Vec<String> {
+        Render::ids(self)
     }
 }
 
-fn wait(options: &Options, output: Output, args: &SignalWait) -> Result<()> {
-    let client = connect::client(options)?;
-    let mut watch = Watch::new(args.timeout);
-    loop {
-        let shown = client.call(&Show { id: args.id.clone() })?;
-        if shown.signal.acknowledged_at.is_some() {
-            return output.answer(&shown);
+impl Render for Option<Loop> {
+    fn render(&self, screen: &mut Screen) {
+        match self {
+            Some(one) => one.render(screen),
+            None => screen.plain("nothing can be run; pn loop list shows what there is").end(),
         }
-        if !watch.again() {
-            return Err(too_late(&shown, args.timeout));
-        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().flat_map(Render::ids).collect()
     }
 }
 
-fn too_late(shown: &Shown, waited: Span) -> Error {
-    let Shown { signal, missing } = shown;
-    let some = missing.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    let more = if missing.len() > NAMED { format!(" and {} more", missing.len() - NAMED) } else { String::new() };
-    let (count, of) = (missing.len(), signal.recipient_count);
-    let message = format!("after {waited} {count} of {of} have not acknowledged {}: {some}{more}", signal.id);
-    Error::new(Code::Timeout, message).hint("look whether they still run; pn signal wait can be done again")
-}
+/// The most levels of indentation.
+const MAX_INDENT: usize = 20;
 
-pub(super) fn lock(options: &Options, output: Output, command: Lock) -> Result<()> {
-    match command {
-        Lock::Acquire(args) => acquire(options, output, &args),
-        Lock::Release(op) => pass_on(options, output, &op),
-        Lock::Status(op) => pass_on(options, output, &op),
-        Lock::List(op) => pass_on(options, output, &op),
+impl Render for Vec<Branch> {
+    fn render(&self, screen: &mut Screen) {
+        for Branch { depth, node } in self {
+            screen.plain(&"  ".repeat(*depth.min(&MAX_INDENT)));
+            loop_line(node, screen);
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.iter().flat_map(|branch| branch.node.ids()).collect()
     }
 }
 
-fn acquire(options: &Options, output: Output, args: &LockAcquire) -> Result<()> {
-    let client = connect::client(options)?;
-    let mut watch = args.wait.map(Watch::new);
-    loop {
-        match (client.call(&args.op), &mut watch) {
-            (Err(held), Some(watch)) if held.code == Code::AlreadyClaimed => {
-                if !watch.again() {
-                    let waited = args.wait.map(|waited| waited.to_string()).unwrap_or_default();
-                    return Err(Error::new(Code::Timeout, format!("after {waited} {}", held.message))
-                        .hint("wait longer, or look whether the holder still runs"));
-                }
-            }
-            (done, _) => return output.answer(&done?),
+impl Render for Iterated {
+    fn render(&self, screen: &mut Screen) {
+        loop_line(&self.subject, screen);
+        field(screen, "directory", self.directory.clone());
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.subject.ids()
+    }
+}
+
+impl Render for Approved {
+    fn render(&self, screen: &mut Screen) {
+        loop_line(&self.subject, screen);
+        for child in &self.children {
+            screen.plain("  ");
+            loop_line(child, screen);
         }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.children.ids()
+    }
+}
+
+impl Render for Invalidated {
+    fn render(&self, screen: &mut Screen) {
+        loop_line(&self.subject, screen);
+        let ids: Vec<&str> = self.invalidated.iter().map(|id| id.as_str()).collect();
+        field(screen, "invalidated", Some(ids.join(" ")).filter(|ids| !ids.is_empty()));
+        field(screen, "signal", self.signal.as_ref().map(|signal| signal.id.to_string()));
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.invalidated.iter().map(ToString::to_string).collect()
     }
 }
 
@@ -243,7 +341,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn children_stand_in_a_list_or_in_lines() {
+    fn children_may_be_a_list_or_lines() {
         let child = r#"{"type":"code","prompt_path":"p","validation_command":"true"}"#;
         for text in [format!("{child}\n{child}\n"), format!("[{child},{child}]"), format!("[{child}]\n{child}")] {
             assert_eq!(parse_children(&text).expect("two").len(), 2, "{text}");

@@ -1,15 +1,27 @@
-//! `pn man`.
+//! `pn man`: prints or writes manual pages.
 
 use std::io::Write;
+use std::path::PathBuf;
 
-use clap::{Command, CommandFactory};
+use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man as Page;
 use pensa_core::{Error, Result};
 
-use crate::cli::{Cli, Man};
+use crate::cli::Cli;
 use crate::output::Output;
 
-pub(super) fn run(args: &Man, output: Output) -> Result<()> {
+/// Print the manual page of pn or of one of its commands
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The command, such as: dep add
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// Write every page into this directory instead
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &ManArgs, output: Output) -> Result<()> {
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     if let Some(dir) = &args.dir {

@@ -1,7 +1,10 @@
-//! What each command does between the command line and the store. Most only pass their operation on.
+//! Declares the commands of `pn` and runs them. Most only call one operation and print its answer.
+//!
+//! One module per command has its arguments, its action and its output. The arguments of plain operations are in
+//! `pensa_core::ops`.
 
-/// Declares subcommands that do nothing but pass their operations on.
-macro_rules! pass_on_each {
+/// Declares subcommands that only call one operation each.
+macro_rules! op_subcommands {
     ($name:ident { $($variant:ident($op:ty)),* $(,)? }) => {
         #[derive(Debug, clap::Subcommand)]
         #[command(defer = true)]
@@ -10,9 +13,9 @@ macro_rules! pass_on_each {
         }
 
         impl $name {
-            pub(super) fn run(&self, options: &crate::cli::Options, output: crate::output::Output) -> pensa_core::Result<()> {
+            pub(super) fn run(&self, options: &crate::cli::GlobalOptions, output: crate::output::Output) -> pensa_core::Result<()> {
                 match self {
-                    $(Self::$variant(op) => super::pass_on(options, output, op),)*
+                    $(Self::$variant(op) => super::run_op(options, output, op),)*
                 }
             }
         }
@@ -20,28 +23,39 @@ macro_rules! pass_on_each {
 }
 
 mod agent;
-mod ask;
+mod backup;
 mod batch;
+mod comment;
 pub(crate) mod completions;
 mod config;
+mod confirm;
+mod conflicts;
 mod context;
 mod daemon;
 mod demo;
+mod dep;
+mod doctor;
+mod draw;
 mod events;
 mod gc;
+mod harness;
+pub(crate) mod help;
 mod hooks;
 mod import_from;
 mod import_prjct;
 mod import_records;
 mod init;
+mod issue;
 pub(crate) mod job;
 mod kv;
 mod learning;
+mod lock;
 mod loops;
 mod man;
 #[cfg(feature = "server")]
 mod mcp;
 mod overview;
+mod poll;
 mod record;
 mod recover;
 pub(crate) mod refs;
@@ -55,11 +69,14 @@ mod serve;
 mod serve;
 mod server;
 mod session;
+mod signal;
 pub(crate) mod snapshot;
 mod stdin;
+pub(crate) mod suggest;
 mod sync;
 mod trace;
 mod transfer;
+mod triage;
 mod trust;
 pub(crate) mod undo;
 mod upgrade;
@@ -73,149 +90,156 @@ use pensa_core::ops::backup::Backups;
 use pensa_core::{Access, Result, ops};
 use pensa_engine::Execute;
 
-use crate::cli::{
-    Agent, AuditArgs, BackupArgs, Batch, Capture, Cli, Comment, Completions, ConfigCommand, ConflictArgs, Conflicts,
-    ContextArgs, Daemon, Demo, Dep, Events, Harness, Hooks, ImportFrom, Init, Job, Kv, Learning, Lock, Loop, Man,
-    MergeDriver, Next, OnServer, Options, Project, Record, Remote, Repo, Run, Runtime, Serve, Session, ShowArgs,
-    Signal, Skill, Snapshot, SyncArgs, Token, TraceArgs, Trust, Upgrade, Watch, WorkArgs, Workspace,
-};
+use crate::cli::{Cli, GlobalOptions};
 use crate::connect;
 use crate::output::Output;
-use crate::progress::watched;
+use crate::progress::with_progress;
 use crate::render::Render;
 
-/// A command, with what it is called with.
+/// A command with its arguments.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Command {
-    Init(Init),
+    Init(init::InitArgs),
+    #[command(visible_alias = "new")]
     Create(ops::issue::Create),
     Update(ops::issue::Update),
+    Claim(issue::ClaimArgs),
+    #[command(visible_alias = "done")]
     Close(ops::issue::Close),
     Reopen(ops::issue::Reopen),
     Release(ops::issue::Release),
     Heartbeat(ops::issue::Heartbeat),
     Delete(ops::issue::Delete),
-    Show(ShowArgs),
+    Show(issue::ShowArgs),
+    Ls(issue::LsArgs),
     List(ops::issue::List),
     Ready(ops::issue::Ready),
     Blocked(ops::issue::Blocked),
     Search(ops::issue::Search),
     Count(ops::issue::Count),
     Status(ops::store::Status),
+    Log(issue::LogArgs),
     History(ops::issue::History),
-    Trace(TraceArgs),
-    Events(Events),
+    Trace(trace::TraceArgs),
+    #[command(flatten)]
+    Triage(triage::Triage),
+    #[command(flatten)]
+    Draw(draw::Draw),
+    Events(events::EventsArgs),
     #[command(subcommand)]
-    Watch(Watch),
+    Watch(watch::WatchCommand),
     Undo(undo::UndoArgs),
     Redo(ops::undo::Redo),
-    /// Say which issue waits for which
+    /// Manage dependencies between issues
     #[command(subcommand)]
-    Dep(Dep),
-    /// Record and read observations
+    Dep(dep::DepCommand),
+    /// Add and list comments on issues
     #[command(subcommand)]
-    Comment(Comment),
-    /// Note where else issues are known: addresses, and keys of other trackers
+    Comment(comment::CommentCommand),
+    /// Link issues to addresses and to keys of other trackers
     #[command(subcommand)]
-    Ref(refs::Refs),
-    /// Keep agents: who they are, what they may do, and whether they are awake
+    Ref(refs::RefCommand),
+    /// Manage agents: identity, permissions and lifecycle
     #[command(subcommand)]
-    Agent(Agent),
-    /// Keep what agents and their users say, and rebuild what a model sees of it
+    Agent(agent::AgentCommand),
+    /// Store the sessions of agents, and rebuild the context a model sees
     #[command(subcommand)]
-    Session(Session),
-    /// Run agents, and keep a record of every run
+    Session(session::SessionCommand),
+    /// Run agents and record every run
     #[command(subcommand)]
-    Run(Run),
-    /// Run commands of tools in lanes with a limited number of slots, and keep a record of each
+    Run(run::RunCommand),
+    /// Run tool commands in lanes with a limited number of slots, and record each
     #[command(subcommand)]
-    Job(Job),
-    /// Keep snapshots of a work tree, and go back to them
+    Job(job::JobCommand),
+    /// Take and restore snapshots of a work tree
     #[command(subcommand)]
-    Snapshot(Snapshot),
-    /// Know the repositories that runs take place in
+    Snapshot(snapshot::SnapshotCommand),
+    /// Manage the repositories of runs
     #[command(subcommand)]
-    Repo(Repo),
+    Repo(repo::RepoCommand),
     /// Group runs on a server
     #[command(subcommand)]
-    Workspace(Workspace),
-    /// Know the agent software that runs had
+    Workspace(repo::WorkspaceCommand),
+    /// Describe the agent software of runs
     #[command(subcommand)]
-    Harness(Harness),
-    /// Know the surroundings that runs took place in
+    Harness(harness::HarnessCommand),
+    /// Describe the runtime environments of runs
     #[command(subcommand)]
-    Runtime(Runtime),
-    /// Keep small values under names
+    Runtime(harness::RuntimeCommand),
+    /// Store small values under names
     #[command(subcommand)]
-    Kv(Kv),
-    /// Keep JSON documents in named collections, and find them by their fields
+    Kv(kv::KvCommand),
+    /// Store JSON documents in named collections, and query them by field
     #[command(subcommand)]
-    Record(Record),
-    Work(WorkArgs),
-    Capture(Capture),
-    Next(Next),
+    Record(record::RecordCommand),
+    Work(work::WorkArgs),
+    Capture(work::CaptureArgs),
+    Next(work::NextArgs),
     Ship(ops::release::Ship),
     Shipped(ops::release::List),
     Changelog(ops::release::Changelog),
-    /// Know which skills agents' files call for
+    /// Manage the skills that agent files require
     #[command(subcommand)]
-    Skill(Skill),
+    Skill(work::SkillCommand),
     Remember(ops::learning::Remember),
     Recall(ops::learning::Recall),
-    /// Look after what was found out
+    /// List, verify and forget learnings
     #[command(subcommand)]
-    Learning(Learning),
-    /// Work in iterations: plans, and the specs, phases and code that follow from them
+    Learning(learning::LearningCommand),
+    /// Manage loops: plans, specs, phases and code, worked on in checked iterations
     #[command(subcommand)]
-    Loop(Loop),
-    /// Tell loops, agents and runs to stop, pause, rebase and so on, and know that they heard it
+    Loop(loops::LoopCommand),
+    /// Send signals (stop, pause, rebase …) to loops, agents and runs, and see who acknowledged
     #[command(subcommand)]
-    Signal(Signal),
-    /// Have one at a time do something, such as merge
+    Signal(signal::SignalCommand),
+    /// Hold a named lock, so that only one at a time does something, such as merge
     #[command(subcommand)]
-    Lock(Lock),
-    Context(ContextArgs),
-    Batch(Batch),
-    Daemon(Daemon),
+    Lock(lock::LockCommand),
+    Context(context::ContextArgs),
+    Batch(batch::BatchArgs),
+    Daemon(daemon::DaemonArgs),
     /// Serve tools for models on standard input and output (Model Context Protocol)
     Mcp,
-    /// Give servers names and keep their tokens
+    /// Name servers and store their tokens
     #[command(subcommand)]
-    Remote(Remote),
+    Remote(remote::RemoteCommand),
     #[command(subcommand)]
-    Config(ConfigCommand),
-    Trust(Trust),
-    Serve(Serve),
+    Config(config::ConfigCommand),
+    Trust(trust::TrustArgs),
+    Serve(server::ServeArgs),
     /// Manage the projects of a server
-    Project(OnServer<Project>),
+    Project(server::ServerCommandArgs<server::ProjectCommand>),
     /// Manage the tokens of a server
-    Token(OnServer<Token>),
-    Audit(AuditArgs),
+    Token(server::ServerCommandArgs<server::TokenCommand>),
+    Audit(server::AuditArgs),
     Export(ops::store::Export),
     Import(ops::store::Import),
     #[command(subcommand)]
-    ImportFrom(ImportFrom),
-    Sync(SyncArgs),
-    Conflicts(ConflictArgs),
-    MergeDriver(MergeDriver),
-    /// Have git export issues with every commit and import them after every merge and checkout
+    ImportFrom(import_from::ImportFromCommand),
+    Sync(sync::SyncArgs),
+    Conflicts(conflicts::ConflictsArgs),
+    MergeDriver(transfer::MergeDriverArgs),
+    /// Manage git hooks that export issues with every commit and import them after every merge and checkout
     #[command(subcommand)]
-    Hooks(Hooks),
+    Hooks(hooks::HooksCommand),
     Doctor(ops::store::Doctor),
     Gc(ops::gc::Gc),
-    /// Give up jobs and runs of this machine whose processes are gone, and give back loops whose runners are
+    /// Fail jobs and runs of this machine whose processes are gone, and release loops whose runners are gone
     Recover,
-    Backup(BackupArgs),
+    Backup(backup::BackupArgs),
     Restore(ops::backup::Restore),
     Where(ops::store::Where),
-    Upgrade(Upgrade),
-    Demo(Demo),
-    Completions(Completions),
-    Man(Man),
+    Upgrade(upgrade::UpgradeArgs),
+    Demo(demo::DemoArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+    /// Print the version of pn
+    Version,
+    Help(help::HelpArgs),
 }
 
-/// One run of the program.
+/// Runs the command of a parsed command line.
 pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
     let options = &cli.options;
     let Some(command) = cli.command else {
@@ -231,34 +255,35 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
             stdin::fill(&mut op.description)?;
             update(options, *output, &op)
         }
-        Command::Close(op) => pass_on(options, *output, &op),
-        Command::Reopen(op) => pass_on(options, *output, &op),
-        Command::Release(op) => pass_on(options, *output, &op),
-        Command::Heartbeat(op) => pass_on(options, *output, &op),
-        Command::Delete(op) => pass_on(options, *output, &op),
-        Command::Show(args) => show(options, *output, &args),
-        Command::List(op) => pass_on(options, *output, &op),
-        Command::Ready(op) => pass_on(options, *output, &op),
-        Command::Blocked(op) => pass_on(options, *output, &op),
-        Command::Search(op) => pass_on(options, *output, &op),
-        Command::Count(op) => pass_on(options, *output, &op),
-        Command::Status(op) => pass_on(options, *output, &op),
-        Command::History(op) => pass_on(options, *output, &op),
+        Command::Claim(args) => issue::claim(options, *output, args),
+        Command::Close(op) => run_op(options, *output, &op),
+        Command::Reopen(op) => run_op(options, *output, &op),
+        Command::Release(op) => run_op(options, *output, &op),
+        Command::Heartbeat(op) => run_op(options, *output, &op),
+        Command::Delete(op) => run_op(options, *output, &op),
+        Command::Show(args) => issue::show(options, *output, &args),
+        Command::Ls(args) => issue::ls(options, *output, &args),
+        Command::List(op) => run_op(options, *output, &op),
+        Command::Ready(op) => run_op(options, *output, &op),
+        Command::Blocked(op) => issue::blocked(options, *output, &op),
+        Command::Search(op) => run_op(options, *output, &op),
+        Command::Count(op) => run_op(options, *output, &op),
+        Command::Status(op) => run_op(options, *output, &op),
+        Command::Log(args) => issue::log(options, *output, args),
+        Command::History(op) => run_op(options, *output, &op),
         Command::Trace(args) => trace::run(options, *output, &args),
+        Command::Triage(command) => command.run(options, *output),
+        Command::Draw(command) => command.run(options, *output),
         Command::Events(args) => events::run(options, *output, args),
         Command::Watch(command) => watch::run(options, *output, command),
         Command::Undo(args) => undo::run(options, *output, &args),
-        Command::Redo(op) => pass_on(options, *output, &op),
-        Command::Dep(Dep::Add(op)) => pass_on(options, *output, &op),
-        Command::Dep(Dep::Remove(op)) => pass_on(options, *output, &op),
-        Command::Dep(Dep::List(op)) => pass_on(options, *output, &op),
-        Command::Dep(Dep::Tree(op)) => pass_on(options, *output, &op),
-        Command::Dep(Dep::Cycles(op)) => pass_on(options, *output, &op),
-        Command::Comment(Comment::Add(mut op)) => {
+        Command::Redo(op) => run_op(options, *output, &op),
+        Command::Dep(command) => command.run(options, *output),
+        Command::Comment(comment::CommentCommand::Add(mut op)) => {
             stdin::replace(&mut op.text)?;
-            pass_on(options, *output, &op)
+            run_op(options, *output, &op)
         }
-        Command::Comment(Comment::List(op)) => pass_on(options, *output, &op),
+        Command::Comment(comment::CommentCommand::List(op)) => run_op(options, *output, &op),
         Command::Ref(command) => command.run(options, *output),
         Command::Agent(command) => agent::run(options, *output, command),
         Command::Session(command) => session::run(options, *output, command),
@@ -266,25 +291,25 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Job(command) => job::run(options, *output, command),
         Command::Snapshot(command) => snapshot::run(options, *output, command),
         Command::Repo(command) => repo::run(options, *output, command),
-        Command::Workspace(Workspace::Create(op)) => agent::pass_on(options, *output, &op),
-        Command::Workspace(Workspace::List(op)) => agent::pass_on(options, *output, &op),
-        Command::Harness(command) => run::harness(options, *output, command),
-        Command::Runtime(command) => run::runtime(options, *output, command),
+        Command::Workspace(repo::WorkspaceCommand::Create(op)) => agent::run_agent_op(options, *output, &op),
+        Command::Workspace(repo::WorkspaceCommand::List(op)) => agent::run_agent_op(options, *output, &op),
+        Command::Harness(command) => harness::harness(options, *output, command),
+        Command::Runtime(command) => harness::runtime(options, *output, command),
         Command::Kv(command) => kv::run(options, *output, command),
         Command::Record(command) => record::run(options, *output, command),
         Command::Work(args) => work::run(options, *output, args),
         Command::Capture(args) => work::capture(options, *output, args),
         Command::Next(args) => work::next(options, *output, &args),
         Command::Ship(op) => work::ship(options, *output, op),
-        Command::Shipped(op) => pass_on(options, *output, &op),
-        Command::Changelog(op) => pass_on(options, *output, &op),
+        Command::Shipped(op) => run_op(options, *output, &op),
+        Command::Changelog(op) => run_op(options, *output, &op),
         Command::Skill(command) => work::skill(options, *output, command),
         Command::Remember(op) => learning::remember(options, *output, op),
-        Command::Recall(op) => pass_on(options, *output, &op),
-        Command::Learning(command) => learning::run(options, *output, command),
+        Command::Recall(op) => run_op(options, *output, &op),
+        Command::Learning(command) => command.run(options, *output),
         Command::Loop(command) => loops::run(options, *output, command),
-        Command::Signal(command) => loops::signal(options, *output, command),
-        Command::Lock(command) => loops::lock(options, *output, command),
+        Command::Signal(command) => signal::run(options, *output, command),
+        Command::Lock(command) => lock::run(options, *output, command),
         Command::Context(args) if args.write => context::write(options, *output),
         Command::Context(args) => context::brief(options, *output, args.op),
         Command::Batch(args) => batch::run(options, *output, &args),
@@ -294,56 +319,62 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Config(command) => config::run(options, *output, &command),
         Command::Trust(args) => trust::run(options, *output, &args),
         Command::Serve(args) => serve::team(*output, &args),
-        Command::Project(OnServer { command, location }) => match command {
-            Project::Create(op) => server::run(options, *output, &location, &op),
-            Project::List(op) => server::run(options, *output, &location, &op),
-            Project::Archive(op) => server::run(options, *output, &location, &op),
+        Command::Project(server::ServerCommandArgs { command, location }) => match command {
+            server::ProjectCommand::Create(op) => server::run(options, *output, &location, &op),
+            server::ProjectCommand::List(op) => server::run(options, *output, &location, &op),
+            server::ProjectCommand::Archive(op) => server::run(options, *output, &location, &op),
         },
-        Command::Token(OnServer { command, location }) => match command {
-            Token::Create(op) => server::run(options, *output, &location, &op),
-            Token::List(op) => server::run(options, *output, &location, &op),
-            Token::Revoke(op) => server::run(options, *output, &location, &op),
+        Command::Token(server::ServerCommandArgs { command, location }) => match command {
+            server::TokenCommand::Create(op) => server::run(options, *output, &location, &op),
+            server::TokenCommand::List(op) => server::run(options, *output, &location, &op),
+            server::TokenCommand::Revoke(op) => server::run(options, *output, &location, &op),
         },
-        Command::Audit(AuditArgs { op, location }) => server::audit(options, *output, &location, &op),
+        Command::Audit(server::AuditArgs { op, location }) => server::audit(options, *output, &location, &op),
         Command::Export(op) => transfer::export(options, *output, op),
         Command::Import(op) => transfer::import(options, *output, op),
         Command::Sync(args) => sync::run(options, *output, args),
         Command::MergeDriver(args) => transfer::merge_driver(options, &args),
-        Command::Conflicts(ConflictArgs { command: None, op }) => pass_on(options, *output, &op),
-        Command::Conflicts(ConflictArgs { command: Some(Conflicts::Resolve(op)), .. }) => {
-            pass_on(options, *output, &op)
+        Command::Conflicts(conflicts::ConflictsArgs { command: None, op }) => run_op(options, *output, &op),
+        Command::Conflicts(conflicts::ConflictsArgs {
+            command: Some(conflicts::ConflictsCommand::Resolve(op)),
+            ..
+        }) => run_op(options, *output, &op),
+        Command::Conflicts(conflicts::ConflictsArgs { command: Some(conflicts::ConflictsCommand::Repair), .. }) => {
+            conflicts::repair(options, *output)
         }
-        Command::Conflicts(ConflictArgs { command: Some(Conflicts::Repair), .. }) => transfer::repair(options, *output),
         Command::ImportFrom(command) => import_from::run(options, *output, &command),
         Command::Hooks(command) => hooks::run(options, *output, &command),
-        Command::Doctor(op) => gc::doctor(options, *output, &op),
+        Command::Doctor(op) => doctor::run(options, *output, &op),
         Command::Recover => recover::run(options, *output),
         Command::Gc(op) => gc::run(options, *output, op),
-        Command::Backup(args) if args.list => pass_on(options, *output, &Backups {}),
-        Command::Backup(args) => pass_on(options, *output, &args.op),
-        Command::Restore(op) => pass_on(options, *output, &op),
-        Command::Where(op) => pass_on(options, *output, &op),
+        Command::Backup(args) if args.list => run_op(options, *output, &Backups {}),
+        Command::Backup(args) => run_op(options, *output, &args.op),
+        Command::Restore(op) => run_op(options, *output, &op),
+        Command::Where(op) => run_op(options, *output, &op),
         Command::Upgrade(args) => upgrade::run(options, *output, &args),
         Command::Demo(args) => demo::run(&args, *output),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, *output),
+        Command::Version => help::version(*output),
+        Command::Help(args) => help::run(&args, *output),
     }
 }
 
-fn pass_on<O: Execute>(options: &Options, output: Output, op: &O) -> Result<()>
+/// Calls one operation on the store, and prints its answer.
+fn run_op<O: Execute>(options: &GlobalOptions, output: Output, op: &O) -> Result<()>
 where
     O::Output: Render,
 {
-    // The first command in a fresh clone imports.
-    output.answer(&watched(output, || connect::client(options)?.call(op))?)?;
+    // Progress is shown because the first command in a fresh clone imports.
+    output.answer(&with_progress(output, || connect::client(options)?.call(op))?)?;
     if O::ACCESS != Access::Read {
         context::refresh(options, output);
     }
     Ok(())
 }
 
-/// Agents with fresh context file the same bug again and again: say so, but never refuse.
-fn create(options: &Options, output: Output, op: &ops::issue::Create) -> Result<()> {
+/// Creates an issue and names similar ones: agents with a fresh context often file the same bug again.
+fn create(options: &GlobalOptions, output: Output, op: &ops::issue::Create) -> Result<()> {
     let created = connect::client(options)?.call(op)?;
     output.answer(&created)?;
     for similar in &created.similar {
@@ -353,21 +384,16 @@ fn create(options: &Options, output: Output, op: &ops::issue::Create) -> Result<
     Ok(())
 }
 
-fn update(options: &Options, output: Output, op: &ops::issue::Update) -> Result<()> {
-    let updated = watched(output, || connect::client(options)?.call(op))?;
+fn update(options: &GlobalOptions, output: Output, op: &ops::issue::Update) -> Result<()> {
+    let updated = with_progress(output, || connect::client(options)?.call(op))?;
     output.answer(&updated)?;
     note_former_assignee(output, &updated.issue.id, updated.was_assigned_to.as_deref());
     Ok(())
 }
 
-/// Claiming what is assigned to somebody else succeeds, but the two should know of each other.
+/// Names the former assignee: claiming an issue assigned to somebody else succeeds, but the caller should know.
 fn note_former_assignee(output: Output, id: &IssueId, former: Option<&str>) {
     if let Some(name) = former {
         output.note(&format!("note: {id} was assigned to {name}"));
     }
-}
-
-fn show(options: &Options, output: Output, args: &ShowArgs) -> Result<()> {
-    let detail = connect::client(options)?.call(&args.op)?;
-    if args.short { output.answer(&detail.issue) } else { output.answer(&detail) }
 }

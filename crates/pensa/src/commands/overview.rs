@@ -1,17 +1,17 @@
-//! `pn` alone: what I am doing, what is next, how it stands.
+//! `pn` without a command: my work, the top of the queue, and counts.
 
 use pensa_core::Result;
 use pensa_core::issue::{Issue, Status};
 use pensa_core::ops::issue::{List, Ready};
-use pensa_core::ops::store::{self, Summary};
+use pensa_core::ops::store::{self, StoreSummary};
 use serde::Serialize;
 
-use crate::cli::Options;
+use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
 
-/// How much of the queue is shown.
+/// How many ready issues are shown.
 const TOP: u32 = 5;
 
 #[derive(Debug, Serialize)]
@@ -19,10 +19,10 @@ struct Overview {
     actor: String,
     mine: Vec<Issue>,
     ready: Vec<Issue>,
-    status: Summary,
+    status: StoreSummary,
 }
 
-pub(super) fn run(options: &Options, output: Output) -> Result<()> {
+pub(super) fn run(options: &GlobalOptions, output: Output) -> Result<()> {
     let client = connect::client(options)?;
     let actor = client.actor();
     let mine =

@@ -1,4 +1,5 @@
-//! `pn recover`: what nobody looks after any more on this machine is told as such. Daemons do so when they start.
+//! `pn recover`: fails jobs and runs of this machine whose processes are gone, and releases loops whose runners are gone.
+//! A daemon does so when it starts.
 
 use std::path::Path;
 
@@ -12,28 +13,28 @@ use pensa_host as host;
 use serde::Serialize;
 
 use super::{job, run as runs};
-use crate::cli::Options;
-use crate::connect::{self, Home};
+use crate::cli::GlobalOptions;
+use crate::connect::{self, StateLocation};
 use crate::output::Output;
 use crate::render::{Render, Screen};
 
-/// What was found to be over, or can be claimed again.
+/// The loops that were released and the jobs that were failed.
 #[derive(Debug, Serialize)]
 struct Recovered {
-    loops: Vec<Stands>,
-    jobs: Vec<Stands>,
+    loops: Vec<RecoveredItem>,
+    jobs: Vec<RecoveredItem>,
 }
 
 #[derive(Debug, Serialize)]
-struct Stands {
+struct RecoveredItem {
     id: String,
     status: String,
 }
 
 impl Render for Recovered {
     fn render(&self, screen: &mut Screen) {
-        for stands in self.loops.iter().chain(&self.jobs) {
-            screen.id(&stands.id).plain(" ").text(&stands.status).end();
+        for item in self.loops.iter().chain(&self.jobs) {
+            screen.id(&item.id).plain(" ").text(&item.status).end();
         }
         if self.loops.is_empty() && self.jobs.is_empty() {
             screen.plain("nothing was left behind").end();
@@ -41,26 +42,26 @@ impl Render for Recovered {
     }
 
     fn ids(&self) -> Vec<String> {
-        self.loops.iter().chain(&self.jobs).map(|stands| stands.id.clone()).collect()
+        self.loops.iter().chain(&self.jobs).map(|item| item.id.clone()).collect()
     }
 }
 
-pub(super) fn run(options: &Options, output: Output) -> Result<()> {
-    let home = Home::of(options)?;
+pub(super) fn run(options: &GlobalOptions, output: Output) -> Result<()> {
+    let home = StateLocation::of(options)?;
     let client = home.client(options)?;
-    runs::settle(&client, &home)?;
-    let jobs = job::settle(&client)?;
+    runs::reconcile(&client, &home)?;
+    let jobs = job::reconcile(&client)?;
     let project = match &home {
-        Home::Store(store) => Some(store.root().to_owned()),
-        Home::Server(_) => connect::project_store(options).map(|store| store.root().to_owned()),
+        StateLocation::Store(store) => Some(store.root().to_owned()),
+        StateLocation::Server(_) => connect::project_store(options).map(|store| store.root().to_owned()),
     };
     let loops = loops(&client, project.as_deref())?;
-    let jobs = jobs.into_iter().map(|job| Stands { id: job.id.to_string(), status: job.status.to_string() });
-    let loops = loops.into_iter().map(|it| Stands { id: it.id.to_string(), status: it.status.to_string() });
+    let jobs = jobs.into_iter().map(|job| RecoveredItem { id: job.id.to_string(), status: job.status.to_string() });
+    let loops = loops.into_iter().map(|it| RecoveredItem { id: it.id.to_string(), status: it.status.to_string() });
     output.answer(&Recovered { loops: loops.collect(), jobs: jobs.collect() })
 }
 
-/// Gives back the loops of this machine whose runners are gone; paused ones and those that await approval stay.
+/// Releases the loops of this machine whose runners are gone. Paused loops and those waiting for approval stay.
 pub(super) fn loops(client: &Client, store: Option<&Path>) -> Result<Vec<Loop>> {
     let here = host::name();
     let mut all = Vec::new();
@@ -74,7 +75,7 @@ pub(super) fn loops(client: &Client, store: Option<&Path>) -> Result<Vec<Loop>> 
                 if_pid: Some(pid),
             };
             match client.call(&op) {
-                // Somebody else was faster.
+                // Another process recovered it first.
                 Err(e) if e.code == Code::Conflict => {}
                 recovered => all.push(recovered?),
             }
@@ -83,12 +84,12 @@ pub(super) fn loops(client: &Client, store: Option<&Path>) -> Result<Vec<Loop>> 
     Ok(all)
 }
 
-/// Whether no process has this number, be it whose it may.
+/// Whether no process has this id, also none of another user.
 fn is_gone(pid: i64) -> bool {
     host::is_gone(&Process { pid, born: None }) && !Path::new(&format!("/proc/{pid}")).exists()
 }
 
-/// Whether the place of a loop's work is there: as it is named, in the project, or among the store's own files.
+/// Whether a loop's worktree exists: as an absolute path, in the store's local files, or in the project.
 fn has_work(subject: &Loop, store: Option<&Path>) -> bool {
     let named = Path::new(&subject.worktree);
     if named.as_os_str().is_empty() {

@@ -1,15 +1,15 @@
-//! `pn ref`: where else an issue is known.
+//! `pn ref`: links issues to other trackers.
 
 use pensa_core::ops::refs::{Add, List, Ref, Remove};
 
-use crate::render::{Render, Screen, list};
+use crate::render::{Render, Screen, list_item};
 
-pass_on_each!(Refs { Add(Add), List(List), Remove(Remove) });
+op_subcommands!(RefCommand { Add(Add), List(List), Remove(Remove) });
 
 impl Render for Ref {
     fn render(&self, screen: &mut Screen) {
-        let told = format!("{} {}", self.target, self.title.as_deref().unwrap_or_default());
-        screen.id(&self.of.id).plain(" ").text(told.trim_end()).end();
+        let line = format!("{} {}", self.target, self.title.as_deref().unwrap_or_default());
+        screen.id(&self.of.id).plain(" ").text(line.trim_end()).end();
     }
 
     fn ids(&self) -> Vec<String> {
@@ -17,4 +17,4 @@ impl Render for Ref {
     }
 }
 
-list!(Ref);
+list_item!(Ref, "reference", "references");

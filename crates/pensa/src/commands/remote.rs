@@ -1,60 +1,99 @@
-//! `pn remote`: names for servers. The file that keeps them is the client's business.
+//! `pn remote`: manages named servers; `pensa_client::Remotes` stores them.
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 
+use clap::{Args, Subcommand};
 use pensa_client::{RemoteEntry, RemoteName, Remotes, Token, check_authorities};
 use pensa_core::{Error, Result};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use serde::Serialize;
 
-use crate::cli::{Remote, RemoteAdd};
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
 
-/// More than any token has.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(crate) enum RemoteCommand {
+    Add(RemoteAddArgs),
+    /// List the servers that have names
+    List,
+    /// Remove a server and its token
+    Remove {
+        /// The name of the server
+        #[arg(value_name = "NAME")]
+        name: RemoteName,
+    },
+}
+
+/// Give a server a name, for PN_DAEMON and --remote-server
+///
+/// Asks for the token of the server without echo. Name and token are stored in a file of your own, outside any
+/// repository.
+#[derive(Debug, Args)]
+pub(crate) struct RemoteAddArgs {
+    /// The name: letters, digits, - and _
+    #[arg(value_name = "NAME")]
+    pub(crate) name: RemoteName,
+    /// Its address, such as https://pensa.example.com/p/web
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Read the token from standard input instead of asking for it
+    #[arg(long)]
+    pub(crate) token_stdin: bool,
+    /// The server needs no token
+    #[arg(long, conflicts_with = "token_stdin")]
+    pub(crate) no_token: bool,
+    /// A PEM file with the certificate authorities to trust for this server, instead of the usual ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_cert: Option<PathBuf>,
+}
+
+/// Longer than any token.
 const MAX_INPUT: u64 = 64 * 1024;
-/// What a terminal sends for Ctrl-C.
+
+/// The byte a terminal sends for Ctrl-C.
 const CTRL_C: u8 = 3;
 
-/// What may be told about a remote: whether it has a token, never which.
+/// What is printed of a remote: whether it has a token, never the token.
 #[derive(Debug, Serialize)]
-struct Known {
+struct RemoteInfo {
     name: String,
     url: String,
     has_token: bool,
 }
 
 #[derive(Debug, Serialize)]
-struct Removed {
+struct RemovedRemote {
     /// Always `removed`
     status: &'static str,
     name: String,
 }
 
-pub(super) fn run(output: Output, command: &Remote) -> Result<()> {
+pub(super) fn run(output: Output, command: &RemoteCommand) -> Result<()> {
     let remotes = connect::remotes()?;
     match command {
-        Remote::Add(args) => add(&remotes, output, args),
-        Remote::List => {
+        RemoteCommand::Add(args) => add(&remotes, output, args),
+        RemoteCommand::List => {
             let all = remotes.list()?;
-            output.answer(&all.iter().map(|(name, entry)| known(name, entry)).collect::<Vec<_>>())
+            output.answer(&all.iter().map(|(name, entry)| remote_info(name, entry)).collect::<Vec<_>>())
         }
-        Remote::Remove { name } => {
+        RemoteCommand::Remove { name } => {
             remotes.remove(name)?;
-            output.answer(&Removed { status: "removed", name: name.to_string() })
+            output.answer(&RemovedRemote { status: "removed", name: name.to_string() })
         }
     }
 }
 
-fn add(remotes: &Remotes, output: Output, args: &RemoteAdd) -> Result<()> {
+fn add(remotes: &Remotes, output: Output, args: &RemoteAddArgs) -> Result<()> {
     let ca_cert = args.ca_cert.as_ref().map(|file| connect::cwd().map(|cwd| cwd.join(file))).transpose()?;
     if let Some(file) = &ca_cert {
         check_authorities(file)?;
     }
     let mut entry = RemoteEntry { url: args.url.clone(), token: None, ca_cert };
-    // Before anybody types a secret.
+    // Checked before the user types the token.
     remotes.check(&args.name, &entry)?;
     entry.token = match (args.no_token, args.token_stdin) {
         (true, _) => None,
@@ -62,11 +101,11 @@ fn add(remotes: &Remotes, output: Output, args: &RemoteAdd) -> Result<()> {
         (false, false) => Some(from_terminal(&args.name)?),
     };
     remotes.add(&args.name, &entry)?;
-    output.answer(&known(&args.name, &remotes.get(&args.name)?))
+    output.answer(&remote_info(&args.name, &remotes.get(&args.name)?))
 }
 
-fn known(name: &RemoteName, entry: &RemoteEntry) -> Known {
-    Known { name: name.to_string(), url: entry.url.clone(), has_token: entry.token.is_some() }
+fn remote_info(name: &RemoteName, entry: &RemoteEntry) -> RemoteInfo {
+    RemoteInfo { name: name.to_string(), url: entry.url.clone(), has_token: entry.token.is_some() }
 }
 
 fn from_stdin() -> Result<Token> {
@@ -75,18 +114,18 @@ fn from_stdin() -> Result<Token> {
     text.parse()
 }
 
-/// Asks for the token where nobody looking at the screen sees it.
+/// Asks for the token on the terminal, without echo.
 fn from_terminal(name: &RemoteName) -> Result<Token> {
     let stdin = io::stdin();
     if !stdin.is_terminal() {
         return Err(Error::invalid("there is no terminal to ask for the token")
             .hint("pipe it to pn remote add --token-stdin, or say --no-token if the server wants none"));
     }
-    let quiet = Quiet::new(&stdin)?;
+    let no_echo = NoEcho::new(&stdin)?;
     let _ = write!(io::stderr(), "token for {name}: ");
     let line = read_line(&mut stdin.lock());
-    drop(quiet);
-    // The end of the line was not shown either.
+    drop(no_echo);
+    // The line break was not echoed either.
     let _ = writeln!(io::stderr());
     let line = line?;
     if line.contains(&CTRL_C) {
@@ -95,7 +134,7 @@ fn from_terminal(name: &RemoteName) -> Result<Token> {
     String::from_utf8(line).map_err(|_| Error::invalid("the token is not UTF-8"))?.parse()
 }
 
-/// A line of a terminal, which ends with whatever the terminal takes for an end.
+/// Reads a line; ends also at Ctrl-C, which is included.
 fn read_line(from: &mut impl BufRead) -> Result<Vec<u8>> {
     let mut line = Vec::new();
     for byte in from.take(MAX_INPUT).bytes() {
@@ -115,32 +154,32 @@ fn unreadable(e: io::Error) -> Error {
     Error::internal(format!("cannot read the token: {e}"))
 }
 
-/// A terminal that does not show what is typed, until this is dropped.
-struct Quiet<'a, T: AsFd> {
+/// Turns off the echo of a terminal until dropped.
+struct NoEcho<'a, T: AsFd> {
     terminal: &'a T,
     before: Termios,
 }
 
-impl<'a, T: AsFd> Quiet<'a, T> {
+impl<'a, T: AsFd> NoEcho<'a, T> {
     fn new(terminal: &'a T) -> Result<Self> {
         let failed = |e: rustix::io::Errno| Error::internal(format!("cannot silence the terminal: {e}"));
         let before = tcgetattr(terminal).map_err(failed)?;
-        let mut quiet = before.clone();
-        // Ctrl-C must not end the process, or nobody would undo this: here it ends the line.
-        quiet.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ISIG;
-        quiet.special_codes[SpecialCodeIndex::VEOL] = CTRL_C;
-        tcsetattr(terminal, OptionalActions::Flush, &quiet).map_err(failed)?;
+        let mut no_echo = before.clone();
+        // Ctrl-C must not kill the process, which would leave the terminal without echo: here it ends the line.
+        no_echo.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ISIG;
+        no_echo.special_codes[SpecialCodeIndex::VEOL] = CTRL_C;
+        tcsetattr(terminal, OptionalActions::Flush, &no_echo).map_err(failed)?;
         Ok(Self { terminal, before })
     }
 }
 
-impl<T: AsFd> Drop for Quiet<'_, T> {
+impl<T: AsFd> Drop for NoEcho<'_, T> {
     fn drop(&mut self) {
         let _ = tcsetattr(self.terminal, OptionalActions::Now, &self.before);
     }
 }
 
-impl Render for Known {
+impl Render for RemoteInfo {
     fn render(&self, screen: &mut Screen) {
         screen.id(&self.name).plain(" ").text(&self.url);
         if !self.has_token {
@@ -154,10 +193,10 @@ impl Render for Known {
     }
 }
 
-impl Render for Vec<Known> {
+impl Render for Vec<RemoteInfo> {
     fn render(&self, screen: &mut Screen) {
-        for known in self {
-            known.render(screen);
+        for remote_info in self {
+            remote_info.render(screen);
         }
         if self.is_empty() {
             screen.faint("no remotes").end();
@@ -165,11 +204,11 @@ impl Render for Vec<Known> {
     }
 
     fn ids(&self) -> Vec<String> {
-        self.iter().map(|known| known.name.clone()).collect()
+        self.iter().map(|remote_info| remote_info.name.clone()).collect()
     }
 }
 
-impl Render for Removed {
+impl Render for RemovedRemote {
     fn render(&self, screen: &mut Screen) {
         screen.plain("removed ").id(&self.name).end();
     }

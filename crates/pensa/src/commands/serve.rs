@@ -1,5 +1,5 @@
-//! Runs a daemon (`pn daemon`) or the server of a team (`pn serve`), in the foreground. A build without the feature
-//! `server` has `serve_absent` instead.
+//! Runs a daemon (`pn daemon`) or a team server (`pn serve`) in the foreground. Without the feature `server`,
+//! `serve_absent` is built instead.
 
 use std::cell::OnceCell;
 use std::net::SocketAddr;
@@ -7,9 +7,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use pensa_client::Client;
 use pensa_client::config::{GC_AFTER, GC_AUTO};
-use pensa_client::locate;
+use pensa_client::{Client, locate};
 use pensa_core::dirs::{self, Platform};
 use pensa_core::ops::gc::Gc;
 use pensa_core::ops::store::Info;
@@ -18,52 +17,57 @@ use pensa_engine::{Engine, Projects};
 use pensa_server::{LevelFilter, Options as ServerOptions, Server, TeamOptions, TeamServer};
 use serde::Serialize;
 
-pub(super) use super::mcp::run as mcp;
-use super::server::Missing;
+use super::daemon::DaemonArgs;
+use super::server::MissingDir;
+use super::server::{LogLevel, ServeArgs};
 use super::{daemon, gc, job, recover, run as runs, server, snapshot};
-use crate::cli::{Daemon, LogLevel, Options, Serve};
-use crate::connect::{self, Home};
+use crate::cli::GlobalOptions;
+use crate::connect::{self, StateLocation};
 use crate::output::Output;
 use crate::render::{Render, Screen};
 
-/// How long others have the store to themselves between two rounds of a daemon.
-const BREATH: Duration = Duration::from_millis(100);
-/// How often a daemon collects.
-const DAILY: Duration = Duration::from_secs(86_400);
-/// When a daemon collects first, if nobody says another time.
-const FIRST: Span = Span::from_millis(60_000);
+pub(super) use super::mcp::run as mcp;
 
-pub(super) fn daemon(options: &Options, output: Output, args: Daemon) -> Result<()> {
+/// Pause between two rounds of a collection, so that other writers get the store.
+const ROUND_PAUSE: Duration = Duration::from_millis(100);
+
+/// How often a daemon removes old data.
+const COLLECT_INTERVAL: Duration = Duration::from_secs(86_400);
+
+/// When a daemon does so first, unless `gc.after` is set.
+const FIRST_COLLECT_DELAY: Span = Span::from_millis(60_000);
+
+pub(super) fn daemon(options: &GlobalOptions, output: Output, args: DaemonArgs) -> Result<()> {
     let own;
     let (options, store) = match &args.project_dir {
         Some(dir) => {
             let dir = connect::cwd()?.join(dir);
-            let store = connect::create(&locate::new_store_root(&dir))?.0;
-            // Its settings are those of the project, wherever it is started.
-            own = Options { store: Some(dir), config: OnceCell::new(), ..options.clone() };
+            let store = connect::create_store(&locate::new_store_root(&dir))?.0;
+            // The settings are those of the project, not of the current directory.
+            own = GlobalOptions { store: Some(dir), config: OnceCell::new(), ..options.clone() };
             (&own, store)
         }
         None => (options, connect::store(options)?),
     };
-    let engine = connect::open(options, store.clone())?;
+    let engine = connect::open_engine(options, store.clone())?;
     let info = engine.call("daemon", &Info {})?;
-    let settled = engine.another().and_then(|own| {
+    let reconciled = engine.new_handle().and_then(|own| {
         let own = Client::embedded(own, Box::new(|| "daemon".to_owned()));
-        runs::settle(&own, &Home::Store(store.clone()))?;
-        job::settle(&own)?;
+        runs::reconcile(&own, &StateLocation::Store(store.clone()))?;
+        job::reconcile(&own)?;
         recover::loops(&own, Some(store.root())).map(drop)
     });
-    if let Err(e) = settled {
+    if let Err(e) = reconciled {
         output.warning(&format!("runs, jobs and loops whose processes are gone were left as they are: {}", e.message));
     }
     collect_daily(options, output, &engine, &store.local_dir("snapshots")?)?;
     let listen = SocketAddr::new(args.listen, args.port);
     let server = Server::bind(engine, ServerOptions { listen, allowed_hosts: args.allowed_hosts })?;
-    output.answer(&daemon::serving(url_of(server.local_addr()), info))?;
+    output.answer(&daemon::daemon_info(url_of(server.local_addr()), info))?;
     server.serve()
 }
 
-/// The address to call; one that means every network of this machine is called by this machine's name.
+/// The URL to call the daemon at; `localhost` if it listens on every address.
 fn url_of(address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         return format!("http://localhost:{}", address.port());
@@ -71,45 +75,45 @@ fn url_of(address: SocketAddr) -> String {
     format!("http://{address}")
 }
 
-/// Collects in a thread of its own, soon after the start of a daemon and then every day.
-fn collect_daily(options: &Options, output: Output, engine: &Engine, snapshots: &Path) -> Result<()> {
+/// Removes old data in a thread, soon after the daemon starts and then daily.
+fn collect_daily(options: &GlobalOptions, output: Output, engine: &Engine, snapshots: &Path) -> Result<()> {
     let config = connect::config(options)?;
     let limits = gc::limits(&config)?;
-    let first = config.parsed::<Span>(&GC_AFTER)?.unwrap_or(FIRST);
+    let first = config.parsed::<Span>(&GC_AFTER)?.unwrap_or(FIRST_COLLECT_DELAY);
     let (is_on, older_than) = (config.is_on(&GC_AUTO)?, Some(gc::age(&config, None)?));
-    let (own, snapshots) = (engine.another()?, snapshots.to_owned());
+    let (own, snapshots) = (engine.new_handle()?, snapshots.to_owned());
     let work = move || {
         let client = Client::embedded(own, Box::new(|| "daemon".to_owned()));
-        let desk = snapshot::Desk::at(client, snapshots, output);
+        let context = snapshot::SnapshotContext::at(client, snapshots, output);
         thread::sleep(Duration::from_millis(first.as_millis().unsigned_abs()));
         loop {
-            let told = gc::warnings(&desk.client, limits).and_then(|told| {
-                told.iter().for_each(|warning| output.warning(warning));
+            let collected = gc::warnings(&context.client, limits).and_then(|warnings| {
+                warnings.iter().for_each(|warning| output.warning(warning));
                 if !is_on {
                     return Ok(());
                 }
                 let op = Gc { older_than, dry_run: false };
-                let done = gc::collect(&desk.client, &op, || thread::sleep(BREATH))?;
-                desk.collect(done.until, false).map(drop)
+                let done = gc::collect(&context.client, &op, || thread::sleep(ROUND_PAUSE))?;
+                context.collect(done.until, false).map(drop)
             });
-            if let Err(e) = told {
+            if let Err(e) = collected {
                 output.warning(&format!("what is old was not removed: {}", e.message));
             }
-            thread::sleep(DAILY);
+            thread::sleep(COLLECT_INTERVAL);
         }
     };
-    // Nobody waits for it: a round is one transaction, done or not.
+    // The thread is not joined: each round is one transaction, so it may be cut off.
     thread::Builder::new().name("pensa-gc".into()).spawn(work).map(drop).map_err(Error::internal)
 }
 
 #[derive(Debug, Serialize)]
-struct ServingTeam {
+struct ServerInfo {
     url: String,
     place: String,
     version: &'static str,
 }
 
-impl Render for ServingTeam {
+impl Render for ServerInfo {
     fn render(&self, screen: &mut Screen) {
         screen.plain("serving ").text(&self.place).plain(" at ").text(&self.url).plain("/p/PROJECT").end();
     }
@@ -119,8 +123,8 @@ impl Render for ServingTeam {
     }
 }
 
-pub(super) fn team(output: Output, args: &Serve) -> Result<()> {
-    let projects = match server::place(&args.location, usize::from(args.pool_size), Missing::Make)? {
+pub(super) fn team(output: Output, args: &ServeArgs) -> Result<()> {
+    let projects = match server::projects_at(&args.location, usize::from(args.pool_size), MissingDir::Create)? {
         Some(projects) => projects,
         None => {
             let dir = dirs::server_root(Platform::HERE, |name| std::env::var_os(name));
@@ -128,7 +132,7 @@ pub(super) fn team(output: Output, args: &Serve) -> Result<()> {
             Projects::make_directory(&dir)?
         }
     };
-    let place = projects.place();
+    let place = projects.display_name();
     let options = TeamOptions {
         listen: args.listen,
         tls: args.tls_cert.clone().zip(args.tls_key.clone()),
@@ -142,6 +146,6 @@ pub(super) fn team(output: Output, args: &Serve) -> Result<()> {
         },
     };
     let server = TeamServer::bind(projects, &options)?;
-    output.answer(&ServingTeam { url: server.url(), place, version: VERSION })?;
+    output.answer(&ServerInfo { url: server.url(), place, version: VERSION })?;
     server.serve()
 }

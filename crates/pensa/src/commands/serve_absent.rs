@@ -1,19 +1,21 @@
-//! Takes the place of `serve` and `mcp` in a build without the feature `server`.
+//! Replaces `serve` and `mcp` in a build without the feature `server`.
 
 use pensa_core::{Code, Error, Result};
 
-use crate::cli::{Daemon, Options, Serve};
+use super::daemon::DaemonArgs;
+use super::server::ServeArgs;
+use crate::cli::GlobalOptions;
 use crate::output::Output;
 
-pub(super) fn daemon(_: &Options, _: Output, _: Daemon) -> Result<()> {
+pub(super) fn daemon(_: &GlobalOptions, _: Output, _: DaemonArgs) -> Result<()> {
     Err(not_built("pn daemon"))
 }
 
-pub(super) fn team(_: Output, _: &Serve) -> Result<()> {
+pub(super) fn team(_: Output, _: &ServeArgs) -> Result<()> {
     Err(not_built("pn serve"))
 }
 
-pub(super) fn mcp(_: &Options) -> Result<()> {
+pub(super) fn mcp(_: &GlobalOptions) -> Result<()> {
     Err(not_built("pn mcp"))
 }
 

@@ -1,10 +1,10 @@
-//! `-` in place of a text: read it from standard input.
+//! Reads a text from standard input where an argument is `-`.
 
 use std::io::Read;
 
 use pensa_core::{Code, Error, Result, text};
 
-/// Replaces a text that is `-`.
+/// Replaces `-` with standard input.
 pub(super) fn replace(text: &mut String) -> Result<()> {
     if text == "-" {
         *text = read()?;
@@ -12,7 +12,7 @@ pub(super) fn replace(text: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Replaces a text that is `-`, if there is one.
+/// Like [`replace`], for an optional text.
 pub(super) fn fill(text: &mut Option<String>) -> Result<()> {
     text.as_mut().map_or(Ok(()), replace)
 }
@@ -21,7 +21,7 @@ fn read() -> Result<String> {
     read_within(text::TEXT_BYTES)
 }
 
-/// All of standard input, if it is not larger than allowed.
+/// Reads standard input, without the last line break; fails if it is larger than `most` bytes.
 pub(super) fn read_within(most: usize) -> Result<String> {
     let mut bytes = Vec::new();
     let limit = most as u64 + 2;

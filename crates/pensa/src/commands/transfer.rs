@@ -1,29 +1,43 @@
-//! `pn export`, `pn import` and the merge driver: between the store and the files that git carries.
+//! `pn export`, `pn import`, `pn conflicts repair` and the merge driver: between the store and its JSONL files in git.
 
 use std::cell::OnceCell;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use pensa_client::config::EXPORT_EVENTS;
 use pensa_client::locate;
-use pensa_core::ops::store::{Export, Import};
-use pensa_core::sync::{Collection, Conflict, EVENTS_FILE, MergedFile, merge_files, united};
+use pensa_core::ops::store::{Export, Import, Transfer};
+use pensa_core::sync::{Collection, Conflict, EVENTS_FILE, MergedFile, merge_files, merge_history};
 use pensa_core::{Code, Error, Result};
-use pensa_engine::{Repaired, StoreDir, leave_driver_notes, repair_marks};
-use serde::Serialize;
+use pensa_engine::{StoreDir, write_driver_notes};
 
-use crate::cli::{MergeDriver, Options};
+use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
-use crate::progress::watched;
-use crate::render::{Render, Screen};
+use crate::progress::with_progress;
+use crate::render::{Render, Screen, counted};
 
-pub(super) fn export(options: &Options, output: Output, mut op: Export) -> Result<()> {
+/// Merge three versions of a file of the store; called by git
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub(crate) struct MergeDriverArgs {
+    /// The version both come from (%O)
+    pub(crate) base: PathBuf,
+    /// Our version, replaced by the result (%A)
+    pub(crate) ours: PathBuf,
+    /// Their version (%B)
+    pub(crate) theirs: PathBuf,
+    /// Where the file is in the repository (%P)
+    pub(crate) path: PathBuf,
+}
+
+pub(super) fn export(options: &GlobalOptions, output: Output, mut op: Export) -> Result<()> {
     op.worktree = worktree(options)?;
     op.events = with_events(options, op.events)?;
-    let transfer = watched(output, || connect::client(options)?.call(&op))?;
+    let transfer = with_progress(output, || connect::client(options)?.call(&op))?;
     output.answer(&transfer)?;
-    tell(output, &transfer.notes, transfer.conflicts);
+    print_notes(output, &transfer.notes, transfer.conflicts);
     if transfer.drifted.is_empty() {
         return Ok(());
     }
@@ -32,57 +46,15 @@ pub(super) fn export(options: &Options, output: Output, mut op: Export) -> Resul
         .hint("pn export brings files and store together"))
 }
 
-pub(super) fn import(options: &Options, output: Output, mut op: Import) -> Result<()> {
+pub(super) fn import(options: &GlobalOptions, output: Output, mut op: Import) -> Result<()> {
     op.worktree = worktree(options)?;
-    let transfer = watched(output, || connect::client(options)?.call(&op))?;
+    let transfer = with_progress(output, || connect::client(options)?.call(&op))?;
     output.answer(&transfer)?;
-    tell(output, &transfer.notes, transfer.conflicts);
+    print_notes(output, &transfer.notes, transfer.conflicts);
     Ok(())
 }
 
-/// What `pn conflicts repair` did.
-#[derive(Debug, Serialize)]
-struct RepairReport {
-    files: Vec<String>,
-    conflicts: usize,
-}
-
-impl Render for RepairReport {
-    fn render(&self, screen: &mut Screen) {
-        for file in &self.files {
-            screen.plain("merged both sides of ").text(file).end();
-        }
-        if self.files.is_empty() {
-            screen.plain("no file has conflict marks").end();
-        }
-    }
-
-    fn ids(&self) -> Vec<String> {
-        self.files.clone()
-    }
-}
-
-/// Merges both sides of conflict marks, then imports the outcome.
-pub(super) fn repair(options: &Options, output: Output) -> Result<()> {
-    let worktree = worktree(options)?;
-    let store = connect::with_limits(options, connect::store(options)?)?;
-    let Repaired { files, conflicts } = repair_marks(&store, worktree.as_deref().map(Path::new))?;
-    if files.is_empty() {
-        return output.answer(&RepairReport { files, conflicts });
-    }
-    let transfer = watched(output, || connect::client(options)?.call(&Import { worktree, ..Import::default() }));
-    output.answer(&RepairReport { files, conflicts })?;
-    output.note("note: git add the files to go on with a merge that is not committed");
-    match transfer {
-        Ok(transfer) => tell(output, &transfer.notes, i64::try_from(conflicts).unwrap_or(i64::MAX)),
-        // A server elsewhere has none of these files.
-        Err(e) if e.code == Code::Unsupported => {}
-        Err(e) => return Err(e),
-    }
-    Ok(())
-}
-
-fn tell(output: Output, notes: &[String], conflicts: i64) {
+pub(super) fn print_notes(output: Output, notes: &[String], conflicts: i64) {
     for note in notes {
         output.note(&format!("note: {note}"));
     }
@@ -95,17 +67,17 @@ fn tell(output: Output, notes: &[String], conflicts: i64) {
     }
 }
 
-/// Whether the history of issues goes into a file too: only what is so is said.
-pub(super) fn with_events(options: &Options, given: Option<bool>) -> Result<Option<bool>> {
-    let wanted = match given {
+/// Whether to export events too; `None` instead of false, so that the request omits it.
+pub(super) fn with_events(options: &GlobalOptions, given: Option<bool>) -> Result<Option<bool>> {
+    let is_on = match given {
         Some(given) => given,
         None => connect::config(options)?.is_on(&EXPORT_EVENTS)?,
     };
-    Ok(wanted.then_some(true))
+    Ok(is_on.then_some(true))
 }
 
-/// The linked worktree whose files are meant, if it is one.
-pub(super) fn worktree(options: &Options) -> Result<Option<String>> {
+/// The linked worktree that the command applies to, if it is one.
+pub(super) fn worktree(options: &GlobalOptions) -> Result<Option<String>> {
     let explicit = options.store.as_deref().filter(|dir| !dir.as_os_str().is_empty());
     let cwd = connect::cwd()?;
     let from = explicit.map_or_else(|| cwd.clone(), |dir| cwd.join(dir));
@@ -117,12 +89,12 @@ pub(super) fn worktree(options: &Options) -> Result<Option<String>> {
         .transpose()
 }
 
-/// Called by git with three versions of a file: leaves the merged one in place of ours.
+/// Called by git with three versions of a file; writes the merged version over ours.
 ///
-/// A file that is not a store's, or has a line that cannot be read, is merged as git does by itself: our side alone,
-/// without conflict marks, would pass for a merge.
-pub(super) fn merge_driver(options: &Options, args: &MergeDriver) -> Result<()> {
-    let done = if is_of_store(&args.path) { merge_records(options, args).map(Some) } else { Ok(None) };
+/// Other files, and files with an unreadable line, are merged as git would: leaving our side alone, without conflict
+/// markers, would look like a successful merge.
+pub(super) fn merge_driver(options: &GlobalOptions, args: &MergeDriverArgs) -> Result<()> {
+    let done = if is_store_file(&args.path) { merge_records(options, args).map(Some) } else { Ok(None) };
     if let Ok(Some(())) = done {
         return Ok(());
     }
@@ -137,24 +109,24 @@ pub(super) fn merge_driver(options: &Options, args: &MergeDriver) -> Result<()> 
     }
 }
 
-/// Whether a path in a repository is that of a file which this version merges record by record.
-fn is_of_store(path: &Path) -> bool {
+/// Whether a path in a repository is a file of a store that this version merges record by record.
+fn is_store_file(path: &Path) -> bool {
     let is_in_store = path.parent().and_then(Path::file_name).is_some_and(|dir| dir == StoreDir::NAME);
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     is_in_store && (name == EVENTS_FILE || Collection::of_file(name).is_some())
 }
 
-/// Merges a store's file. What could not be kept of either side is noted for the import that follows.
-fn merge_records(options: &Options, args: &MergeDriver) -> Result<()> {
+/// Merges a file of a store. Conflicts are recorded for the next import.
+fn merge_records(options: &GlobalOptions, args: &MergeDriverArgs) -> Result<()> {
     let name = args.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let read = |path: &Path| fs::read(path).map_err(|e| Error::invalid(format!("cannot read {}: {e}", path.display())));
     let [base, ours, theirs] = [read(&args.base)?, read(&args.ours)?, read(&args.theirs)?];
     let bytes = match Collection::of_file(name) {
-        None => united(&args.path, &[&base, &ours, &theirs])?,
+        None => merge_history(&args.path, &[&base, &ours, &theirs])?,
         Some(collection) => {
             let MergedFile { bytes, conflicts } = merge_files(collection, &args.path, [&base, &ours, &theirs])?;
             if !conflicts.is_empty() {
-                leave_notes(options, &args.path, &conflicts)?;
+                record_conflicts(options, &args.path, &conflicts)?;
             }
             bytes
         }
@@ -162,13 +134,32 @@ fn merge_records(options: &Options, args: &MergeDriver) -> Result<()> {
     fs::write(&args.ours, bytes).map_err(|e| Error::internal(format!("cannot write {}: {e}", args.ours.display())))
 }
 
-/// Notes conflicts in the store that a file belongs to, if it is checked out, else in git's directory.
-fn leave_notes(options: &Options, file: &Path, conflicts: &[Conflict]) -> Result<()> {
-    // Git calls its drivers in the root of the work tree.
+/// Records conflicts in the store of the file if it is checked out, else in the git directory.
+fn record_conflicts(options: &GlobalOptions, file: &Path, conflicts: &[Conflict]) -> Result<()> {
+    // Git runs merge drivers in the root of the work tree.
     let project = file.parent().and_then(Path::parent).unwrap_or(Path::new(""));
     let store = Some(connect::cwd()?.join(project));
-    match connect::store(&Options { store, config: OnceCell::new(), ..options.clone() }) {
-        Ok(store) => store.leave_driver_notes(conflicts),
-        Err(_) => leave_driver_notes(project, conflicts),
+    match connect::store(&GlobalOptions { store, config: OnceCell::new(), ..options.clone() }) {
+        Ok(store) => store.write_driver_notes(conflicts),
+        Err(_) => write_driver_notes(project, conflicts),
+    }
+}
+
+impl Render for Transfer {
+    fn render(&self, screen: &mut Screen) {
+        let mut parts = vec![
+            counted(self.issues, "issue", "issues"),
+            counted(self.deps, "dependency", "dependencies"),
+            counted(self.comments, "comment", "comments"),
+        ];
+        for (name, count) in &self.others {
+            parts.extend(count.as_i64().map(|count| counted(count, name.trim_end_matches('s'), name)));
+        }
+        parts.extend(self.events.map(|events| counted(events, "event", "events")));
+        screen.plain(&parts.join(", ")).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        Vec::new()
     }
 }

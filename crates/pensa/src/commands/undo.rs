@@ -4,38 +4,38 @@ use std::collections::HashSet;
 
 use clap::Args;
 use pensa_core::Result;
-use pensa_core::ops::undo::{List, Redone, TakenBack, Undo, Undoable, Undone};
+use pensa_core::ops::undo::{List, Redone, Undo, Undoable, Undone, UndoneEvent};
 
-use super::pass_on;
-use crate::cli::Options;
+use super::run_op;
+use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
 
-/// Take back my last operation, or those selected
+/// Undo my last operation, or the selected ones
 ///
-/// Called again, it takes back the one before; pn redo brings back. What cannot be undone, such as a run or a signal, is
-/// passed over and named. Everything selected is taken back, newest first, or nothing is: a later change that stands on
-/// it is named.
+/// Repeated, it undoes the operation before; pn redo reverses an undo. Operations that cannot be undone, such as a run or
+/// a signal, are skipped and named. Either everything selected is undone, newest first, or nothing is: a later change that
+/// depends on it is named.
 #[derive(Debug, Args)]
 pub(crate) struct UndoArgs {
     #[command(flatten)]
     op: Undo,
-    /// Show what can be taken back instead, newest first
+    /// List what can be undone instead, newest first
     #[arg(long, conflicts_with_all = ["by", "since", "event", "force", "dry_run"])]
     list: bool,
-    /// How many operations to show; 20 unless said otherwise
+    /// How many operations to show [default: 20]
     #[arg(long, value_name = "N", requires = "list")]
     limit: Option<u32>,
 }
 
-pub(super) fn run(options: &Options, output: Output, args: &UndoArgs) -> Result<()> {
+pub(super) fn run(options: &GlobalOptions, output: Output, args: &UndoArgs) -> Result<()> {
     match args {
         UndoArgs { op, list: true, limit } => {
             let client = connect::client(options)?;
             output.answer(&client.call(&List { actor: Some(client.actor()), any: op.any, limit: *limit })?)
         }
-        UndoArgs { op, .. } => pass_on(options, output, op),
+        UndoArgs { op, .. } => run_op(options, output, op),
     }
 }
 
@@ -81,14 +81,14 @@ impl Render for Vec<Undoable> {
     }
 }
 
-fn render_events(screen: &mut Screen, verb: &str, events: &[TakenBack]) {
+fn render_events(screen: &mut Screen, verb: &str, events: &[UndoneEvent]) {
     for one in events {
         screen.plain(verb).id(&one.subject_id).plain(" ").text(&one.event_type).plain(" by ").text(&one.actor);
         screen.plain(" ").faint(&one.created_at.to_string()).end();
     }
 }
 
-/// One line: what it did, and why that cannot be undone.
+/// One line: the operation, and why it cannot be undone.
 fn render_operation(screen: &mut Screen, one: &Undoable) {
     if let Some(first) = one.events.first() {
         screen.id(&first.subject_id).plain(" ").text(&first.event_type).plain(" by ").text(&first.actor);
@@ -106,8 +106,8 @@ fn render_operation(screen: &mut Screen, one: &Undoable) {
     screen.end();
 }
 
-/// What events are about, each once.
-fn subjects(events: &[TakenBack]) -> Vec<String> {
+/// The ids of the changed records, each once.
+fn subjects(events: &[UndoneEvent]) -> Vec<String> {
     let mut seen = HashSet::new();
     events.iter().map(|one| one.subject_id.clone()).filter(|id| seen.insert(id.clone())).collect()
 }

@@ -1,48 +1,63 @@
-//! `pn upgrade`: shows what a database's schema lacks, and adds it; and offers agents that another tool keeps as files.
+//! `pn upgrade`: migrates the schema of a database, and offers to import agents of daycare.
 
 use std::collections::HashSet;
 use std::env;
 use std::path::PathBuf;
 
+use clap::Args;
 use pensa_core::ops::agent;
 use pensa_core::{Code, Error, Result};
 use pensa_engine::{Schema, migrate_database, schema_of_database, schema_of_store};
 use pensa_interop::daycare;
 use serde::Serialize;
 
-use super::import_from::{Report, from_daycare, show_notes};
-use crate::cli::{Options, Upgrade};
+use super::import_from::{DaycareReport, from_daycare, show_notes};
+use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
-use crate::progress::watched;
+use crate::progress::with_progress;
 use crate::render::{Render, Screen, counted};
 
-/// What was to be done, and what was done.
+/// Bring the schema of the store's database up to date; every command also does so by itself
+#[derive(Debug, Args)]
+pub(crate) struct UpgradeArgs {
+    /// Only show the pending steps
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// A server's PostgreSQL database instead: postgres://user:password@host/database
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    /// Also import the agents of ~/.daycare/agents, or of $PN_DAYCARE_DIR
+    #[arg(long, conflicts_with_all = ["dry_run", "database"])]
+    pub(crate) import: bool,
+}
+
+/// The pending and the applied schema steps.
 #[derive(Debug, Serialize)]
 struct Upgraded {
-    /// How many steps the schema has now
+    /// How many schema steps are applied
     schema: i64,
     pending: Vec<&'static str>,
     applied: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    daycare: Option<Daycare>,
+    daycare: Option<DaycareAgents>,
 }
 
-/// Agents that another tool keeps as files.
+/// Agents of daycare on this machine.
 #[derive(Debug, Serialize)]
-struct Daycare {
+struct DaycareAgents {
     dir: String,
-    /// How many of them are not here
+    /// How many of them are not imported yet
     agents: usize,
-    /// What came of importing them
+    /// The result of importing them
     #[serde(skip_serializing_if = "Option::is_none")]
-    imported: Option<Report>,
+    imported: Option<DaycareReport>,
 }
 
-/// The variable that names the directory of the agents.
+/// The environment variable with the directory of the agents.
 const DAYCARE_DIR: &str = "PN_DAYCARE_DIR";
 
-pub(super) fn run(options: &Options, output: Output, args: &Upgrade) -> Result<()> {
+pub(super) fn run(options: &GlobalOptions, output: Output, args: &UpgradeArgs) -> Result<()> {
     let mut upgraded = match &args.database {
         Some(url) => upgrade(args, || schema_of_database(url), || migrate_database(url))?,
         None if connect::server(options)?.is_some() => {
@@ -51,19 +66,19 @@ pub(super) fn run(options: &Options, output: Output, args: &Upgrade) -> Result<(
         }
         None => {
             if args.import {
-                // Agents live in the user's own store where there is no project. It is made when it is first needed.
-                drop(connect::any_store(options).or_else(|_| {
+                // Without a project, agents are in the user's store, which is created on first use.
+                drop(connect::existing_store(options).or_else(|_| {
                     connect::client_for_agents(options)?.call(&agent::List::default())?;
-                    connect::any_store(options)
+                    connect::existing_store(options)
                 })?);
             }
-            let store = connect::any_store(options).map_err(offering_agents)?;
-            let migrate = || watched(output, || connect::open(options, store.clone())).map(drop);
+            let store = connect::existing_store(options).map_err(offering_agents)?;
+            let migrate = || with_progress(output, || connect::open_engine(options, store.clone())).map(drop);
             upgrade(args, || schema_of_store(&store), migrate)?
         }
     };
     if args.database.is_none() {
-        upgraded.daycare = watched(output, || of_daycare(options, args))?;
+        upgraded.daycare = with_progress(output, || daycare_agents(options, args))?;
     }
     output.answer(&upgraded)?;
     if let Some(report) = upgraded.daycare.as_ref().and_then(|daycare| daycare.imported.as_ref()) {
@@ -72,7 +87,7 @@ pub(super) fn run(options: &Options, output: Output, args: &Upgrade) -> Result<(
     Ok(())
 }
 
-/// Where there is no store, the error offers the agents that could be imported all the same.
+/// Adds a hint to the error for a missing store if there are agents to import.
 fn offering_agents(error: Error) -> Error {
     match daycare_dir().filter(|_| error.code == Code::NoStore) {
         Some(dir) => error.hint(format!("pn upgrade --import takes in the agents in {}", dir.display())),
@@ -80,14 +95,14 @@ fn offering_agents(error: Error) -> Error {
     }
 }
 
-/// The directory in which agents are kept as files, if it is there.
+/// The directory of the agents, if it exists.
 fn daycare_dir() -> Option<PathBuf> {
     let named = |name: &str| env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
     named(DAYCARE_DIR).or_else(|| Some(named("HOME")?.join(".daycare/agents"))).filter(|dir| dir.is_dir())
 }
 
-/// The agents that can be imported, and what came of it if that was asked for.
-fn of_daycare(options: &Options, args: &Upgrade) -> Result<Option<Daycare>> {
+/// Counts the agents that can be imported, or imports them with `--import`.
+fn daycare_agents(options: &GlobalOptions, args: &UpgradeArgs) -> Result<Option<DaycareAgents>> {
     let Some(dir) = daycare_dir() else {
         let missing =
             || Error::not_found("directory", "~/.daycare/agents").hint(format!("{DAYCARE_DIR} names another"));
@@ -99,27 +114,27 @@ fn of_daycare(options: &Options, args: &Upgrade) -> Result<Option<Daycare>> {
     if args.import {
         let agents = ids.len();
         let imported = Some(from_daycare(&connect::client_for_agents(options)?, &dir)?);
-        return Ok(Some(Daycare { dir: shown, agents, imported }));
+        return Ok(Some(DaycareAgents { dir: shown, agents, imported }));
     }
-    // A look must not bring a database up to date.
+    // With --dry-run the store is not opened, because opening it migrates its database.
     if !args.dry_run {
         let here = connect::client_for_agents(options)?.call(&agent::List::default())?;
         ids.retain(|id| !here.iter().any(|agent| agent.id.as_str() == *id));
     }
-    Ok((!ids.is_empty()).then_some(Daycare { dir: shown, agents: ids.len(), imported: None }))
+    Ok((!ids.is_empty()).then_some(DaycareAgents { dir: shown, agents: ids.len(), imported: None }))
 }
 
 fn upgrade(
-    args: &Upgrade,
-    look: impl Fn() -> Result<Schema>,
+    args: &UpgradeArgs,
+    read_schema: impl Fn() -> Result<Schema>,
     migrate: impl FnOnce() -> Result<()>,
 ) -> Result<Upgraded> {
-    let before = look()?;
+    let before = read_schema()?;
     if args.dry_run || before.pending.is_empty() {
         return Ok(Upgraded { schema: before.version, pending: before.pending, applied: Vec::new(), daycare: None });
     }
     migrate()?;
-    let after = look()?;
+    let after = read_schema()?;
     Ok(Upgraded { schema: after.version, pending: after.pending, applied: before.pending, daycare: None })
 }
 
@@ -135,8 +150,8 @@ impl Render for Upgraded {
             screen.plain(&format!("the schema is up to date ({})", self.schema)).end();
         }
         match &self.daycare {
-            Some(Daycare { imported: Some(report), .. }) => report.render(screen),
-            Some(Daycare { dir, agents, .. }) => {
+            Some(DaycareAgents { imported: Some(report), .. }) => report.render(screen),
+            Some(DaycareAgents { dir, agents, .. }) => {
                 screen.text(dir).plain(&format!(" has {} to import: ", counted(*agents, "agent", "agents")));
                 screen.plain("pn upgrade --import").end();
             }

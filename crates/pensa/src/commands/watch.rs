@@ -1,39 +1,95 @@
-//! `pn watch`: a view that is shown again whenever it changes.
+//! `pn watch`: shows the queue or an issue again whenever it changes.
 //!
-//! Nothing is left to restore on a terminal: every drawing is one piece of text that ends with the terminal as it was.
+//! Each redraw is one write that resets the terminal modes it sets, so an interrupt leaves nothing to restore.
 
-use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
+use clap::{Args, Subcommand, ValueEnum};
 use pensa_client::Client;
+use pensa_core::id::IssueRef;
 use pensa_core::issue::Status;
-use pensa_core::ops::event;
 use pensa_core::ops::issue::Show;
+use pensa_core::ops::{event, issue};
 use pensa_core::{Code, Error, Result, json};
 use rustix::termios::{Winsize, tcgetwinsize};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cli::{Options, UntilIssue, UntilReady, Watch, WatchIssue, WatchReady};
+use super::issue::ShownIssue;
+use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
 
-/// How often it is looked whether the terminal has another size.
-const GLANCE: Duration = Duration::from_millis(250);
+/// Watch the queue or an issue, and show it again whenever it changes
+///
+/// A terminal is redrawn in place. Any other output gets one line of JSON per change.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(crate) enum WatchCommand {
+    Ready(WatchReadyArgs),
+    Issue(WatchIssueArgs),
+}
 
-pub(super) fn run(options: &Options, output: Output, command: Watch) -> Result<()> {
+/// Watch the queue: open issues that nothing blocks, most urgent first
+///
+///   pn watch ready -n 10
+///   pn watch ready --until some && pn next
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct WatchReadyArgs {
+    #[command(flatten)]
+    pub(crate) op: issue::Ready,
+    /// End as soon as an issue is ready, or as soon as anything changes
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub(crate) until: Option<UntilReady>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UntilReady {
+    Some,
+    Changed,
+}
+
+/// Watch an issue with its dependencies and comments, until it is deleted
+///
+///   pn watch issue pn-1a2b
+///   pn watch issue pn-1a2b --until closed --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct WatchIssueArgs {
+    /// Which issue: its id, or the beginning of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: IssueRef,
+    /// End as soon as it has this status, or as soon as anything changes
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub(crate) until: Option<UntilIssue>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum UntilIssue {
+    Open,
+    InProgress,
+    Closed,
+    Changed,
+}
+
+/// How often the size of the terminal is checked.
+const RESIZE_POLL: Duration = Duration::from_millis(250);
+
+pub(super) fn run(options: &GlobalOptions, output: Output, command: WatchCommand) -> Result<()> {
     let client = connect::client(options)?;
     match command {
-        Watch::Ready(args) => ready(&client, output, &args),
-        Watch::Issue(args) => issue(&client, output, args),
+        WatchCommand::Ready(args) => ready(&client, output, &args),
+        WatchCommand::Issue(args) => issue(&client, output, args),
     }
 }
 
-fn ready(client: &Client, output: Output, args: &WatchReady) -> Result<()> {
-    let mut view = View::new(client, output)?;
+fn ready(client: &Client, output: Output, args: &WatchReadyArgs) -> Result<()> {
+    let mut view = WatchedView::new(client, output)?;
     let mut is_first = true;
     loop {
         let queue = client.call(&args.op)?;
@@ -50,8 +106,8 @@ fn ready(client: &Client, output: Output, args: &WatchReady) -> Result<()> {
     }
 }
 
-fn issue(client: &Client, output: Output, args: WatchIssue) -> Result<()> {
-    let mut view = View::new(client, output)?;
+fn issue(client: &Client, output: Output, args: WatchIssueArgs) -> Result<()> {
+    let mut view = WatchedView::new(client, output)?;
     let mut id = args.id;
     let mut is_first = true;
     loop {
@@ -59,12 +115,12 @@ fn issue(client: &Client, output: Output, args: WatchIssue) -> Result<()> {
             Err(e) if e.code == Code::NotFound && !is_first => return deleted(&view, &id.to_string(), args.until),
             shown => shown?,
         };
-        // What a prefix means may be another tomorrow.
+        // Use the full id: a prefix may match another issue later.
         id = (&detail.issue.id).into();
-        if !view.show(&detail)? {
+        let status = detail.issue.status;
+        if !view.show(&ShownIssue { detail, created_by: None })? {
             return Ok(());
         }
-        let status = detail.issue.status;
         let is_over = args.until.is_some_and(|until| match until {
             UntilIssue::Open => status == Status::Open,
             UntilIssue::InProgress => status == Status::InProgress,
@@ -79,8 +135,8 @@ fn issue(client: &Client, output: Output, args: WatchIssue) -> Result<()> {
     }
 }
 
-/// The end of watching an issue that is gone. Whoever waits for something else waits in vain.
-fn deleted(view: &View, id: &str, until: Option<UntilIssue>) -> Result<()> {
+/// Ends the watch of a deleted issue; an error if the caller waits for a status.
+fn deleted(view: &WatchedView, id: &str, until: Option<UntilIssue>) -> Result<()> {
     if until.is_some_and(|until| until != UntilIssue::Changed) {
         return Err(Error::not_found("issue", id).hint("it was deleted while it was watched; pn undo brings it back"));
     }
@@ -91,45 +147,45 @@ fn deleted(view: &View, id: &str, until: Option<UntilIssue>) -> Result<()> {
     Ok(())
 }
 
-/// Where something is shown again and again.
-struct View {
+/// A view that is printed whenever it changes.
+struct WatchedView {
     output: Output,
     news: Receiver<Result<()>>,
-    /// What was shown last, as JSON.
+    /// The last answer, as JSON.
     last: Option<String>,
     has_changed: bool,
-    /// If it is drawn in place.
-    terminal: Option<Terminal>,
+    /// Redraws in place, if standard output is a terminal for people.
+    terminal: Option<InPlaceDisplay>,
 }
 
-impl View {
+impl WatchedView {
     fn new(client: &Client, output: Output) -> Result<Self> {
-        // From before the first look: what changes in between is seen twice rather than never.
+        // Follow from before the first query, so that no change in between is missed.
         let end = client.call(&event::List { limit: Some(0), ..event::List::default() })?.end;
         let mut following = client.follow(&event::List::default(), end)?;
-        let (tell, news) = mpsc::sync_channel(1);
+        let (sender, news) = mpsc::sync_channel(1);
         thread::spawn(move || {
             loop {
-                let told = following.wait().map(drop);
-                let is_over = told.is_err();
-                if tell.send(told).is_err() || is_over {
+                let event = following.wait().map(drop);
+                let is_over = event.is_err();
+                if sender.send(event).is_err() || is_over {
                     return;
                 }
             }
         });
-        let terminal = (output.is_for_people() && output.can_draw()).then(Terminal::default);
+        let terminal = (output.is_human() && output.can_draw()).then(InPlaceDisplay::default);
         Ok(Self { output, news, last: None, has_changed: false, terminal })
     }
 
-    /// Shows it, if it is not what was shown before. False if nobody looks any more.
+    /// Prints an answer if it has changed. Returns false if the reader closed the pipe.
     fn show<T: Serialize + Render>(&mut self, what: &T) -> Result<bool> {
         let line = json::to_line(what)?;
         self.has_changed = self.last.as_ref() != Some(&line);
         let Some(terminal) = &mut self.terminal else {
             let is_new = self.has_changed;
-            let told = format!("{line}\n");
+            let text = format!("{line}\n");
             self.last = Some(line);
-            return if is_new { self.output.try_raw(told.as_bytes()) } else { Ok(true) };
+            return if is_new { self.output.try_raw(text.as_bytes()) } else { Ok(true) };
         };
         self.last = Some(line);
         let mut screen = Screen::new(self.output.has_colours());
@@ -139,10 +195,10 @@ impl View {
         self.output.try_raw(drawn.as_bytes())
     }
 
-    /// Waits until there is a reason to look again.
+    /// Waits for an event or a new terminal size.
     fn wait(&self) -> Result<()> {
         loop {
-            match self.news.recv_timeout(GLANCE) {
+            match self.news.recv_timeout(RESIZE_POLL) {
                 Ok(news) => return news,
                 Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("nobody follows the log any more")),
                 Err(RecvTimeoutError::Timeout) => {
@@ -155,27 +211,27 @@ impl View {
     }
 }
 
-/// Lines and columns of the terminal.
-type Size = (usize, usize);
+/// Lines and columns of a terminal.
+type ScreenSize = (usize, usize);
 
-fn size() -> Size {
+fn size() -> ScreenSize {
     match tcgetwinsize(io::stdout()) {
         Ok(Winsize { ws_row: rows @ 1.., ws_col: columns @ 1.., .. }) => (rows.into(), columns.into()),
         _ => (24, 80),
     }
 }
 
-/// What was drawn last.
+/// Redraws text in place on a terminal.
 #[derive(Debug, Default)]
-struct Terminal {
+struct InPlaceDisplay {
     lines: usize,
-    size: Option<Size>,
+    size: Option<ScreenSize>,
     text: String,
 }
 
-impl Terminal {
-    /// What draws `text` over what was drawn before, as far as there is room; nothing if it is there already.
-    fn draw(&mut self, text: &str, size: Size) -> String {
+impl InPlaceDisplay {
+    /// Returns what draws `text` over the previous text, as far as the terminal has lines; empty if nothing has changed.
+    fn draw(&mut self, text: &str, size: ScreenSize) -> String {
         let same_size = self.size == Some(size);
         if same_size && self.text == text {
             return String::new();
@@ -183,11 +239,11 @@ impl Terminal {
         let room = size.0.saturating_sub(1).max(1);
         let all = text.lines().count();
         let shown = if all > room { room - 1 } else { all };
-        // Lines that are too long end at the margin instead of going on in the next.
+        // Turn off line wrap: long lines end at the margin.
         let mut drawn = "\u{1b}[?7l".to_owned();
         match (self.lines, same_size) {
             (0, _) => {}
-            // Where the lines are now, nobody knows.
+            // After a resize the position of the old lines is unknown.
             (_, false) => drawn.push_str("\u{1b}[H\u{1b}[2J"),
             (lines, true) => drawn.push_str(&format!("\u{1b}[{lines}F")),
         }
@@ -208,8 +264,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_is_drawn_over_the_one_before_and_never_beyond_the_terminal() {
-        let mut terminal = Terminal::default();
+    fn a_view_replaces_the_previous_one_and_fits_the_terminal() {
+        let mut terminal = InPlaceDisplay::default();
         assert_eq!(terminal.draw("a\nb\n", (5, 80)), "\u{1b}[?7la\u{1b}[K\nb\u{1b}[K\n\u{1b}[J\u{1b}[?7h");
         assert_eq!(terminal.draw("a\nb\n", (5, 80)), "", "nothing has changed");
         assert!(terminal.draw("c\n", (5, 80)).starts_with("\u{1b}[?7l\u{1b}[2Fc\u{1b}[K\n"));

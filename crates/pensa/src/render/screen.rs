@@ -1,7 +1,9 @@
-//! Text for a terminal. What comes from data passes through [`Screen::text`], which disarms it.
+//! Collects text for a terminal. Text from data goes through [`Screen::text`], which removes control characters.
 
 use pensa_core::issue::{Issue, Priority, Status};
 use pensa_core::text;
+
+use super::{counted, fit_line, terminal};
 
 #[derive(Debug)]
 pub(crate) struct Screen {
@@ -17,6 +19,29 @@ enum Style {
     Green,
     Yellow,
     Cyan,
+    /// Of Okabe and Ito's palette, whose colours stay apart for every kind of sight
+    Open,
+    Doing,
+    Done,
+}
+
+/// What a part of a drawing stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ink {
+    Lines,
+    Open,
+    Doing,
+    Done,
+}
+
+impl From<Status> for Ink {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Open => Self::Open,
+            Status::InProgress => Self::Doing,
+            Status::Closed => Self::Done,
+        }
+    }
 }
 
 impl Style {
@@ -28,6 +53,9 @@ impl Style {
             Style::Green => "32",
             Style::Yellow => "33",
             Style::Cyan => "36",
+            Style::Open => "38;5;74",
+            Style::Doing => "38;5;214",
+            Style::Done => "38;5;36",
         }
     }
 }
@@ -41,19 +69,19 @@ impl Screen {
         self.buffer.as_bytes()
     }
 
-    /// Words of the program's own.
+    /// Adds text of the program itself, unescaped.
     pub(crate) fn plain(&mut self, words: &str) -> &mut Self {
         self.buffer.push_str(words);
         self
     }
 
-    /// One line from data.
+    /// Adds data as one line.
     pub(crate) fn text(&mut self, data: &str) -> &mut Self {
         self.buffer.push_str(&text::printable_line(data));
         self
     }
 
-    /// Many lines from data, each behind two blanks.
+    /// Adds data as lines, each indented by two spaces.
     pub(crate) fn block(&mut self, data: &str) -> &mut Self {
         for line in text::printable_block(data).lines() {
             self.plain("  ").plain(line).end();
@@ -69,8 +97,18 @@ impl Screen {
         self.styled(Style::Faint, &text::printable_line(data))
     }
 
-    /// What went wrong.
-    pub(crate) fn wrong(&mut self, data: &str) -> &mut Self {
+    /// A part of a drawing.
+    pub(crate) fn drawn(&mut self, ink: Ink, data: &str) -> &mut Self {
+        match ink {
+            Ink::Lines => self.text(data),
+            Ink::Open => self.styled(Style::Open, &text::printable_line(data)),
+            Ink::Doing => self.styled(Style::Doing, &text::printable_line(data)),
+            Ink::Done => self.styled(Style::Done, &text::printable_line(data)),
+        }
+    }
+
+    /// Adds data in the colour of failures.
+    pub(crate) fn error(&mut self, data: &str) -> &mut Self {
         self.styled(Style::Red, &text::printable_line(data))
     }
 
@@ -94,21 +132,48 @@ impl Screen {
         }
     }
 
+    /// Ends the line.
     pub(crate) fn end(&mut self) {
         self.buffer.push('\n');
     }
 
-    /// One issue in one line, with or without its status.
+    /// Adds an issue in one line, with or without its status.
     pub(crate) fn issue(&mut self, issue: &Issue, with_status: bool) -> &mut Self {
+        self.issue_after(0, issue, with_status)
+    }
+
+    /// Adds an issue below a heading.
+    pub(crate) fn indented(&mut self, issue: &Issue) -> &mut Self {
+        self.plain("  ").issue_after(2, issue, true)
+    }
+
+    /// Adds an issue to a line that has `taken` characters already.
+    pub(crate) fn issue_after(&mut self, taken: usize, issue: &Issue, with_status: bool) -> &mut Self {
         self.id(&issue.id).plain(" ").priority(issue.priority).plain(&format!(" {:<5} ", issue.issue_type));
         if with_status {
             self.status(issue.status).plain(&" ".repeat(12 - issue.status.as_str().len()));
         }
-        self.text(&issue.title);
-        if let Some(assignee) = &issue.assignee {
-            self.plain(" ").faint(&format!("@{assignee}"));
+        let assignee = issue.assignee.as_ref().map(|name| format!("@{name}"));
+        let title = text::printable_line(&issue.title);
+        let before = taken + issue.id.as_str().len() + if with_status { 22 } else { 10 };
+        let after = assignee.as_ref().map_or(0, |name| name.chars().count() + 1);
+        self.plain(&fit_line(&title, before + after));
+        if let Some(assignee) = &assignee {
+            self.plain(" ").faint(assignee);
         }
         self
+    }
+
+    /// Adds a count below a list, on a terminal only.
+    pub(crate) fn footer(&mut self, count: usize, [one, many]: [&str; 2]) {
+        if terminal().is_some() {
+            let footer = if count == 0 {
+                format!("no {many}")
+            } else {
+                counted(i64::try_from(count).unwrap_or(i64::MAX), one, many)
+            };
+            self.faint(&footer).end();
+        }
     }
 
     fn styled(&mut self, style: Style, text: &str) -> &mut Self {

@@ -1,4 +1,4 @@
-//! Agents and sessions as a user meets them: every command's answer for people and for machines.
+//! Agents and sessions: every command's answer for people and for machines.
 
 use std::thread;
 
@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use crate::steps::{elements, keys, task, text};
 
 crate::in_both_modes! {
-    a_conversation_from_beginning_to_end,
-    entries_from_standard_input_go_in_all_or_none,
-    a_session_costs_what_the_prices_say,
+    a_whole_conversation_is_recorded,
+    entries_from_standard_input_are_added_all_or_none,
+    sessions_show_their_cost_by_the_configured_prices,
     old_sessions_are_archived_deleted_and_pruned,
-    an_entry_of_ten_megabytes_is_taken_and_a_hundred_are_refused_with_the_limit,
+    an_entry_of_ten_megabytes_is_accepted_and_a_hundred_exceed_the_limit,
     thirty_two_processes_on_eight_agents_lose_nothing_and_keep_their_order,
 }
 
-/// Makes an agent and gives back its id and that of its session.
+/// Creates an agent. Returns its id and that of its session.
 #[track_caller]
 fn agent(pn: &Sandbox, name: &str) -> (String, String) {
     let made = pn.pn(["agent", "create", "--type", "user", "--name", name]).ok_json();
@@ -28,11 +28,11 @@ fn history(pn: &Sandbox, args: &[&str]) -> Vec<Value> {
     elements(&pn.pn([&["session", "history"], args].concat()).ok_json())
 }
 
-/// What a person is told, without times.
+/// The output for people, without times.
 #[track_caller]
-fn told(pn: &Sandbox, args: &[&str]) -> String {
-    let said = pn.pn(args).ok();
-    let words = said.split_inclusive([' ', '\n']).map(|word| {
+fn text_output(pn: &Sandbox, args: &[&str]) -> String {
+    let printed = pn.pn(args).ok();
+    let words = printed.split_inclusive([' ', '\n']).map(|word| {
         let kept = word.trim_end_matches([' ', '\n']);
         let is_time = kept.len() == 24 && kept.ends_with('Z');
         if is_time { format!("TIME{}", &word[kept.len()..]) } else { word.to_owned() }
@@ -40,7 +40,7 @@ fn told(pn: &Sandbox, args: &[&str]) -> String {
     words.collect()
 }
 
-fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
+fn a_whole_conversation_is_recorded(pn: &Sandbox) {
     let issue = task(pn, "the work");
     let create = ["agent", "create", "--type", "permanent", "--name", "ann", "--descriptor", r#"{"role":"builder"}"#];
     let made = pn.pn([&create[..], &["--permissions", r#"{"net":true}"#, "--issue", &issue]].concat()).ok_json();
@@ -49,9 +49,9 @@ fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
     let (id, first) = (text(&made["id"]), text(&made["active_session_id"]));
     assert!(id.starts_with("ag-") && first.starts_with("se-"), "{made}");
     assert_eq!(pn.pn(["agent", "show", "ann"]).ok_json(), made);
-    assert_eq!(told(pn, &["agent", "list"]), format!("{id} permanent active   ann\n"));
+    assert_eq!(text_output(pn, &["agent", "list"]), format!("{id} permanent active   ann\n"));
     assert_eq!(
-        told(pn, &["agent", "show", &id[..6]]),
+        text_output(pn, &["agent", "show", &id[..6]]),
         format!(
             "{id} permanent active   ann\nsession     {first}\ndescriptor  {{\"role\":\"builder\"}}\n\
              permissions {{\"net\":true}}\ncreated     TIME\nupdated     TIME\n"
@@ -62,10 +62,10 @@ fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
     let appended = pn.pn(append).ok_json();
     assert_eq!(appended, json!({"session_id": first, "first": 1, "last": 1, "count": 1, "redactions": 0}));
     let call = r#"{"text":"I look","toolCalls":[{"id":"c","name":"read","arguments":{"path":"a"}}]}"#;
-    let said = told(pn, &["session", "append", "ann", "-t", "assistant_message", "-d", call]);
-    assert_eq!(said, format!("appended entry 2 to {first}\n"));
+    let printed = text_output(pn, &["session", "append", "ann", "-t", "assistant_message", "-d", call]);
+    assert_eq!(printed, format!("appended entry 2 to {first}\n"));
     assert_eq!(
-        told(pn, &["session", "history", "ann"]),
+        text_output(pn, &["session", "history", "ann"]),
         format!("     1 TIME user_message {{\"text\":\"hello\"}}\n     2 TIME assistant_message {call}\n")
     );
     assert_eq!(pn.pn(["-q", "session", "history", "ann"]).ok(), "1\n2\n");
@@ -73,7 +73,7 @@ fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
     let roles: Vec<&Value> = context.as_array().expect("messages").iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "tool"]);
     assert_eq!(keys(&context[2]), ["role", "content", "tool_call_id", "is_error"]);
-    let shown = told(pn, &["session", "context", "ann"]);
+    let shown = text_output(pn, &["session", "context", "ann"]);
     assert!(
         shown.starts_with("user\n  hello\nassistant\n  I look\n  -> read c {\"path\":\"a\"}\ntool c error\n  no "),
         "{shown}"
@@ -89,7 +89,7 @@ fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
     assert!(reset.starts_with(&format!("{third} of {id} opened by reset\n")), "{reset}");
     assert!(reset.contains("\ninference   i3\n  anew\n"), "{reset}");
     assert_eq!(
-        told(pn, &["session", "list"]),
+        text_output(pn, &["session", "list"]),
         format!(
             "{first} {id} start      TIME 2 entries\n{second} {id} compaction TIME 0 entries they said hello\n\
              {third} {id} reset      TIME 0 entries active anew\n"
@@ -116,7 +116,7 @@ fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
     assert_eq!(keys(&found[0]), ["id", "session_id", "agent_id", "type", "at", "excerpt"]);
     assert_eq!((&found[0]["id"], &found[0]["session_id"]), (&json!(3), &json!(third)));
     assert_eq!(
-        told(pn, &["session", "search", "i LOOK", "-n", "1"]),
+        text_output(pn, &["session", "search", "i LOOK", "-n", "1"]),
         format!("     4 TIME {id} {third} assistant_message I look\n")
     );
 
@@ -134,7 +134,7 @@ fn a_conversation_from_beginning_to_end(pn: &Sandbox) {
     assert_eq!(pn.pn(["session", "list"]).ok(), "");
 }
 
-fn a_session_costs_what_the_prices_say(pn: &Sandbox) {
+fn sessions_show_their_cost_by_the_configured_prices(pn: &Sandbox) {
     let (id, session) = agent(pn, "ann");
     let tokens =
         json!({"tokens": {"model": "Claude-3.5", "size": {"input": 1_000_000, "output": 200_000, "total": 1_200_000}}});
@@ -147,10 +147,10 @@ fn a_session_costs_what_the_prices_say(pn: &Sandbox) {
     pn.pn(["config", "set", "prices.claude-3-5.output", "7.5"]).ok();
     assert_eq!(pn.pn(["session", "show", &session]).ok_json()["cost_usd"], json!(4.5));
     assert_eq!(pn.pn(["session", "list"]).ok_json()[0]["cost_usd"], json!(4.5));
-    let said = told(pn, &["session", "list"]);
-    assert_eq!(said, format!("{session} {id} start      TIME 1 entry, 1200000 tokens, $4.5000 active\n"));
-    let said = pn.pn(["session", "show", &session]).ok();
-    assert!(said.contains("Claude-3.5: input 1000000, output 200000"), "{said}");
+    let printed = text_output(pn, &["session", "list"]);
+    assert_eq!(printed, format!("{session} {id} start      TIME 1 entry, 1200000 tokens, $4.5000 active\n"));
+    let printed = pn.pn(["session", "show", &session]).ok();
+    assert!(printed.contains("Claude-3.5: input 1000000, output 200000"), "{printed}");
     pn.pn(["config", "set", "prices.claude-3-5.output", "cheap"]).fails("invalid_input");
 }
 
@@ -172,7 +172,7 @@ fn old_sessions_are_archived_deleted_and_pruned(pn: &Sandbox) {
     assert!(!pn.pn(["doctor", "--deep"]).ok().contains("damage"), "the journal says the same");
 }
 
-fn entries_from_standard_input_go_in_all_or_none(pn: &Sandbox) {
+fn entries_from_standard_input_are_added_all_or_none(pn: &Sandbox) {
     agent(pn, "ann");
     let append = |lines: &str| pn.pn(["session", "append", "ann", "-"]).stdin(lines);
     let good =
@@ -200,7 +200,7 @@ fn entries_from_standard_input_go_in_all_or_none(pn: &Sandbox) {
     assert_eq!(history(pn, &["ann"]).len(), 2, "nothing of what was refused is there");
 }
 
-fn an_entry_of_ten_megabytes_is_taken_and_a_hundred_are_refused_with_the_limit(pn: &Sandbox) {
+fn an_entry_of_ten_megabytes_is_accepted_and_a_hundred_exceed_the_limit(pn: &Sandbox) {
     let (_, session) = agent(pn, "ann");
     let line = |bytes: usize| format!("{{\"type\":\"tool_result\",\"output\":\"{}\"}}\n", "x".repeat(bytes));
     let append = |bytes: usize| pn.pn(["session", "append", "ann", "-"]).stdin(line(bytes));
@@ -254,7 +254,7 @@ fn thirty_two_processes_on_eight_agents_lose_nothing_and_keep_their_order(pn: &S
 }
 
 #[test]
-fn without_a_project_agents_live_in_the_users_own_store() {
+fn without_a_project_agents_are_in_the_users_store() {
     let pn = Sandbox::bare(crate::PN);
     agent(&pn, "mine");
     assert!(pn.path("xdg/state/pensa/db.sqlite").exists());
@@ -269,7 +269,7 @@ fn without_a_project_agents_live_in_the_users_own_store() {
 }
 
 #[test]
-fn agents_are_not_exported_and_not_taken_back() {
+fn agents_are_not_exported_and_not_undone() {
     let pn = Sandbox::in_mode(crate::PN, Mode::Embedded);
     agent(&pn, "ann");
     pn.pn(["session", "append", "ann", "--type", "note", "--data", r#"{"text":"between us"}"#]).ok();

@@ -1,4 +1,4 @@
-//! What agents need beyond the seed: batches, short ids, quiet output, text from a pipe.
+//! Batches, id prefixes, quiet output, and text from standard input.
 
 use std::fs;
 
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::steps::{create, elements, event_types, everything, ids, show, task, text};
 
 crate::in_both_modes! {
-    a_batch_runs_its_lines_and_names_what_they_make,
-    a_failing_line_is_named_and_nothing_happened,
+    a_batch_runs_its_lines_and_names_the_created_issues,
+    a_failing_line_is_named_and_nothing_changes,
     a_batch_has_at_most_ten_thousand_operations,
     blank_lines_of_a_batch_are_skipped_but_counted,
     a_batch_claims_and_closes_like_the_commands_do,
@@ -20,7 +20,7 @@ crate::in_both_modes! {
     pn_alone_shows_my_work_the_queue_and_counts,
 }
 
-fn a_batch_runs_its_lines_and_names_what_they_make(pn: &Sandbox) {
+fn a_batch_runs_its_lines_and_names_the_created_issues(pn: &Sandbox) {
     let lines = r#"{"op":"issue.create","title":"crash","issue_type":"bug","as":"bug"}
 {"op":"issue.create","title":"log in","type":"task","priority":"p1","fixes":"@bug","as":"login"}
 {"op":"issue.create","title":"log out","issue_type":"task","deps":["@login"],"as":"logout"}
@@ -43,7 +43,7 @@ fn a_batch_runs_its_lines_and_names_what_they_make(pn: &Sandbox) {
     assert_eq!(event_types(pn, &id(1)), ["created", "commented"]);
 }
 
-fn a_failing_line_is_named_and_nothing_happened(pn: &Sandbox) {
+fn a_failing_line_is_named_and_nothing_changes(pn: &Sandbox) {
     let kept = task(pn, "kept");
     let before = everything(pn);
     let good = r#"{"op":"issue.create","title":"one","issue_type":"task","as":"one"}"#;
@@ -112,7 +112,7 @@ fn a_batch_claims_and_closes_like_the_commands_do(pn: &Sandbox) {
     assert_eq!(event_types(pn, &mine), ["created", "claimed", "closed"]);
 }
 
-/// Puts issues with ids of the test's own choice into the store.
+/// Imports issues with given ids.
 fn import_ids(pn: &Sandbox, wanted: &[&str]) {
     let line = |id: &&str| {
         let at = "2026-01-02T03:04:05Z";
@@ -160,9 +160,9 @@ fn quiet_prints_ids_only(pn: &Sandbox) {
 }
 
 fn dash_reads_the_description_from_standard_input(pn: &Sandbox) {
-    let told = "first line\n\tsecond line, Zoë\n";
-    let made = pn.pn(["create", "one", "-t", "task", "--description", "-"]).stdin(told).ok_json();
-    assert_eq!(made["description"], told.trim_end());
+    let result = "first line\n\tsecond line, Zoë\n";
+    let made = pn.pn(["create", "one", "-t", "task", "--description", "-"]).stdin(result).ok_json();
+    assert_eq!(made["description"], result.trim_end());
     let id = text(&made["id"]);
     let updated = pn.pn(["update", &id, "--description", "-"]).stdin("crlf\r\nlines").ok_json();
     assert_eq!(updated["description"], "crlf\nlines");
@@ -194,9 +194,9 @@ fn pn_alone_shows_my_work_the_queue_and_counts(pn: &Sandbox) {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("a problem"), "{shown}");
-    let told = pn.pn(nothing).actor("ana").ok_json();
+    let result = pn.pn(nothing).actor("ana").ok_json();
     let of = |list: &Value| elements(list).iter().map(|issue| text(&issue["id"])).collect::<Vec<_>>();
-    assert_eq!((of(&told["mine"]), of(&told["ready"])), (vec![mine.clone()], vec![next.clone()]));
+    assert_eq!((of(&result["mine"]), of(&result["ready"])), (vec![mine.clone()], vec![next.clone()]));
     assert_eq!(pn.pn(["-q"]).actor("ana").ok(), format!("{mine}\n{next}\n"));
 }
 
@@ -235,7 +235,7 @@ fn git_is_not_started_when_the_actor_is_given() {
     assert!(pn.path("home/git-started").exists(), "the trap works");
 }
 
-/// A directory to put first on the path, whose `git` leaves a mark when it is started.
+/// A directory for the start of the path, whose `git` creates a file when it is started.
 fn marking_git(pn: &Sandbox) -> (std::ffi::OsString, std::path::PathBuf) {
     let (dir, mark) = (pn.path("bin"), pn.path("git-was-started"));
     fs::create_dir(&dir).expect("a directory");
@@ -247,7 +247,7 @@ fn marking_git(pn: &Sandbox) -> (std::ffi::OsString, std::path::PathBuf) {
 }
 
 #[test]
-fn the_actor_is_told_first_then_git_s_then_the_user_and_git_is_not_started_in_vain() {
+fn the_actor_is_looked_up_lazily() {
     let pn = crate::sandbox();
     let (path, mark) = marking_git(&pn);
     let created_by = |run: pensa_testkit::Run| {

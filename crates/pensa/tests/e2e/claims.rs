@@ -1,4 +1,4 @@
-//! Claims that hold: one holder, known by its session where it has one.
+//! Claims: one holder, identified by its session if it has one.
 
 use std::thread;
 
@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use crate::steps::{create, event_types, history, show, task, text};
 
 crate::in_both_modes! {
-    of_eight_processes_with_one_name_exactly_one_claims,
+    eight_processes_with_one_name_claim_an_issue_once,
     a_claim_records_session_and_host_and_shows_them,
     other_sessions_of_the_same_name_are_refused,
-    a_run_is_the_session_of_a_caller_without_one,
-    a_claim_of_what_is_assigned_to_another_names_them,
-    a_run_holds_its_claim_while_it_lives,
-    a_run_goes_on_with_the_claim_of_its_session,
+    a_run_id_serves_as_session_for_a_caller_without_one,
+    claiming_an_issue_assigned_to_another_names_them,
+    a_run_holds_its_claim_while_its_command_runs,
+    a_run_continues_the_claim_of_its_session,
 }
 
 fn in_session<const N: usize>(pn: &Sandbox, session: &str, args: [&str; N]) -> Run {
     pn.pn(args).env("PN_SESSION", session)
 }
 
-fn of_eight_processes_with_one_name_exactly_one_claims(pn: &Sandbox) {
+fn eight_processes_with_one_name_claim_an_issue_once(pn: &Sandbox) {
     for command in
         [&["update", "ID", "--claim"][..], &["work", "start", "ID"], &["run", "exec", "--issue", "ID", "--", "true"]]
     {
@@ -74,7 +74,7 @@ fn other_sessions_of_the_same_name_are_refused(pn: &Sandbox) {
     assert!(history(pn, &id)[0]["detail"].get("forced").is_none());
 }
 
-fn a_run_is_the_session_of_a_caller_without_one(pn: &Sandbox) {
+fn a_run_id_serves_as_session_for_a_caller_without_one(pn: &Sandbox) {
     let id = task(pn, "one");
     let claimed = pn.pn(["update", &id, "--claim"]).env("PN_RUN", "run-1").ok_json();
     assert_eq!(claimed["claim_session"], "run-1");
@@ -83,7 +83,7 @@ fn a_run_is_the_session_of_a_caller_without_one(pn: &Sandbox) {
     in_session(pn, "s-1", ["close", &id]).env("PN_RUN", "run-1").ok_json();
 }
 
-fn a_claim_of_what_is_assigned_to_another_names_them(pn: &Sandbox) {
+fn claiming_an_issue_assigned_to_another_names_them(pn: &Sandbox) {
     let id = create(pn, &["one", "-t", "task", "-a", "ben"]);
     assert!(pn.pn(["ready"]).ok().contains("@ben") && pn.pn(["context"]).ok().contains("@ben"));
     let claimed = pn.pn(["update", &id, "--claim"]).actor("ana").ok_json();
@@ -94,11 +94,11 @@ fn a_claim_of_what_is_assigned_to_another_names_them(pn: &Sandbox) {
     assert!(answer.code == Some(0) && answer.stderr.contains("was assigned to ben"), "{answer:?}");
 }
 
-fn a_run_holds_its_claim_while_it_lives(pn: &Sandbox) {
+fn a_run_holds_its_claim_while_its_command_runs(pn: &Sandbox) {
     pn.git_init();
     let id = task(pn, "one");
     let pn_program = crate::PN;
-    // From within the run the claim can be used; another process of the same name can't end it.
+    // The run's command can use the claim; another process with the same actor name cannot.
     let script = format!(
         "{pn_program} heartbeat {id} --json | grep -o '\"claim_session\":\"run-[^\"]*\"' && \
          ! PN_RUN= {pn_program} release {id} 2> refused && grep already refused"
@@ -112,7 +112,7 @@ fn a_run_holds_its_claim_while_it_lives(pn: &Sandbox) {
     assert_eq!(show(pn, &id)["status"], "closed");
 }
 
-fn a_run_goes_on_with_the_claim_of_its_session(pn: &Sandbox) {
+fn a_run_continues_the_claim_of_its_session(pn: &Sandbox) {
     pn.git_init();
     let id = task(pn, "one");
     let close = format!("{} close {id}", crate::PN);

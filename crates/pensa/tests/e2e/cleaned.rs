@@ -1,4 +1,4 @@
-//! Git commands that delete what git ignores, and stores that come back empty or older: nothing acknowledged is missing.
+//! Git commands that delete ignored files, and stores that come back empty or older: nothing acknowledged is lost.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::hooks_world::{answer, commit_all, git_in, repository};
 use crate::steps::{elements, task, text};
 
-/// Everything that is asked of a store in `dir`, issues and what git never carries.
+/// The state of a store in `dir`: issues, and data that is never exported.
 #[track_caller]
 fn state(pn: &Sandbox, dir: &Path) -> Vec<Value> {
     let ask = |args: &[&str]| pn.pn(args).dir(dir).ok_json();
@@ -26,7 +26,7 @@ fn state(pn: &Sandbox, dir: &Path) -> Vec<Value> {
     all
 }
 
-/// Changes that no commit has: issues, a value, an agent with a session.
+/// Makes uncommitted changes: issues, a value, an agent with a session.
 #[track_caller]
 fn live(pn: &Sandbox, dir: &Path) {
     let run = |args: &[&str]| pn.pn(args).dir(dir).ok();
@@ -38,7 +38,7 @@ fn live(pn: &Sandbox, dir: &Path) {
     pn.pn(["session", "append", "ann", "-"]).stdin("{\"type\":\"note\",\"text\":\"said\"}\n").dir(dir).ok();
 }
 
-/// What deletes a store's ignored files, and what brings the directory back if it took all of it.
+/// Commands that delete a store's ignored files, and commands that restore the directory if it is gone.
 const COMMANDS: [(&str, &str); 4] = [
     ("git clean -fdxq", ""),
     ("git stash -aq", ""),
@@ -48,26 +48,26 @@ const COMMANDS: [(&str, &str); 4] = [
 
 #[track_caller]
 fn sh(pn: &Sandbox, dir: &Path, line: &str) {
-    let told = answer(pn.command("sh").args(["-c", line]).current_dir(dir));
-    assert_eq!(told.code, Some(0), "{line}: {told:?}");
+    let result = answer(pn.command("sh").args(["-c", line]).current_dir(dir));
+    assert_eq!(result.code, Some(0), "{line}: {result:?}");
 }
 
-/// Runs each command in `dir`; the store is then asked from `dir` and from `other`.
+/// Runs each command in `dir`, then compares the state from `dir` and from `other`.
 #[track_caller]
 fn survives_each_command(pn: &Sandbox, dir: &Path, other: &Path) {
     for (deletes, restores) in COMMANDS {
-        live_on(pn, dir);
+        survive_everywhere(pn, dir);
         let before = state(pn, dir);
         sh(pn, dir, deletes);
         if !restores.is_empty() {
-            // While the directory is away a work tree that still has the files goes on.
+            // While the directory is missing, a work tree that still has the files keeps working.
             if dir != other {
                 assert_eq!(state(pn, other), before, "{deletes}, from elsewhere");
             }
             sh(pn, dir, restores);
         }
-        let told = pn.pn(["list"]).dir(dir).answer();
-        assert!(told.stderr.lines().count() <= 1, "{deletes}: one warning: {told:?}");
+        let result = pn.pn(["list"]).dir(dir).answer();
+        assert!(result.stderr.lines().count() <= 1, "{deletes}: one warning: {result:?}");
         assert_eq!(state(pn, dir), before, "{deletes}");
         assert_eq!(state(pn, other), before, "{deletes}, from elsewhere");
         assert_eq!(pn.pn(["list"]).dir(dir).answer().stderr, "", "{deletes}: told once");
@@ -78,7 +78,7 @@ fn survives_each_command(pn: &Sandbox, dir: &Path, other: &Path) {
 }
 
 #[track_caller]
-fn live_on(pn: &Sandbox, dir: &Path) {
+fn survive_everywhere(pn: &Sandbox, dir: &Path) {
     pn.pn(["create", "later", "-t", "task"]).dir(dir).ok();
     pn.pn(["session", "append", "ann", "-"]).stdin("{\"type\":\"note\",\"text\":\"more\"}\n").dir(dir).ok();
 }
@@ -124,7 +124,7 @@ fn commands_that_clean_a_submodule_lose_nothing() {
     live(&pn, &inner);
     assert!(outer.join(".git/modules/inner/pensa").is_dir(), "in the submodule's own git directory");
     survives_each_command(&pn, &inner, &inner);
-    // The submodule's work tree goes, and comes back.
+    // The submodule's work tree is removed and restored.
     git_in(&pn, &outer, &["commit", "--quiet", "--all", "--message=inner"]);
     let before = state(&pn, &inner);
     git_in(&pn, &outer, &["submodule", "--quiet", "deinit", "--force", "inner"]);
@@ -166,8 +166,8 @@ fn a_store_that_was_never_committed_comes_back_with_init() {
     sh(&pn, &pn.project(), "git clean -fdxq");
     assert!(!pn.store().exists());
     pn.pn(["list"]).fails("no_store");
-    let told = pn.pn(["init"]).answer();
-    assert!(told.stderr.contains("rebuilt"), "{told:?}");
+    let result = pn.pn(["init"]).answer();
+    assert!(result.stderr.contains("rebuilt"), "{result:?}");
     assert_eq!(state(&pn, &pn.project()), before);
 }
 
@@ -185,14 +185,14 @@ fn a_store_outside_git_survives_the_loss_of_its_files_and_its_copies_are_their_o
         sh(&pn, dir, "rm -rf .pensa/local .pensa/db.sqlite*");
     }
     assert_eq!((state(&pn, &pn.project()), state(&pn, &copy)), (before, in_copy));
-    // Another home, as that of a service, finds the journal all the same.
+    // With another home directory, such as that of a service, the journal is still found.
     sh(&pn, &pn.project(), "rm -f .pensa/db.sqlite*");
     let elsewhere = |args: &[&str]| pn.pn(args).env("XDG_STATE_HOME", pn.path("elsewhere")).ok_json();
     assert_eq!(elements(&elsewhere(&["list"])).len(), 2);
 }
 
 #[test]
-fn a_store_that_is_older_than_the_repository_moves_into_it() {
+fn a_store_older_than_the_repository_moves_its_journal_into_it() {
     let pn = crate::sandbox();
     live(&pn, &pn.project());
     let (outside, before) = (pn.durable(), state(&pn, &pn.project()));
@@ -200,7 +200,7 @@ fn a_store_that_is_older_than_the_repository_moves_into_it() {
     sh(&pn, &pn.project(), "rm -f .pensa/db.sqlite*");
     assert_eq!(state(&pn, &pn.project()), before);
     assert!(pn.durable().starts_with(pn.project().join(".git")) && !outside.exists());
-    // A repository that was moved is found where it is.
+    // A moved repository is found at its new path.
     fs::rename(pn.project(), pn.path("moved")).expect("moved");
     sh(&pn, &pn.path("moved"), "rm -rf .pensa/local .pensa/db.sqlite*");
     assert_eq!(state(&pn, &pn.path("moved")), before);
@@ -216,7 +216,7 @@ fn as_before(pn: &Sandbox) {
 }
 
 #[test]
-fn the_journal_of_an_earlier_version_is_moved_once_whenever_the_mover_is_killed() {
+fn the_journal_of_an_earlier_version_is_moved_once_despite_kills() {
     let pn = repository();
     live(&pn, &pn.project());
     let before = state(&pn, &pn.project());
@@ -257,7 +257,7 @@ fn a_hostile_store_id_or_link_reaches_nothing_outside_the_repository() {
 }
 
 #[test]
-fn a_git_directory_that_cannot_be_written_keeps_nobody_from_working() {
+fn a_read_only_git_directory_stops_no_command() {
     let pn = repository();
     let id = task(&pn, "one");
     let disk = pensa_testkit::Disk::read_only(&pn, &pn.project().join(".git"));
@@ -265,13 +265,13 @@ fn a_git_directory_that_cannot_be_written_keeps_nobody_from_working() {
     let listed = pn.pn(["list", "-q"]).on(&disk).ok();
     assert!(listed.contains(&id) && listed.contains(&made), "{listed}");
     drop(disk);
-    // Whoever can write there next makes up for it.
+    // The next writer with permission completes it.
     pn.pn(["list"]).ok();
     sh(&pn, &pn.project(), "git clean -fdxq");
     assert_eq!(pn.pn(["list", "-q"]).ok(), listed);
 }
 
-/// The daemon holds the database open whose files are deleted, and others write to the one that takes its place.
+/// The files of a database that the daemon has open are deleted, and others write to the new one.
 #[test]
 fn a_store_that_is_deleted_and_brought_back_under_a_daemon_has_one_writer_at_a_time() {
     let pn = repository();
@@ -287,7 +287,7 @@ fn a_store_that_is_deleted_and_brought_back_under_a_daemon_has_one_writer_at_a_t
             .map(|n| scope.spawn(move || (0..15).filter_map(|at| create(&format!("{n} {at}"), n % 2 == 0)).collect()))
             .collect();
         for _ in 0..5 {
-            // Writers make files while they are deleted.
+            // Writers create files while others are deleted.
             sh(&pn, &pn.project(), "until rm -rf .pensa; do :; done 2>/dev/null; git checkout -q .pensa");
             thread::sleep(std::time::Duration::from_millis(120));
         }
@@ -310,17 +310,17 @@ fn events_that_journal_and_database_have_lost_are_counted_as_lost_once() {
     let first: String = whole.split_inclusive('\n').take(3).collect();
     fs::write(&segment, first).expect("cut at the end of a line");
     sh(&pn, &pn.project(), "rm -f .pensa/db.sqlite*");
-    let told = pn.pn(["list", "-q"]).answer();
-    assert!(told.stdout.contains(&ids[2]) && !told.stdout.contains(&ids[3]), "{told:?}");
-    assert!(told.stderr.contains("2 events are lost"), "{told:?}");
+    let result = pn.pn(["list", "-q"]).answer();
+    assert!(result.stdout.contains(&ids[2]) && !result.stdout.contains(&ids[3]), "{result:?}");
+    assert!(result.stderr.contains("2 events are lost"), "{result:?}");
     assert_eq!(pn.pn(["list"]).answer().stderr, "", "told once");
     let later = task(&pn, "later");
     let event = &elements(&pn.pn(["history", &later]).ok_json())[0];
     assert!(event["id"].as_i64().expect("a number") > 5, "no number is given out twice: {event}");
     // From here on nothing is missing.
     sh(&pn, &pn.project(), "rm -f .pensa/db.sqlite*");
-    let told = pn.pn(["list", "-q"]).answer();
-    assert!(told.stdout.contains(&later) && !told.stderr.contains("lost"), "{told:?}");
+    let result = pn.pn(["list", "-q"]).answer();
+    assert!(result.stdout.contains(&later) && !result.stderr.contains("lost"), "{result:?}");
 }
 
 #[test]
@@ -332,16 +332,16 @@ fn the_loss_of_the_whole_log_is_counted_too() {
     fs::remove_dir_all(pn.durable().join("journal")).expect("removed");
     let _ = fs::remove_dir_all(pn.durable().join("backups"));
     sh(&pn, &pn.project(), "rm -f .pensa/db.sqlite*");
-    let told = pn.pn(["list", "-q"]).answer();
-    assert!(told.stdout.contains(&id), "{told:?}");
-    let lost = told.stderr.split(" events are lost").next().and_then(|text| text.rsplit(' ').next());
-    assert!(lost.is_some_and(|lost| lost.parse::<i64>().is_ok_and(|lost| lost >= 2)), "{told:?}");
+    let result = pn.pn(["list", "-q"]).answer();
+    assert!(result.stdout.contains(&id), "{result:?}");
+    let lost = result.stderr.split(" events are lost").next().and_then(|text| text.rsplit(' ').next());
+    assert!(lost.is_some_and(|lost| lost.parse::<i64>().is_ok_and(|lost| lost >= 2)), "{result:?}");
     assert_eq!(pn.pn(["list"]).answer().stderr, "", "told once");
 }
 
 /// Two work trees can have a database each for one journal, though not at the same time.
 #[test]
-fn a_database_with_another_history_gives_way_to_what_the_journal_has() {
+fn a_database_with_another_history_is_replaced_by_the_journal() {
     let pn = repository();
     task(&pn, "both have it");
     let database = pn.store().join("db.sqlite");
@@ -350,14 +350,14 @@ fn a_database_with_another_history_gives_way_to_what_the_journal_has() {
     fs::copy(&database, pn.path("elsewhere/db.sqlite")).expect("copied");
     let kept = task(&pn, "acknowledged");
     sh(&pn, &pn.project(), "rm .pensa/db.sqlite* && cp ../elsewhere/db.sqlite .pensa/");
-    // As if whoever wrote this was killed before it came to the journal.
+    // As if the writer was killed before it wrote the journal.
     sqlite(
         "INSERT INTO events (id, subject_kind, subject_id, event_type, actor, detail, created_at, op)
             SELECT MAX(id) + 1, 'issue', 'pn-ffffffff', 'created', 'a', '{}', '2026-01-01T00:00:00.000Z', MAX(id) + 1
             FROM events",
     );
-    let told = pn.pn(["list", "-q"]).answer();
-    assert!(told.stdout.contains(&kept), "{told:?}");
-    assert!(told.stderr.contains("different histories"), "{told:?}");
+    let result = pn.pn(["list", "-q"]).answer();
+    assert!(result.stdout.contains(&kept), "{result:?}");
+    assert!(result.stderr.contains("different histories"), "{result:?}");
     assert_eq!(pn.pn(["list"]).answer().stderr, "");
 }

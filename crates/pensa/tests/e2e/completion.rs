@@ -7,7 +7,7 @@ use pensa_testkit::Sandbox;
 
 use crate::steps::task;
 
-/// What bash offers for the last of `words`.
+/// The completions that bash offers for the last of `words`.
 fn offered(pn: &Sandbox, words: &[&str]) -> Vec<String> {
     const SCRIPT: &str = r#"
         source <(pn completions bash) || exit 1
@@ -45,7 +45,7 @@ fn bash_offers_the_ids_of_the_store() {
 }
 
 #[test]
-fn bash_offers_agents_sessions_and_snapshots_where_they_are_meant() {
+fn bash_offers_agents_sessions_and_snapshots_where_they_are_expected() {
     let pn = crate::sandbox();
     let made = pn.pn(["agent", "create", "--type", "user"]).ok_json();
     let (agent, session) = (crate::steps::text(&made["id"]), crate::steps::text(&made["active_session_id"]));
@@ -81,7 +81,7 @@ fn bash_offers_commands_flags_and_values() {
 }
 
 #[test]
-fn without_a_store_no_id_is_offered_and_nothing_is_made() {
+fn without_a_store_no_id_is_offered_and_nothing_is_created() {
     let pn = Sandbox::bare(crate::PN);
     assert!(!offered(&pn, &["pn", "show", "pn-"]).iter().any(|word| word.starts_with("pn-")));
     assert!(!pn.store().exists());

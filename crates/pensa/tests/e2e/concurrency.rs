@@ -11,17 +11,17 @@ use crate::steps::{elements, event_types, ids, task, text};
 
 const AGENTS: usize = 64;
 const ROUNDS: usize = 50;
-/// One agent in so many goes through the daemon.
+/// Every nth agent uses the daemon.
 const SERVED: usize = 10;
 
-/// What one agent was told.
+/// The answers that one agent got.
 #[derive(Default)]
 struct Log {
     created: Vec<String>,
     won: Vec<String>,
 }
 
-/// How an agent runs `pn`: under its own name, on the files or through the daemon.
+/// Runs `pn` under the agent's name, embedded or through the daemon.
 struct Agent<'a> {
     pn: &'a Sandbox,
     url: Option<&'a str>,
@@ -37,7 +37,7 @@ impl Agent<'_> {
         }
     }
 
-    /// Creates issues of its own and tries to claim the ones that all others want too.
+    /// Creates issues and tries to claim those that all other agents try to claim.
     fn work(&self, wanted: &[String]) -> Log {
         let mut log = Log::default();
         for (round, id) in wanted.iter().enumerate() {
@@ -102,7 +102,7 @@ fn sixty_four_agents_lose_nothing_and_never_share_a_claim() {
 }
 
 #[test]
-fn many_first_commands_at_once_make_one_store() {
+fn many_first_commands_at_once_create_one_store() {
     let pn = Sandbox::bare(crate::PN);
     let inits: Vec<Value> = thread::scope(|scope| {
         let runs: Vec<_> = (0..16).map(|_| scope.spawn(|| pn.pn(["init"]).ok_json())).collect();
@@ -113,7 +113,7 @@ fn many_first_commands_at_once_make_one_store() {
 }
 
 #[test]
-fn while_one_writes_readers_read_and_writers_wait_their_turn() {
+fn readers_read_and_writers_queue_while_one_writes() {
     let pn = crate::sandbox();
     let id = task(&pn, "one");
     let ticket = File::open(pn.durable().join("writer.lock")).expect("the writers' lock");

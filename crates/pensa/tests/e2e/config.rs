@@ -1,4 +1,4 @@
-//! Settings: who says what they are, how they are changed, and which servers are followed because of them.
+//! Settings: layers, changes, and which servers they select.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -28,7 +28,7 @@ fn elsewhere(pn: &Sandbox, args: &[&str]) -> Run {
 }
 
 #[test]
-fn what_is_set_goes_to_the_project_in_one_and_to_the_user_elsewhere() {
+fn settings_go_to_the_project_inside_one_and_to_the_user_elsewhere() {
     let pn = crate::sandbox();
     let id = read(&config(&pn, "project"));
     let set = pn.pn(["config", "set", "export.events", "true"]).ok_json();
@@ -53,11 +53,11 @@ fn what_is_set_goes_to_the_project_in_one_and_to_the_user_elsewhere() {
 }
 
 #[test]
-fn the_strongest_layer_counts_and_its_origin_is_told() {
+fn the_strongest_layer_wins_and_its_origin_is_shown() {
     let pn = crate::sandbox();
     let get = |run: Run| {
-        let told = run.ok_json();
-        (text(&told["value"]), text(&told["layer"]), text(&told["origin"]))
+        let result = run.ok_json();
+        (text(&result["value"]), text(&result["layer"]), text(&result["origin"]))
     };
     let asked = || pn.pn(["config", "get", "actor", "--show-origin"]).without_env("PN_ACTOR");
     asked().fails("not_found");
@@ -87,13 +87,13 @@ fn the_strongest_layer_counts_and_its_origin_is_told() {
     let all = pn.pn(["config", "list", "--all", "-q"]).ok();
     assert_eq!(
         all,
-        "actor\ndisk.max-part\ndisk.min-free\nexport.events\ngc.after\ngc.auto\ngc.older-than\nimport.max-file\nlanes.heavy.slots\n\
-         lanes.heavy.timeout\nlanes.net.slots\nlanes.net.timeout\nlanes.no-net.slots\nlanes.no-net.timeout\nredact.allow\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\nsync.remote\n"
+        "actor\nboard.columns\ndisk.max-part\ndisk.min-free\nexport.events\ngc.after\ngc.auto\ngc.older-than\nimport.max-file\nlanes.heavy.slots\n\
+         lanes.heavy.timeout\nlanes.net.slots\nlanes.net.timeout\nlanes.no-net.slots\nlanes.no-net.timeout\npager\nredact.allow\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\nsync.remote\nsync.sessions\n"
     );
 }
 
 #[test]
-fn unknown_keys_are_told_by_every_command_and_wrong_types_by_those_that_use_them() {
+fn unknown_keys_warn_in_every_command_and_wrong_types_fail_where_used() {
     let pn = crate::sandbox();
     let path = config(&pn, "project");
     let id = read(&path);
@@ -131,7 +131,7 @@ fn unknown_keys_are_told_by_every_command_and_wrong_types_by_those_that_use_them
     assert!(text(&error["error"]).contains("PN_EXPORT_EVENTS"), "{error}");
 }
 
-/// A command of every noun, and whether it can make a store of the user's own.
+/// A command on every entity, and whether it can create the user's store.
 const COMMANDS: [&[&str]; 32] = [
     &[],
     &["create", "x", "-t", "task"],
@@ -168,7 +168,7 @@ const COMMANDS: [&[&str]; 32] = [
 ];
 
 #[test]
-fn a_server_of_any_layer_is_used_by_every_noun_or_the_command_fails() {
+fn a_server_from_any_layer_is_used_by_every_command_or_it_fails() {
     let pn = crate::sandbox();
     pn.git_init();
     let free = TcpListener::bind(("127.0.0.1", 0)).expect("a free port").local_addr().expect("an address");
@@ -192,7 +192,7 @@ fn a_server_of_any_layer_is_used_by_every_noun_or_the_command_fails() {
 }
 
 #[test]
-fn a_daemon_that_the_user_has_set_is_used_and_runs_go_there_too() {
+fn a_daemon_set_by_the_user_is_used_also_for_runs() {
     let pn = crate::sandbox();
     pn.git_init();
     let daemon = pn.daemon();
@@ -209,7 +209,7 @@ fn a_daemon_that_the_user_has_set_is_used_and_runs_go_there_too() {
     assert_eq!(elsewhere(&pn, &["--remote-server", "", "run", "list"]).ok_json().as_array().map(Vec::len), Some(1));
 }
 
-/// A server that must not be called; says whether it was.
+/// A server that must not be called, and whether it was.
 struct Trap(TcpListener);
 
 impl Trap {
@@ -226,7 +226,7 @@ impl Trap {
 }
 
 #[test]
-fn a_server_that_only_the_repository_names_is_refused_to_every_noun() {
+fn a_server_named_by_the_repository_is_refused_for_every_command() {
     let pn = crate::sandbox();
     pn.git_init();
     let (trap, url) = Trap::new();
@@ -250,7 +250,7 @@ fn a_server_that_only_the_repository_names_is_refused_to_every_noun() {
 }
 
 #[test]
-fn trust_is_in_one_address_for_one_store() {
+fn trust_covers_one_address_for_one_store() {
     let pn = crate::sandbox();
     let daemon = pn.daemon();
     let id = task(&pn, "one");
@@ -262,8 +262,8 @@ fn trust_is_in_one_address_for_one_store() {
     pn.pn(["list"]).fails("forbidden");
     pn.pn(["trust", "http://localhost:9"]).fails("conflict");
     pn.pn(["list"]).fails("forbidden");
-    let said = pn.pn(["trust", &daemon.url]).ok_json();
-    assert_eq!((&said["status"], &said["url"]), (&json!("trusted"), &json!(daemon.url)));
+    let printed = pn.pn(["trust", &daemon.url]).ok_json();
+    assert_eq!((&printed["status"], &printed["url"]), (&json!("trusted"), &json!(daemon.url)));
     assert_eq!(pn.pn(["list", "-q"]).ok().trim(), id);
     assert_eq!(pn.pn(["trust", "--list", "-q"]).ok().trim(), daemon.url);
     assert!(pn.path("xdg/config/pensa/trusted.toml").exists(), "kept outside the repository");
@@ -281,7 +281,7 @@ fn trust_is_in_one_address_for_one_store() {
 }
 
 #[test]
-fn a_file_of_ones_own_that_came_with_the_repository_is_not_ones_own() {
+fn a_committed_local_settings_file_counts_as_the_repositorys() {
     let pn = crate::sandbox();
     pn.git_init();
     let (trap, url) = Trap::new();
@@ -300,7 +300,7 @@ fn a_file_of_ones_own_that_came_with_the_repository_is_not_ones_own() {
 }
 
 #[test]
-fn the_token_of_a_remote_goes_to_its_address_once_that_is_trusted() {
+fn the_token_of_a_remote_is_sent_to_its_address_once_trusted() {
     let pn = crate::sandbox();
     let daemon = pn.daemon();
     let token = read(&pn.store().join("local/token"));
@@ -315,7 +315,7 @@ fn the_token_of_a_remote_goes_to_its_address_once_that_is_trusted() {
 }
 
 #[test]
-fn runs_and_snapshots_are_as_the_settings_have_them_unless_told_otherwise() {
+fn runs_and_snapshots_use_the_settings_unless_flags_differ() {
     let pn = crate::sandbox();
     pn.git_init();
     for (key, value) in [("run.harness", "codex@3"), ("run.runtime", "docker"), ("snapshot.provider", "copy")] {
@@ -323,8 +323,8 @@ fn runs_and_snapshots_are_as_the_settings_have_them_unless_told_otherwise() {
     }
     let started = pn.pn(["run", "start"]).ok_json();
     assert_eq!((&started["harness"], &started["runtime"]), (&json!("codex@3"), &json!("docker")));
-    let told = pn.pn(["run", "start", "--harness", "claude-code@2.1"]).ok_json();
-    assert_eq!(told["harness"], "claude-code@2.1");
+    let result = pn.pn(["run", "start", "--harness", "claude-code@2.1"]).ok_json();
+    assert_eq!(result["harness"], "claude-code@2.1");
     pn.pn(["run", "exec", "--", "true"]).ok();
     assert_eq!(pn.pn(["run", "list", "--status", "succeeded"]).ok_json()[0]["harness"], "codex@3");
     assert_eq!(pn.pn(["snapshot", "create"]).ok_json()["provider"], "copy");

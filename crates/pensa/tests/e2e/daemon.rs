@@ -1,4 +1,4 @@
-//! The daemon as a process: how it starts, stops, and stands beside those who open the store themselves.
+//! The daemon as a process: how it starts, stops, and shares the store with embedded commands.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::steps::{ids, keys, show, task, text};
 
 #[test]
-fn it_says_where_it_listens_and_what_it_serves() {
+fn a_daemon_prints_its_address_and_project() {
     let pn = crate::sandbox();
     let daemon = pn.daemon();
     assert_eq!(keys(&daemon.ready), ["url", "project_dir", "version", "store_id"]);
@@ -23,20 +23,20 @@ fn it_says_where_it_listens_and_what_it_serves() {
 }
 
 #[test]
-fn status_tells_whether_it_answers() {
+fn status_shows_whether_a_daemon_answers() {
     let pn = crate::sandbox();
     let daemon = pn.daemon();
     let status = || pn.pn(["daemon", "status"]).env("PN_DAEMON", &daemon.url).dir(pn.path("elsewhere"));
     assert_eq!(status().ok_json(), daemon.ready);
-    let told = status().ok();
-    assert!(told.contains(&daemon.url) && told.contains("project"), "{told}");
+    let result = status().ok();
+    assert!(result.contains(&daemon.url) && result.contains("project"), "{result}");
     let url = daemon.url.clone();
     daemon.stop(Signal::TERM);
     pn.pn(["daemon", "status"]).env("PN_DAEMON", url).fails("unreachable");
 }
 
 #[test]
-fn it_makes_the_store_of_the_project_it_is_given_and_of_no_other() {
+fn a_daemon_creates_the_store_of_the_given_project_only() {
     let pn = Sandbox::bare(crate::PN);
     pn.pn(["daemon", "--port", "0"]).fails("no_store");
     assert!(!pn.store().exists());
@@ -46,7 +46,7 @@ fn it_makes_the_store_of_the_project_it_is_given_and_of_no_other() {
     assert_eq!(ids(&pn, &["list"]), [id]);
 }
 
-/// A request of which the daemon has the head and waits for the body.
+/// A request whose head the daemon has and whose body it awaits.
 struct HalfSent {
     stream: TcpStream,
     body: String,
@@ -82,7 +82,7 @@ impl HalfSent {
 }
 
 #[test]
-fn term_and_int_stop_it_after_what_is_in_flight_is_answered() {
+fn term_and_int_stop_a_daemon_after_pending_requests() {
     for signal in [Signal::TERM, Signal::INT] {
         let pn = crate::sandbox();
         let daemon = pn.daemon();
@@ -97,7 +97,7 @@ fn term_and_int_stop_it_after_what_is_in_flight_is_answered() {
 }
 
 #[test]
-fn an_idle_connection_does_not_keep_it_alive() {
+fn an_idle_connection_does_not_keep_a_daemon_alive() {
     let pn = crate::sandbox();
     let daemon = pn.daemon();
     pn.pn(["daemon", "status"]).env("PN_DAEMON", &daemon.url).ok();
@@ -139,7 +139,7 @@ fn an_unreachable_daemon_is_an_error_and_never_a_fallback() {
 }
 
 #[test]
-fn something_else_on_the_port_is_not_taken_for_a_daemon() {
+fn another_server_on_the_port_is_not_mistaken_for_a_daemon() {
     let pn = crate::sandbox();
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -154,7 +154,7 @@ fn something_else_on_the_port_is_not_taken_for_a_daemon() {
 }
 
 #[test]
-fn the_token_is_not_sent_to_a_host_whose_name_only_begins_like_ours() {
+fn the_token_is_not_sent_to_a_host_with_a_similar_name() {
     let pn = crate::sandbox();
     drop(pn.daemon());
     assert!(pn.store().join("local/token").exists(), "the daemon has made its token");
@@ -215,7 +215,7 @@ fn daemons_and_direct_writers_see_each_others_writes() {
 }
 
 #[test]
-fn a_daemon_whose_database_is_deleted_goes_on_with_the_one_that_others_see() {
+fn a_daemon_whose_database_is_deleted_switches_to_the_new_one() {
     let pn = crate::sandbox();
     let kept = task(&pn, "exported");
     pn.pn(["export"]).ok();
@@ -237,8 +237,8 @@ fn a_token_that_came_with_the_repository_is_refused() {
     pn.git_init();
     std::fs::write(pn.store().join("local/token"), "known to everybody\n").expect("a token");
     pn.git(["add", "--force", ".pensa/local/token"]);
-    let told = pn.pn(["daemon", "--port", "0"]).fails("forbidden");
-    assert!(text(&told["error"]).contains("tracked by git"), "{told}");
+    let result = pn.pn(["daemon", "--port", "0"]).fails("forbidden");
+    assert!(text(&result["error"]).contains("tracked by git"), "{result}");
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn the_project_that_is_named_is_served_even_inside_a_repository() {
     assert!(!pn.store().exists(), "no second store at the root");
 }
 
-/// Creates issues through a daemon until one is refused; the acknowledged ones, and why it stopped.
+/// Creates issues through a daemon until one is refused. Returns the acknowledged ones and the error.
 fn create_until_refused(pn: &Sandbox, url: &str) -> (Vec<String>, Value) {
     let mut acknowledged = Vec::new();
     for _ in 0..200 {
@@ -268,22 +268,22 @@ fn create_until_refused(pn: &Sandbox, url: &str) -> (Vec<String>, Value) {
 }
 
 #[test]
-fn a_full_disk_behind_a_daemon_is_told_to_every_caller_and_loses_nothing_acknowledged() {
+fn a_full_disk_behind_a_daemon_fails_every_caller_and_loses_nothing_acknowledged() {
     let pn = Sandbox::bare(crate::PN);
     let disk = Disk::small(&pn, &pn.project(), "1500k");
     pn.pn(["init"]).on(&disk).ok();
     std::fs::write(disk.file("ballast"), vec![1u8; 400 * 1024]).expect("room for the ballast");
     let daemon = pn.pn(["daemon", "--port", "0"]).json().on(&disk).serve();
-    let told: Vec<(Vec<String>, Value)> = thread::scope(|scope| {
+    let result: Vec<(Vec<String>, Value)> = thread::scope(|scope| {
         let callers: Vec<_> = (0..8).map(|_| scope.spawn(|| create_until_refused(&pn, &daemon.url))).collect();
         callers.into_iter().map(|caller| caller.join().expect("a caller")).collect()
     });
-    for (_, error) in &told {
+    for (_, error) in &result {
         assert_eq!(error["code"], "disk_full", "{error}");
     }
     std::fs::remove_file(disk.file("ballast")).expect("removed");
     let through = |args: &[&str]| pn.pn(args).env("PN_DAEMON", &daemon.url).dir(pn.path("elsewhere"));
-    let mut acknowledged: Vec<String> = told.into_iter().flat_map(|(made, _)| made).collect();
+    let mut acknowledged: Vec<String> = result.into_iter().flat_map(|(made, _)| made).collect();
     assert!(!acknowledged.is_empty(), "some fitted");
     acknowledged.push(text(&through(&["create", "fits again", "-t", "task"]).ok_json()["id"]));
     acknowledged.sort();

@@ -19,7 +19,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// What every file of JSON has in common.
+/// Checks the properties that all JSON files share.
 #[track_caller]
 fn text_of(path: &Path) -> String {
     let bytes = fs::read(path).expect("a file");
@@ -54,7 +54,7 @@ fn spread(value: &Value, depth: usize, to: &mut String) {
     to.push(close);
 }
 
-/// Fields whose names say that they are times.
+/// Fields that are times by their names.
 fn check_times(value: &Value, path: &Path) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| check_times(item, path)),
@@ -75,25 +75,25 @@ fn check_times(value: &Value, path: &Path) {
 
 #[track_caller]
 fn check_document(path: &Path) -> Value {
-    let told = text_of(path);
-    let value: Value = serde_json::from_str(&told).expect("JSON");
+    let content = text_of(path);
+    let value: Value = serde_json::from_str(&content).expect("JSON");
     let mut expected = String::new();
     spread(&value, 0, &mut expected);
-    assert_eq!(told, expected + "\n", "{}", path.display());
+    assert_eq!(content, expected + "\n", "{}", path.display());
     check_times(&value, path);
     value
 }
 
 #[track_caller]
 fn check_lines(path: &Path) -> usize {
-    let told = text_of(path);
-    for line in told.lines() {
+    let content = text_of(path);
+    for line in content.lines() {
         let value: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{}: {e}: {line}", path.display()));
         assert!(value.is_object() || value.is_array(), "{}: {line}", path.display());
         assert!(!line.starts_with(' ') && !line.contains("\": "), "{} is not compact: {line}", path.display());
         check_times(&value, path);
     }
-    told.lines().count()
+    content.lines().count()
 }
 
 fn check_all(dir: &Path) -> (usize, usize) {
@@ -111,7 +111,7 @@ fn check_all(dir: &Path) -> (usize, usize) {
     (documents, lines)
 }
 
-/// Does something of everything that ends up in a file.
+/// Uses every command that writes a file.
 fn live(pn: &Sandbox) {
     let id =
         text(&pn.pn(["create", "é \u{202e} \"quoted\"", "-t", "task", "--description", "two\nlines"]).ok_json()["id"]);
@@ -131,7 +131,7 @@ fn live(pn: &Sandbox) {
 }
 
 #[test]
-fn every_document_and_every_line_has_the_form_that_is_promised() {
+fn every_document_and_line_has_the_documented_form() {
     let pn = sandbox();
     pn.git_init();
     live(&pn);
@@ -165,8 +165,8 @@ fn the_fields_of_every_line_are_in_the_order_that_is_documented() {
         ("tombstones.jsonl", &["collection", "id", "deleted_at", "actor", "version"]),
     ];
     for (name, expected) in table {
-        let told = text_of(&pn.store().join(name));
-        let first: Value = serde_json::from_str(told.lines().next().expect("a line")).expect("JSON");
+        let content = text_of(&pn.store().join(name));
+        let first: Value = serde_json::from_str(content.lines().next().expect("a line")).expect("JSON");
         assert_eq!(keys(&first), expected, "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! Commits of which it is not known whether they were stored, and keys that make a second try safe.
+//! Commits with an unknown outcome, and idempotency keys that make a retry safe.
 
 use pensa_testkit::{Answer, Run, Sandbox};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::in_both_modes;
 use crate::steps::{elements, ids, task, text};
 
-/// Runs a command whose calls of this kind fail: the one with this number, or all of them.
+/// Runs a command in which system calls of this kind fail: the given one, or all.
 fn failing(run: Run, call: &str, nth: Option<usize>) -> Answer {
     let when = nth.map_or_else(String::new, |nth| format!(":when={nth}"));
     let (trace, inject) = (format!("trace={call}"), format!("inject={call}:error=EIO{when}"));
@@ -18,9 +18,9 @@ fn titled(pn: &Sandbox, title: &str) -> Vec<String> {
     all.iter().filter(|issue| issue["title"] == title).map(|issue| text(&issue["id"])).collect()
 }
 
-/// Has a create fail at one sync and tries it again with the same key. Tells the code of the first answer.
+/// Makes a create fail at one sync and retries it with the same key. Returns the code of the first answer.
 #[track_caller]
-fn fail_and_try_again(pn: &Sandbox, call: &str, nth: Option<usize>) -> Option<String> {
+fn fail_and_retry(pn: &Sandbox, call: &str, nth: Option<usize>) -> Option<String> {
     let title = format!("{call} {nth:?}");
     let key = title.replace(' ', "-");
     let create = || pn.pn(["create", &title, "-t", "task", "--idempotency-key", &key]);
@@ -44,17 +44,17 @@ fn fail_and_try_again(pn: &Sandbox, call: &str, nth: Option<usize>) -> Option<St
 fn a_commit_whose_sync_fails_is_found_stored_or_its_outcome_is_unknown() {
     let pn = crate::sandbox();
     task(&pn, "first");
-    assert_eq!(fail_and_try_again(&pn, "fsync", Some(1)), None, "a second look finds it, and syncs it elsewhere");
-    assert_eq!(fail_and_try_again(&pn, "fsync", None).as_deref(), Some("unknown_outcome"), "no sync ever succeeds");
+    assert_eq!(fail_and_retry(&pn, "fsync", Some(1)), None, "a second look finds it, and syncs it elsewhere");
+    assert_eq!(fail_and_retry(&pn, "fsync", None).as_deref(), Some("unknown_outcome"), "no sync ever succeeds");
     for nth in 2..6 {
         for call in ["fdatasync", "fsync"] {
-            let code = fail_and_try_again(&pn, call, Some(nth));
+            let code = fail_and_retry(&pn, call, Some(nth));
             assert!(code.as_deref().is_none_or(|code| code == "unknown_outcome"), "{call} {nth}: {code:?}");
         }
     }
 }
 
-/// As long as another process has the database open, the log is not read anew, and what is not synced is not found.
+/// While another process has the database open, SQLite does not recover the WAL, so an unsynced commit is not found.
 #[test]
 fn a_commit_that_fails_while_others_have_the_store_open_is_unknown_and_can_be_tried_again() {
     let pn = crate::sandbox();
@@ -63,9 +63,9 @@ fn a_commit_that_fails_while_others_have_the_store_open_is_unknown_and_can_be_tr
     let create = || pn.pn(["create", "in doubt", "-t", "task", "--idempotency-key", "k"]);
     let answer = failing(create().json(), "fsync", Some(1));
     assert_eq!(answer.error()["code"], "unknown_outcome", "{answer:?}");
-    let told = answer.error();
-    assert!(text(&told["error"]).starts_with("not known whether"), "{told}");
-    assert!(text(&told["hint"]).contains("--idempotency-key"), "{told}");
+    let result = answer.error();
+    assert!(text(&result["error"]).starts_with("not known whether"), "{result}");
+    assert!(text(&result["hint"]).contains("--idempotency-key"), "{result}");
     create().ok_json();
     assert_eq!(titled(&pn, "in doubt").len(), 1);
 }

@@ -1,4 +1,4 @@
-//! The same commands give the same answers embedded and through the daemon, but for ids and times.
+//! Commands give the same answers embedded and through the daemon, except for ids and times.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use pensa_testkit::{Mode, Sandbox};
 
 use crate::steps::{create, text};
 
-/// What a script of commands said, with ids and times replaced by the order of their appearance.
+/// The output of a script of commands, with ids and times replaced by their order of appearance.
 #[derive(Default)]
 struct Transcript {
     lines: Vec<String>,
@@ -16,7 +16,7 @@ struct Transcript {
 impl Transcript {
     fn record(&mut self, pn: &Sandbox, actor: &str, args: &[&str], stdin: &str) {
         for form in [&["--json"][..], &[], &["-q"]] {
-            // A command that changes something runs once only.
+            // A command that changes something runs only once.
             let read = matches!(args.first(), Some(&("list" | "ready" | "blocked" | "show" | "search" | "count")))
                 || matches!(
                     args,
@@ -33,8 +33,8 @@ impl Transcript {
                 );
             if form == ["--json"] || read {
                 let answer = pn.pn([form, args].concat()).actor(actor).stdin(stdin).answer();
-                let said = format!("{:?} {} | {}", answer.code, answer.stdout, answer.stderr);
-                self.lines.push(format!("{args:?}: {said}"));
+                let transcript = format!("{:?} {} | {}", answer.code, answer.stdout, answer.stderr);
+                self.lines.push(format!("{args:?}: {transcript}"));
             }
         }
     }
@@ -76,7 +76,7 @@ impl Transcript {
 
 /// Every command, every filter, every kind of failure.
 fn script(pn: &Sandbox) -> Vec<String> {
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let bug = create(pn, &["login crash on empty password", "-t", "bug", "-p", "p0"]);
     let fix = create(pn, &["reject empty passwords", "-t", "task", "-p", "p1", "--fixes", &bug, "--spec", "auth"]);
     let docs = create(pn, &["document it", "-t", "chore", "--dep", &fix, "-a", "Zoë & co", "--description", "α\n\tβ"]);
@@ -190,14 +190,14 @@ fn script(pn: &Sandbox) -> Vec<String> {
         ("ana", vec![], ""),
     ];
     for (actor, args, stdin) in commands {
-        said.record(pn, actor, &args, stdin);
+        transcript.record(pn, actor, &args, stdin);
     }
-    said.normal(pn)
+    transcript.normal(pn)
 }
 
 /// Every command on work, releases and skills.
 fn work_script(pn: &Sandbox) -> Vec<String> {
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let known = crate::steps::task(pn, "known");
     let commands: Vec<(&str, Vec<&str>, &str)> = vec![
         ("ana", vec!["work"], ""),
@@ -248,19 +248,19 @@ fn work_script(pn: &Sandbox) -> Vec<String> {
         ("ana", vec!["doctor"], ""),
     ];
     for (actor, args, stdin) in commands {
-        said.record(pn, actor, &args, stdin);
+        transcript.record(pn, actor, &args, stdin);
     }
-    said.normal(pn)
+    transcript.normal(pn)
 }
 
 #[test]
-fn every_command_on_work_says_the_same_embedded_and_through_the_daemon() {
+fn work_commands_answer_the_same_embedded_and_through_the_daemon() {
     compare(work_script);
 }
 
 /// Every command on loops, signals and locks.
 fn loop_script(pn: &Sandbox) -> Vec<String> {
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let make = ["loop", "create", "--prompt-path", "p é.md", "--validation-command", "true && :", "-t"];
     let create = |more: &[&str]| text(&pn.pn([&make[..], more].concat()).ok_json()["id"]);
     let plan = create(&["plan", "--context", r#"{"a":[0.1,"é"]}"#]);
@@ -330,19 +330,19 @@ fn loop_script(pn: &Sandbox) -> Vec<String> {
         ("ana", vec!["doctor"], ""),
     ];
     for (actor, args, stdin) in commands {
-        said.record(pn, actor, &args, stdin);
+        transcript.record(pn, actor, &args, stdin);
     }
-    said.normal(pn)
+    transcript.normal(pn)
 }
 
 #[test]
-fn every_command_on_loops_says_the_same_embedded_and_through_the_daemon() {
+fn loop_commands_answer_the_same_embedded_and_through_the_daemon() {
     compare(loop_script);
 }
 
 /// Every command on agents and sessions.
 fn agent_script(pn: &Sandbox) -> Vec<String> {
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let create = |args: &[&str]| text(&pn.pn([&["agent", "create", "--type"], args].concat()).ok_json()["id"]);
     let issue = crate::steps::task(pn, "the work");
     let boss = create(&["permanent", "--name", "boss", "--descriptor", r#"{"a":[0.1,"é"]}"#]);
@@ -416,14 +416,14 @@ fn agent_script(pn: &Sandbox) -> Vec<String> {
         (vec!["doctor"], ""),
     ];
     for (args, stdin) in commands {
-        said.record(pn, "ana", &args, stdin);
+        transcript.record(pn, "ana", &args, stdin);
     }
-    said.normal(pn)
+    transcript.normal(pn)
 }
 
-/// Every command on jobs, but for how long they took and their processes.
+/// Every command on jobs, without durations and processes.
 fn job_script(pn: &Sandbox) -> Vec<String> {
-    let mut said = Transcript::default();
+    let mut transcript = Transcript::default();
     let started = pn.pn(["job", "start", "--lane", "heavy", "--tool", "Zoë & co", "--loop", "lp-1"]).ok_json();
     let id = text(&started["id"]);
     let commands: Vec<(Vec<&str>, &str)> = vec![
@@ -452,23 +452,23 @@ fn job_script(pn: &Sandbox) -> Vec<String> {
         (vec!["doctor"], ""),
     ];
     for (args, stdin) in commands {
-        said.record(pn, "ana", &args, stdin);
+        transcript.record(pn, "ana", &args, stdin);
     }
-    said.normal(pn)
+    transcript.normal(pn)
 }
 
 #[test]
-fn every_command_on_jobs_says_the_same_embedded_and_through_the_daemon() {
+fn job_commands_answer_the_same_embedded_and_through_the_daemon() {
     compare(job_script);
 }
 
 #[test]
-fn every_command_says_the_same_embedded_and_through_the_daemon() {
+fn every_command_answers_the_same_embedded_and_through_the_daemon() {
     compare(script);
 }
 
 #[test]
-fn every_command_on_agents_says_the_same_embedded_and_through_the_daemon() {
+fn agent_commands_answer_the_same_embedded_and_through_the_daemon() {
     compare(agent_script);
 }
 

@@ -8,7 +8,7 @@ use crate::steps::{keys, task, text};
 crate::in_both_modes! {
     success_is_exit_0_with_data_on_stdout_only,
     an_error_is_exit_1_with_json_on_stderr_only,
-    a_person_is_told_the_error_and_what_to_do_next,
+    a_person_sees_the_error_and_what_to_do_next,
 }
 
 fn success_is_exit_0_with_data_on_stdout_only(pn: &Sandbox) {
@@ -27,7 +27,7 @@ fn an_error_is_exit_1_with_json_on_stderr_only(pn: &Sandbox) {
     assert!(keys(&error).iter().all(|key| ["error", "code", "hint"].contains(key)), "{error}");
 }
 
-fn a_person_is_told_the_error_and_what_to_do_next(pn: &Sandbox) {
+fn a_person_sees_the_error_and_what_to_do_next(pn: &Sandbox) {
     let answer = pn.pn(["show", "pn-a1b2c3d4"]).answer();
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(1), ""));
     let mut lines = answer.stderr.lines();
@@ -36,7 +36,7 @@ fn a_person_is_told_the_error_and_what_to_do_next(pn: &Sandbox) {
 }
 
 #[test]
-fn a_wrong_value_is_told_with_those_that_are_possible_and_the_nearest() {
+fn a_wrong_value_is_reported_with_the_possible_and_the_nearest() {
     let pn = crate::sandbox();
     let hint = |args: &[&str]| text(&pn.pn(args).misused()["hint"]);
     for (args, possible, nearest) in [
@@ -45,16 +45,16 @@ fn a_wrong_value_is_told_with_those_that_are_possible_and_the_nearest() {
         (&["list", "--status", "zzz"], "open, in_progress, closed", None),
         (&["dep", "tree", "x", "--direction", "dwn"], "up, down", Some("down")),
     ] {
-        let told = hint(args);
-        assert!(told.contains(possible), "{args:?}: {told}");
+        let result = hint(args);
+        assert!(result.contains(possible), "{args:?}: {result}");
         match nearest {
-            Some(nearest) => assert!(told.ends_with(&format!("did you mean {nearest}?")), "{args:?}: {told}"),
-            None => assert!(!told.contains("did you mean"), "{args:?}: {told}"),
+            Some(nearest) => assert!(result.ends_with(&format!("did you mean {nearest}?")), "{args:?}: {result}"),
+            None => assert!(!result.contains("did you mean"), "{args:?}: {result}"),
         }
     }
     assert!(hint(&["list", "--statsu", "open"]).contains("--status"));
     assert!(hint(&["lst"]).contains("list"));
-    assert_eq!(hint(&["update", "x", "--ttl", "5m"]), "pn help tells how it is called");
+    assert_eq!(hint(&["update", "x", "--ttl", "5m"]), "pn help explains how to call it");
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn a_wrong_command_line_is_exit_2() {
         let error = pn.pn(args).misused();
         assert_eq!(error["code"], "invalid_input", "{args:?}");
         assert!(!text(&error["error"]).is_empty());
-        let told = pn.pn(args).answer();
-        assert_eq!((told.code, told.stdout.as_str()), (Some(2), ""), "{args:?}");
+        let result = pn.pn(args).answer();
+        assert_eq!((result.code, result.stdout.as_str()), (Some(2), ""), "{args:?}");
     }
     assert_eq!(pn.pn(["list"]).ok_json(), json!([]));
 }
@@ -93,7 +93,7 @@ fn help_and_version_are_answers() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let pn = crate::sandbox();
     let title = "x".repeat(400);
     let line = json!({"op": "issue.create", "title": title, "issue_type": "task"}).to_string() + "\n";

@@ -1,4 +1,4 @@
-//! Following what happens: `pn events`, `pn watch`, and the stream under many who follow it.
+//! `pn events`, `pn watch`, and the event stream with many subscribers.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,16 +18,16 @@ use crate::interactive::Terminal;
 use crate::steps::{create, task, text};
 
 crate::in_both_modes! {
-    events_are_told_in_order_and_by_what_is_asked_for,
-    what_other_processes_do_is_told_at_once_and_each_event_once,
-    a_follower_goes_on_where_it_is_told_and_ends_when_nobody_reads,
+    events_are_listed_in_order_and_filtered,
+    a_follower_sees_events_of_other_processes_at_once_and_each_once,
+    a_follower_continues_after_a_number_and_ends_with_its_reader,
     a_log_that_was_replaced_ends_a_follower_with_an_error,
     a_restored_store_is_followed_further,
     an_issue_is_watched_until_it_is_closed_or_gone,
     the_queue_is_watched,
 }
 
-/// A `pn` that goes on, and the lines it prints.
+/// A running `pn` and the lines it prints.
 struct Following {
     child: Child,
     lines: Receiver<String>,
@@ -50,14 +50,18 @@ impl Following {
         serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"))
     }
 
-    /// How it ends, after which nothing comes.
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("sent");
+    }
+
+    /// Waits for its end; returns exit code and standard error.
     #[track_caller]
     fn ends(mut self) -> (Option<i32>, String) {
         let status = reap(&mut self.child);
         assert!(self.lines.recv_timeout(PATIENCE).is_err(), "nothing comes at the end");
-        let mut told = String::new();
-        self.child.stderr.take().expect("a pipe").read_to_string(&mut told).expect("text");
-        (status.code(), told)
+        let mut result = String::new();
+        self.child.stderr.take().expect("a pipe").read_to_string(&mut result).expect("text");
+        (status.code(), result)
     }
 }
 
@@ -72,7 +76,7 @@ fn numbers(events: &[Value]) -> Vec<i64> {
     events.iter().map(|event| event["id"].as_i64().expect("a number")).collect()
 }
 
-fn events_are_told_in_order_and_by_what_is_asked_for(pn: &Sandbox) {
+fn events_are_listed_in_order_and_filtered(pn: &Sandbox) {
     let first = task(pn, "first");
     pn.pn(["update", &first, "--claim"]).actor("ana").ok();
     pn.pn(["close", &first]).actor("ana").ok();
@@ -88,8 +92,8 @@ fn events_are_told_in_order_and_by_what_is_asked_for(pn: &Sandbox) {
     assert_eq!(crate::steps::keys(&all[0]), fields);
     let stream = |path: &str| {
         let daemon = pn.daemon();
-        let told = Http::to(&daemon.url).ask("GET", path).events().next();
-        (told.id, told.data)
+        let result = Http::to(&daemon.url).ask("GET", path).events().next();
+        (result.id, result.data)
     };
     assert_eq!(stream("/events?after=1"), (2, all[1].clone()), "the same shape as in the stream");
     assert_eq!(stream("/events?after=0&type=closed&by=ana"), (3, all[2].clone()));
@@ -117,8 +121,11 @@ fn events_are_told_in_order_and_by_what_is_asked_for(pn: &Sandbox) {
     );
     assert_eq!(pn.pn(["events", "-q", "-n", "2", "--after", "0"]).ok(), "1\n2\n");
     for bad in [["--type", "crated"], ["--after", "-1"], ["--after", "x"]] {
-        let told = pn.pn(["events", &format!("{}={}", bad[0], bad[1])]).json().answer();
-        assert_eq!((told.code.is_some_and(|code| code != 0), &told.error()["code"]), (true, &json!("invalid_input")));
+        let result = pn.pn(["events", &format!("{}={}", bad[0], bad[1])]).json().answer();
+        assert_eq!(
+            (result.code.is_some_and(|code| code != 0), &result.error()["code"]),
+            (true, &json!("invalid_input"))
+        );
     }
     pn.pn(["events", "--subject", "pn-zzzzzzzz"]).fails("not_found");
     pn.pn(["events", "--subject", "pn-"]).fails("ambiguous_id");
@@ -126,7 +133,7 @@ fn events_are_told_in_order_and_by_what_is_asked_for(pn: &Sandbox) {
     pn.pn(["events", "--after", "1", "-n", "1", "--follow"]).fails("invalid_input");
 }
 
-fn what_other_processes_do_is_told_at_once_and_each_event_once(pn: &Sandbox) {
+fn a_follower_sees_events_of_other_processes_at_once_and_each_once(pn: &Sandbox) {
     let first = task(pn, "there before");
     let (all, one) = (
         Following::start(pn.pn(["events", "--follow"])),
@@ -134,7 +141,7 @@ fn what_other_processes_do_is_told_at_once_and_each_event_once(pn: &Sandbox) {
     );
     assert_eq!(all.next()["id"], 1);
     for at in 2..12 {
-        // Beside the daemon, if there is one.
+        // Embedded, next to the daemon if there is one.
         match at % 2 {
             0 => pn.embedded(["create", "more", "-t", "task"]).ok(),
             _ => pn.pn(["comment", "add", &first, "said"]).ok(),
@@ -149,7 +156,7 @@ fn what_other_processes_do_is_told_at_once_and_each_event_once(pn: &Sandbox) {
     assert_eq!(reap(&mut all.child).signal(), Some(2), "as any command that is interrupted");
 }
 
-fn a_follower_goes_on_where_it_is_told_and_ends_when_nobody_reads(pn: &Sandbox) {
+fn a_follower_continues_after_a_number_and_ends_with_its_reader(pn: &Sandbox) {
     for at in 0..3 {
         task(pn, &format!("issue {at}"));
     }
@@ -171,16 +178,19 @@ fn a_log_that_was_replaced_ends_a_follower_with_an_error(pn: &Sandbox) {
     pn.embedded(["export"]).ok();
     let following = Following::start(pn.pn(["events", "--after", "2", "--follow"]));
     assert_eq!(following.next()["id"], 3);
-    // Gone for good: neither the journal nor a backup is left, and the log begins anew.
+    // Neither the journal nor a backup is left, so the log begins anew. The follower is stopped meanwhile: it
+    // would rebuild the store between two removals.
+    following.signal(Signal::STOP);
     fs::remove_dir_all(pn.store().join("local")).expect("removed");
     fs::remove_dir_all(pn.durable()).expect("removed");
     for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
         let _ = fs::remove_file(pn.store().join(name));
     }
     pn.embedded(["create", "in another log", "-t", "task"]).ok();
-    let (code, told) = following.ends();
-    let told: Value = told.lines().last().map(|line| serde_json::from_str(line).expect("JSON")).expect("a line");
-    assert_eq!((code, &told["code"]), (Some(1), &json!("conflict")), "{told}");
+    following.signal(Signal::CONT);
+    let (code, result) = following.ends();
+    let result: Value = result.lines().last().map(|line| serde_json::from_str(line).expect("JSON")).expect("a line");
+    assert_eq!((code, &result["code"]), (Some(1), &json!("conflict")), "{result}");
 }
 
 fn a_restored_store_is_followed_further(pn: &Sandbox) {
@@ -219,8 +229,8 @@ fn an_issue_is_watched_until_it_is_closed_or_gone(pn: &Sandbox) {
     pn.pn(["delete", &id]).ok();
     assert_eq!(watching.next(), json!({"status": "deleted", "id": id}));
     assert_eq!(watching.ends().0, Some(0));
-    let (code, told) = in_vain.ends();
-    assert!(code == Some(1) && told.contains("not_found"), "{told}");
+    let (code, result) = in_vain.ends();
+    assert!(code == Some(1) && result.contains("not_found"), "{result}");
     pn.pn(["watch", "issue", &id]).fails("not_found");
 }
 
@@ -242,7 +252,7 @@ fn the_queue_is_watched(pn: &Sandbox) {
 }
 
 #[test]
-fn a_terminal_is_drawn_in_place_and_left_as_it_was() {
+fn watch_redraws_the_terminal_in_place_and_leaves_it_unchanged() {
     let pn = crate::sandbox();
     let id = task(&pn, "watched");
     let terminal = Terminal::run(&pn, "env", &["TERM=xterm", "NO_COLOR=1", crate::PN, "watch", "issue", &id]);
@@ -263,12 +273,12 @@ const EVENTS: i64 = 10_000;
 fn write(url: &str, until: i64) {
     let mut http = Http::to(url);
     let made = json!({"op": "issue.create", "title": "one", "issue_type": "task", "as": "it"});
-    let said: Vec<Value> = std::iter::once(made)
+    let printed: Vec<Value> = std::iter::once(made)
         .chain((1..250).map(|at| json!({"op": "comment.add", "id": "@it", "text": format!("{at}")})))
         .collect();
     let end = |http: &mut Http| http.get("/log?limit=0").ok()["end"].as_i64().expect("a number");
     while end(&mut http) < until {
-        http.post("/batch", &json!({"operations": said})).ok();
+        http.post("/batch", &json!({"operations": printed})).ok();
     }
 }
 
@@ -311,7 +321,7 @@ fn a_hundred_subscribers_get_ten_thousand_events_in_order_and_once_across_a_rest
             scope.spawn(move || {
                 while seen.load(Ordering::Relaxed) < EVENTS {
                     if read_on(port, seen).is_err() {
-                        // The daemon is away.
+                        // The daemon is restarting.
                         thread::sleep(Duration::from_millis(20 + at as u64 % 10));
                     }
                 }
@@ -333,7 +343,7 @@ fn restart(pn: &Sandbox, port: u16) -> Daemon {
 }
 
 #[test]
-fn whoever_follows_through_a_daemon_goes_on_after_its_restart() {
+fn a_follower_through_a_daemon_continues_after_its_restart() {
     let pn = crate::sandbox();
     let daemon = pn.daemon();
     let port = daemon.port();
@@ -351,13 +361,13 @@ fn whoever_follows_through_a_daemon_goes_on_after_its_restart() {
 }
 
 #[test]
-fn a_filtered_stream_says_how_far_it_is() {
+fn a_filtered_stream_reports_its_position() {
     let pn = crate::sandbox();
     let daemon = pn.daemon();
     let stream = Http::to(&daemon.url).ask("GET", "/events?after=0&by=nobody").events();
     write(&daemon.url, 500);
-    let told = stream.next();
-    assert!(told.data.is_null() && told.id >= 200, "{told:?}");
+    let result = stream.next();
+    assert!(result.data.is_null() && result.id >= 200, "{result:?}");
     let behind = Http::to(&daemon.url).ask("GET", "/events?after=0&type=created&by=unknown").events();
     drop(behind);
     Http::to(&daemon.url).get("/events?after=100000").refused(409, "conflict");
@@ -372,7 +382,7 @@ fn resident(pid: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
 }
 
-/// Asks for everything, with little room for what comes, and reads nothing.
+/// Requests the whole stream with a small receive buffer, and reads nothing.
 fn ask_silently(port: u16) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a daemon");
     rustix::net::sockopt::set_socket_recv_buffer_size(&stream, 16 << 10).expect("a size");
@@ -382,33 +392,33 @@ fn ask_silently(port: u16) -> TcpStream {
 }
 
 #[test]
-fn whoever_does_not_read_is_dropped_with_a_reason_and_costs_no_memory() {
+fn a_subscriber_that_does_not_read_is_dropped_and_costs_no_memory() {
     const SILENT: usize = 8;
     let pn = crate::sandbox();
     let daemon = pn.daemon();
     let mut http = Http::to(&daemon.url);
     let large = "x".repeat(60_000);
     let made = json!({"op": "issue.create", "title": "large", "issue_type": "task", "description": large});
-    // More than the system takes in for a connection.
+    // More than the kernel buffers for a connection.
     for _ in 0..8 {
         http.post("/batch", &json!({"operations": vec![&made; 25]})).ok();
     }
     let before = resident(daemon.pid());
     let mut silent: Vec<TcpStream> = (0..SILENT).map(|_| ask_silently(daemon.port())).collect();
-    // Longer than anybody may leave unread what was sent, shorter than what the system forgives.
+    // Longer than the daemon waits for a slow reader, shorter than the TCP timeout.
     thread::sleep(Duration::from_secs(18));
     let after = resident(daemon.pid());
-    // A piece for each of them and little else; all would be 12 MB for each.
+    // One chunk per subscriber; the whole stream would be 12 MB for each.
     assert!(after < before + (60 << 20), "{before} to {after}");
     let stream = silent.pop().expect("one of them");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-    let mut told = String::new();
+    let mut result = String::new();
     let mut lines = BufReader::new(stream);
-    while !told.contains("event: dropped") || !told.ends_with("}\n") {
-        assert!(lines.read_line(&mut told).expect("text") > 0, "a reason before the end");
-        assert!(!told.ends_with(": still here\n"), "it was not dropped");
-        told = told.split_off(told.len().saturating_sub(1000));
+    while !result.contains("event: dropped") || !result.ends_with("}\n") {
+        assert!(lines.read_line(&mut result).expect("text") > 0, "a reason before the end");
+        assert!(!result.ends_with(": still here\n"), "it was not dropped");
+        result = result.split_off(result.len().saturating_sub(1000));
     }
-    let end = told.split("event: dropped").nth(1).expect("a reason");
+    let end = result.split("event: dropped").nth(1).expect("a reason");
     assert!(end.contains("\"code\":\"timeout\"") && end.contains("Last-Event-ID"), "{end}");
 }

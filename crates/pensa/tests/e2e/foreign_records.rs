@@ -1,6 +1,6 @@
-//! Records that somebody else wrote: the processes, files and windows that they name are left alone.
+//! Records written by others: the processes, files and windows that they name are left alone.
 //!
-//! Whatever names processes runs in a process namespace of its own, in which the shell has the number 1.
+//! Tests with process ids run in a process namespace of their own, in which the shell has id 1.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::steps::text;
 
-/// A machine with a repository, and the records that a daemon on it was sent.
+/// A sandbox with a repository, and with records that were sent to its daemon.
 fn with_records(path: &str, bodies: &[Value]) -> (Sandbox, Vec<String>) {
     let pn = crate::sandbox();
     pn.git_init();
@@ -74,7 +74,7 @@ fn no_job_record_makes_a_machine_signal_a_process() {
         assert_eq!(answer.stdout, "alive\n", "{look}: {answer:?}");
     }
     for id in &ids {
-        // It even began with the id in its environment, and is still none of ours.
+        // It even started with the id in its environment, and is still not ours.
         let script = format!("\"$PN\" job show {id} >/dev/null; \"$PN\" job cancel {id} --grace 1s >/dev/null");
         let answer = in_namespace(&pn, &format!("PN_JOB={id}"), &script);
         assert_eq!(answer.stdout, "alive\n", "{id}: {answer:?}");
@@ -108,7 +108,7 @@ fn noted(change: &str) -> String {
 }
 
 #[test]
-fn what_was_noted_here_is_ended_only_if_its_birth_and_its_environment_match() {
+fn a_noted_process_is_ended_only_if_start_time_and_environment_match() {
     let pn = crate::sandbox();
     let later = "s/ 1 / 99999999999 /";
     for (environment, change) in [
@@ -160,7 +160,7 @@ fn a_log_is_opened_only_if_it_is_a_file_among_the_logs_of_the_store() {
 }
 
 #[test]
-fn files_that_a_record_leads_to_are_not_deleted() {
+fn files_named_by_a_record_are_not_deleted() {
     let dir = tempfile::tempdir().expect("a directory");
     let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let mut body = run(json!({"supervisor": {"pid": i64::from(i32::MAX)}, "log_dir": dir.path()}));

@@ -1,4 +1,4 @@
-//! What the hooks do: every commit carries the issues, every merge, checkout and rebase brings them.
+//! The git hooks: every commit exports the issues, every merge, checkout and rebase imports them.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::typing::Terminal;
 
 const ISSUES: &str = ".pensa/issues.jsonl";
 
-/// The last commit has the issue, and neither index nor work tree says otherwise.
+/// Checks that the last commit has the issue, and that index and work tree are clean.
 #[track_caller]
 fn assert_committed(pn: &Sandbox, title: &str, how: &str) {
     let committed = pn.git(["show", &format!("HEAD:{ISSUES}")]);
@@ -62,13 +62,13 @@ fn a_commit_through_a_daemon_carries_the_issues_too() {
         fs::write(pn.project().join("a"), format!("{args:?}")).expect("written");
         let title = format!("before {args:?}").replace('"', "");
         task(&pn, &title);
-        let said = answer(pn.command("git").args(&args).env("PN_DAEMON", &daemon.url));
-        assert_eq!(said.code, Some(0), "{said:?}");
+        let printed = answer(pn.command("git").args(&args).env("PN_DAEMON", &daemon.url));
+        assert_eq!(printed.code, Some(0), "{printed:?}");
         assert_committed(&pn, &title, "through a daemon");
     }
-    let said =
+    let printed =
         answer(pn.command("git").args(["commit", "--allow-empty", "-m", "x"]).env("PN_DAEMON", "http://localhost:1"));
-    assert_ne!(said.code, Some(0), "a server that was asked for is used: {said:?}");
+    assert_ne!(printed.code, Some(0), "a server that was asked for is used: {printed:?}");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_store_below_the_root_of_the_repository_is_carried_too() {
     assert!(attribute.ends_with("merge: pensa\n"), "{attribute}");
 }
 
-/// Whether a report says that everything is installed.
+/// Whether a report has everything installed.
 pub(crate) fn is_complete(report: &serde_json::Value) -> bool {
     let installed = |hook: &serde_json::Value| hook["state"] == "installed";
     elements(&report["hooks"]).iter().all(installed)
@@ -160,7 +160,7 @@ fn a_merge_a_rebase_and_a_checkout_bring_the_issues() {
 }
 
 #[test]
-fn a_checkout_of_one_file_imports_it_and_of_others_costs_no_import() {
+fn a_checkout_imports_only_if_it_touches_our_files() {
     let pn = with_hooks();
     let (there, here) = (clone(&pn, "clone", true), pn.project());
     task(&pn, "in a file");
@@ -168,11 +168,11 @@ fn a_checkout_of_one_file_imports_it_and_of_others_costs_no_import() {
     git_in(&pn, &there, &["fetch", "--quiet"]);
     git_in(&pn, &there, &["checkout", "origin/main", "--", ISSUES]);
     assert_eq!(titles(&pn, &there), ["in a file"]);
-    // Whoever imported now would have to wait for this lock, and give up in the end.
+    // An import would wait for this lock and time out.
     let lock = File::open(pn.durable_of(&there).join("writer.lock")).expect("a lock");
     lock.lock().expect("locked");
-    let said = git_in(&pn, &there, &["checkout", "HEAD", "--", ".gitattributes"]);
-    assert!(!said.contains("pensa:"), "{said}");
+    let printed = git_in(&pn, &there, &["checkout", "HEAD", "--", ".gitattributes"]);
+    assert!(!printed.contains("pensa:"), "{printed}");
     drop(lock);
 }
 
@@ -183,10 +183,10 @@ fn a_failing_export_stops_the_commit_and_says_what_to_do() {
     fs::remove_file(pn.project().join(ISSUES)).expect("removed");
     fs::create_dir_all(pn.project().join(ISSUES).join("in the way")).expect("made");
     let head = pn.git(["rev-parse", "HEAD"]);
-    let said = try_git(&pn, &pn.project(), &["commit", "--allow-empty", "--message=x"]);
-    assert_ne!(said.code, Some(0), "{said:?}");
+    let printed = try_git(&pn, &pn.project(), &["commit", "--allow-empty", "--message=x"]);
+    assert_ne!(printed.code, Some(0), "{printed:?}");
     for words in ["the commit was stopped", "issues.jsonl", "hint: ", "--no-verify"] {
-        assert!(said.stderr.contains(words), "{words}: {said:?}");
+        assert!(printed.stderr.contains(words), "{words}: {printed:?}");
     }
     assert_eq!(pn.git(["rev-parse", "HEAD"]), head);
     git_in(&pn, &pn.project(), &["commit", "--quiet", "--no-verify", "--allow-empty", "--message=x"]);
@@ -196,7 +196,7 @@ fn a_failing_export_stops_the_commit_and_says_what_to_do() {
 }
 
 #[test]
-fn a_failing_import_is_told_and_fails_no_git_command() {
+fn a_failing_import_is_reported_and_fails_no_git_command() {
     let pn = with_hooks();
     task(&pn, "one");
     commit_all(&pn, "one");
@@ -207,43 +207,43 @@ fn a_failing_import_is_told_and_fails_no_git_command() {
     for args in
         [&["checkout", "--quiet", "broken"][..], &["checkout", "main", "--", "."], &["checkout", "broken", "--", "."]]
     {
-        let said = try_git(&pn, &pn.project(), args);
-        assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
+        let printed = try_git(&pn, &pn.project(), args);
+        assert_eq!(printed.code, Some(0), "{args:?}: {printed:?}");
         let is_bad = !args.contains(&"main");
-        assert_eq!(said.stderr.contains("issues were not imported"), is_bad, "{args:?}: {said:?}");
-        assert_eq!(said.stderr.contains("issues.jsonl line 1"), is_bad, "{args:?}: {said:?}");
+        assert_eq!(printed.stderr.contains("issues were not imported"), is_bad, "{args:?}: {printed:?}");
+        assert_eq!(printed.stderr.contains("issues.jsonl line 1"), is_bad, "{args:?}: {printed:?}");
     }
     git_in(&pn, &pn.project(), &["checkout", "--quiet", "--force", "main"]);
-    let said = git_in(&pn, &pn.project(), &["merge", "--no-edit", "broken"]);
-    assert!(said.contains("issues were not imported") && said.contains("pn import"), "{said}");
+    let printed = git_in(&pn, &pn.project(), &["merge", "--no-edit", "broken"]);
+    assert!(printed.contains("issues were not imported") && printed.contains("pn import"), "{printed}");
     assert_eq!(titles(&pn, &pn.project()), ["one"]);
 }
 
 #[test]
-fn a_hook_that_has_to_wait_gives_up() {
+fn a_hook_that_waits_too_long_gives_up() {
     let pn = with_hooks();
     task(&pn, "one");
     let lock = File::open(pn.durable().join("writer.lock")).expect("a lock");
     lock.lock().expect("locked");
     for (hook, code) in [("pre-commit", 1), ("post-merge", 0), ("post-checkout", 0), ("post-rewrite", 0)] {
-        let said = pn.pn(["--store", ".", "hooks", "run", hook, "--limit", "1"]).answer();
-        assert_eq!((said.code, said.stdout.as_str()), (Some(code), ""), "{hook}: {said:?}");
-        assert!(said.stderr.contains("gave up after 1 s"), "{hook}: {said:?}");
+        let printed = pn.pn(["--store", ".", "hooks", "run", hook, "--limit", "1"]).answer();
+        assert_eq!((printed.code, printed.stdout.as_str()), (Some(code), ""), "{hook}: {printed:?}");
+        assert!(printed.stderr.contains("gave up after 1 s"), "{hook}: {printed:?}");
     }
 }
 
 #[test]
-fn a_hook_reads_nothing() {
+fn a_hook_does_not_read_standard_input() {
     let pn = with_hooks();
     let script = fs::read_to_string(hook(&pn, "pre-commit")).expect("a hook");
-    // The same hook with a pn that tells what there is to read.
+    // The same hook with a pn that prints its standard input.
     let bin = pn.path("bin");
     write_program(&bin.join("pn"), "#!/bin/sh\necho \"read: <$(cat)>\" >&2\n");
     fs::write(hook(&pn, "pre-commit"), script.replace(crate::PN, "/nonexistent/pn")).expect("written");
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
     let mut commit = pn.command("sh");
-    let said = answer(commit.args(["-c", "echo words | git commit --allow-empty -m x"]).env("PATH", path));
-    assert!(said.code == Some(0) && said.stderr.contains("read: <>"), "{said:?}");
+    let printed = answer(commit.args(["-c", "echo words | git commit --allow-empty -m x"]).env("PATH", path));
+    assert!(printed.code == Some(0) && printed.stderr.contains("read: <>"), "{printed:?}");
 }
 
 /// A run of git after the pn that installed the hooks was deleted, and with none on the path.
@@ -261,7 +261,7 @@ fn without_pn(pn: &Sandbox, args: &[&str]) -> Answer {
 }
 
 #[test]
-fn without_pn_git_goes_on_with_a_line_of_warning() {
+fn without_pn_git_continues_with_a_warning() {
     let pn = repository();
     let copy = pn.path("it's gone/pn");
     fs::create_dir(pn.path("it's gone")).expect("made");
@@ -274,15 +274,15 @@ fn without_pn_git_goes_on_with_a_line_of_warning() {
     commit_all(&pn, "one");
     assert_committed(&pn, "by a path with a quote", "quoted");
     fs::remove_file(&copy).expect("removed");
-    let said = without_pn(&pn, &["commit", "--quiet", "--allow-empty", "--message=x"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert_eq!(said.stderr, "pensa: pn is not installed here: issues are not exported with this commit\n");
-    let said = without_pn(&pn, &["checkout", "--quiet", "-b", "side"]);
-    assert_eq!((said.code, said.stderr.lines().count()), (Some(0), 1), "{said:?}");
+    let printed = without_pn(&pn, &["commit", "--quiet", "--allow-empty", "--message=x"]);
+    assert_eq!(printed.code, Some(0), "{printed:?}");
+    assert_eq!(printed.stderr, "pensa: pn is not installed here: issues are not exported with this commit\n");
+    let printed = without_pn(&pn, &["checkout", "--quiet", "-b", "side"]);
+    assert_eq!((printed.code, printed.stderr.lines().count()), (Some(0), 1), "{printed:?}");
 }
 
 #[test]
-fn pn_is_called_by_its_name_where_that_is_the_same_program() {
+fn hooks_call_pn_by_name_if_that_is_the_same_program() {
     let pn = repository();
     let bin = pn.path("bin");
     fs::create_dir(&bin).expect("made");
@@ -303,8 +303,8 @@ fn a_branch_from_before_the_store_is_left_alone() {
     task(&pn, "one");
     commit_all(&pn, "one");
     let first = pn.git(["rev-list", "--max-parents=0", "HEAD"]);
-    let said = git_in(&pn, &pn.project(), &["checkout", "--quiet", "-b", "old", first.trim()]);
-    assert_eq!(said, "");
+    let printed = git_in(&pn, &pn.project(), &["checkout", "--quiet", "-b", "old", first.trim()]);
+    assert_eq!(printed, "");
     git_in(&pn, &pn.project(), &["commit", "--quiet", "--allow-empty", "--message=x"]);
     assert_eq!(pn.git(["ls-files"]), "");
     assert_eq!(git_in(&pn, &pn.project(), &["checkout", "--quiet", "main"]), "");
@@ -329,19 +329,19 @@ fn a_commit_in_a_linked_worktree_runs_the_hooks() {
 }
 
 #[test]
-fn init_installs_hooks_when_told_and_else_hints_at_them() {
+fn init_installs_hooks_with_the_flag_and_else_hints_at_them() {
     let fresh = |args: &[&str]| {
         let pn = Sandbox::bare(crate::PN);
         pn.git_init();
-        let said = pn.pn(args).answer();
-        assert_eq!(said.code, Some(0), "{said:?}");
-        (hook(&pn, "pre-commit").exists(), said.stderr)
+        let printed = pn.pn(args).answer();
+        assert_eq!(printed.code, Some(0), "{printed:?}");
+        (hook(&pn, "pre-commit").exists(), printed.stderr)
     };
     assert_eq!(fresh(&["init", "--hooks"]), (true, String::new()));
     assert_eq!(fresh(&["init", "--no-hooks"]), (false, String::new()));
     assert_eq!(fresh(&["init", "--json"]), (false, String::new()));
-    let (installed, said) = fresh(&["init"]);
-    assert!(!installed && said.lines().count() == 1 && said.contains("pn hooks install"), "{said}");
+    let (installed, printed) = fresh(&["init"]);
+    assert!(!installed && printed.lines().count() == 1 && printed.contains("pn hooks install"), "{printed}");
     let pn = Sandbox::bare(crate::PN);
     assert_eq!(pn.pn(["init", "--hooks"]).fails("no_repo")["hint"].as_str().map(str::is_empty), Some(false));
     assert!(!pn.store().exists());

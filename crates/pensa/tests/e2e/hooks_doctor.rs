@@ -1,4 +1,4 @@
-//! What doctor says about git: clones without hooks, files that are tracked or ignored and should not be.
+//! Findings of doctor about git: clones without hooks, and files that should not be tracked or ignored.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn doctor(pn: &Sandbox) -> Value {
 }
 
 #[test]
-fn a_clone_without_hooks_and_driver_is_told_and_fixed() {
+fn a_clone_without_hooks_and_driver_is_reported_and_fixed() {
     let pn = with_hooks();
     assert_eq!(checks(&doctor(&pn)), []);
     let dir = clone(&pn, "clone", false);
@@ -49,7 +49,7 @@ fn a_clone_without_hooks_and_driver_is_told_and_fixed() {
 }
 
 #[test]
-fn a_project_that_never_asked_for_hooks_is_told_of_them_and_left_alone() {
+fn a_project_without_hooks_gets_a_hint_only() {
     let pn = repository();
     let before = snapshot(&pn);
     let report = pn.pn(["doctor", "--fix"]).ok_json();
@@ -60,7 +60,7 @@ fn a_project_that_never_asked_for_hooks_is_told_of_them_and_left_alone() {
 }
 
 #[test]
-fn overwritten_hooks_and_a_lost_line_of_gitattributes_are_told_and_fixed() {
+fn overwritten_hooks_and_a_lost_line_of_gitattributes_are_reported_and_fixed() {
     let pn = with_hooks();
     write_program(&hook(&pn, "pre-commit"), "#!/bin/sh\n");
     pn.git(["rm", "--quiet", ".gitattributes"]);
@@ -75,7 +75,7 @@ fn overwritten_hooks_and_a_lost_line_of_gitattributes_are_told_and_fixed() {
 }
 
 #[test]
-fn a_hook_whose_pn_is_gone_is_told() {
+fn a_hook_whose_pn_is_gone_is_reported() {
     let pn = repository();
     let copy = pn.path("home/pn");
     fs::copy(crate::PN, &copy).expect("copied");
@@ -89,7 +89,7 @@ fn a_hook_whose_pn_is_gone_is_told() {
 }
 
 #[test]
-fn tracked_files_of_this_machine_and_ignored_files_of_all_are_told() {
+fn tracked_private_files_and_ignored_shared_files_are_reported() {
     let pn = with_hooks();
     pn.git(["add", "--force", ".pensa/local/journal-dir"]);
     let found = findings(&doctor(&pn));
@@ -112,7 +112,7 @@ fn tracked_files_of_this_machine_and_ignored_files_of_all_are_told() {
 }
 
 #[test]
-fn doctor_says_nothing_of_git_where_there_is_none() {
+fn doctor_reports_nothing_about_git_without_git() {
     let pn = crate::sandbox();
     assert_eq!(doctor(&pn), serde_json::json!({"findings": [], "fixes_applied": []}));
     let git = pn.path("elsewhere");
@@ -123,7 +123,7 @@ fn doctor_says_nothing_of_git_where_there_is_none() {
 }
 
 #[test]
-fn entries_for_prek_without_its_hooks_are_told() {
+fn prek_entries_without_its_hooks_are_reported() {
     let pn = repository();
     pn.pn(["hooks", "install", "--prek"]).ok();
     commit_all(&pn, "prek");
@@ -135,7 +135,7 @@ fn entries_for_prek_without_its_hooks_are_told() {
 }
 
 #[test]
-fn a_gitignore_that_shows_the_database_to_git_is_told_before_anything_is_staged() {
+fn a_gitignore_that_exposes_the_database_is_reported_before_staging() {
     let pn = with_hooks();
     fs::write(pn.store().join(".gitignore"), "!*\n").expect("written");
     let found = findings(&doctor(&pn));

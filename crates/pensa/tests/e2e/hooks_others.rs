@@ -1,4 +1,4 @@
-//! Installing hooks beside other tools' hooks and taking them out again, without a trace.
+//! Installing hooks next to other tools' hooks, and removing them without a trace.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -14,7 +14,7 @@ use crate::steps::{elements, task, text};
 
 const HOOKS: [&str; 4] = ["pre-commit", "post-merge", "post-checkout", "post-rewrite"];
 
-/// A hook that writes down what it is given, and fails if it is told to.
+/// A hook that records its arguments and input, and fails on request.
 const SHELL: &str = r#"#!/bin/sh
 { echo "$(basename "$0") $# $*"; cat; } >>"$LOG"
 exit "${STATUS:-0}"
@@ -80,7 +80,7 @@ fn many_installs_at_once_are_one_install() {
     assert_eq!(snapshot(&pn), before);
 }
 
-/// Hooks of every kind that others make: scripts of shells, of something else, links, and one that is switched off.
+/// Hooks of other tools of every kind: shell scripts, other scripts, links, and a disabled one.
 fn others(pn: &Sandbox) {
     write_program(&hook(pn, "pre-commit"), SHELL);
     write_program(&hook(pn, "post-rewrite"), PYTHON);
@@ -93,9 +93,9 @@ fn others(pn: &Sandbox) {
 }
 
 #[test]
-fn hooks_of_other_tools_are_called_as_before_and_put_back_as_they_were() {
+fn hooks_of_other_tools_are_called_and_later_restored() {
     let pn = repository();
-    // What these hooks write down is of no interest yet.
+    // Discard the records of these hooks so far.
     fs::write(pn.path("gitconfig"), "[user]\n\tname = x\n\temail = x@example.test\n[core]\n\thooksPath = none\n")
         .expect("written");
     others(&pn);
@@ -108,31 +108,31 @@ fn hooks_of_other_tools_are_called_as_before_and_put_back_as_they_were() {
     let git = |args: &[&str], status: &str| {
         let _ = fs::remove_file(pn.path("log"));
         let mut git = pn.command("git");
-        let said = crate::hooks_world::answer(git.args(args).env("LOG", pn.path("log")).env("STATUS", status));
-        (said, fs::read_to_string(pn.path("log")).unwrap_or_default())
+        let printed = crate::hooks_world::answer(git.args(args).env("LOG", pn.path("log")).env("STATUS", status));
+        (printed, fs::read_to_string(pn.path("log")).unwrap_or_default())
     };
     task(&pn, "one");
-    let (said, log) = git(&["commit", "--quiet", "--allow-empty", "--message=x"], "0");
-    assert_eq!((said.code, log.as_str()), (Some(0), "pre-commit 0 \n"), "{said:?}");
+    let (printed, log) = git(&["commit", "--quiet", "--allow-empty", "--message=x"], "0");
+    assert_eq!((printed.code, log.as_str()), (Some(0), "pre-commit 0 \n"), "{printed:?}");
     assert!(pn.git(["show", "HEAD:.pensa/issues.jsonl"]).contains("one"));
-    let (said, _) = git(&["commit", "--quiet", "--allow-empty", "--message=x"], "3");
-    assert_eq!(said.code, Some(1), "their refusal counts: {said:?}");
-    let (said, log) = git(&["checkout", "--quiet", "-b", "side"], "0");
-    assert!(said.code == Some(0) && log.contains(" 3 ") && log.ends_with(" 1\n"), "{log}: {said:?}");
-    let (said, _) = git(&["checkout", "--quiet", "main"], "5");
-    assert_eq!(said.code, Some(1), "their exit code counts: {said:?}");
+    let (printed, _) = git(&["commit", "--quiet", "--allow-empty", "--message=x"], "3");
+    assert_eq!(printed.code, Some(1), "their refusal counts: {printed:?}");
+    let (printed, log) = git(&["checkout", "--quiet", "-b", "side"], "0");
+    assert!(printed.code == Some(0) && log.contains(" 3 ") && log.ends_with(" 1\n"), "{log}: {printed:?}");
+    let (printed, _) = git(&["checkout", "--quiet", "main"], "5");
+    assert_eq!(printed.code, Some(1), "their exit code counts: {printed:?}");
     for name in ["pre-commit", "post-checkout", "post-rewrite"] {
         let mut direct = pn.command(hook(&pn, name));
-        let said = crate::hooks_world::answer(direct.env("LOG", pn.path("log")).env("STATUS", "5"));
-        assert_eq!(said.code, Some(5), "{name}: {said:?}");
+        let printed = crate::hooks_world::answer(direct.env("LOG", pn.path("log")).env("STATUS", "5"));
+        assert_eq!(printed.code, Some(5), "{name}: {printed:?}");
     }
     let old = pn.git(["rev-parse", "HEAD"]);
-    let (said, log) = git(&["commit", "--quiet", "--amend", "--allow-empty", "--message=y"], "0");
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let (printed, log) = git(&["commit", "--quiet", "--amend", "--allow-empty", "--message=y"], "0");
+    assert_eq!(printed.code, Some(0), "{printed:?}");
     let expected = format!("python 1 amend\n{} {}", old.trim(), pn.git(["rev-parse", "HEAD"]));
     assert!(log.ends_with(&expected), "{log:?}: {expected:?}");
-    let (said, _) = git(&["merge", "--quiet", "side"], "0");
-    assert_eq!(said.code, Some(0), "a hook that is switched off stays so: {said:?}");
+    let (printed, _) = git(&["merge", "--quiet", "side"], "0");
+    assert_eq!(printed.code, Some(0), "a hook that is switched off stays so: {printed:?}");
 
     pn.pn(["hooks", "remove"]).ok();
     let after = snapshot(&pn);
@@ -143,7 +143,7 @@ fn hooks_of_other_tools_are_called_as_before_and_put_back_as_they_were() {
 }
 
 #[test]
-fn a_hook_that_another_tool_overwrote_is_told_and_repaired() {
+fn a_hook_overwritten_by_another_tool_is_reported_and_repaired() {
     let pn = with_hooks();
     write_program(&hook(&pn, "pre-commit"), SHELL);
     write_program(&hook(&pn, "post-merge"), PYTHON);
@@ -154,7 +154,7 @@ fn a_hook_that_another_tool_overwrote_is_told_and_repaired() {
     assert!(pn.pn(["hooks", "status"]).ok().contains("overwritten by another tool"));
     let repaired = pn.pn(["hooks", "install"]).ok_json();
     assert!(is_complete(&repaired), "{repaired}");
-    // Again, over a hook that calls one that was there before.
+    // Again, over a hook that calls a previous one.
     write_program(&hook(&pn, "post-merge"), format!("{PYTHON}# newer\n"));
     let repaired = pn.pn(["hooks", "install"]).ok_json();
     assert!(is_complete(&repaired), "{repaired}");
@@ -170,7 +170,7 @@ fn a_hook_that_another_tool_overwrote_is_told_and_repaired() {
 }
 
 #[test]
-fn what_others_add_to_our_hook_stays_when_ours_goes() {
+fn additions_to_our_hook_stay_when_ours_is_removed() {
     let pn = with_hooks();
     let added = "echo added\n";
     let ours = fs::read_to_string(hook(&pn, "pre-commit")).expect("a hook");
@@ -189,12 +189,12 @@ fn hooks_that_call_each_other_come_to_an_end() {
         "#!/usr/bin/env python3\nimport os, sys\nos.execv('.git/hooks/post-merge', sys.argv)\n",
     );
     pn.pn(["hooks", "install"]).ok();
-    let said = crate::hooks_world::answer(pn.command(hook(&pn, "post-merge")).arg("0"));
-    assert!(said.code == Some(1) && said.stderr.contains("in a circle"), "{said:?}");
+    let printed = crate::hooks_world::answer(pn.command(hook(&pn, "post-merge")).arg("0"));
+    assert!(printed.code == Some(1) && printed.stderr.contains("in a circle"), "{printed:?}");
 }
 
 #[test]
-fn hooks_go_where_git_looks_for_them() {
+fn hooks_are_installed_where_git_looks_for_them() {
     let pn = repository();
     pn.git(["config", "core.hooksPath", ".githooks"]);
     write_program(&pn.project().join(".githooks/pre-commit"), "#!/bin/sh\necho theirs\n");
@@ -203,14 +203,14 @@ fn hooks_go_where_git_looks_for_them() {
     assert!(is_complete(&report) && text(&report["hooks_dir"]).ends_with("project/.githooks"), "{report}");
     assert!(!hook(&pn, "pre-commit").exists());
     task(&pn, "one");
-    let said = git_in(&pn, &pn.project(), &["commit", "--allow-empty", "--message=x"]);
-    assert!(said.contains("theirs"), "{said}");
+    let printed = git_in(&pn, &pn.project(), &["commit", "--allow-empty", "--message=x"]);
+    assert!(printed.contains("theirs"), "{printed}");
     assert!(pn.git(["show", "HEAD:.pensa/issues.jsonl"]).contains("one"));
     pn.pn(["hooks", "remove"]).ok();
     assert_eq!(snapshot(&pn), before);
 }
 
-/// Sets a place of hooks for every repository of the user.
+/// Sets a hooks directory for all repositories of the user.
 fn for_all(pn: &Sandbox, dir: &Path) {
     fs::create_dir_all(dir).expect("made");
     pn.git(["config", "--global", "core.hooksPath", dir.to_str().expect("a path")]);
@@ -219,7 +219,7 @@ fn for_all(pn: &Sandbox, dir: &Path) {
 #[test]
 fn hooks_of_all_repositories_are_not_touched() {
     let pn = repository();
-    // One beside the repository, and one that happens to lie in it.
+    // One outside the repository, and one inside.
     for dir in [pn.path("home/hooks"), pn.project().join(".githooks")] {
         for_all(&pn, &dir);
         let before = snapshot(&pn);
@@ -238,7 +238,7 @@ fn hooks_of_all_repositories_are_not_touched() {
 }
 
 #[test]
-fn a_line_of_gitattributes_that_another_rule_beats_comes_last_again() {
+fn an_overridden_line_of_gitattributes_is_moved_to_the_end() {
     let pn = with_hooks();
     let file = pn.project().join(".gitattributes");
     let ours = fs::read_to_string(&file).expect("there");
@@ -269,17 +269,17 @@ fn hooks_are_for_one_store_of_a_repository() {
     assert_eq!(snapshot(&pn), before);
 }
 
-/// Kills a run of `pn` at the `nth` system call of a kind; says whether it got through instead.
+/// Kills `pn` at the `nth` system call of a kind. Returns whether it completed before.
 fn survives(pn: &Sandbox, args: &[&str], call: &str, nth: usize) -> bool {
     let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=SIGKILL:when={nth}"));
     let strace = ["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
-    let said = pn.pn(args).under("strace", strace).answer();
-    assert!(said.code.is_none_or(|code| code == 0), "these tests need strace and the right to use it: {said:?}");
-    said.code == Some(0)
+    let printed = pn.pn(args).under("strace", strace).answer();
+    assert!(printed.code.is_none_or(|code| code == 0), "these tests need strace and the right to use it: {printed:?}");
+    printed.code == Some(0)
 }
 
 #[test]
-fn killed_at_any_system_call_the_hooks_of_others_are_called_and_the_next_run_ends_the_work() {
+fn install_killed_at_any_system_call_keeps_other_hooks_and_is_finished_by_the_next() {
     let pn = repository();
     write_program(&hook(&pn, "post-merge"), SHELL);
     write_program(&hook(&pn, "post-rewrite"), PYTHON);
@@ -318,7 +318,7 @@ fn killed_at_any_system_call_the_hooks_of_others_are_called_and_the_next_run_end
 }
 
 #[test]
-fn a_full_disk_leaves_the_hooks_of_others_as_they_were() {
+fn a_full_disk_leaves_other_hooks_unchanged() {
     let pn = Sandbox::bare(crate::PN);
     let disk = Disk::small(&pn, &pn.project(), "3m");
     let init = pn.pn(["init", "--no-hooks"]).under("sh", ["-c", r#"git init --quiet . && exec "$0" "$@""#]);

@@ -1,4 +1,4 @@
-//! Hooks as entries for prek, with the real one.
+//! Hooks as entries in the configuration of prek, with the real prek.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::steps::{elements, task, text};
 
 const CONFIG: &str = ".pre-commit-config.yaml";
 
-/// A program in a world where pn and prek are on the path.
+/// Runs a program with pn and prek on the path.
 fn command(pn: &Sandbox, program: &str, dir: &Path) -> Command {
     let bin = pn.path("bin");
     fs::create_dir_all(&bin).expect("made");
@@ -29,20 +29,20 @@ fn command(pn: &Sandbox, program: &str, dir: &Path) -> Command {
 #[track_caller]
 fn run(pn: &Sandbox, dir: &Path, line: &[&str]) -> Answer {
     let (program, args) = line.split_first().expect("a program");
-    let said = answer(command(pn, program, dir).args(args));
-    assert_eq!(said.code, Some(0), "{line:?}: {said:?}");
-    said
+    let printed = answer(command(pn, program, dir).args(args));
+    assert_eq!(printed.code, Some(0), "{line:?}: {printed:?}");
+    printed
 }
 
 #[test]
 fn one_commit_with_prek_carries_the_issues_and_a_checkout_brings_them() {
     let pn = repository();
     let here = pn.project();
-    let said = run(&pn, &here, &["pn", "hooks", "install", "--prek"]);
-    assert!(said.stderr.contains("next: prek install"), "{said:?}");
-    let said = run(&pn, &here, &["prek", "install"]);
+    let printed = run(&pn, &here, &["pn", "hooks", "install", "--prek"]);
+    assert!(printed.stderr.contains("next: prek install"), "{printed:?}");
+    let printed = run(&pn, &here, &["prek", "install"]);
     for name in ["pre-commit", "post-merge", "post-checkout", "post-rewrite"] {
-        assert!(hook(&pn, name).exists(), "{name}: {said:?}");
+        assert!(hook(&pn, name).exists(), "{name}: {printed:?}");
     }
     let status = pn.pn(["hooks", "status"]).ok_json();
     assert!(is_complete(&status) && status["prek"] == true, "{status}");
@@ -64,7 +64,7 @@ fn one_commit_with_prek_carries_the_issues_and_a_checkout_brings_them() {
         assert_eq!(pn.git(["status", "--porcelain"]), "", "{line:?}");
         fs::write(here.join("a"), format!("{number}.")).expect("written");
     }
-    // prek puts aside what is not to be committed.
+    // prek stashes unstaged changes.
     task(&pn, "beside other changes");
     run(&pn, &here, &["git", "commit", "--allow-empty", "--message=x"]);
     assert!(pn.git(["show", "HEAD:.pensa/issues.jsonl"]).contains("beside other changes"));
@@ -83,7 +83,7 @@ fn one_commit_with_prek_carries_the_issues_and_a_checkout_brings_them() {
 }
 
 #[test]
-fn entries_for_prek_leave_the_rest_of_the_file_alone_and_come_out_again() {
+fn prek_entries_leave_the_rest_of_the_file_alone_and_can_be_removed() {
     let pn = repository();
     let text = "# our checks\nrepos:\n- repo: local  # ours\n  hooks:\n  - {id: x, name: x, entry: 'true', language: system}\n\n# the end\nfail_fast: true\n";
     fs::write(pn.project().join(CONFIG), text).expect("written");
@@ -109,7 +109,7 @@ fn entries_for_prek_leave_the_rest_of_the_file_alone_and_come_out_again() {
 }
 
 #[test]
-fn entries_for_prek_take_the_place_of_hooks() {
+fn prek_entries_replace_hooks() {
     let pn = with_hooks();
     let report = pn.pn(["hooks", "install", "--prek"]).ok_json();
     let missing = elements(&report["hooks"]).iter().all(|hook| text(&hook["state"]) == "missing");
@@ -130,14 +130,14 @@ fn hooks_and_prek_installed_one_after_the_other_both_run() {
         assert!(is_complete(&pn.pn(["hooks", "status"]).ok_json()));
         task(&pn, "one");
         run(&pn, &here, &["git", "add", "--all"]);
-        let said = run(&pn, &here, &["git", "commit", "--message=x"]);
-        assert!(said.stderr.contains("theirs"), "{prek_first}: {said:?}");
+        let printed = run(&pn, &here, &["git", "commit", "--message=x"]);
+        assert!(printed.stderr.contains("theirs"), "{prek_first}: {printed:?}");
         assert!(pn.git(["show", "HEAD:.pensa/issues.jsonl"]).contains("one"), "{prek_first}");
         let again = run(&pn, &here, &["pn", "hooks", "install", "--quiet"]);
         assert_eq!(again.stdout, "", "{prek_first}: nothing to change");
         pn.pn(["hooks", "remove"]).ok();
-        let said = git_in(&pn, &here, &["config", "--list"]);
-        assert!(!said.contains("pensa"), "{said}");
+        let printed = git_in(&pn, &here, &["config", "--list"]);
+        assert!(!printed.contains("pensa"), "{printed}");
         for entry in fs::read_dir(hook(&pn, "")).expect("there") {
             let path = entry.expect("a file").path();
             assert!(!fs::read_to_string(&path).expect("text").contains("pensa"), "{prek_first}: {}", path.display());

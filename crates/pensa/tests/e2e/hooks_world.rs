@@ -1,4 +1,4 @@
-//! Repositories with hooks, for the tests of everything that git starts.
+//! Repositories with hooks, for the tests of hooks and merge driver.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use pensa_testkit::{Answer, Sandbox};
 
-/// A repository with a store and one commit that has its files, and without hooks.
+/// A repository without hooks, with a store whose files are committed.
 pub(crate) fn repository() -> Sandbox {
     let pn = Sandbox::bare(crate::PN);
     name_user(&pn);
@@ -20,7 +20,7 @@ pub(crate) fn repository() -> Sandbox {
     pn
 }
 
-/// The same with hooks, and with them in the commit.
+/// Like [`repository`], with hooks installed and committed.
 pub(crate) fn with_hooks() -> Sandbox {
     let pn = repository();
     pn.pn(["hooks", "install"]).ok();
@@ -37,7 +37,7 @@ pub(crate) fn commit_all(pn: &Sandbox, message: &str) {
     pn.git(["commit", "--quiet", "--allow-empty", "--message", message]);
 }
 
-/// Git somewhere, which must succeed; what it said on both streams.
+/// Runs git, which must succeed; returns its output and errors.
 #[track_caller]
 pub(crate) fn git_in(pn: &Sandbox, dir: &Path, args: &[&str]) -> String {
     let answer = try_git(pn, dir, args);
@@ -55,7 +55,7 @@ pub(crate) fn answer(command: &mut Command) -> Answer {
     Answer { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// A clone of the project; it has a store of its own, and hooks if they are wanted.
+/// Clones the project; the clone has its own store, and optionally hooks.
 pub(crate) fn clone(pn: &Sandbox, name: &str, hooks: bool) -> PathBuf {
     let dir = pn.path(name);
     git_in(pn, &pn.project(), &["clone", "--quiet", ".", dir.to_str().expect("a path")]);
@@ -66,7 +66,7 @@ pub(crate) fn clone(pn: &Sandbox, name: &str, hooks: bool) -> PathBuf {
     dir
 }
 
-/// The titles of the issues that a store knows.
+/// The titles of the issues in a store.
 #[track_caller]
 pub(crate) fn titles(pn: &Sandbox, dir: &Path) -> Vec<String> {
     let listed = pn.pn(["list"]).dir(dir).ok_json();
@@ -76,18 +76,18 @@ pub(crate) fn titles(pn: &Sandbox, dir: &Path) -> Vec<String> {
     titles
 }
 
-/// A hook or other program of a test's own.
+/// Writes an executable script.
 pub(crate) fn write_program(path: &Path, text: impl AsRef<[u8]>) {
     fs::create_dir_all(path.parent().expect("a directory")).expect("made");
     fs::write(path, text).expect("written");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
 }
 
-/// What a file is: its mode and bytes, or where it leads.
-pub(crate) type Look = (u32, Vec<u8>);
+/// Mode and bytes of a file, or the target of a link.
+pub(crate) type FileState = (u32, Vec<u8>);
 
 /// Everything in git's directory and the work tree that an installation may touch.
-pub(crate) fn snapshot(pn: &Sandbox) -> BTreeMap<PathBuf, Look> {
+pub(crate) fn snapshot(pn: &Sandbox) -> BTreeMap<PathBuf, FileState> {
     let mut all = BTreeMap::new();
     let project = pn.project();
     for dir in [".git/hooks", ".githooks"] {
@@ -102,7 +102,7 @@ pub(crate) fn snapshot(pn: &Sandbox) -> BTreeMap<PathBuf, Look> {
     all
 }
 
-fn look(path: &Path, all: &mut BTreeMap<PathBuf, Look>) {
+fn look(path: &Path, all: &mut BTreeMap<PathBuf, FileState>) {
     let Ok(meta) = fs::symlink_metadata(path) else { return };
     let bytes = match fs::read_link(path) {
         Ok(target) => target.into_os_string().into_encoded_bytes(),
@@ -111,7 +111,7 @@ fn look(path: &Path, all: &mut BTreeMap<PathBuf, Look>) {
     all.insert(path.to_owned(), (meta.permissions().mode(), bytes));
 }
 
-/// Where the hook of this name is, and whether it mentions something.
+/// The path of a hook.
 pub(crate) fn hook(pn: &Sandbox, name: impl AsRef<OsStr>) -> PathBuf {
     pn.project().join(".git/hooks").join(name.as_ref())
 }

@@ -6,13 +6,13 @@ use serde_json::json;
 use crate::steps::{create, everything, task, text};
 
 crate::in_both_modes! {
-    ids_that_name_nothing_are_refused,
+    unknown_ids_are_refused,
     text_that_cannot_be_stored_is_refused,
-    what_is_too_large_is_refused_and_the_limit_is_named,
+    too_large_input_is_refused_and_the_limit_is_named,
     broken_json_in_a_batch_is_refused,
 }
 
-fn ids_that_name_nothing_are_refused(pn: &Sandbox) {
+fn unknown_ids_are_refused(pn: &Sandbox) {
     let (known, other) = (task(pn, "one"), task(pn, "two"));
     pn.pn(["dep", "add", &known, &other]).ok_json();
     let before = everything(pn);
@@ -90,7 +90,7 @@ fn text_that_cannot_be_stored_is_refused(pn: &Sandbox) {
     assert_eq!(everything(pn), before);
 }
 
-fn what_is_too_large_is_refused_and_the_limit_is_named(pn: &Sandbox) {
+fn too_large_input_is_refused_and_the_limit_is_named(pn: &Sandbox) {
     let id = task(pn, &"é".repeat(1000));
     let before = everything(pn);
     let error = pn.pn(["create", &"é".repeat(1001), "-t", "task"]).fails("too_large");
@@ -102,8 +102,8 @@ fn what_is_too_large_is_refused_and_the_limit_is_named(pn: &Sandbox) {
         json!({"op": "comment.add", "id": id, "text": "x".repeat((1 << 20) + 1)}),
     ] {
         let error = pn.pn(["batch"]).stdin(op.to_string()).fails("too_large");
-        let told = text(&error["error"]);
-        assert!(told.contains("1000") || told.contains("1048576"), "the limit is named: {error}");
+        let result = text(&error["error"]);
+        assert!(result.contains("1000") || result.contains("1048576"), "the limit is named: {error}");
     }
     pn.pn(["--actor", &"a".repeat(501), "close", &id]).fails("too_large");
     pn.pn(["show", &"a".repeat(100_000)]).fails("invalid_input");

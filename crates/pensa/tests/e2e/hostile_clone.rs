@@ -1,4 +1,4 @@
-//! What a clone of a stranger's repository can bring in place of a store's files: refused, and nothing leaves or hangs.
+//! A hostile repository that commits other things in place of a store's files: refused, without leaks or hangs.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use pensa_testkit::Sandbox;
 use crate::hooks_world::{clone, commit_all, git_in, repository, try_git, with_hooks};
 use crate::steps::{task, text};
 
-/// A clone whose repository brings these files of its store's directory besides the usual ones.
+/// A clone of a repository that commits these extra files in the store's directory.
 fn clone_with(pn: &Sandbox, paths: &[&str]) -> PathBuf {
     for path in paths {
         git_in(pn, &pn.project(), &["add", "--force", "--", &format!(".pensa/{path}")]);
@@ -32,8 +32,8 @@ fn a_database_that_came_with_the_repository_is_not_opened() {
         let dir = clone_with(&pn, &[name]);
         for args in [&["list"][..], &["create", "x", "-t", "task"], &["init"], &["doctor"], &["upgrade"], &["export"]] {
             let error = pn.pn(args).dir(&dir).fails("forbidden");
-            let told = text(&error["error"]);
-            assert!(told.contains(&format!(".pensa/{name} is tracked by git")), "{args:?}: {error}");
+            let result = text(&error["error"]);
+            assert!(result.contains(&format!(".pensa/{name} is tracked by git")), "{args:?}: {error}");
             assert!(text(&error["hint"]).contains("git rm --cached"), "{error}");
         }
         git_in(&pn, &dir, &["rm", "--quiet", "--cached", &format!(".pensa/{name}")]);
@@ -64,7 +64,7 @@ fn a_database_that_becomes_tracked_later_is_refused_from_then_on() {
 }
 
 #[test]
-fn a_store_in_a_submodule_or_a_subdirectory_is_looked_at_too() {
+fn a_store_in_a_submodule_or_subdirectory_is_checked_too() {
     let pn = repository();
     let inner = pn.project().join("inner/deep");
     fs::create_dir_all(inner.join(".pensa")).expect("made");
@@ -91,7 +91,7 @@ fn a_store_in_a_submodule_or_a_subdirectory_is_looked_at_too() {
 }
 
 #[test]
-fn git_is_not_started_while_its_index_is_the_same() {
+fn git_is_not_started_while_its_index_is_unchanged() {
     let pn = repository();
     let id = task(&pn, "one");
     let bin = pn.path("bin");
@@ -205,7 +205,7 @@ fn a_committed_file_over_the_limit_is_refused_and_the_repository_cannot_raise_it
 }
 
 #[test]
-fn a_commit_of_everything_does_not_publish_what_belongs_to_this_machine() {
+fn committing_everything_does_not_publish_private_files() {
     let pn = with_hooks();
     let dir = clone(&pn, "clone", true);
     fs::write(dir.join(".pensa/.gitignore"), "!*\n").expect("written");
@@ -232,7 +232,7 @@ fn a_commit_of_everything_does_not_publish_what_belongs_to_this_machine() {
     let tracked = git_in(&pn, &dir, &["ls-files"]);
     assert!(!tracked.contains("db.sqlite") && !tracked.contains("local/"), "{tracked}");
     assert!(Path::new(&dir).join(".pensa/db.sqlite").exists());
-    // A removal is no publication.
+    // Removing files publishes nothing.
     git_in(&pn, &dir, &["add", "--force", ".pensa/local/journal-dir"]);
     git_in(&pn, &dir, &["commit", "--quiet", "--no-verify", "--message=by mistake"]);
     git_in(&pn, &dir, &["rm", "--quiet", "-r", "--cached", ".pensa/local"]);

@@ -1,4 +1,4 @@
-//! Agents and projects that other tools keep as files, and secrets in what was said.
+//! Imports of agents and projects of other tools, and redaction of secrets in them.
 
 use std::fs;
 use std::path::Path;
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use crate::steps::{elements, text};
 
 crate::in_both_modes! {
-    file_based_agents_are_taken_in_once_and_whole,
+    agents_of_daycare_are_imported_once_and_completely,
     secrets_do_not_reach_the_disk,
-    a_project_as_it_was_written_is_taken_in_once_and_whole,
-    a_project_as_it_is_documented_is_taken_in,
+    a_prjct_project_is_imported_once_and_completely,
+    a_prjct_project_in_the_documented_form_is_imported,
     a_file_that_reappears_brings_only_what_is_new,
-    what_cannot_be_read_is_named_and_the_rest_comes_in,
+    unreadable_parts_are_named_and_the_rest_is_imported,
 }
 
-/// Not in one piece, so that nobody takes this file for a leak.
+/// Split, so that secret scanners ignore this file.
 fn secret() -> String {
     ["ghp", "_aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zA7"].concat()
 }
@@ -46,7 +46,7 @@ fn history() -> String {
     format!("{good}\r\n{{\"type\":\"note\",\"at\":17")
 }
 
-fn file_based_agents_are_taken_in_once_and_whole(pn: &Sandbox) {
+fn agents_of_daycare_are_imported_once_and_completely(pn: &Sandbox) {
     let dir = pn.path("agents");
     // The child comes before its parent.
     let child = json!({"type": "subagent", "id": "a-child", "parentAgentId": "b-parent", "name": "helper"});
@@ -107,7 +107,7 @@ fn file_based_agents_are_taken_in_once_and_whole(pn: &Sandbox) {
     assert!(!pn.pn(["doctor", "--deep"]).ok().contains("damage"));
 }
 
-/// Whether a text stands in any file of the store.
+/// Whether any file of the store contains a text.
 fn is_on_disk(dir: &Path, wanted: &str) -> bool {
     fs::read_dir(dir).expect("a directory").flatten().any(|entry| {
         let path = entry.path();
@@ -124,13 +124,13 @@ fn secrets_do_not_reach_the_disk(pn: &Sandbox) {
     let store = pn.path("project/.pensa");
     let data = json!({"text": format!("use {} for it", secret()), "toolCalls": [{"id": "c", "arguments": {"token": secret()}}]});
     let data = data.to_string();
-    let told = pn.pn(["session", "append", &id, "--type", "user_message", "--data", &data]).ok_json();
-    assert_eq!(told["redactions"], 2);
+    let result = pn.pn(["session", "append", &id, "--type", "user_message", "--data", &data]).ok_json();
+    assert_eq!(result["redactions"], 2);
     let entries = elements(&pn.pn(["session", "history", &id]).ok_json());
     assert!(text(&entries[0]["data"]["text"]).starts_with("use [REDACTED:github-pat] for"), "{entries:?}");
     assert!(!is_on_disk(&store, &secret()));
-    let said = pn.pn(["session", "append", &id, "--type", "note", "--data", &data]).ok();
-    assert!(said.ends_with("\n2 secrets were left out\n"), "{said}");
+    let printed = pn.pn(["session", "append", &id, "--type", "note", "--data", &data]).ok();
+    assert!(printed.ends_with("\n2 secrets were left out\n"), "{printed}");
     assert!(!is_on_disk(&store, &secret()));
     let kept = pn.pn(["session", "append", &id, "--type", "note", "--data", &data, "--no-redact"]).ok_json();
     assert_eq!(kept["redactions"], 0);
@@ -148,7 +148,7 @@ fn import(pn: &Sandbox, dir: &Path) -> Value {
     pn.pn(["import-from", "prjct", dir.to_str().expect("UTF-8")]).ok_json()
 }
 
-/// A project with something in every file, in the form that the tool wrote.
+/// A project with data in every file, in the form that prjct writes.
 fn written(dir: &Path) {
     let state = json!({
         "currentTask": {"id": "task_now", "description": "add login", "type": "feature", "branch": "feat/login",
@@ -207,7 +207,7 @@ fn written(dir: &Path) {
     put(dir, "project.json", json!({"projectId": "p-1", "authors": []}).to_string());
 }
 
-fn a_project_as_it_was_written_is_taken_in_once_and_whole(pn: &Sandbox) {
+fn a_prjct_project_is_imported_once_and_completely(pn: &Sandbox) {
     let dir = pn.path("p");
     written(&dir);
     let report = import(pn, &dir);
@@ -250,14 +250,14 @@ fn a_project_as_it_was_written_is_taken_in_once_and_whole(pn: &Sandbox) {
         dir.join("storage/state.json").exists() && dir.join("memory/learnings.jsonl").exists(),
         "no file is deleted"
     );
-    let said = pn.pn(["import-from", "prjct", dir.to_str().expect("UTF-8")]).ok();
-    assert!(said.contains("0 tasks") && said.contains("28 were here already"), "{said}");
+    let printed = pn.pn(["import-from", "prjct", dir.to_str().expect("UTF-8")]).ok();
+    assert!(printed.contains("0 tasks") && printed.contains("28 were here already"), "{printed}");
     pn.pn(["import-from", "prjct", "nowhere"]).fails("not_found");
     pn.pn(["export"]).ok_json();
     assert!(!pn.pn(["doctor", "--deep"]).ok().contains("damage"));
 }
 
-fn a_project_as_it_is_documented_is_taken_in(pn: &Sandbox) {
+fn a_prjct_project_in_the_documented_form_is_imported(pn: &Sandbox) {
     let dir = pn.path("p");
     let id = "5c1e0d0e-1111-4222-8333-444455556666";
     let (at, later) = ("2024-01-15T10:30:00.000Z", "2024-01-15T10:40:00.000Z");
@@ -322,7 +322,7 @@ fn a_file_that_reappears_brings_only_what_is_new(pn: &Sandbox) {
     );
 }
 
-fn what_cannot_be_read_is_named_and_the_rest_comes_in(pn: &Sandbox) {
+fn unreadable_parts_are_named_and_the_rest_is_imported(pn: &Sandbox) {
     let dir = pn.path("p");
     put(&dir, "storage/state.json", "{\"currentTask\":{");
     put(

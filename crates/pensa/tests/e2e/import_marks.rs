@@ -1,5 +1,5 @@
-//! Every importer is given a file in which every field has a value of its own, and has to account for each: it is kept in
-//! the store, or its field is named in the report.
+//! Every importer gets a file in which every field has a unique value, and must account for each: the value is stored, or
+//! the report names the field.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use serde_json::{Value, json};
 
-/// Values that stand nowhere else, and what to look for.
+/// Unique values, and where each must be found.
 #[derive(Default)]
 struct Marks {
     /// The path of the field, and the texts of which one must be found.
@@ -18,7 +18,7 @@ struct Marks {
 
 impl Marks {
     fn text(&mut self, field: &str) -> Value {
-        // One word, so that no two are near-duplicates.
+        // One word each, so that no two are near-duplicates.
         let name: String =
             field.rsplit('.').next().unwrap_or_default().chars().filter(char::is_ascii_alphanumeric).collect();
         let mark = format!("mark{}{name}", self.all.len());
@@ -59,22 +59,22 @@ impl Marks {
         }
     }
 
-    /// Every mark is in the database or in the files of loops, or its field stands in the report.
+    /// Checks that every mark is in the database or in the files of loops, or that the report names its field.
     #[track_caller]
     fn check(&self, pn: &Sandbox, report: &Value) {
         let stored = stored(pn);
-        let said = ["notes", "left_out", "not_understood", "skipped"].map(|part| report[part].to_string()).concat();
+        let printed = ["notes", "left_out", "not_understood", "skipped"].map(|part| report[part].to_string()).concat();
         let is_there = |texts: &[String]| texts.iter().any(|text| stored.contains(text.as_str()));
-        // A short word may stand there for another reason.
-        let is_named = |field: &str| field.split('.').any(|part| part.len() > 4 && said.contains(part));
+        // A short word may occur there for another reason.
+        let is_named = |field: &str| field.split('.').any(|part| part.len() > 4 && printed.contains(part));
         let lost = self.all.iter().filter(|(field, texts)| !is_there(texts) && !is_named(field));
         let lost: Vec<&str> = lost.map(|(field, _)| field.as_str()).collect();
-        assert!(lost.is_empty(), "lost without a word: {lost:?}\n{said}");
+        assert!(lost.is_empty(), "lost without a word: {lost:?}\n{printed}");
         assert!(self.all.len() > 3, "there is something to look for");
     }
 }
 
-/// All that the tables of the store say, and the files of its loops.
+/// The content of all tables of the store, and of the files of its loops.
 fn stored(pn: &Sandbox) -> String {
     let connection = Connection::open(pn.store().join("db.sqlite")).expect("opens");
     let mut names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").expect("tables");
@@ -191,7 +191,7 @@ fn loopr_and_taskstore_account_for_every_field() {
     }
 }
 
-/// A task in the form that prjct wrote, with an id of its own.
+/// A task in the form of prjct, with a unique id.
 fn task(marks: &mut Marks, id: &str) -> Value {
     let step = json!({"id": "TEXT", "description": "TEXT", "domain": "TEXT", "agent": "TEXT", "status": "pending", "dependsOn": ["TEXT"],
         "output": "TEXT", "summary": {"title": "TEXT", "whatWasDone": ["TEXT"]}});
@@ -254,7 +254,7 @@ fn prjct_accounts_for_every_column_of_its_database() {
     let dir = pn.path("p");
     fs::create_dir_all(&dir).expect("made");
     let connection = Connection::open(dir.join("prjct.db")).expect("opens");
-    // Each column is marked unless something stands behind its name.
+    // Each column gets a mark unless a value follows its name.
     for (table, columns) in [
         ("_migrations", "version=37 name=x applied_at=x"),
         (

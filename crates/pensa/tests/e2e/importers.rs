@@ -1,4 +1,4 @@
-//! What importers must not lose: long titles, the files of loops, agents that wait to be imported.
+//! Importers: long titles, files of loops, and the offer to import agents.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use crate::steps::{elements, show, task, text};
 crate::in_both_modes! {
     a_long_title_in_a_file_is_imported_as_it_is_with_a_warning,
     a_long_title_of_another_tool_is_imported_as_it_is_with_a_warning,
-    a_project_of_loopr_is_taken_in_with_the_files_of_its_loops,
+    a_project_of_loopr_is_imported_with_the_files_of_its_loops,
     upgrade_offers_the_agents_of_daycare_and_imports_them_when_asked,
 }
 
@@ -64,7 +64,7 @@ fn a_long_title_of_another_tool_is_imported_as_it_is_with_a_warning(pn: &Sandbox
     assert_eq!(show(pn, "q1")["title"], json!(long));
 }
 
-/// A project of Loopr with something in every place.
+/// A project of Loopr with data in every directory.
 fn loopr(dir: &Path) {
     let one = |id: &str, status: &str| {
         json!({"id": id, "loop_type": "code", "parent_id": null, "input_artifact": "in.md", "output_artifacts": ["out.md"],
@@ -98,7 +98,7 @@ fn loopr(dir: &Path) {
     put(dir, "worktrees/lp-1/src/main.rs", "fn main() {}");
 }
 
-fn a_project_of_loopr_is_taken_in_with_the_files_of_its_loops(pn: &Sandbox) {
+fn a_project_of_loopr_is_imported_with_the_files_of_its_loops(pn: &Sandbox) {
     let dir = pn.path("l");
     loopr(&dir);
     let report = pn.pn(["import-from", "loopr", arg(&dir)]).ok_json();
@@ -158,8 +158,8 @@ fn upgrade_offers_the_agents_of_daycare_and_imports_them_when_asked(pn: &Sandbox
     for args in [&["--dry-run"][..], &[]] {
         assert_eq!(upgrade(args).ok_json()["daycare"], json!({"dir": arg(&agents), "agents": 2}));
     }
-    let said = upgrade(&[]).ok();
-    assert!(said.contains("2 agents to import: pn upgrade --import"), "{said}");
+    let printed = upgrade(&[]).ok();
+    assert!(printed.contains("2 agents to import: pn upgrade --import"), "{printed}");
     pn.pn(["agent", "show", "a1"]).fails("not_found");
     let done = upgrade(&["--import"]).ok_json();
     assert_eq!(done["daycare"]["imported"]["agents_imported"], json!(2), "{done}");
@@ -175,7 +175,7 @@ fn upgrade_offers_the_agents_of_daycare_and_imports_them_when_asked(pn: &Sandbox
 }
 
 #[test]
-fn upgrade_without_a_store_offers_the_agents_of_daycare_and_makes_one_for_them() {
+fn upgrade_without_a_store_offers_the_agents_of_daycare_and_creates_one() {
     let pn = Sandbox::bare(crate::PN);
     pn.pn(["upgrade"]).fails("no_store");
     put(&pn.path("home/.daycare/agents"), "a1/descriptor.json", r#"{"type":"cron","id":"c"}"#);

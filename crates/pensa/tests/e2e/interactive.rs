@@ -1,4 +1,4 @@
-//! `pn run exec` on a terminal: the command has one too, and ours is as before when it is over.
+//! `pn run exec` on a terminal: the command gets one too, and ours is restored afterwards.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 
 use crate::steps::{elements, text};
 
-/// A terminal of this test's, and a program that has it to itself.
+/// A terminal, and the program that runs on it.
 pub(crate) struct Terminal {
     keys: File,
-    /// Kept open, so that its modes can be asked for when the program is gone.
+    /// Kept open to read the terminal modes after the program has ended.
     line: OwnedFd,
     child: Child,
     shown: Arc<Mutex<Vec<u8>>>,
@@ -73,12 +73,12 @@ impl Terminal {
         kill_process(Pid::from_child(&self.child), signal).expect("sent");
     }
 
-    /// All it showed, and how it ended. The terminal is then as it was.
+    /// Returns the output and the exit status, and checks that the terminal modes are restored.
     #[track_caller]
     pub(crate) fn end(mut self) -> (String, ExitStatus) {
         let status = reap(&mut self.child);
         assert_eq!(modes(&self.line), self.before, "the terminal is as it was");
-        // What was written last may still be on its way to the thread that reads.
+        // The reading thread may not have the last output yet.
         let mut mark = File::from(self.line.try_clone().expect("another"));
         mark.write_all(b"<end>").expect("written");
         self.until("<end>");
@@ -122,7 +122,7 @@ fn log(run: &Value) -> String {
 }
 
 #[test]
-fn a_command_on_a_terminal_has_one_too_and_its_log_is_whole() {
+fn a_command_on_a_terminal_gets_a_terminal_and_a_complete_log() {
     let pn = repository();
     let script = "test -t 0 && test -t 1 && test -t 2 && tty && stty size; trap 'stty size; echo resized' WINCH; \
         echo ready; while ! read line; do :; done; echo \"got $line\"; seq 5000; exit 5";
@@ -167,7 +167,7 @@ fn keys_and_signals_end_the_command_and_leave_the_terminal_as_it_was() {
 fn a_shell_on_a_terminal_has_job_control() {
     let pn = repository();
     let mut terminal = Terminal::pn(&pn, &["run", "exec", "--", "bash", "--norc", "-i"]);
-    // Before that, keys are our terminal's, as with every program that starts.
+    // Before that, our terminal echoes keys, as for every starting program.
     terminal.until("bash-");
     terminal.types(b"sleep 60\r");
     terminal.until("sleep 60\r\n");
@@ -186,7 +186,7 @@ fn a_shell_on_a_terminal_has_job_control() {
 }
 
 #[test]
-fn what_is_redirected_or_shared_or_in_the_background_is_no_terminal() {
+fn redirected_shared_or_background_commands_get_no_terminal() {
     let pn = repository();
     let line = |line: &str| {
         let (shown, status) = Terminal::run(&pn, "bash", &["-c", line]).end();

@@ -1,4 +1,4 @@
-//! `pn job`: commands in the slots of lanes, as their users and those who kill them meet them.
+//! `pn job`: commands in the slots of lanes, also when they are killed.
 
 use std::fs;
 use std::io::Read;
@@ -14,12 +14,12 @@ use crate::crash::{CALLS, assert_sound, sweep};
 use crate::steps::{elements, keys, task, text};
 
 crate::in_both_modes! {
-    a_job_tells_what_became_of_its_command,
-    of_twelve_commands_in_a_lane_of_three_no_more_than_three_run_at_once,
+    a_job_records_how_its_command_ended,
+    a_lane_of_three_runs_at_most_three_of_twelve_commands,
     a_holder_that_is_killed_frees_its_slot,
-    a_command_that_takes_too_long_is_ended_with_all_that_it_started,
+    a_command_over_its_time_limit_is_ended_with_its_children,
     a_job_is_cancelled_while_it_waits_and_while_it_runs,
-    those_who_look_after_their_commands_themselves_take_slots_too,
+    jobs_without_a_supervisor_take_slots_too,
 }
 
 fn jobs(pn: &Sandbox, args: &[&str]) -> Vec<Value> {
@@ -30,17 +30,17 @@ fn show(pn: &Sandbox, id: &str) -> Value {
     pn.pn(["job", "show", id]).ok_json()
 }
 
-/// `pn job exec` with these words after it, left to the caller.
+/// Starts `pn job exec` with these arguments.
 fn spawn(pn: &Sandbox, args: &[&str]) -> Child {
     pn.pn([&["job", "exec"], args].concat()).spawn()
 }
 
-/// The job of this tool that stands there, once there is one.
-fn standing(pn: &Sandbox, tool: &str, status: &str) -> Value {
+/// Waits for a job of this tool.
+fn job_of_tool(pn: &Sandbox, tool: &str, status: &str) -> Value {
     eventually("a job that stands there", || jobs(pn, &["--tool", tool, "--status", status]).pop())
 }
 
-/// The same, once the process of its command is known.
+/// Like the above, waiting until the process of its command is recorded.
 fn running(pn: &Sandbox, tool: &str) -> Value {
     eventually("a job with its process", || {
         jobs(pn, &["--tool", tool, "--status", "running"]).pop().filter(|job| job["pid"].is_i64())
@@ -55,7 +55,7 @@ fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("sent");
 }
 
-fn a_job_tells_what_became_of_its_command(pn: &Sandbox) {
+fn a_job_records_how_its_command_ended(pn: &Sandbox) {
     pn.git_init();
     let issue = task(pn, "what it is about");
     let script = "cat; echo err >&2; echo $PN_JOB; exit 3";
@@ -117,21 +117,21 @@ fn a_job_tells_what_became_of_its_command(pn: &Sandbox) {
     let lost = jobs(pn, &["-n", "1"]).remove(0);
     assert!(lost["status"] == "failed" && text(&lost["reason"]).contains("no-such-program"), "{lost}");
     let stats = elements(&pn.pn(["job", "stats", "--since", "1h"]).ok_json());
-    let told: Vec<(&str, &str)> = stats
+    let result: Vec<(&str, &str)> = stats
         .iter()
         .map(|it| (it["tool_name"].as_str().expect("a tool"), it["lane"].as_str().expect("a lane")))
         .collect();
-    assert_eq!(told, [("no-such-program", "net"), ("shell", "net"), ("true", "heavy")]);
+    assert_eq!(result, [("no-such-program", "net"), ("shell", "net"), ("true", "heavy")]);
     assert_eq!((&stats[1]["count"], &stats[1]["failures"]), (&json!(1), &json!(1)));
     let hint = text(&pn.pn(["job", "exec", "--lane", "gpu", "--", "true"]).fails("not_found")["hint"]);
     assert!(hint.contains("heavy, net, no-net"), "{hint}");
     pn.pn(["undo"]).fails("conflict");
 }
 
-fn of_twelve_commands_in_a_lane_of_three_no_more_than_three_run_at_once(pn: &Sandbox) {
+fn a_lane_of_three_runs_at_most_three_of_twelve_commands(pn: &Sandbox) {
     pn.pn(["config", "set", "lanes.three.slots", "3"]).ok();
     let log = pn.path("log");
-    // Lines so short that they are written whole.
+    // Lines short enough to be written atomically.
     let script = format!("echo + >>{0}; sleep 0.2; echo - >>{0}", log.display());
     thread::scope(|scope| {
         for _ in 0..12 {
@@ -153,7 +153,7 @@ fn a_holder_that_is_killed_frees_its_slot(pn: &Sandbox) {
     let job = running(pn, "held");
     pn.pn(["job", "exec", "--lane", "heavy", "--no-wait", "--", "true"]).fails("busy");
     let mut next = spawn(pn, &["--lane", "heavy", "--tool", "next", "--", "true"]);
-    standing(pn, "next", "pending");
+    job_of_tool(pn, "next", "pending");
     send(&holder, Signal::KILL);
     pensa_testkit::reap(&mut holder);
     assert!(pensa_testkit::reap(&mut next).success(), "it got the slot");
@@ -164,7 +164,7 @@ fn a_holder_that_is_killed_frees_its_slot(pn: &Sandbox) {
     let mut waiting = spawn(pn, &["--lane", "heavy", "--tool", "first", "--", "sleep", "60"]);
     running(pn, "first");
     let mut second = spawn(pn, &["--lane", "heavy", "--tool", "second", "--", "true"]);
-    let queued = standing(pn, "second", "pending");
+    let queued = job_of_tool(pn, "second", "pending");
     send(&second, Signal::KILL);
     pensa_testkit::reap(&mut second);
     assert_eq!(show(pn, &text(&queued["id"]))["status"], "failed", "who waited is gone");
@@ -173,7 +173,7 @@ fn a_holder_that_is_killed_frees_its_slot(pn: &Sandbox) {
     assert!(jobs(pn, &["--status", "running"]).is_empty() && jobs(pn, &["--status", "pending"]).is_empty());
 }
 
-fn a_command_that_takes_too_long_is_ended_with_all_that_it_started(pn: &Sandbox) {
+fn a_command_over_its_time_limit_is_ended_with_its_children(pn: &Sandbox) {
     let script = "sleep 60 & echo $!; sleep 60";
     let answer = pn.pn(["job", "exec", "--lane", "net", "--timeout", "1s", "--", "sh", "-c", script]).answer();
     let job = jobs(pn, &[]).remove(0);
@@ -200,13 +200,13 @@ fn a_job_is_cancelled_while_it_waits_and_while_it_runs(pn: &Sandbox) {
     let mut holder = heavy("held");
     let held = running(pn, "held");
     let mut waiting = heavy("waits");
-    let id = text(&standing(pn, "waits", "pending")["id"]);
-    let told = pn.pn(["job", "cancel", &id]).ok_json();
-    assert_eq!((&told["status"], &told["was_cancelled"]), (&json!("cancelled"), &json!(true)));
+    let id = text(&job_of_tool(pn, "waits", "pending")["id"]);
+    let result = pn.pn(["job", "cancel", &id]).ok_json();
+    assert_eq!((&result["status"], &result["was_cancelled"]), (&json!("cancelled"), &json!(true)));
     assert_eq!(pensa_testkit::reap(&mut waiting).signal(), Some(15));
     for (signal, number) in [(Signal::INT, 2), (Signal::TERM, 15)] {
         let mut waiting = heavy("signalled");
-        let id = text(&standing(pn, "signalled", "pending")["id"]);
+        let id = text(&job_of_tool(pn, "signalled", "pending")["id"]);
         send(&waiting, signal);
         assert_eq!(pensa_testkit::reap(&mut waiting).signal(), Some(number));
         let job = show(pn, &id);
@@ -217,8 +217,8 @@ fn a_job_is_cancelled_while_it_waits_and_while_it_runs(pn: &Sandbox) {
         assert!(job["duration_ms"].is_null(), "{job}");
     }
     let id = text(&held["id"]);
-    let told = pn.pn(["job", "cancel", &id]).ok_json();
-    assert_eq!((&told["status"], &told["signal"]), (&json!("cancelled"), &json!(15)), "{told}");
+    let result = pn.pn(["job", "cancel", &id]).ok_json();
+    assert_eq!((&result["status"], &result["signal"]), (&json!("cancelled"), &json!(15)), "{result}");
     assert_eq!(pensa_testkit::reap(&mut holder).signal(), Some(15));
     assert_eq!(
         (show(pn, &id)["output"].clone(), show(pn, &id)["was_timeout"].clone()),
@@ -242,7 +242,7 @@ fn a_job_is_cancelled_while_it_waits_and_while_it_runs(pn: &Sandbox) {
     assert_eq!(jobs(pn, &["-n", "1"])[0]["status"], "cancelled");
 }
 
-fn those_who_look_after_their_commands_themselves_take_slots_too(pn: &Sandbox) {
+fn jobs_without_a_supervisor_take_slots_too(pn: &Sandbox) {
     let mut sleeper = Command::new("sleep").arg("60").spawn().expect("it runs");
     let start = |args: &[&str]| pn.pn([&["job", "start", "--lane", "heavy"], args].concat());
     let held = start(&["--tool", "mine", "--pid", &sleeper.id().to_string(), "--", "make", "a b"]).ok_json();
@@ -269,7 +269,7 @@ fn those_who_look_after_their_commands_themselves_take_slots_too(pn: &Sandbox) {
 }
 
 #[test]
-fn output_passes_through_byte_by_byte_and_is_kept_in_part() {
+fn output_passes_through_unchanged_and_is_stored_in_part() {
     let pn = crate::sandbox();
     let script = "head -c 3000000 /dev/urandom | tee copy; printf 'a\\0\\377' >&2";
     let exec = |limit: &str, script: &str| {
@@ -313,8 +313,8 @@ fn a_great_deal_of_output_takes_little_memory() {
             break;
         }
         got += read as u64;
-        let told = fs::read_to_string(&status).unwrap_or_default();
-        let line = told.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+        let result = fs::read_to_string(&status).unwrap_or_default();
+        let line = result.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
         highest = line.trim().trim_end_matches(" kB").parse().unwrap_or(highest).max(highest);
     }
     assert!(pensa_testkit::reap(&mut child).success());
@@ -333,7 +333,7 @@ fn a_command_that_would_wait_for_itself_is_refused() {
 }
 
 #[test]
-fn whoever_cannot_see_a_process_does_not_give_up_its_job() {
+fn a_job_whose_process_is_invisible_is_not_failed() {
     let pn = crate::sandbox();
     let mut child = spawn(&pn, &["--lane", "heavy", "--tool", "held", "--", "sleep", "60"]);
     let id = text(&running(&pn, "held")["id"]);
@@ -341,27 +341,27 @@ fn whoever_cannot_see_a_process_does_not_give_up_its_job() {
         |args: &[&str]| pn.pn(args).json().under("unshare", ["--pid", "--fork", "--mount-proc", "--"]).answer();
     let shown: Value = serde_json::from_str(&inside(&["job", "show", &id]).stdout).expect("a job");
     assert_eq!(shown["status"], "running", "a sandbox has processes of its own");
-    let told: Value = serde_json::from_str(&inside(&["job", "cancel", &id]).stdout).expect("a job");
-    assert_eq!(told["was_cancelled"], true);
+    let result: Value = serde_json::from_str(&inside(&["job", "cancel", &id]).stdout).expect("a job");
+    assert_eq!(result["was_cancelled"], true);
     assert_eq!(pensa_testkit::reap(&mut child).signal(), Some(15), "whoever looks after it has noticed");
     assert_eq!(show(&pn, &id)["status"], "cancelled");
 }
 
 #[test]
-fn a_daemon_that_starts_gives_up_the_jobs_whose_processes_are_gone() {
+fn a_starting_daemon_fails_jobs_whose_processes_are_gone() {
     let pn = crate::sandbox();
     let mut child = spawn(&pn, &["--lane", "heavy", "--tool", "held", "--", "sleep", "60"]);
     let job = running(&pn, "held");
     send(&child, Signal::KILL);
     pensa_testkit::reap(&mut child);
     let daemon = pn.daemon();
-    let told = pensa_testkit::Http::to(&daemon.url).get(&format!("/jobs/{}", text(&job["id"])));
-    assert_eq!(told.json()["status"], "failed", "nobody else has looked");
+    let result = pensa_testkit::Http::to(&daemon.url).get(&format!("/jobs/{}", text(&job["id"])));
+    assert_eq!(result.json()["status"], "failed", "nobody else has looked");
     assert!(!process_is_there(job["pid"].as_i64().expect("a number")));
 }
 
 #[test]
-fn exec_killed_at_any_system_call_leaves_a_job_that_is_told_and_a_slot_that_is_free() {
+fn exec_killed_at_any_system_call_leaves_a_failed_job_and_a_free_slot() {
     let pn = crate::sandbox();
     let exec = |point: &str| {
         let script = "printf 123; printf 456";
@@ -385,7 +385,7 @@ fn exec_killed_at_any_system_call_leaves_a_job_that_is_told_and_a_slot_that_is_f
 }
 
 #[test]
-fn a_full_disk_refuses_the_command_or_is_told_and_costs_its_record_only() {
+fn a_full_disk_refuses_the_command_or_only_loses_its_record() {
     let pn = Sandbox::bare(crate::PN);
     let store = pn.project().join(".pensa");
     fs::create_dir(&store).expect("a directory");
@@ -406,7 +406,7 @@ fn a_full_disk_refuses_the_command_or_is_told_and_costs_its_record_only() {
 }
 
 #[test]
-fn lanes_are_set_in_every_layer() {
+fn lanes_can_be_set_in_every_layer() {
     let pn = Sandbox::in_mode(crate::PN, Mode::Embedded);
     let slots = || pn.pn(["config", "get", "lanes.net.slots"]).ok().trim().to_owned();
     assert_eq!(slots(), "5");
@@ -418,8 +418,8 @@ fn lanes_are_set_in_every_layer() {
     assert_eq!(slots(), "2", "a repository does not widen what the user allows");
     pn.pn(["config", "set", "lanes.net.slots", "9", "--local"]).ok();
     assert_eq!(slots(), "9");
-    let told = pn.pn(["config", "get", "lanes.net.slots", "--show-origin"]).env("PN_LANES_NET_SLOTS", "3").ok_json();
-    assert_eq!((&told["value"], &told["layer"]), (&json!(3), &json!("environment")));
+    let result = pn.pn(["config", "get", "lanes.net.slots", "--show-origin"]).env("PN_LANES_NET_SLOTS", "3").ok_json();
+    assert_eq!((&result["value"], &result["layer"]), (&json!(3), &json!("environment")));
     for (key, value) in [("lanes.net.slots", "0"), ("lanes.net.slots", "x"), ("lanes.net.timeout", "60")] {
         pn.pn(["config", "set", key, value]).fails("invalid_input");
     }

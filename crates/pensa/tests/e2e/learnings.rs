@@ -1,4 +1,4 @@
-//! What was found out: remembered once, recalled within a budget, and told with where things stand.
+//! Learnings: deduplicated, recalled within a budget, and part of the briefing.
 
 use std::fs;
 
@@ -10,9 +10,9 @@ use crate::steps::{elements, keys, task, text};
 crate::in_both_modes! {
     a_learning_has_the_fields_of_the_schema_and_omits_the_absent_ones,
     records_of_other_tools_come_from_a_pipe,
-    recall_tells_where_each_comes_from_within_its_budget,
-    what_is_superseded_or_forgotten_is_not_recalled,
-    bad_input_is_told_by_its_code,
+    recall_shows_origins_within_its_budget,
+    superseded_or_forgotten_learnings_are_not_recalled,
+    bad_input_has_specific_error_codes,
     context_keeps_to_its_budget_in_either_form,
     learnings_are_exported_and_a_fresh_store_has_them,
 }
@@ -69,7 +69,7 @@ fn records_of_other_tools_come_from_a_pipe(pn: &Sandbox) {
     assert_eq!(elements(&pn.pn(["learning", "list", "--all"]).ok_json()).len(), 5);
 }
 
-fn recall_tells_where_each_comes_from_within_its_budget(pn: &Sandbox) {
+fn recall_shows_origins_within_its_budget(pn: &Sandbox) {
     let issue = task(pn, "the work");
     pn.pn(["remember", "the resolver walks up", "--issue", &issue]).actor("ana").ok_json();
     pn.pn(["remember", &format!("the parser walks down {}", "and down ".repeat(500))]).ok_json();
@@ -79,8 +79,8 @@ fn recall_tells_where_each_comes_from_within_its_budget(pn: &Sandbox) {
     let shown = pn.pn(["recall", "resolver"]).ok();
     assert!(shown.contains("from ana at ") && shown.contains(&issue), "{shown}");
     for budget in ["50", "100", "200", "2000"] {
-        let told = pn.pn(["recall", "walks", "--max-tokens", budget, "--json"]).ok();
-        assert!(told.trim_end().len() <= 4 * budget.parse::<usize>().expect("a number"), "{budget}: {told}");
+        let result = pn.pn(["recall", "walks", "--max-tokens", budget, "--json"]).ok();
+        assert!(result.trim_end().len() <= 4 * budget.parse::<usize>().expect("a number"), "{budget}: {result}");
     }
     let cut = pn.pn(["recall", "parser", "--max-tokens", "200"]).ok_json();
     assert_eq!(cut[0]["cut"], true);
@@ -89,7 +89,7 @@ fn recall_tells_where_each_comes_from_within_its_budget(pn: &Sandbox) {
     }
 }
 
-fn what_is_superseded_or_forgotten_is_not_recalled(pn: &Sandbox) {
+fn superseded_or_forgotten_learnings_are_not_recalled(pn: &Sandbox) {
     let old = text(&pn.pn(["remember", "deploy by hand"]).ok_json()["id"]);
     let new = text(&pn.pn(["remember", "deploy by script", "--supersedes", &old]).ok_json()["id"]);
     assert_eq!(pn.pn(["recall", "deploy", "-q"]).ok(), format!("{new}\n"));
@@ -102,7 +102,7 @@ fn what_is_superseded_or_forgotten_is_not_recalled(pn: &Sandbox) {
     assert_eq!(pn.pn(["recall", "deploy", "-q"]).ok(), format!("{new}\n"), "what was forgotten is back");
 }
 
-fn bad_input_is_told_by_its_code(pn: &Sandbox) {
+fn bad_input_has_specific_error_codes(pn: &Sandbox) {
     pn.pn(["remember", ""]).fails("invalid_input");
     pn.pn(["remember", "a\u{1b}[31m"]).fails("invalid_input");
     pn.pn(["remember", "-"]).stdin("x".repeat(1 << 20)).fails("too_large");
@@ -124,18 +124,18 @@ fn context_keeps_to_its_budget_in_either_form(pn: &Sandbox) {
         task(pn, &format!("task number {at} of a long queue"));
     }
     pn.pn(["remember", "parents may be null", "--kind", "gotcha"]).ok_json();
-    let told = pn.pn(["context"]).actor("ana").ok();
+    let result = pn.pn(["context"]).actor("ana").ok();
     for heading in ["## Claimed by me", "## Claims that end soon", "## Next in the queue", "## Known about it"] {
-        assert!(told.contains(heading), "{told}");
+        assert!(result.contains(heading), "{result}");
     }
-    assert!(told.contains("gotcha: parents may be null") && !told.contains("- and "), "{told}");
-    assert_eq!(pn.pn(["context"]).actor("ana").ok(), told, "the same state is told the same");
+    assert!(result.contains("gotcha: parents may be null") && !result.contains("- and "), "{result}");
+    assert_eq!(pn.pn(["context"]).actor("ana").ok(), result, "the same state is told the same");
     for budget in [50, 100, 300, 2000] {
         for form in [&["--format", "md"][..], &["--format", "json"], &["--json"]] {
             let most = budget.to_string();
             let args = [&["context", "--max-tokens", &most], form].concat();
-            let told = pn.pn(args).actor("ana").ok();
-            assert!(!told.is_empty() && told.len() <= 4 * budget, "{budget} {form:?}: {told}");
+            let result = pn.pn(args).actor("ana").ok();
+            assert!(!result.is_empty() && result.len() <= 4 * budget, "{budget} {form:?}: {result}");
         }
     }
     let form: Value = serde_json::from_str(&pn.pn(["context", "--format", "json"]).actor("ana").ok()).expect("JSON");
@@ -147,8 +147,8 @@ fn learnings_are_exported_and_a_fresh_store_has_them(pn: &Sandbox) {
     let file = pn.store().join("learnings.jsonl");
     assert!(!file.exists(), "there are none");
     let one = pn.pn(["remember", "flush before close", "--tag", "io"]).ok_json();
-    let told = pn.pn(["export"]).ok_json();
-    assert_eq!(told["learnings"], 1);
+    let result = pn.pn(["export"]).ok_json();
+    assert_eq!(result["learnings"], 1);
     let line: Value = serde_json::from_str(&fs::read_to_string(&file).expect("a file")).expect("a line");
     assert_eq!(line, one);
     assert_eq!(pn.pn(["export", "--check"]).ok_json()["status"], "ok");

@@ -1,4 +1,4 @@
-//! Claims that end by themselves.
+//! Claims that expire.
 
 use pensa_testkit::{Sandbox, eventually};
 use serde_json::{Value, json};
@@ -8,15 +8,15 @@ use crate::steps::{event_types, history, ids, show, task, text};
 crate::in_both_modes! {
     a_claim_without_ttl_never_expires,
     an_expired_lease_makes_the_issue_claimable_and_ready_again,
-    a_former_holder_is_told_that_the_lease_is_lost,
-    every_former_holder_is_told_not_only_the_last,
+    a_former_holder_learns_that_the_lease_is_lost,
+    every_former_holder_learns_it_not_only_the_last,
     a_heartbeat_renews_the_lease,
     a_heartbeat_of_another_is_refused,
     claiming_again_leaves_the_lease_alone,
     a_lease_ends_with_the_claim,
 }
 
-/// Claims with the shortest lease and waits until it has run out and `next` could claim.
+/// Claims with the shortest lease and waits until it has expired.
 fn lose(pn: &Sandbox, id: &str, holder: &str, next: &str, ttl_of_next: Option<&str>) {
     pn.pn(["update", id, "--claim", "--ttl", "1s"]).actor(holder).ok_json();
     take_over(pn, id, next, ttl_of_next);
@@ -58,7 +58,7 @@ fn an_expired_lease_makes_the_issue_claimable_and_ready_again(pn: &Sandbox) {
     assert_eq!(event_types(pn, &id), ["created", "claimed", "lease_expired", "claimed"]);
 }
 
-fn a_former_holder_is_told_that_the_lease_is_lost(pn: &Sandbox) {
+fn a_former_holder_learns_that_the_lease_is_lost(pn: &Sandbox) {
     let id = task(pn, "one");
     lose(pn, &id, "ana", "ben", None);
     let before = show(pn, &id);
@@ -76,7 +76,7 @@ fn a_former_holder_is_told_that_the_lease_is_lost(pn: &Sandbox) {
     assert_eq!(pn.pn(["close", &id]).actor("ben").ok_json()["status"], "closed");
 }
 
-fn every_former_holder_is_told_not_only_the_last(pn: &Sandbox) {
+fn every_former_holder_learns_it_not_only_the_last(pn: &Sandbox) {
     let id = task(pn, "one");
     lose(pn, &id, "ana", "ben", Some("1s"));
     take_over(pn, &id, "cleo", None);
@@ -141,19 +141,22 @@ fn a_process_with_a_wrong_clock_ends_no_lease_and_takes_no_lock() {
     pn.pn(["lock", "acquire", "deploy", "--ttl", "1h"]).actor("ana").ok_json();
     let in_2035 = |args: &[&str]| pn.pn(args).actor("ben").under("faketime", ["2035-01-01 00:00:00"]);
     for args in [&["list"][..], &["show", &id], &["ready"], &["create", "by ben", "-t", "task"], &["list"]] {
-        let told = in_2035(args).answer();
-        assert_eq!(told.code, Some(0), "{args:?}: {told:?}");
-        assert_eq!(told.stderr.lines().count(), 1, "{args:?}: one warning: {told:?}");
-        assert!(told.stderr.contains("2035-01-01") && told.stderr.contains("no lease was ended"), "{args:?}: {told:?}");
+        let result = in_2035(args).answer();
+        assert_eq!(result.code, Some(0), "{args:?}: {result:?}");
+        assert_eq!(result.stderr.lines().count(), 1, "{args:?}: one warning: {result:?}");
+        assert!(
+            result.stderr.contains("2035-01-01") && result.stderr.contains("no lease was ended"),
+            "{args:?}: {result:?}"
+        );
         assert_eq!(show(&pn, &id)["assignee"], "ana", "{args:?}");
     }
-    let told = in_2035(&["list"]).json().answer();
-    assert!(serde_json::from_str::<Value>(&told.stderr).expect("JSON")["warning"].is_string(), "{told:?}");
+    let result = in_2035(&["list"]).json().answer();
+    assert!(serde_json::from_str::<Value>(&result.stderr).expect("JSON")["warning"].is_string(), "{result:?}");
     let refused = in_2035(&["update", &id, "--claim"]).json().answer();
     assert!(refused.stderr.contains("\"code\":\"already_claimed\""), "{refused:?}");
     assert_ne!(in_2035(&["lock", "acquire", "deploy"]).answer().code, Some(0));
     assert_eq!(event_types(&pn, &id), ["created", "claimed"]);
-    // What it wrote is in the log with its wrong time, which makes that time no more plausible.
+    // Its write is in the log with the wrong time, which must not make that time plausible.
     assert!(in_2035(&["list"]).answer().stderr.contains("no lease was ended"));
     assert_eq!(pn.pn(["list"]).answer().stderr, "", "a right clock is not doubted");
 }
@@ -164,7 +167,7 @@ fn a_daemon_with_a_wrong_clock_ends_no_lease() {
     let id = task(&pn, "held");
     pn.pn(["update", &id, "--claim", "--ttl", "1h"]).actor("ana").ok_json();
     let log = pn.path("daemon.log");
-    // Not under `faketime`, which would be the process that is ended.
+    // Set directly instead of with `faketime`, which would be the process that is killed.
     let library =
         pn.tool(pn.command("faketime").args(["2035-01-01 00:00:00", "sh", "-c", "printf %s \"$LD_PRELOAD\""]));
     let daemon = pn.pn(["daemon", "--port", "0"]).json().errors_to(&log);
@@ -179,14 +182,14 @@ fn a_daemon_with_a_wrong_clock_ends_no_lease() {
 }
 
 #[test]
-fn leases_of_a_store_that_was_not_used_for_long_run_out() {
+fn leases_of_a_long_unused_store_expire() {
     let pn = crate::sandbox();
     let id = task(&pn, "held");
     pn.pn(["update", &id, "--claim", "--ttl", "1h"]).actor("ana").ok_json();
     let sql = "UPDATE events SET created_at = '2026-01-01T00:00:00.000Z';
          UPDATE issues SET lease_expires_at = '2026-01-01T01:00:00.000Z'";
     pn.tool(pn.command("sqlite3").arg(pn.store().join("db.sqlite")).arg(sql));
-    let told = pn.pn(["list"]).answer();
-    assert_eq!(told.stderr, "");
+    let result = pn.pn(["list"]).answer();
+    assert_eq!(result.stderr, "");
     assert_eq!(event_types(&pn, &id), ["created", "claimed", "lease_expired"]);
 }

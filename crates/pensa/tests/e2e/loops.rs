@@ -1,4 +1,4 @@
-//! Loops, signals and locks, as runners and coordinators meet them.
+//! Loops, signals and locks.
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,17 +13,17 @@ use crate::steps::{elements, keys, task, text};
 crate::in_both_modes! {
     a_loop_goes_from_a_plan_to_its_code,
     a_claim_with_nothing_to_run_is_null,
-    iterations_keep_their_files_and_end_at_their_number,
-    what_a_loop_wrote_is_appended_to_its_logs,
+    iterations_store_their_files_and_end_at_the_maximum,
+    output_of_a_loop_is_appended_to_its_logs,
     locks_are_listed_by_name,
-    invalidation_ends_all_below_and_moves_their_directories,
+    invalidation_ends_all_descendants_and_moves_their_directories,
     sixteen_processes_claim_each_of_a_thousand_loops_once,
-    a_signal_reaches_five_hundred_and_wait_returns_with_the_last,
-    whoever_waits_too_long_is_told_who_is_missing,
-    one_at_a_time_holds_a_lock,
+    a_signal_to_five_hundred_is_awaited_until_the_last_acknowledges,
+    a_wait_that_times_out_names_the_missing,
+    a_lock_has_one_holder_at_a_time,
     many_processes_hold_a_lock_one_after_another,
-    context_tells_unread_signals,
-    what_cannot_be_is_told_with_a_hint,
+    context_shows_unread_signals,
+    invalid_requests_fail_with_a_hint,
 }
 
 const MAKE: [&str; 6] = ["loop", "create", "--prompt-path", "p.md", "--validation-command", "true"];
@@ -32,15 +32,15 @@ fn create(pn: &Sandbox, more: &[&str]) -> String {
     text(&pn.pn([&MAKE[..], more].concat()).ok_json()["id"])
 }
 
-/// A loop that is complete, and so many below it.
+/// A complete loop with this many children.
 fn approved(pn: &Sandbox, children: usize) -> (String, Vec<String>) {
     let root = create(pn, &["--type", "plan"]);
     pn.pn(["loop", "start", &root]).ok_json();
     pn.pn(["loop", "submit", &root, "--output", "plan.md"]).ok_json();
     let child = "{\"type\":\"code\",\"prompt_path\":\"c.md\",\"validation_command\":\"true\"}\n";
-    let told = pn.pn(["loop", "approve", &root, "--children", "-"]).stdin(child.repeat(children)).ok_json();
-    assert_eq!((&told["status"], elements(&told["children"]).len()), (&json!("complete"), children));
-    (root, elements(&told["children"]).iter().map(|child| text(&child["id"])).collect())
+    let result = pn.pn(["loop", "approve", &root, "--children", "-"]).stdin(child.repeat(children)).ok_json();
+    assert_eq!((&result["status"], elements(&result["children"]).len()), (&json!("complete"), children));
+    (root, elements(&result["children"]).iter().map(|child| text(&child["id"])).collect())
 }
 
 fn a_loop_goes_from_a_plan_to_its_code(pn: &Sandbox) {
@@ -104,7 +104,7 @@ fn a_claim_with_nothing_to_run_is_null(pn: &Sandbox) {
     assert_eq!(pn.pn(["loop", "claim", "--type", "plan"]).ok_json(), Value::Null);
 }
 
-fn iterations_keep_their_files_and_end_at_their_number(pn: &Sandbox) {
+fn iterations_store_their_files_and_end_at_the_maximum(pn: &Sandbox) {
     let id = create(pn, &["-t", "code", "--max-iterations", "2"]);
     pn.pn(["loop", "iterate", &id]).fails("invalid_status_transition");
     pn.pn(["loop", "start", &id]).ok_json();
@@ -115,10 +115,10 @@ fn iterations_keep_their_files_and_end_at_their_number(pn: &Sandbox) {
     let (talk, log, plan) = (path("talk.jsonl"), path("out.log"), path("plan.md"));
     let flags =
         ["--prompt", "-", "--conversation", &talk, "--validation-log", &log, "--artifact", &plan, "--progress", "half"];
-    let told = pn.pn([&["loop", "iterate", &id], &flags[..]].concat()).stdin("do it").ok_json();
+    let result = pn.pn([&["loop", "iterate", &id], &flags[..]].concat()).stdin("do it").ok_json();
     let home = pn.store().join("local/loops").join(&id);
-    assert_eq!(told["directory"], home.join("iterations/001").display().to_string());
-    assert_eq!((&told["iteration"], &told["progress"]), (&json!(1), &json!("half")));
+    assert_eq!(result["directory"], home.join("iterations/001").display().to_string());
+    assert_eq!((&result["iteration"], &result["progress"]), (&json!(1), &json!("half")));
     let read = |name: &str| fs::read(home.join("current").join(name)).expect(name);
     assert_eq!((read("prompt.md"), read("conversation.jsonl")), (b"do it".to_vec(), b"{}\n".to_vec()));
     assert_eq!((read("validation.log"), read("artifacts/plan.md")), (b"\xff\xfe".to_vec(), b"plan".to_vec()));
@@ -135,7 +135,7 @@ fn iterations_keep_their_files_and_end_at_their_number(pn: &Sandbox) {
     assert_eq!(elements(&pn.pn(["loop", "list", "--all"]).ok_json()).len(), 1);
 }
 
-fn what_a_loop_wrote_is_appended_to_its_logs(pn: &Sandbox) {
+fn output_of_a_loop_is_appended_to_its_logs(pn: &Sandbox) {
     let id = create(pn, &["-t", "code"]);
     pn.pn(["loop", "start", &id]).ok_json();
     let home = pn.store().join("local/loops").join(&id);
@@ -169,7 +169,7 @@ fn locks_are_listed_by_name(pn: &Sandbox) {
 }
 
 #[test]
-fn the_worktree_of_a_loop_is_made_and_removed_and_no_other() {
+fn only_the_worktree_of_a_loop_is_added_and_removed() {
     let pn = crate::sandbox();
     pn.git_init();
     let id = create(&pn, &["-t", "code"]);
@@ -202,13 +202,13 @@ fn the_worktree_of_a_loop_is_made_and_removed_and_no_other() {
     assert!(!pn.path("outside").exists() && !dir.exists());
 }
 
-fn invalidation_ends_all_below_and_moves_their_directories(pn: &Sandbox) {
+fn invalidation_ends_all_descendants_and_moves_their_directories(pn: &Sandbox) {
     let (root, children) = approved(pn, 3);
     let running = text(&pn.pn(["loop", "claim"]).ok_json()["id"]);
     pn.pn(["loop", "iterate", &running]).ok_json();
-    let told = pn.pn(["loop", "invalidate", &root, "--reason", "wrong plan"]).ok_json();
-    assert_eq!((&told["status"], elements(&told["invalidated"]).len()), (&json!("invalidated"), 4));
-    let signal = text(&told["signal"]["id"]);
+    let result = pn.pn(["loop", "invalidate", &root, "--reason", "wrong plan"]).ok_json();
+    assert_eq!((&result["status"], elements(&result["invalidated"]).len()), (&json!("invalidated"), 4));
+    let signal = text(&result["signal"]["id"]);
     let unread = pn.pn(["signal", "list", "--for", &running, "--unacked"]).ok_json();
     assert_eq!((&unread[0]["id"], &unread[0]["signal_type"]), (&json!(signal), &json!("invalidate")));
     for child in &children {
@@ -240,7 +240,7 @@ fn sixteen_processes_claim_each_of_a_thousand_loops_once(pn: &Sandbox) {
     assert_eq!((got.len(), distinct), (1000, children.iter().collect()));
 }
 
-fn a_signal_reaches_five_hundred_and_wait_returns_with_the_last(pn: &Sandbox) {
+fn a_signal_to_five_hundred_is_awaited_until_the_last_acknowledges(pn: &Sandbox) {
     let (root, children) = approved(pn, 500);
     let to = format!("descendants:{root}");
     let payload = ["--payload", r#"{"onto":"main"}"#, "--reason", "main has moved"];
@@ -261,19 +261,19 @@ fn a_signal_reaches_five_hundred_and_wait_returns_with_the_last(pn: &Sandbox) {
     ack(&children[..1]);
     let output = waiting.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{output:?}");
-    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!((&told["acknowledged_count"], &told["missing"]), (&json!(500), &json!([])));
-    assert!(told["acknowledged_at"].is_string());
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&result["acknowledged_count"], &result["missing"]), (&json!(500), &json!([])));
+    assert!(result["acknowledged_at"].is_string());
 }
 
-fn whoever_waits_too_long_is_told_who_is_missing(pn: &Sandbox) {
+fn a_wait_that_times_out_names_the_missing(pn: &Sandbox) {
     let (root, children) = approved(pn, 2);
     let to = format!("children:{root}");
     let id = text(&pn.pn(["signal", "send", "-t", "pause", "--to", &to]).ok_json()["id"]);
     pn.pn(["signal", "ack", &id, "--as", &children[0]]).ok_json();
     let late = pn.pn(["signal", "wait", &id, "--all-acked", "--timeout", "1s"]).fails("timeout");
-    let told = text(&late["error"]);
-    assert!(told.contains(&children[1]) && !told.contains(&children[0]) && told.contains("1 of 2"), "{late}");
+    let result = text(&late["error"]);
+    assert!(result.contains(&children[1]) && !result.contains(&children[0]) && result.contains("1 of 2"), "{late}");
     pn.pn(["signal", "ack", &id, "--as", &root]).fails("not_found");
     pn.pn(["signal", "send", "-t", "stop", "--to", "lp-none"]).fails("not_found");
     assert_eq!(pn.pn(["signal", "send", "-t", "stop", "--to", "type:loop"]).answer().code, Some(2));
@@ -281,7 +281,7 @@ fn whoever_waits_too_long_is_told_who_is_missing(pn: &Sandbox) {
     pn.pn(["signal", "wait", &nobody, "--timeout", "1s"]).ok_json();
 }
 
-fn one_at_a_time_holds_a_lock(pn: &Sandbox) {
+fn a_lock_has_one_holder_at_a_time(pn: &Sandbox) {
     assert_eq!(pn.pn(["lock", "status", "merge"]).ok_json(), json!({"name": "merge", "held": false, "fencing": 0}));
     let first = pn.pn(["lock", "acquire", "merge", "--ttl", "2s"]).actor("ana").ok_json();
     assert_eq!(keys(&first), ["name", "held", "fencing", "holder", "acquired_at", "expires_at", "token"]);
@@ -296,7 +296,7 @@ fn one_at_a_time_holds_a_lock(pn: &Sandbox) {
     pn.pn(["lock", "release", "merge", "--token", "other"]).actor("ana").fails("already_claimed");
     assert_eq!(pn.pn(["lock", "release", "merge"]).actor("ana").ok_json()["held"], false);
     assert_eq!(pn.pn(["lock", "acquire", "merge", "--ttl", "1s", "-q"]).ok(), "2\n");
-    // It runs out by itself.
+    // It expires.
     let third = pn.pn(["lock", "acquire", "merge", "--wait", "30s", "--ttl", "1h"]).actor("ben").ok_json();
     assert_eq!((&third["fencing"], &third["holder"]), (&json!(3), &json!("ben")));
     pn.pn(["lock", "release", "merge", "--force"]).actor("ana").ok_json();
@@ -321,22 +321,22 @@ fn many_processes_hold_a_lock_one_after_another(pn: &Sandbox) {
     assert_eq!(numbers, (1..=12).collect::<Vec<_>>());
 }
 
-fn context_tells_unread_signals(pn: &Sandbox) {
+fn context_shows_unread_signals(pn: &Sandbox) {
     let id = create(pn, &["-t", "code"]);
     pn.pn(["loop", "claim"]).actor("ana").ok_json();
     let signal = ["signal", "send", "-t", "stop", "--to", &id, "--reason", "## main\nis broken"];
     let sent = text(&pn.pn(signal).actor("boss").ok_json()["id"]);
-    let told = pn.pn(["context"]).actor("ana").ok();
+    let result = pn.pn(["context"]).actor("ana").ok();
     assert!(
-        told.starts_with(&format!("## Unread signals\n- {sent} stop to {id} from boss: ## main is broken\n")),
-        "{told}"
+        result.starts_with(&format!("## Unread signals\n- {sent} stop to {id} from boss: ## main is broken\n")),
+        "{result}"
     );
     assert!(!pn.pn(["context"]).actor("ben").ok().contains("Unread"));
     pn.pn(["signal", "ack", &sent, "--as", &id]).actor("ana").ok_json();
     assert!(!pn.pn(["context"]).actor("ana").ok().contains("Unread"));
 }
 
-fn what_cannot_be_is_told_with_a_hint(pn: &Sandbox) {
+fn invalid_requests_fail_with_a_hint(pn: &Sandbox) {
     let id = create(pn, &["-t", "code"]);
     for bad in [
         vec!["loop", "show", "lp-none"],
@@ -358,9 +358,9 @@ fn what_cannot_be_is_told_with_a_hint(pn: &Sandbox) {
     assert_eq!(elements(&pn.pn(["loop", "list"]).ok_json()).len(), 1);
 }
 
-/// What was acknowledged is there, whatever happens to the database meanwhile.
+/// Acknowledged writes survive the loss of the database at any moment.
 #[test]
-fn what_was_acknowledged_outlives_a_database_that_is_lost_in_the_midst() {
+fn acknowledged_writes_survive_the_loss_of_the_database() {
     let pn = &crate::sandbox();
     let (root, children) = approved(pn, 60);
     let sent = text(&pn.pn(["signal", "send", "-t", "info", "--to", &format!("children:{root}")]).ok_json()["id"]);

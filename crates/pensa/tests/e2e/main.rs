@@ -1,4 +1,4 @@
-//! The product as its users meet it: real processes, real files, embedded and through the daemon.
+//! End-to-end tests of `pn`: real processes and files, embedded and through the daemon.
 
 mod agents;
 mod beyond;
@@ -33,6 +33,7 @@ mod leases;
 mod loops;
 mod mcp;
 mod mcp_frames;
+mod reading;
 mod records;
 mod recovery;
 mod redaction;
@@ -54,6 +55,7 @@ mod undo;
 mod upgrade;
 mod views;
 mod windows;
+mod words;
 mod work;
 mod wrong_answers;
 
@@ -61,12 +63,12 @@ use pensa_testkit::Sandbox;
 
 const PN: &str = env!("CARGO_BIN_EXE_pn");
 
-/// A machine whose project has a store.
+/// A sandbox whose project has a store.
 fn sandbox() -> Sandbox {
     Sandbox::with_store(PN)
 }
 
-/// Makes of each function that takes a machine two tests: `pn` on the store's files, and through a daemon.
+/// Turns each function that takes a sandbox into two tests: embedded, and through a daemon.
 macro_rules! in_both_modes {
     ($($test:ident,)*) => {$(
         mod $test {

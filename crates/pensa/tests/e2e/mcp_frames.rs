@@ -1,11 +1,11 @@
-//! `pn mcp` against whatever may arrive on its standard input.
+//! `pn mcp` with arbitrary standard input.
 
 use pensa_testkit::Sandbox;
 use serde_json::{Value, json};
 
 use crate::steps::{event_types, ids, task, text};
 
-/// Sends lines and the end of input; gives back the frames that came, in their order.
+/// Sends lines and the end of input. Returns the frames in their order.
 #[track_caller]
 fn frames(pn: &Sandbox, lines: &[String]) -> Vec<Value> {
     let answer = pn.pn(["mcp"]).stdin(lines.join("\n") + "\n").answer();
@@ -53,14 +53,14 @@ crate::in_both_modes! {
 fn what_is_no_message_is_answered_and_does_no_harm(pn: &Sandbox) {
     let deep = format!("{}1{}", "[".repeat(50_000), "]".repeat(50_000));
     let bad = ["{", "nonsense", "\u{1b}]52;c;x\u{7}", "{\"jsonrpc\":\"2.0\"", &deep, "\"\\ud800\"", "[1,", "\u{0}"];
-    let told = survives(pn, &bad.map(str::to_owned));
-    let parse_errors = told.iter().filter(|frame| frame["error"]["code"] == -32700).count();
-    assert_eq!(parse_errors, bad.len(), "{told:?}");
+    let reply = survives(pn, &bad.map(str::to_owned));
+    let parse_errors = reply.iter().filter(|frame| frame["error"]["code"] == -32700).count();
+    assert_eq!(parse_errors, bad.len(), "{reply:?}");
 
     let odd =
         ["[]", "5", "null", "{}", "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", "{\"id\":[],\"method\":1}"];
-    let told = survives(pn, &odd.map(str::to_owned));
-    assert_eq!(told.iter().filter(|frame| frame["error"]["code"] == -32600).count(), odd.len(), "{told:?}");
+    let reply = survives(pn, &odd.map(str::to_owned));
+    assert_eq!(reply.iter().filter(|frame| frame["error"]["code"] == -32600).count(), odd.len(), "{reply:?}");
 
     let silent = [
         String::new(),
@@ -106,9 +106,9 @@ fn wrong_fields_and_huge_texts_are_errors_of_the_tool(pn: &Sandbox) {
         ("session_append", json!({"agent": "nobody", "entries": [{"type": "note"}]}), "not_found"),
     ];
     let lines: Vec<String> = (1..).zip(&calls).map(|(id, (name, args, _))| call(id, name, args)).collect();
-    let told = survives(pn, &lines);
+    let reply = survives(pn, &lines);
     for (id, (name, args, code)) in (1..).zip(&calls) {
-        let result = &of(&told, id)["result"];
+        let result = &of(&reply, id)["result"];
         let shown: String = format!("{name} {args}").chars().take(100).collect();
         assert_eq!(result["isError"], true, "{shown}: {result}");
         assert_eq!(result["structuredContent"]["code"], *code, "{shown}: {result}");
@@ -137,9 +137,9 @@ fn methods_and_names_that_are_unknown_are_errors_of_the_protocol() {
         ("logging/setLevel", json!({"level": "debug"}), -32601),
     ];
     let lines: Vec<String> = (1..).zip(&asked).map(|(id, (method, params, _))| request(id, method, params)).collect();
-    let told = survives(&pn, &lines);
+    let reply = survives(&pn, &lines);
     for (id, (method, params, code)) in (1..).zip(&asked) {
-        let error = &of(&told, id)["error"];
+        let error = &of(&reply, id)["error"];
         assert_eq!(error["code"], *code, "{method:.50} {params}: {error}");
         assert!(text(&error["message"]).len() < 500, "{method:.50}");
     }
@@ -149,8 +149,8 @@ fn methods_and_names_that_are_unknown_are_errors_of_the_protocol() {
 fn a_message_that_is_too_large_is_refused_and_the_next_is_answered() {
     let pn = crate::sandbox();
     let large = call(1, "comment", &json!({"id": "pn-1", "text": "x".repeat(17 << 20)}));
-    let told = survives(&pn, &[large]);
-    let refused = told.iter().find(|frame| frame["error"]["code"] == -32600).expect("a refusal");
+    let reply = survives(&pn, &[large]);
+    let refused = reply.iter().find(|frame| frame["error"]["code"] == -32600).expect("a refusal");
     assert!(text(&refused["error"]["message"]).contains("16 MiB"), "{refused}");
 }
 
@@ -163,9 +163,9 @@ fn what_comes_before_the_handshake_is_refused_and_the_end_of_input_is_the_end() 
         "junk".to_owned(),
         call(6, "create", &json!({"title": "too early"})),
     ];
-    let told = frames(&pn, &[&early[..], &handshake()[..], &[call(7, "find", &json!({}))]].concat());
-    assert!(of(&told, 6)["error"]["code"].is_number(), "{told:?}");
-    assert_eq!(of(&told, 7)["result"]["content"][0]["text"], "no issues (ready)\n", "{told:?}");
+    let reply = frames(&pn, &[&early[..], &handshake()[..], &[call(7, "find", &json!({}))]].concat());
+    assert!(of(&reply, 6)["error"]["code"].is_number(), "{reply:?}");
+    assert_eq!(of(&reply, 7)["result"]["content"][0]["text"], "no issues (ready)\n", "{reply:?}");
     for nothing in ["", "\n", "{\"jsonrpc\":", "\n\n  \n"] {
         let answer = pn.pn(["mcp"]).stdin(nothing).answer();
         assert_eq!((answer.code, answer.stdout.as_str(), answer.stderr.as_str()), (Some(0), "", ""), "{nothing:?}");
@@ -176,8 +176,8 @@ fn what_comes_before_the_handshake_is_refused_and_the_end_of_input_is_the_end() 
 fn what_was_asked_before_the_end_of_input_is_done_and_answered() {
     let pn = crate::sandbox();
     let calls: Vec<String> = (1..=100).map(|n| call(n, "create", &json!({"title": format!("number {n}")}))).collect();
-    let told = frames(&pn, &[&handshake()[..], &calls].concat());
-    assert_eq!(told.len(), 101);
-    assert!((1..=100).all(|n| of(&told, n)["result"]["isError"] == false), "{told:?}");
+    let reply = frames(&pn, &[&handshake()[..], &calls].concat());
+    assert_eq!(reply.len(), 101);
+    assert!((1..=100).all(|n| of(&reply, n)["result"]["isError"] == false), "{reply:?}");
     assert_eq!(pn.pn(["count"]).ok_json()["count"], 100);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 
 use pensa_client::RemoteOptions;
-use pensa_taskstore::{Code, Filter, Record, TaskStore, Wanted};
+use pensa_taskstore::{Code, Filter, Record, RecordQuery, TaskStore};
 use pensa_testkit::{Disk, Sandbox};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -42,8 +42,8 @@ fn a_record_has_the_documented_form_and_is_changed_by_its_revision(pn: &Sandbox)
     let odd = put(pn, "items", "../a b?c#d%2f", json!({"x": "\u{202e}"}));
     assert_eq!(pn.pn(["record", "get", "items", "../a b?c#d%2f"]).ok_json(), odd);
     assert_eq!(pn.pn(["-q", "record", "put", "items", "{\"id\":\"own\"}"]).ok().trim(), "own");
-    let told = pn.pn(["record", "collections"]).ok_json();
-    assert_eq!((&told[0]["collection"], &told[0]["records"]), (&json!("items"), &json!(3)));
+    let result = pn.pn(["record", "collections"]).ok_json();
+    assert_eq!((&result[0]["collection"], &result[0]["records"]), (&json!("items"), &json!(3)));
     let gone = pn.pn(["record", "delete", "items", "own"]).ok_json();
     assert_eq!(gone, json!({"status": "deleted", "collection": "items", "ids": ["own"]}));
     pn.pn(["record", "delete", "items", "own"]).fails("not_found");
@@ -151,7 +151,7 @@ fn everything_acknowledged_outlives_the_loss_of_the_database_in_the_midst_of_it(
         for round in 0..3 {
             thread::sleep(std::time::Duration::from_millis(150));
             if round == 1 {
-                // Not all of it is a database any more.
+                // Part of the database is overwritten.
                 let _ = fs::write(&files[0], vec![0x5a; 20_000]);
             } else {
                 files.iter().for_each(|file| drop(fs::remove_file(file)));
@@ -185,8 +185,8 @@ fn records_of_other_tools_are_taken_in_once(pn: &Sandbox) {
     fs::write(dir.join("mine.jsonl"), "{\"id\":\"m\",\"x\":[1]}\n").expect("written");
     let import =
         || pn.pn(["import-from", "taskstore"].map(String::from).into_iter().chain([dir.display().to_string()]));
-    let told = import().ok_json();
-    assert_eq!((&told["records"], &told["lines_skipped"]), (&json!(2), &json!(1)), "{told}");
+    let result = import().ok_json();
+    assert_eq!((&result["records"], &result["lines_skipped"]), (&json!(2), &json!(1)), "{result}");
     let kept = pn.pn(["record", "query", "loops", "--where", "status=running"]).ok_json();
     assert_eq!((&kept[0]["id"], &kept[0]["updated_at"]), (&json!("lp-1"), &json!("2026-02-27T14:30:01.000Z")));
     assert_eq!(pn.pn(["loop", "show", "lp-1"]).ok_json()["status"], "running");
@@ -203,7 +203,7 @@ fn records_of_other_tools_are_taken_in_once(pn: &Sandbox) {
     pn.pn(["record", "delete", "signals", "--where", "id is not null"]).fails("forbidden");
 }
 
-/// What a noun keeps as records has the noun's rules.
+/// Collections of Pensa's own entities have the rules of the entity.
 #[test]
 fn jobs_are_not_changed_record_by_record_and_those_of_other_tools_are_taken_in_as_jobs() {
     let pn = crate::sandbox();
@@ -225,9 +225,9 @@ fn jobs_are_not_changed_record_by_record_and_those_of_other_tools_are_taken_in_a
     fs::write(dir.join("tool_jobs.jsonl"), jobs).expect("written");
     let dir = dir.to_str().expect("UTF-8");
     for (records, skipped) in [(1, 0), (0, 1)] {
-        let told = pn.pn(["import-from", "taskstore", dir]).ok_json();
-        assert_eq!((&told["records"], &told["records_skipped"]), (&json!(records), &json!(skipped)), "{told}");
-        assert_eq!(told["lines_skipped"], 1, "{told}");
+        let result = pn.pn(["import-from", "taskstore", dir]).ok_json();
+        assert_eq!((&result["records"], &result["records_skipped"]), (&json!(records), &json!(skipped)), "{result}");
+        assert_eq!(result["lines_skipped"], 1, "{result}");
     }
     let job = pn.pn(["job", "show", "019"]).ok_json();
     assert_eq!(
@@ -286,9 +286,12 @@ fn library(store: &TaskStore) {
     assert!(store.put(&Job { status: "lost".into(), ..changed }).expect("put") > rev);
     assert_eq!(store.count::<Job>(&[Filter::eq("status", "running")]).expect("counted"), 125);
     assert_eq!(store.query::<Job>(&[Filter::is_null("ms")]).expect("found")[0].status, "lost");
-    let page = store.page::<Job>(Wanted { limit: Some(100), ..Wanted::default() }).expect("a page");
+    let page = store.page::<Job>(RecordQuery { limit: Some(100), ..RecordQuery::default() }).expect("a page");
     assert!(page.records.len() == 100 && page.next.is_some());
-    assert_eq!(store.select::<Job>(Wanted { after: page.next, ..Wanted::default() }).expect("the rest").len(), 150);
+    assert_eq!(
+        store.select::<Job>(RecordQuery { after: page.next, ..RecordQuery::default() }).expect("the rest").len(),
+        150
+    );
     let gone = store.delete_where::<Job>(&[Filter::gte("ms", 200), Filter::one_of("status", ["running", "x"])]);
     assert_eq!(gone.expect("deleted"), 25);
     assert!(store.delete::<Job>("job-0000").expect("deleted") && !store.delete::<Job>("job-0000").expect("gone"));

@@ -1,4 +1,4 @@
-//! Damage, backups and the doctor, as a user meets them.
+//! Damage, backups and `pn doctor`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ fn garble(pn: &Sandbox) {
 }
 
 #[test]
-fn a_rebuilt_database_is_told_once_and_machines_can_read_it() {
+fn a_rebuilt_database_is_reported_once_also_in_json() {
     let pn = crate::sandbox();
     let id = task(&pn, "one");
     let before = everything(&pn);
@@ -37,8 +37,8 @@ fn a_rebuilt_database_is_told_once_and_machines_can_read_it() {
     assert!(fs::read_to_string(kept.path().join("db.sqlite")).expect("a file").starts_with("this is no database"));
     garble(&pn);
     let answer = pn.pn(["list"]).json().answer();
-    let told: Value = serde_json::from_str(&answer.stderr).expect("one line of JSON");
-    assert!(text(&told["warning"]).contains("rebuilt"), "{told}");
+    let result: Value = serde_json::from_str(&answer.stderr).expect("one line of JSON");
+    assert!(text(&result["warning"]).contains("rebuilt"), "{result}");
     for _ in 0..6 {
         garble(&pn);
         pn.pn(["list"]).ok();
@@ -47,7 +47,7 @@ fn a_rebuilt_database_is_told_once_and_machines_can_read_it() {
 }
 
 #[test]
-fn a_daemon_whose_database_is_damaged_under_it_goes_on_with_a_rebuilt_one() {
+fn a_daemon_rebuilds_its_damaged_database() {
     let pn = crate::sandbox();
     let id = task(&pn, "one");
     let log = pn.path("daemon.log");
@@ -80,7 +80,7 @@ fn backups_are_made_listed_and_restored(pn: &Sandbox) {
     pn.pn(["restore", "20000101T000000Z-1.sqlite"]).fails("not_found");
 }
 
-fn event_numbers_go_on_above_those_before_a_restore(pn: &Sandbox) {
+fn event_numbers_continue_above_those_before_a_restore(pn: &Sandbox) {
     let id = task(pn, "one");
     let made = text(&pn.pn(["backup"]).ok_json()["path"]);
     let name = made.rsplit('/').next().expect("a name");
@@ -92,11 +92,11 @@ fn event_numbers_go_on_above_those_before_a_restore(pn: &Sandbox) {
 
 in_both_modes! {
     backups_are_made_listed_and_restored,
-    event_numbers_go_on_above_those_before_a_restore,
+    event_numbers_continue_above_those_before_a_restore,
 }
 
 #[test]
-fn through_a_daemon_no_file_of_the_callers_choice_is_touched() {
+fn through_a_daemon_no_file_chosen_by_the_caller_is_touched() {
     let pn = crate::sandbox();
     task(&pn, "one");
     let elsewhere = pn.path("elsewhere/mine.sqlite").display().to_string();
@@ -136,7 +136,7 @@ fn a_full_disk_during_backup_and_restore_changes_nothing() {
 }
 
 #[test]
-fn a_full_disk_while_rebuilding_is_told_and_tried_again() {
+fn a_full_disk_while_rebuilding_is_reported_and_retried() {
     let pn = Sandbox::bare(crate::PN);
     let disk = Disk::small(&pn, &pn.project(), "2m");
     pn.pn(["init"]).on(&disk).ok();
@@ -153,7 +153,7 @@ fn a_full_disk_while_rebuilding_is_told_and_tried_again() {
     assert_eq!(pn.pn(["list", "-q"]).on(&disk).ok().trim(), id);
 }
 
-/// What git takes for a repository, so that the journal is on the same disk.
+/// Makes a directory a git repository, so that the journal is on the same disk.
 fn repository_on(disk: &Disk) {
     for dir in [".git/objects", ".git/refs"] {
         fs::create_dir_all(disk.file(dir)).expect("made");
@@ -161,7 +161,7 @@ fn repository_on(disk: &Disk) {
     fs::write(disk.file(".git/HEAD"), "ref: refs/heads/main\n").expect("written");
 }
 
-/// Leaves no space on a disk.
+/// Fills a disk.
 fn fill(disk: &Disk) {
     let mut ballast = fs::File::create(disk.file("ballast")).expect("made");
     while std::io::Write::write_all(&mut ballast, &[1u8; 4096]).is_ok() {}
@@ -172,7 +172,7 @@ fn checks(report: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_doctor_finds_and_mends_what_was_left_behind_and_left_open() {
+fn doctor_finds_and_repairs_leftover_files_and_permissions() {
     let pn = crate::sandbox();
     task(&pn, "one");
     assert_eq!(checks(&pn.pn(["doctor", "--deep"]).ok_json()), Vec::<String>::new());
@@ -203,7 +203,7 @@ fn the_doctor_finds_and_mends_what_was_left_behind_and_left_open() {
 }
 
 #[test]
-fn the_doctor_tells_of_a_clock_that_went_backwards() {
+fn doctor_reports_a_clock_that_went_backwards() {
     let pn = crate::sandbox();
     let id = task(&pn, "one");
     task(&pn, "two");
@@ -213,14 +213,14 @@ fn the_doctor_tells_of_a_clock_that_went_backwards() {
     );
     pn.tool(pn.command("sqlite3").arg(pn.store().join("db.sqlite")).arg(sql));
     let report = pn.pn(["doctor"]).ok_json();
-    let told: Vec<Value> = elements(&report["findings"]).into_iter().filter(|f| f["check"] == "clock").collect();
-    assert_eq!(told.len(), 3, "{report}");
-    assert!(told.iter().any(|finding| finding["issue_id"] == id.as_str()), "{report}");
-    assert!(told.iter().any(|finding| text(&finding["message"]).contains("backwards")), "{report}");
+    let result: Vec<Value> = elements(&report["findings"]).into_iter().filter(|f| f["check"] == "clock").collect();
+    assert_eq!(result.len(), 3, "{report}");
+    assert!(result.iter().any(|finding| finding["issue_id"] == id.as_str()), "{report}");
+    assert!(result.iter().any(|finding| text(&finding["message"]).contains("backwards")), "{report}");
 }
 
 #[test]
-fn a_journal_that_lags_is_made_up_for_by_whoever_comes_next() {
+fn a_lagging_journal_is_completed_by_the_next_writer() {
     let pn = crate::sandbox();
     task(&pn, "one");
     fs::remove_dir_all(pn.durable().join("journal")).expect("removed");
@@ -235,7 +235,7 @@ fn a_journal_that_lags_is_made_up_for_by_whoever_comes_next() {
 }
 
 #[test]
-fn the_doctor_tells_of_a_journal_that_cannot_be_read_and_goes_on_from_a_backup() {
+fn doctor_reports_an_unreadable_journal_and_continues_from_a_backup() {
     let pn = crate::sandbox();
     for title in ["one", "two", "three"] {
         task(&pn, title);
@@ -253,23 +253,23 @@ fn the_doctor_tells_of_a_journal_that_cannot_be_read_and_goes_on_from_a_backup()
 }
 
 #[test]
-fn nothing_is_recovered_from_what_came_with_the_repository() {
+fn nothing_is_recovered_from_committed_files() {
     let pn = crate::sandbox();
     task(&pn, "one");
     let journal = pn.durable().join("journal");
     pn.git_init();
-    // As an earlier Pensa had it.
+    // As in an earlier version.
     fs::rename(journal, pn.store().join("local/journal")).expect("moved");
     pn.git(["add", "--force", ".pensa/local/journal"]);
     lose_database(&pn);
-    let told = pn.pn(["list"]).fails("forbidden");
-    assert!(text(&told["error"]).contains("tracked by git"), "{told}");
+    let result = pn.pn(["list"]).fails("forbidden");
+    assert!(text(&result["error"]).contains("tracked by git"), "{result}");
     pn.git(["rm", "--quiet", "-r", "--cached", ".pensa/local"]);
     assert_eq!(elements(&pn.pn(["list"]).ok_json()).len(), 1);
 }
 
 #[test]
-fn with_nothing_but_an_export_a_damaged_database_is_rebuilt_from_that() {
+fn a_damaged_database_is_rebuilt_from_an_export_if_nothing_else_exists() {
     let pn = crate::sandbox();
     let id = task(&pn, "one");
     pn.pn(["export"]).ok();
@@ -281,9 +281,9 @@ fn with_nothing_but_an_export_a_damaged_database_is_rebuilt_from_that() {
     assert!(answer.stderr.contains("JSONL"), "{answer:?}");
 }
 
-/// The same file, its pages overwritten while a daemon has it open and some of it in memory.
+/// Pages of the file are overwritten while a daemon has it open and cached in part.
 #[test]
-fn damage_under_a_running_daemon_costs_nothing_that_was_acknowledged() {
+fn damage_under_a_running_daemon_loses_nothing_acknowledged() {
     let pn = crate::sandbox();
     let mut acknowledged: Vec<String> = (0..20).map(|n| task(&pn, &format!("task {n}"))).collect();
     let database = pn.store().join("db.sqlite");

@@ -1,4 +1,4 @@
-//! Secrets in what is given and in what commands write: replaced before they are stored, wherever the store is.
+//! Secrets in input and in output of commands are replaced before they are stored, also on a server.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ fn values_are_redacted_instead_of_refused(pn: &Sandbox) {
 }
 
 #[test]
-fn what_a_repository_allows_counts_after_trust() {
+fn redact_allow_of_a_repository_counts_after_trust() {
     let pn = crate::sandbox();
     let create = || text(&pn.pn(["create", &secret(), "-t", "task"]).ok_json()["title"]);
     pn.pn(["config", "set", "redact.allow", "(open"]).fails("invalid_input");
@@ -58,7 +58,7 @@ fn what_a_repository_allows_counts_after_trust() {
 }
 
 #[test]
-fn the_log_of_a_run_has_no_secret_and_the_terminal_has_it_all() {
+fn the_log_of_a_run_is_redacted_and_the_terminal_is_not() {
     let pn = crate::sandbox();
     pn.git_init();
     let (first, last) = (&secret()[..20], &secret()[20..]);
@@ -73,7 +73,7 @@ fn the_log_of_a_run_has_no_secret_and_the_terminal_has_it_all() {
 }
 
 #[test]
-fn a_secret_across_the_cut_of_an_output_leaves_nothing() {
+fn a_secret_at_the_cut_of_an_output_is_redacted() {
     let pn = crate::sandbox();
     for before in [2030, 2040, 2048, 2060] {
         let script = format!(

@@ -1,4 +1,4 @@
-//! Servers by name: what is kept about them, where, who gets to see it, and to whom it is sent.
+//! Named servers: what is stored about them, who can read it, and where tokens are sent.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -54,7 +54,7 @@ fn a_server_with_a_name_is_used_by_it_until_it_is_removed() {
 }
 
 #[test]
-fn the_file_is_the_users_alone_and_in_no_repository() {
+fn the_remotes_file_is_private_and_in_no_repository() {
     let pn = crate::sandbox();
     pn.git_init();
     pn.git(["add", "--all"]);
@@ -65,7 +65,7 @@ fn the_file_is_the_users_alone_and_in_no_repository() {
 }
 
 #[test]
-fn a_file_that_others_can_read_or_that_lies_elsewhere_is_refused() {
+fn a_remotes_file_with_wrong_permissions_or_a_link_is_refused() {
     let pn = Sandbox::bare(crate::PN);
     add(&pn, "web", "http://localhost:1").ok();
     fs::set_permissions(file(&pn), fs::Permissions::from_mode(0o640)).expect("changed");
@@ -80,7 +80,7 @@ fn a_file_that_others_can_read_or_that_lies_elsewhere_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_a_remote_is_refused_and_nothing_is_made() {
+fn an_invalid_remote_is_refused_and_nothing_is_created() {
     let pn = Sandbox::bare(crate::PN);
     for url in ["localhost:7533", "ftp://x", "", "https://ana:s3cret-t0ken-of-the-team@host", "http://x?y"] {
         let error = add(&pn, "web", url).fails("invalid_input");
@@ -102,7 +102,7 @@ fn what_cannot_be_a_remote_is_refused_and_nothing_is_made() {
 }
 
 #[test]
-fn a_name_is_given_once_and_a_token_may_be_left_out() {
+fn a_remote_name_is_unique_and_a_token_is_optional() {
     let pn = Sandbox::bare(crate::PN);
     let bare = || elsewhere(&pn, &["remote", "add", "web", "http://localhost:1/", "--no-token"]);
     assert_eq!(bare().ok_json(), json!({"name": "web", "url": "http://localhost:1", "has_token": false}));
@@ -132,25 +132,25 @@ fn the_token_is_shown_by_no_command_and_no_error() {
     let first = add(&pn, "web", &url).answer();
     assert_eq!(first.code, Some(0), "{first:?}");
     fs::copy(file(&pn), pn.path("whole")).expect("copied");
-    let mut told = format!("{first:?}");
+    let mut result = format!("{first:?}");
     for broken in [false, true] {
         if broken {
             let text = fs::read_to_string(file(&pn)).expect("there");
             fs::write(file(&pn), text.replace(&format!("{SECRET}\""), SECRET)).expect("written");
         }
         for run in runs() {
-            told += &format!("{:?}", run.answer());
+            result += &format!("{:?}", run.answer());
         }
         for run in runs() {
-            told += &format!("{:?}", run.json().answer());
+            result += &format!("{:?}", run.json().answer());
         }
     }
     assert!(fs::read_to_string(pn.path("whole")).expect("there").contains(SECRET), "it was kept");
-    assert!(told.contains("is not TOML") && told.contains("nothing listens"), "{told}");
-    assert!(!told.contains(SECRET), "{told}");
+    assert!(result.contains("is not TOML") && result.contains("nothing listens"), "{result}");
+    assert!(!result.contains(SECRET), "{result}");
 }
 
-/// Answers one caller with an empty list; gives back the token it was shown.
+/// Answers one request with an empty list. Returns the token of the request.
 fn listener() -> (String, JoinHandle<Option<String>>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -168,7 +168,7 @@ fn listener() -> (String, JoinHandle<Option<String>>) {
 }
 
 #[test]
-fn a_token_goes_to_its_own_server_when_that_is_called_by_name_and_nowhere_else() {
+fn a_token_is_sent_only_to_its_own_server() {
     let pn = Sandbox::bare(crate::PN);
     for (by_name, handed_over, expected) in
         [(true, "", Some(SECRET)), (true, "another", Some("another")), (false, "", None)]
@@ -183,7 +183,7 @@ fn a_token_goes_to_its_own_server_when_that_is_called_by_name_and_nowhere_else()
 }
 
 #[test]
-fn a_terminal_is_asked_for_the_token_and_does_not_show_it() {
+fn the_token_is_asked_for_without_echo() {
     let pn = Sandbox::bare(crate::PN);
     let mut terminal = Terminal::run(&pn, r#""$PN" remote add web http://localhost:1 && stty -a"#);
     terminal.answer("token for web: ", &format!("{SECRET}\n"));
@@ -195,7 +195,7 @@ fn a_terminal_is_asked_for_the_token_and_does_not_show_it() {
 }
 
 #[test]
-fn a_question_that_is_refused_leaves_the_terminal_as_it_was() {
+fn an_aborted_token_prompt_restores_the_terminal() {
     let pn = Sandbox::bare(crate::PN);
     for (typed, why) in [("\u{3}", "interrupted"), ("\n", "empty"), ("\u{4}", "empty"), ("s3cret\u{3}", "interrupted")]
     {

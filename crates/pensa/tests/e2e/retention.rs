@@ -1,4 +1,4 @@
-//! `pn gc`: what is old goes, by hand and by itself, and what takes up too much space is told.
+//! `pn gc`: old data is removed by command and by the daemon, and disk space warnings.
 
 use std::time::{Duration, Instant};
 
@@ -8,11 +8,11 @@ use serde_json::json;
 use crate::steps::{elements, keys, text};
 
 crate::in_both_modes! {
-    what_is_old_is_removed_and_told,
-    snapshots_that_were_taken_automatically_go_with_their_contents,
-    a_disk_that_is_nearly_full_is_told,
-    what_was_left_behind_is_given_back_once,
-    deleted_issues_are_purged_and_no_journal_brings_them_back,
+    old_data_is_removed_and_counted,
+    automatic_snapshots_are_deleted_with_their_contents,
+    a_nearly_full_disk_is_reported,
+    abandoned_loops_are_released_once,
+    purged_issues_are_not_restored_from_the_journal,
 }
 
 const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
@@ -33,21 +33,21 @@ fn signals(pn: &Sandbox) -> usize {
     pn.pn(["record", "query", "signals", "-q"]).ok().lines().count()
 }
 
-fn what_is_old_is_removed_and_told(pn: &Sandbox) {
+fn old_data_is_removed_and_counted(pn: &Sandbox) {
     assert!(pn.pn(["gc"]).ok().starts_with("removed nothing from before 20"));
     old_signals(pn);
-    let told = pn.pn(["gc", "--dry-run"]).ok_json();
-    assert_eq!(keys(&told), ["dry_run", "until", "removed", "warnings"]);
-    assert_eq!((&told["removed"]["signals"], signals(pn)), (&json!(1), 2));
+    let result = pn.pn(["gc", "--dry-run"]).ok_json();
+    assert_eq!(keys(&result), ["dry_run", "until", "removed", "warnings"]);
+    assert_eq!((&result["removed"]["signals"], signals(pn)), (&json!(1), 2));
     assert!(pn.pn(["gc", "--dry-run"]).ok().starts_with("would remove 1 signals from before"));
     let done = pn.pn(["gc", "--older-than", "30d"]).ok_json();
-    assert_eq!((&done["removed"], signals(pn)), (&told["removed"], 1));
+    assert_eq!((&done["removed"], signals(pn)), (&result["removed"], 1));
     assert_eq!(pn.pn(["events", "--type", "collected"]).ok_json_lines().len(), 1);
     let refused = pn.pn(["gc", "--older-than", "soon"]).answer();
     assert!(refused.code == Some(2) && refused.stderr.contains("not a duration"), "{refused:?}");
 }
 
-fn snapshots_that_were_taken_automatically_go_with_their_contents(pn: &Sandbox) {
+fn automatic_snapshots_are_deleted_with_their_contents(pn: &Sandbox) {
     pn.git_init();
     let taken = text(&pn.pn(["snapshot", "create", "--label", "mine"]).dir(pn.project()).ok_json()["id"]);
     for _ in 0..2 {
@@ -69,7 +69,7 @@ fn snapshots_that_were_taken_automatically_go_with_their_contents(pn: &Sandbox) 
     assert!(refs.contains(&before[0]) && !refs.contains(&before[1]), "{refs}");
 }
 
-fn deleted_issues_are_purged_and_no_journal_brings_them_back(pn: &Sandbox) {
+fn purged_issues_are_not_restored_from_the_journal(pn: &Sandbox) {
     let words = ["zebrafish", "heron", "walrus"];
     let id = text(&pn.pn(["create", words[0], "-t", "task", "-d", words[1]]).ok_json()["id"]);
     let stays = text(&pn.pn(["create", "something else", "-t", "task"]).ok_json()["id"]);
@@ -82,11 +82,11 @@ fn deleted_issues_are_purged_and_no_journal_brings_them_back(pn: &Sandbox) {
     std::thread::sleep(Duration::from_millis(1100));
     assert!(pn.pn(["gc", "--older-than", "1s", "--dry-run"]).ok().contains("would remove 1 deleted issues"));
     assert_eq!(pn.pn(["gc", "--older-than", "1s"]).ok_json()["removed"]["deleted_issues"], 1);
-    let told = json!({"issue": {"old": {"id": id}, "new": null}, "purged": true});
+    let result = json!({"issue": {"old": {"id": id}, "new": null}, "purged": true});
     let is_purged = || {
         let all = pn.pn(["events", "--after", "0"]).ok_json_lines();
         assert_eq!(words.iter().find(|word| json!(all).to_string().contains(**word)), None, "{all:?}");
-        assert_eq!((events().len(), &events()[0]["detail"]), (1, &told));
+        assert_eq!((events().len(), &events()[0]["detail"]), (1, &result));
         let refused = pn.pn(["undo", "--event", &event]).fails("conflict");
         assert!(json!(refused).to_string().contains("pn gc has removed for good"), "{refused:?}");
         pn.pn(["show", &stays]).ok();
@@ -102,7 +102,7 @@ fn deleted_issues_are_purged_and_no_journal_brings_them_back(pn: &Sandbox) {
     assert_eq!(dump(), before);
 }
 
-fn a_disk_that_is_nearly_full_is_told(pn: &Sandbox) {
+fn a_nearly_full_disk_is_reported(pn: &Sandbox) {
     let about_the_disk = |pn: &Sandbox| -> Vec<String> {
         let findings = elements(&pn.pn(["doctor"]).ok_json()["findings"]);
         findings.iter().filter(|it| it["check"] == "disk").map(|it| text(&it["message"])).collect()
@@ -111,15 +111,15 @@ fn a_disk_that_is_nearly_full_is_told(pn: &Sandbox) {
     assert!(about_the_disk(pn).is_empty());
     pn.pn(["config", "set", "disk.min-free", "999999999999"]).ok();
     pn.pn(["config", "set", "disk.max-part", "0"]).ok();
-    let told = about_the_disk(pn);
-    assert!(told.iter().any(|it| it.contains("MB are free on the disk")), "{told:?}");
-    assert!(told.iter().any(|it| it.contains("the database takes up")), "{told:?}");
+    let result = about_the_disk(pn);
+    assert!(result.iter().any(|it| it.contains("MB are free on the disk")), "{result:?}");
+    assert!(result.iter().any(|it| it.contains("the database takes up")), "{result:?}");
     assert!(pn.pn(["gc"]).ok().contains("warning: only "));
     pn.pn(["config", "set", "disk.min-free", "much"]).fails("invalid_input");
 }
 
 #[test]
-fn a_daemon_removes_what_is_old_by_itself() {
+fn a_daemon_removes_old_data_by_itself() {
     let pn = crate::sandbox();
     old_signals(&pn);
     pn.pn(["config", "set", "gc.after", "1s"]).ok();
@@ -130,7 +130,7 @@ fn a_daemon_removes_what_is_old_by_itself() {
     drop(still);
     pn.pn(["config", "unset", "gc.auto"]).ok();
     let _daemon = pn.daemon();
-    // Less than the minute after which it would do so untold.
+    // Less than the default delay of one minute.
     let deadline = Instant::now() + Duration::from_secs(40);
     while signals(&pn) == 2 {
         assert!(Instant::now() < deadline, "the daemon has removed nothing");
@@ -139,13 +139,13 @@ fn a_daemon_removes_what_is_old_by_itself() {
     assert_eq!(pn.pn(["events", "--type", "collected"]).ok_json_lines()[0]["actor"], "daemon");
 }
 
-/// A loop that runs in a process that is gone, with its worktree or without.
-fn left_behind(pn: &Sandbox, worktree: Option<&str>, then: Option<&str>) -> String {
+/// A running loop whose process is gone, with or without its worktree.
+fn abandoned_loop(pn: &Sandbox, worktree: Option<&str>, then: Option<&str>) -> String {
     let make = ["loop", "create", "-t", "code", "--prompt-path", "p.md", "--validation-command", "true", "--worktree"];
     let dir = pn.project().join(worktree.unwrap_or("nowhere"));
     let made = pn.pn([&make[..], &[dir.to_str().expect("UTF-8")]].concat()).ok_json();
     let id = text(&made["id"]);
-    // No process has this number: it is more than a machine has.
+    // Larger than any process id.
     pn.pn(["loop", "start", &id, "--pid", "2147483000"]).ok();
     if let Some(then) = then {
         pn.pn(["loop", then, &id]).ok();
@@ -157,17 +157,17 @@ fn status(pn: &Sandbox, id: &str) -> String {
     text(&pn.pn(["loop", "show", id]).ok_json()["status"])
 }
 
-fn what_was_left_behind_is_given_back_once(pn: &Sandbox) {
+fn abandoned_loops_are_released_once(pn: &Sandbox) {
     std::fs::create_dir(pn.project().join("work")).expect("a directory");
-    let there = left_behind(pn, Some("work"), None);
-    let rebased = left_behind(pn, Some("work"), Some("rebase"));
-    let lost = left_behind(pn, None, None);
-    let paused = left_behind(pn, None, Some("pause"));
-    let asks = left_behind(pn, None, Some("submit"));
-    let alive = left_behind(pn, Some("work"), Some("pause"));
+    let there = abandoned_loop(pn, Some("work"), None);
+    let rebased = abandoned_loop(pn, Some("work"), Some("rebase"));
+    let lost = abandoned_loop(pn, None, None);
+    let paused = abandoned_loop(pn, None, Some("pause"));
+    let asks = abandoned_loop(pn, None, Some("submit"));
+    let alive = abandoned_loop(pn, Some("work"), Some("pause"));
     pn.pn(["loop", "resume", &alive, "--pid", &std::process::id().to_string()]).ok();
-    let told = pn.pn(["recover"]).ok_json();
-    assert_eq!((keys(&told), elements(&told["loops"]).len()), (vec!["loops", "jobs"], 3), "{told}");
+    let result = pn.pn(["recover"]).ok_json();
+    assert_eq!((keys(&result), elements(&result["loops"]).len()), (vec!["loops", "jobs"], 3), "{result}");
     let stands: Vec<String> = [&there, &rebased, &lost, &paused, &asks, &alive].map(|id| status(pn, id)).to_vec();
     assert_eq!(stands, ["pending", "pending", "failed", "paused", "awaiting_approval", "running"]);
     let count = || pn.pn(["events", "--subject", &there, "--after", "0"]).ok_json_lines().len();
@@ -178,9 +178,9 @@ fn what_was_left_behind_is_given_back_once(pn: &Sandbox) {
 }
 
 #[test]
-fn a_daemon_that_starts_gives_back_loops_whose_runners_are_gone() {
+fn a_starting_daemon_releases_loops_whose_runners_are_gone() {
     let pn = crate::sandbox();
-    let lost = left_behind(&pn, None, None);
+    let lost = abandoned_loop(&pn, None, None);
     let _daemon = pn.daemon();
     assert_eq!(status(&pn, &lost), "failed");
 }

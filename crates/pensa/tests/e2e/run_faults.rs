@@ -1,4 +1,4 @@
-//! What becomes of a run when whoever looks after it is killed, or has no room left.
+//! What happens to a run when its supervisor is killed, or the disk is full.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn is_over(run: &Value) -> bool {
     run["status"] != "running" && run["status"] != "created"
 }
 
-/// Processes whose command line has this word.
+/// The processes whose command line contains this word.
 fn processes(word: &str) -> Vec<String> {
     let all = fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
     let lines = all.filter_map(|process| String::from_utf8(fs::read(process.path().join("cmdline")).ok()?).ok());
@@ -31,7 +31,7 @@ fn processes(word: &str) -> Vec<String> {
 }
 
 #[test]
-fn exec_killed_at_any_system_call_leaves_a_run_that_is_told_and_the_log_so_far() {
+fn exec_killed_at_any_system_call_leaves_a_failed_run_and_its_log() {
     let pn = repository();
     let id = task(&pn, "worked on");
     let exec = |point: &str| {
@@ -64,7 +64,7 @@ fn exec_killed_at_any_system_call_leaves_a_run_that_is_told_and_the_log_so_far()
 }
 
 #[test]
-fn an_instance_that_cannot_start_ends_the_others_and_all_are_told() {
+fn an_instance_that_cannot_start_ends_and_fails_the_others() {
     let pn = repository();
     let id = task(&pn, "worked on");
     let args = ["run", "exec", "--instances", "50", "--issue", &id, "--", "sleep", "7654"];
@@ -84,7 +84,7 @@ fn an_instance_that_cannot_start_ends_the_others_and_all_are_told() {
 }
 
 #[test]
-fn a_disk_that_fills_up_costs_the_log_and_not_the_command() {
+fn a_full_disk_loses_the_log_but_not_the_command() {
     let pn = Sandbox::bare(crate::PN);
     pn.git_init();
     let store = pn.project().join(".pensa");
@@ -106,7 +106,7 @@ fn a_disk_that_fills_up_costs_the_log_and_not_the_command() {
 }
 
 #[test]
-fn logs_that_cannot_be_written_are_told_before_the_command_runs() {
+fn an_unwritable_log_fails_before_the_command_runs() {
     let pn = repository();
     let id = task(&pn, "worked on");
     let logs = pn.store().join("local/runs");

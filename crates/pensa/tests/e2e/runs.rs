@@ -1,4 +1,4 @@
-//! `pn run`: commands under our eyes, as their users and those who kill them meet them.
+//! `pn run`: supervised commands, also when they or their supervisors are killed.
 
 use std::fs;
 use std::io::Read;
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use crate::steps::{elements, task, text};
 
 crate::in_both_modes! {
-    a_run_tells_what_became_of_its_command,
-    a_claim_lasts_as_long_as_its_command_and_outlives_success_only,
+    a_run_records_how_its_command_ended,
+    a_claim_is_released_when_its_command_fails,
     a_run_that_is_cancelled_ends_its_command,
     a_run_has_events_of_its_own,
     harnesses_and_runtimes_are_described,
@@ -29,14 +29,14 @@ fn repository() -> Sandbox {
     pn
 }
 
-/// `pn run exec -- sh -c SCRIPT`, as a process to be handled by hand.
+/// Starts `pn run exec -- sh -c SCRIPT`.
 fn exec(pn: &Sandbox, script: &str) -> Command {
     let mut command = pn.command(crate::PN);
     command.args(["run", "exec", "--", "sh", "-c", script]).env("PN_ACTOR", "ann");
     command
 }
 
-/// `pn` in the project, where the mode has it.
+/// `pn` in the project, in the mode of the sandbox.
 fn here(pn: &Sandbox, args: &[&str]) -> Run {
     pn.pn(args).dir(pn.project())
 }
@@ -45,7 +45,7 @@ fn runs(pn: &Sandbox, args: &[&str]) -> Vec<Value> {
     elements(&pn.pn([&["run", "list"], args].concat()).ok_json())
 }
 
-fn a_run_tells_what_became_of_its_command(pn: &Sandbox) {
+fn a_run_records_how_its_command_ended(pn: &Sandbox) {
     pn.git_init();
     let script = "echo out; echo err >&2; echo \"$PN_RUN $PN_ACTOR $PN_INSTANCE\"; pn run show \"$PN_RUN\" -q; exit 3";
     let path = format!("{}:{}", crate::PN.trim_end_matches("/pn"), std::env::var("PATH").expect("a PATH"));
@@ -79,7 +79,7 @@ fn a_run_tells_what_became_of_its_command(pn: &Sandbox) {
     assert!(text(&error["hint"]).contains(".git") && text(&error["hint"]).contains(".pijul"), "{error}");
 }
 
-fn a_claim_lasts_as_long_as_its_command_and_outlives_success_only(pn: &Sandbox) {
+fn a_claim_is_released_when_its_command_fails(pn: &Sandbox) {
     pn.git_init();
     let id = task(pn, "worked on");
     let exec = |flags: &[&str], script: &str| {
@@ -118,8 +118,8 @@ fn a_run_that_is_cancelled_ends_its_command(pn: &Sandbox) {
         let run = runs(pn, &["--status", "running"]).pop()?;
         run["agent"].is_object().then(|| text(&run["id"]))
     });
-    let told = pn.pn(["run", "cancel", &id, "--reason", "no longer needed"]).ok_json();
-    assert_eq!((&told["status"], &told["reason"]), (&json!("cancelled"), &json!("no longer needed")));
+    let result = pn.pn(["run", "cancel", &id, "--reason", "no longer needed"]).ok_json();
+    assert_eq!((&result["status"], &result["reason"]), (&json!("cancelled"), &json!("no longer needed")));
     let status = pensa_testkit::reap(&mut child);
     assert_eq!(status.signal(), Some(15), "{status:?}");
     assert_eq!(pn.pn(["run", "show", &id]).ok_json()["status"], "cancelled");
@@ -187,11 +187,11 @@ fn thirty_two_processes_start_and_finish_runs_at_once_and_lose_none(pn: &Sandbox
 }
 
 #[test]
-fn the_users_store_keeps_runs_outside_of_projects_too() {
+fn without_a_project_runs_are_in_the_users_store() {
     let pn = Sandbox::bare(crate::PN);
     pn.git_init();
     thread::scope(|scope| {
-        // Who comes first makes the store.
+        // The first one creates the store.
         for _ in 0..32 {
             scope.spawn(|| {
                 let started = pn.pn(["run", "start"]).ok_json();
@@ -206,7 +206,7 @@ fn the_users_store_keeps_runs_outside_of_projects_too() {
 }
 
 #[test]
-fn output_passes_through_byte_by_byte_and_into_the_log() {
+fn output_passes_through_unchanged_and_into_the_log() {
     let pn = repository();
     let script = "head -c 3000000 /dev/urandom | tee copy; printf 'a\\0\\377' >&2";
     let output = exec(&pn, script).output().expect("it runs");
@@ -219,9 +219,9 @@ fn output_passes_through_byte_by_byte_and_into_the_log() {
 }
 
 #[test]
-fn a_gigabyte_of_output_passes_through_in_little_memory() {
+fn a_gigabyte_of_output_needs_little_memory() {
     const BYTES: u64 = 1_000_000_000;
-    /// Most memory that may ever be resident; a program without optimisation alone takes a good part of it.
+    /// The most resident memory; an unoptimised program alone needs a good part of it.
     const KILOBYTES: u64 = 96 * 1024;
     let pn = repository();
     let mut child = exec(&pn, &format!("head -c {BYTES} /dev/zero")).stdout(Stdio::piped()).spawn().expect("it runs");
@@ -233,8 +233,8 @@ fn a_gigabyte_of_output_passes_through_in_little_memory() {
             break;
         }
         got += read as u64;
-        let told = fs::read_to_string(&status).unwrap_or_default();
-        let line = told.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+        let result = fs::read_to_string(&status).unwrap_or_default();
+        let line = result.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
         highest = line.trim().trim_end_matches(" kB").parse().unwrap_or(highest).max(highest);
     }
     assert!(pensa_testkit::reap(&mut child).success());
@@ -245,12 +245,12 @@ fn a_gigabyte_of_output_passes_through_in_little_memory() {
 }
 
 #[test]
-fn a_reader_that_takes_its_time_gets_all_of_it() {
+fn a_slow_reader_gets_all_output() {
     let pn = repository();
     let mut child =
         exec(&pn, "head -c 100000 /dev/zero >&2; touch done").stderr(Stdio::piped()).spawn().expect("it runs");
     let mut pipe = child.stderr.take().expect("a pipe");
-    // The command has ended, and what it wrote last is on its way: longer than any silence that is believed.
+    // The command has ended, and its last output arrives later than the supervisor's idle timeout.
     eventually("the end of the command", || pn.project().join("done").exists().then_some(()));
     thread::sleep(Duration::from_millis(500));
     let mut got = Vec::new();
@@ -260,7 +260,7 @@ fn a_reader_that_takes_its_time_gets_all_of_it() {
 }
 
 #[test]
-fn a_command_whose_output_nobody_reads_feels_it() {
+fn a_command_with_a_closed_output_gets_sigpipe() {
     let pn = repository();
     let mut child = exec(&pn, "exec yes").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it runs");
     drop(child.stdout.take());
@@ -269,7 +269,7 @@ fn a_command_whose_output_nobody_reads_feels_it() {
 }
 
 #[test]
-fn a_command_that_leaves_somebody_behind_ends_all_the_same() {
+fn a_command_that_leaves_a_child_behind_still_ends() {
     let pn = repository();
     let output = exec(&pn, "sleep 60 & echo $!").output().expect("it runs");
     let left: i32 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
@@ -278,7 +278,7 @@ fn a_command_that_leaves_somebody_behind_ends_all_the_same() {
 }
 
 #[test]
-fn signals_reach_the_command_and_its_end_is_ours() {
+fn signals_reach_the_command_and_its_exit_status_is_ours() {
     let pn = repository();
     for (signal, script, code, by) in [
         (Signal::TERM, "trap 'exit 7' TERM; touch ready; while :; do sleep 0.01; done", Some(7), None),
@@ -300,7 +300,7 @@ fn signals_reach_the_command_and_its_end_is_ours() {
 }
 
 #[test]
-fn a_supervisor_that_is_killed_leaves_the_log_so_far_and_a_run_that_failed() {
+fn a_killed_supervisor_leaves_the_log_and_a_failed_run() {
     let pn = repository();
     let script = "echo $$; echo so far; exec sleep 60";
     let mut child = exec(&pn, script).stdout(Stdio::null()).spawn().expect("it runs");
@@ -320,7 +320,7 @@ fn a_supervisor_that_is_killed_leaves_the_log_so_far_and_a_run_that_failed() {
 }
 
 #[test]
-fn a_run_of_others_is_believed_until_its_process_is_gone() {
+fn an_unsupervised_run_lasts_until_its_process_is_gone() {
     let pn = repository();
     let mut sleeper = Command::new("sleep").arg("60").spawn().expect("it runs");
     let start = |pid: &[&str]| text(&pn.pn([&["run", "start"], pid].concat()).ok_json()["id"]);
@@ -353,20 +353,20 @@ fn process_is_there(pid: i32) -> bool {
 }
 
 #[test]
-fn a_daemon_that_starts_gives_up_the_runs_whose_processes_are_gone() {
+fn a_starting_daemon_fails_runs_whose_processes_are_gone() {
     let pn = repository();
     let id = lost(&pn);
     let daemon = pn.daemon();
-    let told = Http::to(&daemon.url).get(&format!("/runs/{id}"));
-    assert_eq!(told.json()["status"], "failed", "nobody else has looked");
-    // And so does whoever speaks to one that is there already.
+    let result = Http::to(&daemon.url).get(&format!("/runs/{id}"));
+    assert_eq!(result.json()["status"], "failed", "nobody else has looked");
+    // So does a command that uses a running daemon.
     let other = lost(&pn);
     let shown = pn.pn(["run", "show", &other]).env("PN_DAEMON", &daemon.url).dir(pn.path("elsewhere")).ok_json();
     assert!(shown["status"] == "failed" && text(&shown["reason"]).contains("gone"), "{shown}");
 }
 
 #[test]
-fn whoever_cannot_see_a_process_does_not_give_up_its_run() {
+fn a_run_whose_process_is_invisible_is_not_failed() {
     let pn = repository();
     let mut child = exec(&pn, "exec sleep 60").stdout(Stdio::null()).spawn().expect("it runs");
     let run = eventually("a run with its process", || {
@@ -377,8 +377,8 @@ fn whoever_cannot_see_a_process_does_not_give_up_its_run() {
         |args: &[&str]| pn.pn(args).json().under("unshare", ["--pid", "--fork", "--mount-proc", "--"]).answer();
     let shown: Value = serde_json::from_str(&inside(&["run", "show", &id]).stdout).expect("a run");
     assert_eq!(shown["status"], "running", "a sandbox has processes of its own");
-    let told: Value = serde_json::from_str(&inside(&["run", "cancel", &id]).stdout).expect("a run");
-    assert_eq!(told["status"], "cancelled");
+    let result: Value = serde_json::from_str(&inside(&["run", "cancel", &id]).stdout).expect("a run");
+    assert_eq!(result["status"], "cancelled");
     assert_eq!(pensa_testkit::reap(&mut child).signal(), Some(15), "whoever looks after it has noticed");
 }
 
@@ -399,9 +399,9 @@ fn several_instances_have_a_group_in_common() {
     let pn = repository();
     let script = "echo $PN_INSTANCE; [ $PN_INSTANCE != 2 ]";
     let answer = pn.pn(["run", "exec", "--instances", "3", "--", "sh", "-c", script]).answer();
-    let mut said: Vec<&str> = answer.stdout.lines().collect();
-    said.sort_unstable();
-    assert_eq!((answer.code, said), (Some(1), vec!["1", "2", "3"]));
+    let mut printed: Vec<&str> = answer.stdout.lines().collect();
+    printed.sort_unstable();
+    assert_eq!((answer.code, printed), (Some(1), vec!["1", "2", "3"]));
     let all = runs(&pn, &[]);
     let group = text(&all[0]["group"]);
     assert_eq!(runs(&pn, &["--group", &group]).len(), 3);
@@ -419,7 +419,7 @@ fn workspaces_are_refused_where_there_is_no_server() {
 }
 
 #[test]
-fn values_are_read_from_a_pipe_and_printed_as_they_are() {
+fn values_are_read_from_a_pipe_and_printed_unchanged() {
     for mode in [Mode::Embedded, Mode::Daemon] {
         let pn = Sandbox::in_mode(crate::PN, mode);
         let set = pn.pn(["kv", "set", "notes", "-", "--scope", "project"]).stdin("two\nlines\n").ok_json();

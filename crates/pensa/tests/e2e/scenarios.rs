@@ -8,7 +8,7 @@ use pensa_testkit::Sandbox;
 use crate::steps::{bug, create, elements, ids, show, task, text};
 
 crate::in_both_modes! {
-    an_issue_lives_through_create_show_update_close_reopen_close,
+    an_issue_is_created_updated_closed_and_reopened,
     a_claim_is_exclusive_until_released,
     a_blocked_issue_is_ready_once_its_blocker_is_closed,
     a_dependency_that_would_close_a_cycle_is_refused,
@@ -20,7 +20,7 @@ crate::in_both_modes! {
     every_command_answers_in_its_documented_shape,
 }
 
-fn an_issue_lives_through_create_show_update_close_reopen_close(pn: &Sandbox) {
+fn an_issue_is_created_updated_closed_and_reopened(pn: &Sandbox) {
     let id = create(pn, &["login crash", "-t", "task", "-p", "p1", "--spec", "auth", "--description", "on empty"]);
     let shown = show(pn, &id);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The fields of every answer under `--json`, and what the event log says.
+//! The fields of every answer under `--json`, and the logged events.
 
 use pensa_testkit::Sandbox;
 use serde_json::{Value, json};
@@ -12,17 +12,17 @@ crate::in_both_modes! {
     every_kind_of_change_is_logged_with_old_and_new_values,
     dependencies_answer_with_what_changed,
     comments_answer_with_the_comment,
-    delete_needs_force_when_something_would_be_missed,
+    delete_needs_force_when_others_depend_on_it,
     deleting_a_bug_clears_the_link_of_its_fix,
     status_counts_every_type,
     count_groups_by_the_flags_given,
     doctor_reports_findings_and_fixes,
-    closing_by_status_is_closing,
-    states_that_do_not_allow_a_step_say_so,
+    update_to_closed_closes_like_close,
+    invalid_transitions_name_the_status,
     claiming_again_is_refused_and_changes_nothing,
     a_refused_claim_applies_no_other_field,
     a_claim_with_other_fields_applies_all,
-    unclaim_is_release,
+    unclaim_releases,
     an_empty_name_or_text_clears_the_field,
 }
 
@@ -121,16 +121,16 @@ fn every_kind_of_change_is_logged_with_old_and_new_values(pn: &Sandbox) {
     assert_eq!(keys(&events[0]), ["id", "issue_id", "event_type", "actor", "detail", "created_at"]);
     let sequence: Vec<i64> = events.iter().map(|event| event["id"].as_i64().expect("a number")).collect();
     assert!(sequence.is_sorted_by(|newer, older| newer > older), "newest first: {sequence:?}");
-    let told: Vec<Value> =
+    let result: Vec<Value> =
         events.iter().rev().map(|event| json!([event["event_type"], event["actor"], event["detail"]])).collect();
     let closed_at = &events[1]["detail"]["closed_at"]["new"];
-    let created = &told[0][2];
-    assert_eq!((&told[0][0], &created["title"]), (&json!("created"), &json!({"old": null, "new": "one"})));
+    let created = &result[0][2];
+    assert_eq!((&result[0][0], &created["title"]), (&json!("created"), &json!({"old": null, "new": "one"})));
     let change = |old: Value, new: Value| json!({"old": old, "new": new});
-    let host = told[2][2]["claim_host"]["new"].clone();
+    let host = result[2][2]["claim_host"]["new"].clone();
     assert!(host.is_string(), "{host}");
     assert_eq!(
-        told[1..],
+        result[1..],
         [
             json!(["updated", "tester", {"title": change("one".into(), "uno".into()), "priority": change("p2".into(), "p0".into())}]),
             json!(["claimed", "ana", {"status": change("open".into(), "in_progress".into()), "assignee": change(Value::Null, "ana".into()), "claim_host": change(Value::Null, host.clone())}]),
@@ -178,7 +178,7 @@ fn comments_answer_with_the_comment(pn: &Sandbox) {
     assert_eq!(pn.pn(["comment", "list", &id]).ok_json(), json!([first, second]), "oldest first");
 }
 
-fn delete_needs_force_when_something_would_be_missed(pn: &Sandbox) {
+fn delete_needs_force_when_others_depend_on_it(pn: &Sandbox) {
     let free = task(pn, "free");
     assert_eq!(pn.pn(["delete", &free]).ok_json(), json!({"status": "deleted", "id": free}));
     pn.pn(["show", &free]).fails("not_found");
@@ -187,11 +187,11 @@ fn delete_needs_force_when_something_would_be_missed(pn: &Sandbox) {
     let (parent, child) = (task(pn, "parent"), task(pn, "child"));
     pn.pn(["dep", "add", &child, &parent]).ok_json();
     pn.pn(["delete", &parent]).fails("conflict");
-    let said = task(pn, "said");
-    pn.pn(["comment", "add", &said, "keep me"]).ok_json();
-    pn.pn(["delete", &said]).fails("conflict");
-    assert_eq!(ids(pn, &["ready"]), [parent.clone(), said.clone()]);
-    for id in [&parent, &said] {
+    let printed = task(pn, "said");
+    pn.pn(["comment", "add", &printed, "keep me"]).ok_json();
+    pn.pn(["delete", &printed]).fails("conflict");
+    assert_eq!(ids(pn, &["ready"]), [parent.clone(), printed.clone()]);
+    for id in [&parent, &printed] {
         assert_eq!(pn.pn(["delete", id, "--force"]).ok_json(), json!({"status": "deleted", "id": id}));
     }
     assert_eq!(ids(pn, &["ready"]), [child.as_str()]);
@@ -265,7 +265,7 @@ fn doctor_reports_findings_and_fixes(pn: &Sandbox) {
     assert!(findings.iter().all(|finding| finding["severity"] != "error"), "{report}");
 }
 
-fn closing_by_status_is_closing(pn: &Sandbox) {
+fn update_to_closed_closes_like_close(pn: &Sandbox) {
     let bug = bug(pn, "a bug");
     let fix = create(pn, &["its fix", "-t", "task", "--fixes", &bug]);
     let closed = pn.pn(["update", &fix, "--status", "closed"]).ok_json();
@@ -279,7 +279,7 @@ fn closing_by_status_is_closing(pn: &Sandbox) {
     assert_eq!(event_types(pn, &fix), ["created", "closed", "reopened"]);
 }
 
-fn states_that_do_not_allow_a_step_say_so(pn: &Sandbox) {
+fn invalid_transitions_name_the_status(pn: &Sandbox) {
     let (open, closed) = (task(pn, "open"), task(pn, "closed"));
     pn.pn(["close", &closed]).ok_json();
     let refused: [&[&str]; 7] = [
@@ -327,7 +327,7 @@ fn a_claim_with_other_fields_applies_all(pn: &Sandbox) {
     assert_eq!(json!([shown["status"], shown["assignee"], shown["title"], shown["priority"]]), expected);
 }
 
-fn unclaim_is_release(pn: &Sandbox) {
+fn unclaim_releases(pn: &Sandbox) {
     let id = task(pn, "one");
     pn.pn(["update", &id, "--claim"]).actor("ana").ok_json();
     let released = pn.pn(["update", &id, "--unclaim"]).actor("ana").ok_json();

@@ -1,4 +1,4 @@
-//! Snapshots of real work trees: taken, proved, gone back to and deleted, with nothing else touched.
+//! Snapshots of real work trees: taken, verified, restored and deleted, with nothing else touched.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::steps::{elements, keys, text};
 
 crate::in_both_modes! {
-    a_tree_is_restored_as_it_was_and_back_again,
-    parents_form_a_chain_and_contents_go_with_their_records,
-    a_snapshot_of_a_run_is_found_by_it,
+    a_restore_can_be_undone_by_its_safety_snapshot,
+    snapshots_form_a_chain_and_contents_are_deleted_with_records,
+    a_snapshot_is_found_by_its_run,
     a_linked_work_tree_has_snapshots_of_its_own,
 }
 
-/// `pn snapshot` in the project, where the mode has it.
+/// `pn snapshot` in the project, in the mode of the sandbox.
 pub(crate) fn snapshot(pn: &Sandbox, args: &[&str]) -> Run {
     pn.pn([&["snapshot"], args].concat()).dir(pn.project())
 }
@@ -35,8 +35,8 @@ fn put(root: &Path, at: &str, content: &str, mode: u32) {
     fs::set_permissions(&path, Permissions::from_mode(mode)).expect("a mode");
 }
 
-/// A repository with a bit of everything, some of it committed, some staged, some neither, some ignored.
-pub(crate) fn furnish(pn: &Sandbox) -> PathBuf {
+/// A repository with files of every kind: committed, staged, untracked and ignored.
+pub(crate) fn write_tree(pn: &Sandbox) -> PathBuf {
     pn.git_init();
     let root = pn.project();
     put(&root, ".gitignore", "*.log\n/build/\n", 0o644);
@@ -56,7 +56,7 @@ pub(crate) fn furnish(pn: &Sandbox) -> PathBuf {
     root
 }
 
-/// Everything in a directory but what is git's or Pensa's: type, mode, and content or target.
+/// Everything in a directory except `.git` and `.pensa`: type, mode, and content or target.
 pub(crate) fn picture(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut all = BTreeMap::new();
     let mut dirs = vec![root.to_owned()];
@@ -68,7 +68,7 @@ pub(crate) fn picture(root: &Path) -> BTreeMap<PathBuf, String> {
             }
             let meta = path.symlink_metadata().expect("there");
             let mode = meta.permissions().mode();
-            let told = if meta.is_symlink() {
+            let result = if meta.is_symlink() {
                 format!("-> {:?}", fs::read_link(&path).expect("a target"))
             } else if meta.is_dir() {
                 dirs.push(path.clone());
@@ -76,13 +76,13 @@ pub(crate) fn picture(root: &Path) -> BTreeMap<PathBuf, String> {
             } else {
                 format!("{mode:o} {:?}", fs::read(&path).expect("a content"))
             };
-            all.insert(path.strip_prefix(root).expect("inside").to_owned(), told);
+            all.insert(path.strip_prefix(root).expect("inside").to_owned(), result);
         }
     }
     all
 }
 
-/// What a snapshot must never touch: git's HEAD, branches and index.
+/// The git state that a snapshot must never touch: HEAD, branches and index.
 fn of_git(pn: &Sandbox) -> (String, String, Vec<u8>) {
     let refs = pn.git(["for-each-ref", "refs/heads", "refs/tags", "refs/remotes"]);
     (pn.git(["rev-parse", "HEAD"]), refs, fs::read(pn.project().join(".git/index")).expect("an index"))
@@ -90,12 +90,12 @@ fn of_git(pn: &Sandbox) -> (String, String, Vec<u8>) {
 
 /// The snapshots whose contents git holds.
 pub(crate) fn refs(pn: &Sandbox) -> Vec<String> {
-    let told = pn.git(["for-each-ref", "--format=%(refname:lstrip=3)", "refs/pensa/snapshots"]);
-    told.lines().map(str::to_owned).collect()
+    let result = pn.git(["for-each-ref", "--format=%(refname:lstrip=3)", "refs/pensa/snapshots"]);
+    result.lines().map(str::to_owned).collect()
 }
 
 /// Changes the tree in every way.
-fn mess_up(pn: &Sandbox) {
+fn change_everything(pn: &Sandbox) {
     let root = pn.project();
     put(&root, "committed.txt", "another", 0o600);
     fs::remove_file(root.join("src/deep/er/main.rs")).expect("removed");
@@ -104,15 +104,15 @@ fn mess_up(pn: &Sandbox) {
     fs::remove_file(root.join("link")).expect("removed");
     put(&root, "link/is a directory/now", "x", 0o644);
     fs::remove_file(root.join("untracked é\n.txt")).expect("removed");
-    // What was a directory of the tree leads out of it now.
+    // A directory of the tree is now a link that points out of it.
     let outside = pn.path("outside");
     put(&outside, "er/main.rs", "not yours", 0o644);
     fs::remove_dir_all(root.join("src/deep")).expect("removed");
     symlink(&outside, root.join("src/deep")).expect("a link");
 }
 
-fn a_tree_is_restored_as_it_was_and_back_again(pn: &Sandbox) {
-    let root = furnish(pn);
+fn a_restore_can_be_undone_by_its_safety_snapshot(pn: &Sandbox) {
+    let root = write_tree(pn);
     let (before, git) = (picture(&root), of_git(pn));
     for provider in ["git", "copy"] {
         let made = snapshot(pn, &["create", "--provider", provider, "--label", "good"]).ok_json();
@@ -126,12 +126,12 @@ fn a_tree_is_restored_as_it_was_and_back_again(pn: &Sandbox) {
         let proof = snapshot(pn, &["verify", &id]).ok_json();
         assert_eq!(proof, json!({"id": id, "ok": true, "files": 8, "problems": []}));
         assert_eq!((picture(&root), of_git(pn)), (before.clone(), git.clone()), "{provider}: taking changes nothing");
-        mess_up(pn);
+        change_everything(pn);
         put(&root, "noise.log", "ignored, and newer", 0o600);
         let (messy, kept) = (picture(&root), fs::read(root.join(".pensa/config.toml")).expect("a file"));
-        let told = snapshot(pn, &["restore", &id]).dir(root.join("new/er")).ok_json();
-        assert_eq!(keys(&told), ["status", "id", "safety_id", "written", "removed", "kept"]);
-        assert_eq!((&told["status"], &told["id"]), (&json!("restored"), &json!(id)));
+        let result = snapshot(pn, &["restore", &id]).dir(root.join("new/er")).ok_json();
+        assert_eq!(keys(&result), ["status", "id", "safety_id", "written", "removed", "kept"]);
+        assert_eq!((&result["status"], &result["id"]), (&json!("restored"), &json!(id)));
         let restored = |from: &BTreeMap<PathBuf, String>| {
             let mut expected = from.clone();
             expected.insert("noise.log".into(), messy[Path::new("noise.log")].clone());
@@ -142,7 +142,7 @@ fn a_tree_is_restored_as_it_was_and_back_again(pn: &Sandbox) {
         assert_eq!(fs::read(root.join(".pensa/config.toml")).expect("a file"), kept);
         let outside = picture(&pn.path("outside"));
         assert!(outside[Path::new("er/main.rs")].contains(&format!("{:?}", b"not yours")), "{outside:?}");
-        let safety = snapshot(pn, &["show", &text(&told["safety_id"])]).ok_json();
+        let safety = snapshot(pn, &["show", &text(&result["safety_id"])]).ok_json();
         assert_eq!(
             (&safety["kind"], &safety["provider"], &safety["parent_id"]),
             (&json!("safety"), &json!(provider), &json!(id))
@@ -157,13 +157,13 @@ fn a_tree_is_restored_as_it_was_and_back_again(pn: &Sandbox) {
         );
         assert_eq!(picture(&root), restored(&before));
         assert_eq!(snapshot(pn, &["restore", &id, "-q"]).ok().len(), "snap-00000000\n".len());
-        assert_ne!(back["safety_id"], told["safety_id"]);
+        assert_ne!(back["safety_id"], result["safety_id"]);
         put(&root, "noise.log", "ignored", 0o644);
     }
 }
 
-fn parents_form_a_chain_and_contents_go_with_their_records(pn: &Sandbox) {
-    furnish(pn);
+fn snapshots_form_a_chain_and_contents_are_deleted_with_records(pn: &Sandbox) {
+    write_tree(pn);
     for provider in ["git", "copy"] {
         let flags = ["--provider", provider];
         let ids: Vec<String> = (0..4).map(|_| take(pn, &flags)).collect();
@@ -194,8 +194,8 @@ fn parents_form_a_chain_and_contents_go_with_their_records(pn: &Sandbox) {
     assert_eq!(refs(pn), [by_git]);
 }
 
-fn a_snapshot_of_a_run_is_found_by_it(pn: &Sandbox) {
-    furnish(pn);
+fn a_snapshot_is_found_by_its_run(pn: &Sandbox) {
+    write_tree(pn);
     let run = text(&pn.pn(["run", "start"]).dir(pn.project()).ok_json()["id"]);
     take(pn, &[]);
     let of_run = take(pn, &["--run", &run]);
@@ -216,7 +216,7 @@ fn a_snapshot_of_a_run_is_found_by_it(pn: &Sandbox) {
 }
 
 fn a_linked_work_tree_has_snapshots_of_its_own(pn: &Sandbox) {
-    let root = furnish(pn);
+    let root = write_tree(pn);
     let linked = pn.path("linked");
     pn.git(["worktree", "add", "--quiet", linked.to_str().expect("UTF-8"), "-b", "side"]);
     put(&linked, "only here", "x", 0o600);
@@ -245,9 +245,9 @@ fn a_linked_work_tree_has_snapshots_of_its_own(pn: &Sandbox) {
 }
 
 #[test]
-fn damaged_content_is_found_and_a_restore_that_fails_can_be_taken_back() {
+fn damaged_content_is_found_and_a_failed_restore_can_be_undone() {
     let pn = crate::sandbox();
-    let root = furnish(&pn);
+    let root = write_tree(&pn);
     let by_copy = take(&pn, &["--provider", "copy"]);
     let by_git = take(&pn, &["--provider", "git"]);
     let copied = pn.store().join("local/snapshots").join(&by_copy).join("tree/committed.txt");
@@ -280,9 +280,9 @@ fn damaged_content_is_found_and_a_restore_that_fails_can_be_taken_back() {
 }
 
 #[test]
-fn a_chain_that_was_changed_is_found() {
+fn a_changed_chain_is_found() {
     let pn = crate::sandbox();
-    furnish(&pn);
+    write_tree(&pn);
     let ids: Vec<String> = (0..3)
         .map(|at| {
             put(&pn.project(), "grows", &"x".repeat(at), 0o644);
@@ -296,9 +296,9 @@ fn a_chain_that_was_changed_is_found() {
 }
 
 #[test]
-fn what_a_machine_cannot_do_is_refused_with_the_reason_and_leaves_nothing() {
+fn an_unsupported_snapshot_is_refused_and_leaves_nothing() {
     let pn = crate::sandbox();
-    furnish(&pn);
+    write_tree(&pn);
     for (provider, reason) in [("btrfs", "btrfs"), ("zfs", "ZFS"), ("overlay", "overlay")] {
         let error = snapshot(&pn, &["create", "--provider", provider]).fails("unsupported");
         assert!(text(&error["error"]).contains(reason) && text(&error["hint"]).contains("git and copy"), "{error}");
@@ -318,7 +318,7 @@ fn what_a_machine_cannot_do_is_refused_with_the_reason_and_leaves_nothing() {
 #[test]
 fn a_snapshot_of_another_machine_is_left_alone() {
     let pn = crate::sandbox();
-    let root = furnish(&pn);
+    let root = write_tree(&pn);
     let (far, moved) = (take(&pn, &[]), take(&pn, &[]));
     let raw = Connection::open(pn.store().join("db.sqlite")).expect("opens");
     raw.execute("UPDATE fs_snapshots SET host = 'far' WHERE id = ?1", [&far]).expect("changed");
@@ -341,12 +341,12 @@ fn a_snapshot_of_another_machine_is_left_alone() {
 }
 
 #[test]
-fn the_users_store_keeps_snapshots_outside_of_projects_too() {
+fn without_a_project_snapshots_are_in_the_users_store() {
     let pn = Sandbox::bare(crate::PN);
-    let root = furnish(&pn);
+    let root = write_tree(&pn);
     let before = picture(&root);
     let id = take(&pn, &["--provider", "copy"]);
-    mess_up(&pn);
+    change_everything(&pn);
     snapshot(&pn, &["restore", &id]).ok();
     assert_eq!(picture(&root), before);
     assert!(!pn.store().exists(), "nothing was made in the project");
@@ -355,7 +355,7 @@ fn the_users_store_keeps_snapshots_outside_of_projects_too() {
 #[test]
 fn many_snapshots_at_once_lose_none() {
     let pn = crate::sandbox();
-    furnish(&pn);
+    write_tree(&pn);
     std::thread::scope(|scope| {
         for at in 0..12 {
             let pn = &pn;

@@ -1,4 +1,4 @@
-//! `kill -9` of `pn snapshot` at any moment: no record without its content, and no content that nobody knows.
+//! `kill -9` of `pn snapshot` at any moment leaves no record without content, and no content without a record.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -6,11 +6,10 @@ use std::fs;
 
 use pensa_testkit::{Run, Sandbox, eventually};
 
-use crate::snapshots::{furnish, picture, refs, snapshot, take};
+use crate::snapshots::{picture, refs, snapshot, take, write_tree};
 use crate::steps::{elements, text};
 
-/// The system calls by which files change or programs are started and waited for, and how many are passed over
-/// between two kills.
+/// The system calls that change files, or start and await programs, and how many are skipped between two kills.
 const CALLS: [(&str, usize); 11] = [
     ("openat", 17),
     ("write", 2),
@@ -26,7 +25,7 @@ const CALLS: [(&str, usize); 11] = [
 ];
 
 /// Runs what `run` makes, killed at a system call, then at a later one, and so on until it gets through; `wider` steps
-/// make fewer kills. Only `pn` is killed: the programs that it has started go on.
+/// make fewer kills. Only `pn` is killed: the programs that it has started continue.
 fn sweep(wider: usize, mut run: impl FnMut() -> Run, mut check: impl FnMut(&str, bool)) {
     let mut kills = 0;
     for (call, stride) in CALLS.map(|(call, stride)| (call, stride * wider)) {
@@ -50,13 +49,13 @@ fn sweep(wider: usize, mut run: impl FnMut() -> Run, mut check: impl FnMut(&str,
     assert!(kills > 20, "only {kills} kills: strace does not inject");
 }
 
-/// What is in the directory of contents.
+/// The entries of the directory of contents.
 fn contents(pn: &Sandbox) -> BTreeSet<String> {
     let entries = fs::read_dir(pn.store().join("local/snapshots")).expect("a directory");
     entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// After the next command, records and contents are the same, and every content is whole. Gives the ids.
+/// Checks that after the next command records and contents agree, and every content is complete. Returns the ids.
 #[track_caller]
 fn assert_agreed(pn: &Sandbox, base: &str, point: &str) -> BTreeSet<String> {
     eventually("the end of what was stopped", || {
@@ -91,7 +90,7 @@ fn tidy_up(pn: &Sandbox, ids: &BTreeSet<String>, base: &str) {
 fn create_killed_at_any_system_call_leaves_a_whole_snapshot_or_nothing() {
     for provider in ["git", "copy"] {
         let pn = crate::sandbox();
-        let before = picture(&furnish(&pn));
+        let before = picture(&write_tree(&pn));
         let base = take(&pn, &["--provider", provider]);
         sweep(
             1,
@@ -110,7 +109,7 @@ fn create_killed_at_any_system_call_leaves_a_whole_snapshot_or_nothing() {
 fn delete_killed_at_any_system_call_leaves_a_whole_snapshot_or_nothing() {
     for provider in ["git", "copy"] {
         let pn = crate::sandbox();
-        furnish(&pn);
+        write_tree(&pn);
         let base = take(&pn, &["--provider", provider]);
         sweep(
             1,
@@ -128,10 +127,10 @@ fn delete_killed_at_any_system_call_leaves_a_whole_snapshot_or_nothing() {
 }
 
 #[test]
-fn restore_killed_at_any_system_call_can_be_done_again_or_taken_back() {
+fn restore_killed_at_any_system_call_can_be_repeated_or_undone() {
     for provider in ["git", "copy"] {
         let pn = crate::sandbox();
-        let root = furnish(&pn);
+        let root = write_tree(&pn);
         let good = picture(&root);
         let base = take(&pn, &["--provider", provider]);
         let messy = RefCell::new(good.clone());

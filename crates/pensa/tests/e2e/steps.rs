@@ -1,9 +1,9 @@
-//! The short steps that many tests take on their way to the point.
+//! Helpers that many tests share.
 
 use pensa_testkit::Sandbox;
 use serde_json::Value;
 
-/// Creates an issue; `args` are its title and flags. Gives back its id.
+/// Creates an issue; `args` are its title and flags. Returns its id.
 #[track_caller]
 pub(crate) fn create(pn: &Sandbox, args: &[&str]) -> String {
     let created = pn.pn([&["create"], args].concat()).ok_json();
@@ -36,7 +36,7 @@ pub(crate) fn event_types(pn: &Sandbox, id: &str) -> Vec<String> {
     history(pn, id).iter().rev().map(|event| text(&event["event_type"])).collect()
 }
 
-/// The ids that a listing gives, in its order.
+/// The ids of a list, in its order.
 #[track_caller]
 pub(crate) fn ids(pn: &Sandbox, args: &[&str]) -> Vec<String> {
     elements(&pn.pn(args).ok_json()).iter().map(|issue| text(&issue["id"])).collect()
@@ -58,7 +58,7 @@ pub(crate) fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap_or_else(|| panic!("an object: {value}")).keys().map(String::as_str).collect()
 }
 
-/// Everything the store would tell about itself: what must be the same before and after a refused command.
+/// All data of the store, which a refused command must not change.
 pub(crate) fn everything(pn: &Sandbox) -> Vec<Value> {
     let issues = pn.pn(["list"]).ok_json();
     let mut all = vec![pn.pn(["dep", "cycles"]).ok_json(), pn.pn(["status"]).ok_json()];

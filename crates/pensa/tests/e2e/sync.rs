@@ -1,4 +1,4 @@
-//! `pn sync` between a store and a daemon that has another.
+//! `pn sync` between a store and a daemon with another store.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::steps::{elements, keys, show, task, text};
 
 crate::in_both_modes! {
-    what_each_has_and_the_other_lacks_goes_both_ways,
-    what_waits_is_told_as_a_queue_of_events,
-    which_server_is_meant_is_said_by_the_user,
-    a_name_that_leads_to_another_store_begins_afresh,
+    sync_exchanges_changes_in_both_directions,
+    sync_status_lists_waiting_events,
+    the_user_selects_the_server_to_sync_with,
+    a_remote_name_for_another_store_starts_a_new_sync,
 }
 
 /// Another machine with a store and a daemon, known to `pn` under a name.
@@ -34,7 +34,7 @@ fn titles(pn: &Sandbox) -> Vec<String> {
     titles
 }
 
-fn what_each_has_and_the_other_lacks_goes_both_ways(pn: &Sandbox) {
+fn sync_exchanges_changes_in_both_directions(pn: &Sandbox) {
     let (there, _daemon) = other(pn, "home");
     let (one, two) = (task(pn, "one"), task(&there, "two"));
     pn.pn(["comment", "add", &one, "said"]).ok();
@@ -53,7 +53,7 @@ fn what_each_has_and_the_other_lacks_goes_both_ways(pn: &Sandbox) {
     }
     let again = pn.pn(["sync"]).ok_json();
     assert_eq!((&again["pulled"], &again["pushed"]), (&json!(0), &json!(0)));
-    // A dependency on what came from there, and both change one title.
+    // A dependency on a synced issue; and both sides change one title.
     pn.pn(["dep", "add", &one, &two]).ok();
     there.pn(["update", &two, "--title", "by there"]).ok();
     pn.pn(["update", &two, "--title", "by here"]).ok();
@@ -63,19 +63,19 @@ fn what_each_has_and_the_other_lacks_goes_both_ways(pn: &Sandbox) {
         assert_eq!(titles(side), ["by here", "one"]);
         assert_eq!(elements(&show(side, &one)["deps"]).len(), 1);
     }
-    let told = pn.pn(["conflicts"]).ok_json();
-    assert_eq!((&told[0]["kept"], &told[0]["other"]), (&json!("by here"), &json!("by there")));
-    let said = pn.pn(["sync"]).answer();
+    let result = pn.pn(["conflicts"]).ok_json();
+    assert_eq!((&result[0]["kept"], &result[0]["other"]), (&json!("by here"), &json!("by there")));
+    let printed = pn.pn(["sync"]).answer();
     assert_eq!(
-        (said.stdout.as_str(), said.stderr.as_str()),
+        (printed.stdout.as_str(), printed.stderr.as_str()),
         ("synced with home: 0 changes here, 0 records sent\n", "")
     );
-    // What others did is nothing that one takes back as one's own.
+    // Synced changes of others are not undone as one's own.
     let undone = pn.pn(["undo", "--dry-run"]).ok_json();
     assert_eq!(undone["undone"][0]["event_type"], "updated", "{undone}");
 }
 
-fn what_waits_is_told_as_a_queue_of_events(pn: &Sandbox) {
+fn sync_status_lists_waiting_events(pn: &Sandbox) {
     assert_eq!(pn.pn(["sync", "status"]).ok_json(), json!([]));
     let (_there, daemon) = other(pn, "home");
     let one = task(pn, "one");
@@ -102,7 +102,7 @@ fn what_waits_is_told_as_a_queue_of_events(pn: &Sandbox) {
     assert_eq!(elements(&status()["events"]).len(), 1, "what was not acknowledged goes on waiting");
 }
 
-fn which_server_is_meant_is_said_by_the_user(pn: &Sandbox) {
+fn the_user_selects_the_server_to_sync_with(pn: &Sandbox) {
     let none = pn.pn(["sync"]).fails("not_found");
     assert!(text(&none["hint"]).contains("pn remote add"), "{none}");
     pn.pn(["sync", "nowhere"]).fails("not_found");
@@ -120,7 +120,7 @@ fn which_server_is_meant_is_said_by_the_user(pn: &Sandbox) {
 }
 
 #[test]
-fn a_repository_does_not_say_with_whom_to_sync() {
+fn a_repository_cannot_select_the_server_to_sync_with() {
     let pn = crate::sandbox();
     let (_there, _daemon) = other(&pn, "home");
     task(&pn, "ours");
@@ -130,7 +130,24 @@ fn a_repository_does_not_say_with_whom_to_sync() {
     assert_eq!(pn.pn(["sync", "home"]).ok_json()["pushed"], 1);
 }
 
-fn a_name_that_leads_to_another_store_begins_afresh(pn: &Sandbox) {
+#[test]
+fn a_repository_cannot_enable_sending_sessions() {
+    let pn = crate::sandbox();
+    let (there, _daemon) = other(&pn, "home");
+    pn.pn(["agent", "create", "-t", "user", "--name", "claude"]).ok();
+    pn.pn(["session", "append", "claude", "--type", "note", "--data", "{\"text\":\"a heron\"}"]).ok();
+    pn.pn(["config", "set", "sync.sessions", "true", "--project"]).ok();
+    let refused = pn.pn(["sync"]).fails("forbidden");
+    assert!(text(&refused["hint"]).contains("a repository does not decide that"), "{refused}");
+    pn.pn(["config", "set", "sync.sessions", "false", "--project"]).ok();
+    pn.pn(["sync"]).ok();
+    let found = || elements(&there.pn(["session", "search", "heron"]).ok_json()).len();
+    assert_eq!(found(), 0);
+    pn.pn(["sync"]).env("PN_SYNC_SESSIONS", "true").ok();
+    assert_eq!(found(), 1);
+}
+
+fn a_remote_name_for_another_store_starts_a_new_sync(pn: &Sandbox) {
     let (first, _daemon) = other(pn, "home");
     task(pn, "ours");
     task(&first, "of the first");
@@ -146,7 +163,7 @@ fn a_name_that_leads_to_another_store_begins_afresh(pn: &Sandbox) {
 }
 
 #[test]
-fn a_server_that_was_restored_gets_back_what_it_lost() {
+fn a_restored_server_gets_back_what_it_lost() {
     let pn = crate::sandbox();
     let (there, daemon) = other(&pn, "home");
     let old = task(&there, "old");
@@ -168,7 +185,7 @@ fn a_server_that_was_restored_gets_back_what_it_lost() {
 }
 
 #[test]
-fn a_store_that_was_filled_anew_meets_the_other_as_a_stranger() {
+fn a_store_that_was_refilled_is_treated_as_new() {
     let pn = crate::sandbox();
     let (there, _daemon) = other(&pn, "home");
     task(&pn, "ours");
@@ -184,7 +201,7 @@ fn a_store_that_was_filled_anew_meets_the_other_as_a_stranger() {
     }
 }
 
-/// A `pn sync --watch`, with what it prints.
+/// A running `pn sync --watch` and its output.
 struct Watch {
     child: Child,
     lines: mpsc::Receiver<String>,
@@ -212,7 +229,7 @@ impl Watch {
 }
 
 #[test]
-fn whoever_watches_has_each_change_soon_also_after_the_server_was_away() {
+fn sync_watch_exchanges_changes_soon_also_after_an_outage() {
     let pn = crate::sandbox();
     let (there, daemon) = other(&pn, "home");
     task(&pn, "at first");

@@ -1,4 +1,4 @@
-//! Nothing from an issue's text can colour, move or erase a terminal.
+//! No text from data can colour, move or erase a terminal.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -10,8 +10,8 @@ use serde_json::json;
 use crate::steps::everything;
 
 crate::in_both_modes! {
-    no_command_prints_what_could_harm_a_terminal,
-    an_imported_id_that_could_harm_is_refused_and_nothing_changes,
+    no_command_prints_terminal_escapes,
+    an_imported_id_with_control_characters_is_refused,
 }
 
 /// Colours, a link, the clipboard, a cleared screen, C1 controls, reordering, hidden characters.
@@ -66,7 +66,7 @@ fn import_evil(pn: &Sandbox) {
     pn.pn(["import-from", "taskstore", &dir.display().to_string()]).ok_json();
 }
 
-fn no_command_prints_what_could_harm_a_terminal(pn: &Sandbox) {
+fn no_command_prints_terminal_escapes(pn: &Sandbox) {
     import_evil(pn);
     let id = "pn-evil2";
     let commands: Vec<Vec<&str>> = vec![
@@ -172,7 +172,7 @@ fn no_command_prints_what_could_harm_a_terminal(pn: &Sandbox) {
     }
 }
 
-/// An agent that is nothing but trouble.
+/// An agent with hostile text in every field.
 fn evil_agent(pn: &Sandbox) -> String {
     let evil = json!({ EVIL: [EVIL, { EVIL: EVIL }] }).to_string();
     let name = "e\u{202e}vil\u{200b}\u{e0041}";
@@ -191,7 +191,7 @@ fn evil_agent(pn: &Sandbox) -> String {
     id
 }
 
-fn an_imported_id_that_could_harm_is_refused_and_nothing_changes(pn: &Sandbox) {
+fn an_imported_id_with_control_characters_is_refused(pn: &Sandbox) {
     crate::steps::task(pn, "one");
     let before = everything(pn);
     let at = "2026-01-02T03:04:05Z";
@@ -207,7 +207,7 @@ fn an_imported_id_that_could_harm_is_refused_and_nothing_changes(pn: &Sandbox) {
 }
 
 #[test]
-fn snapshots_of_a_tree_with_strange_names_are_told_without_harm() {
+fn snapshots_of_trees_with_hostile_names_print_safely() {
     let pn = crate::sandbox();
     pn.git_init();
     let evil = "e\u{1b}[31mvil\u{202e}\u{9b}2J\u{e0041}";
@@ -222,7 +222,7 @@ fn snapshots_of_a_tree_with_strange_names_are_told_without_harm() {
         let label = "e\u{202e}vil\u{e0041}";
         let made = at(&["create", "--provider", provider, "--label", label, "--json"]).answer();
         assert_harmless(provider, &made);
-        // A path that holds control characters is no path of a record.
+        // A path with control characters is invalid in a record.
         let id = serde_json::from_str::<serde_json::Value>(&made.stdout)
             .map_or_else(|_| "snap-none".to_owned(), |made| crate::steps::text(&made["id"]));
         fs::write(dir.join(evil), "y").expect("written");
@@ -238,7 +238,7 @@ fn snapshots_of_a_tree_with_strange_names_are_told_without_harm() {
 }
 
 #[test]
-fn wrong_command_lines_and_strange_places_are_told_without_harm() {
+fn wrong_command_lines_and_hostile_paths_print_safely() {
     let pn = Sandbox::bare(crate::PN);
     let dir = pn.path(std::ffi::OsStr::from_bytes(b"e\x1b[31mvil\xe2\x80\xae"));
     fs::create_dir(&dir).expect("made");

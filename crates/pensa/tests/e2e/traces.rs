@@ -1,12 +1,12 @@
-//! `pn trace`: the life of an issue as a person, a report and a program read it.
+//! `pn trace`: the history of an issue for people, reports and programs.
 
 use pensa_testkit::{Run, Sandbox};
 
 use crate::steps::{create, elements, keys, task, text};
 
 crate::in_both_modes! {
-    the_life_of_an_issue_is_told_to_people_reports_and_programs,
-    commits_that_mention_an_issue_are_a_part_of_its_life,
+    a_trace_is_printed_for_people_reports_and_programs,
+    commits_that_mention_an_issue_are_in_its_trace,
     text_of_records_neither_harms_a_terminal_nor_forges_a_report,
 }
 
@@ -22,7 +22,7 @@ fn events(trace: &serde_json::Value) -> Vec<String> {
         .collect()
 }
 
-fn the_life_of_an_issue_is_told_to_people_reports_and_programs(pn: &Sandbox) {
+fn a_trace_is_printed_for_people_reports_and_programs(pn: &Sandbox) {
     pn.git_init();
     let id = create(pn, &["login crash", "-t", "bug", "-p", "p0"]);
     let start = ["work", "start", &id, "--step", "find it", "--branch", "fix"];
@@ -32,9 +32,9 @@ fn the_life_of_an_issue_is_told_to_people_reports_and_programs(pn: &Sandbox) {
     pn.pn(["comment", "add", &id, "it is the empty password"]).actor("zoe").ok();
     pn.pn(["work", "step", "done", "--issue", &id]).actor("ben").ok();
     pn.pn(["close", &id, "--reason", "mended"]).actor("ben").ok();
-    let told = pn.pn(["trace", &id]).ok_json();
-    assert_eq!(keys(&told), ["issue", "entries", "left_out", "totals", "notes"]);
-    let entries = events(&told);
+    let result = pn.pn(["trace", &id]).ok_json();
+    assert_eq!(keys(&result), ["issue", "entries", "left_out", "totals", "notes"]);
+    let entries = events(&result);
     for event in [
         "issue created",
         "issue claimed",
@@ -47,8 +47,8 @@ fn the_life_of_an_issue_is_told_to_people_reports_and_programs(pn: &Sandbox) {
     ] {
         assert!(entries.iter().any(|entry| entry == event), "{event} in {entries:?}");
     }
-    assert_eq!((&told["totals"]["runs"]["failed"], &told["totals"]["steps_done"]), (&1.into(), &1.into()));
-    assert_eq!(told["totals"]["claims"][0]["actor"], "ben");
+    assert_eq!((&result["totals"]["runs"]["failed"], &result["totals"]["steps_done"]), (&1.into(), &1.into()));
+    assert_eq!(result["totals"]["claims"][0]["actor"], "ben");
     let seen = pn.pn(["trace", &id]).ok();
     for part in [
         "login crash",
@@ -78,7 +78,7 @@ fn the_life_of_an_issue_is_told_to_people_reports_and_programs(pn: &Sandbox) {
     pn.pn(["trace", "pn-0badf00d"]).fails("not_found");
 }
 
-fn commits_that_mention_an_issue_are_a_part_of_its_life(pn: &Sandbox) {
+fn commits_that_mention_an_issue_are_in_its_trace(pn: &Sandbox) {
     let (id, other) = (task(pn, "one"), task(pn, "two"));
     assert_eq!(here(pn, &["trace", &id]).ok_json()["totals"]["commits"], 0, "there is no repository");
     pn.git_init();
@@ -90,12 +90,12 @@ fn commits_that_mention_an_issue_are_a_part_of_its_life(pn: &Sandbox) {
     pn.git(["checkout", "-q", "--detach"]);
     commit(&format!("on no branch, {id}"));
     commit(&format!("of {other} and {id}0"));
-    let told = here(pn, &["trace", &id]).ok_json();
-    let commits: Vec<_> = elements(&told["entries"]).into_iter().filter(|entry| entry["kind"] == "commit").collect();
-    let said: Vec<String> = commits.iter().map(|entry| text(&entry["text"])).collect();
-    assert_eq!(said.len(), 3, "{said:?}");
-    assert!(said.contains(&format!("start {id}: one")) && said.contains(&"elsewhere".to_owned()), "{said:?}");
-    assert_eq!((&told["totals"]["commits"], text(&commits[0]["id"]).len()), (&3.into(), 40));
+    let result = here(pn, &["trace", &id]).ok_json();
+    let commits: Vec<_> = elements(&result["entries"]).into_iter().filter(|entry| entry["kind"] == "commit").collect();
+    let printed: Vec<String> = commits.iter().map(|entry| text(&entry["text"])).collect();
+    assert_eq!(printed.len(), 3, "{printed:?}");
+    assert!(printed.contains(&format!("start {id}: one")) && printed.contains(&"elsewhere".to_owned()), "{printed:?}");
+    assert_eq!((&result["totals"]["commits"], text(&commits[0]["id"]).len()), (&3.into(), 40));
     assert_eq!(here(pn, &["trace", &id, "--no-commits"]).ok_json()["totals"]["commits"], 0);
     assert_eq!(here(pn, &["trace", &id, "-n", "2"]).ok_json()["totals"]["commits"], 3);
 }

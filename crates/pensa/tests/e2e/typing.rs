@@ -1,4 +1,4 @@
-//! A terminal with somebody who types.
+//! A terminal on which a test types.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdout, Stdio};
@@ -31,7 +31,7 @@ impl Terminal {
         self.child.stdin.as_mut().expect("a pipe").write_all(typed.as_bytes()).expect("typed");
     }
 
-    /// All it showed, and how it ended.
+    /// Its whole output and its exit status.
     pub(crate) fn end(mut self) -> (String, Option<i32>) {
         self.screen.read_to_string(&mut self.shown).expect("UTF-8");
         (self.shown, reap(&mut self.child).code())

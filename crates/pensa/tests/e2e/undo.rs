@@ -1,4 +1,4 @@
-//! Taking back, as its users meet it: what is said, in which shape, and what is refused.
+//! `pn undo` and `pn redo`: output, JSON, and refusals.
 
 use pensa_testkit::Sandbox;
 use serde_json::json;
@@ -6,14 +6,14 @@ use serde_json::json;
 use crate::steps::{bug, create, elements, event_types, everything, history, ids, keys, show, task, text};
 
 crate::in_both_modes! {
-    undo_takes_back_the_last_operation_and_redo_brings_it_back,
-    undo_answers_with_what_it_took_back,
-    a_close_is_taken_back_with_the_bug_that_it_closed,
-    a_deletion_is_taken_back_with_all_that_hung_on_it,
+    undo_reverts_the_last_operation_and_redo_restores_it,
+    undo_returns_the_undone_events,
+    undoing_a_close_reopens_the_bug_that_it_closed,
+    undoing_a_deletion_restores_all_dependents,
     a_refused_undo_names_the_later_change_and_changes_nothing,
-    a_selection_is_taken_back_as_a_whole,
+    a_selection_is_undone_as_a_whole,
     a_dry_run_changes_nothing,
-    doctor_is_content_after_an_undo,
+    doctor_finds_nothing_after_an_undo,
     what_can_be_undone_is_listed_with_what_cannot,
     two_sessions_of_one_name_undo_only_their_own,
 }
@@ -25,19 +25,19 @@ fn what_can_be_undone_is_listed_with_what_cannot(pn: &Sandbox) {
     pn.pn(["kv", "set", "--scope", "project", "k", "v"]).ok();
     pn.pn(["undo"]).ok();
     let list = pn.pn(["undo", "--list"]).ok_json();
-    let told: Vec<String> = elements(&list).iter().map(|one| text(&one["events"][0]["event_type"])).collect();
-    assert_eq!(told, ["lock.acquired", "created"]);
+    let result: Vec<String> = elements(&list).iter().map(|one| text(&one["events"][0]["event_type"])).collect();
+    assert_eq!(result, ["lock.acquired", "created"]);
     assert_eq!(list[0]["instead"], "pn lock release build");
     assert_eq!(pn.pn(["undo", "--list", "--limit", "1"]).ok().lines().count(), 1);
     assert_eq!(pn.pn(["-q", "undo", "--list"]).ok().trim(), list[1]["event"].to_string());
     pn.pn(["undo", "--limit", "1"]).misused();
     pn.pn(["undo", "--list", "--by", "ana"]).misused();
-    let said = pn.pn(["undo"]).ok();
-    let lines: Vec<&str> = said.lines().collect();
-    assert_eq!(lines.len(), 2, "{said}");
-    assert!(lines[0].starts_with("passed over build lock.acquired by tester "), "{said}");
-    assert!(lines[0].ends_with("; pn lock release build reverses it"), "{said}");
-    assert!(lines[1].starts_with(&format!("took back {id} created by tester ")), "{said}");
+    let printed = pn.pn(["undo"]).ok();
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), 2, "{printed}");
+    assert!(lines[0].starts_with("passed over build lock.acquired by tester "), "{printed}");
+    assert!(lines[0].ends_with("; pn lock release build reverses it"), "{printed}");
+    assert!(lines[1].starts_with(&format!("took back {id} created by tester ")), "{printed}");
 }
 
 fn two_sessions_of_one_name_undo_only_their_own(pn: &Sandbox) {
@@ -52,7 +52,7 @@ fn two_sessions_of_one_name_undo_only_their_own(pn: &Sandbox) {
     show(pn, &second);
 }
 
-fn undo_takes_back_the_last_operation_and_redo_brings_it_back(pn: &Sandbox) {
+fn undo_reverts_the_last_operation_and_redo_restores_it(pn: &Sandbox) {
     let id = task(pn, "one");
     pn.pn(["update", &id, "--title", "two", "-p", "p0"]).actor("ana").ok_json();
     let renamed = show(pn, &id);
@@ -72,17 +72,17 @@ fn undo_takes_back_the_last_operation_and_redo_brings_it_back(pn: &Sandbox) {
     assert_eq!(show(pn, &id)["title"], "one");
 }
 
-fn undo_answers_with_what_it_took_back(pn: &Sandbox) {
+fn undo_returns_the_undone_events(pn: &Sandbox) {
     pn.pn(["undo"]).fails("not_found");
     let id = task(pn, "one");
     pn.pn(["close", &id]).actor("ana").ok_json();
     let closed = history(pn, &id)[0].clone();
-    let told = pn.pn(["undo", "--any"]).ok_json();
-    assert_eq!(keys(&told), ["event", "undone"]);
+    let result = pn.pn(["undo", "--any"]).ok_json();
+    assert_eq!(keys(&result), ["event", "undone"]);
     let undo = &history(pn, &id)[0];
     assert_eq!(
         (&undo["event_type"], &undo["id"], &undo["actor"]),
-        (&json!("undone"), &told["event"], &json!("tester"))
+        (&json!("undone"), &result["event"], &json!("tester"))
     );
     assert_eq!(undo["detail"]["undoes"], json!([closed["id"]]));
     assert_eq!(undo["detail"]["status"], json!({"old": "closed", "new": "open"}));
@@ -90,41 +90,44 @@ fn undo_answers_with_what_it_took_back(pn: &Sandbox) {
         "event": closed["id"], "op": closed["id"], "subject_kind": "issue", "subject_id": id, "issue_id": id, "event_type": "closed", "actor": "ana",
         "created_at": closed["created_at"],
     }]);
-    assert_eq!(told["undone"], expected);
-    let said = pn.pn(["redo"]).ok();
-    assert_eq!(said.lines().count(), 1);
-    assert!(said.starts_with(&format!("brought back {id} closed by ana ")), "{said}");
+    assert_eq!(result["undone"], expected);
+    let printed = pn.pn(["redo"]).ok();
+    assert_eq!(printed.lines().count(), 1);
+    assert!(printed.starts_with(&format!("brought back {id} closed by ana ")), "{printed}");
     assert_eq!(pn.pn(["-q", "undo", "--any"]).ok().trim(), id);
     assert_eq!(keys(&pn.pn(["redo"]).ok_json()), ["event", "redone"]);
 }
 
-fn a_close_is_taken_back_with_the_bug_that_it_closed(pn: &Sandbox) {
+fn undoing_a_close_reopens_the_bug_that_it_closed(pn: &Sandbox) {
     let bug = bug(pn, "a bug");
     let fix = create(pn, &["its fix", "-t", "task", "--fixes", &bug]);
     let after = create(pn, &["then", "-t", "task", "--dep", &fix]);
     pn.pn(["close", &fix]).ok_json();
     assert_eq!(ids(pn, &["ready"]), [after.as_str()]);
-    let told = pn.pn(["undo"]).ok_json();
-    assert_eq!(elements(&told["undone"]).len(), 2);
+    let result = pn.pn(["undo"]).ok_json();
+    assert_eq!(elements(&result["undone"]).len(), 2);
     assert_eq!((&show(pn, &bug)["status"], &show(pn, &fix)["status"]), (&json!("open"), &json!("open")));
     assert_eq!(ids(pn, &["ready"]), [fix.as_str()]);
 }
 
-fn a_deletion_is_taken_back_with_all_that_hung_on_it(pn: &Sandbox) {
+fn undoing_a_deletion_restores_all_dependents(pn: &Sandbox) {
     let bug = bug(pn, "a bug");
     let parent = task(pn, "parent");
     let fix = create(pn, &["its fix", "-t", "task", "--fixes", &bug]);
     pn.pn(["dep", "add", &bug, &parent]).ok_json();
     pn.pn(["dep", "add", &fix, &bug]).ok_json();
     pn.pn(["comment", "add", &bug, "seen"]).actor("ana").ok_json();
-    let (before, told) = (show(pn, &bug), history(pn, &bug));
+    let (before, result) = (show(pn, &bug), history(pn, &bug));
     pn.pn(["delete", &bug, "--force"]).ok_json();
     pn.pn(["history", &bug]).fails("not_found");
     pn.pn(["undo"]).ok_json();
     let mut back = show(pn, &bug);
     back["updated_at"] = before["updated_at"].clone();
+    for issues in ["blocks", "fixed_by"] {
+        back[issues][0]["updated_at"] = before[issues][0]["updated_at"].clone();
+    }
     assert_eq!(back, before);
-    assert_eq!(history(pn, &bug)[2..], told, "with its history");
+    assert_eq!(history(pn, &bug)[2..], result, "with its history");
     assert_eq!(show(pn, &fix)["fixes"], bug.as_str());
     assert_eq!(show(pn, &fix)["deps"][0]["id"], bug.as_str());
     pn.pn(["close", &fix]).ok_json();
@@ -135,20 +138,20 @@ fn a_refused_undo_names_the_later_change_and_changes_nothing(pn: &Sandbox) {
     let id = task(pn, "one");
     pn.pn(["update", &id, "--title", "two"]).actor("ana").ok_json();
     pn.pn(["update", &id, "--title", "three"]).actor("ben").ok_json();
-    let told = history(pn, &id);
+    let result = history(pn, &id);
     let before = everything(pn);
     let error = pn.pn(["undo", "--by", "ana"]).fails("conflict");
-    let later = format!("event {} (updated {id} by ben)", told[0]["id"]);
+    let later = format!("event {} (updated {id} by ben)", result[0]["id"]);
     assert!(text(&error["error"]).contains(&later), "{error}");
     assert!(error["hint"].is_string(), "{error}");
-    pn.pn(["undo", "--event", &told[2]["id"].to_string()]).fails("conflict");
+    pn.pn(["undo", "--event", &result[2]["id"].to_string()]).fails("conflict");
     pn.pn(["undo", "--event", "123456"]).fails("not_found");
     pn.pn(["undo", "--since", "yesterday"]).misused();
     pn.pn(["undo", "--event", "1", "--by", "ana"]).misused();
     assert_eq!(everything(pn), before);
 }
 
-fn a_selection_is_taken_back_as_a_whole(pn: &Sandbox) {
+fn a_selection_is_undone_as_a_whole(pn: &Sandbox) {
     let id = task(pn, "kept");
     let made: Vec<String> =
         (0..3).map(|n| text(&pn.pn(["create", &format!("n{n}"), "-t", "task"]).actor("bot").ok_json()["id"])).collect();
@@ -158,8 +161,8 @@ fn a_selection_is_taken_back_as_a_whole(pn: &Sandbox) {
     pn.pn(["undo", "--by", "bot"]).fails("conflict");
     assert_eq!(everything(pn), before, "all or nothing");
     pn.pn(["undo", "--by", "ana", "--since", "1h"]).ok_json();
-    let told = pn.pn(["undo", "--by", "bot", "--since", "1h"]).ok_json();
-    let kinds: Vec<String> = elements(&told["undone"]).iter().map(|one| text(&one["event_type"])).collect();
+    let result = pn.pn(["undo", "--by", "bot", "--since", "1h"]).ok_json();
+    let kinds: Vec<String> = elements(&result["undone"]).iter().map(|one| text(&one["event_type"])).collect();
     assert_eq!(kinds, ["updated", "created", "created", "created"], "newest first");
     assert_eq!(ids(pn, &["list"]), [id.as_str()]);
     assert_eq!(show(pn, &id)["priority"], "p2");
@@ -179,7 +182,7 @@ fn a_dry_run_changes_nothing(pn: &Sandbox) {
     assert_eq!(pn.pn(["undo"]).ok_json()["undone"][0]["issue_id"], next.as_str(), "the log has no trace of it");
 }
 
-fn doctor_is_content_after_an_undo(pn: &Sandbox) {
+fn doctor_finds_nothing_after_an_undo(pn: &Sandbox) {
     let (a, b) = (task(pn, "a"), task(pn, "b"));
     pn.pn(["dep", "add", &b, &a]).ok_json();
     pn.pn(["close", &a]).ok_json();

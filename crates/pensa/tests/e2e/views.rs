@@ -12,13 +12,13 @@ crate::in_both_modes! {
     list_filters_and_limits,
     list_sorts_by_each_field,
     ready_is_open_unblocked_work_by_priority_then_age,
-    blocked_is_what_is_not_closed_and_waits_for_what_is_not_closed,
-    search_is_a_literal_substring_whatever_the_case,
+    blocked_lists_unclosed_issues_that_wait_for_unclosed_ones,
+    search_matches_a_literal_substring_in_any_case,
     a_tree_is_flat_preorder_and_repeats_without_expanding,
-    a_tree_goes_down_to_what_it_blocks_or_up_to_what_blocks_it,
-    cycles_that_came_by_import_are_reported,
+    a_tree_shows_dependents_or_with_up_dependencies,
+    imported_cycles_are_reported,
     create_takes_many_dependencies,
-    where_tells_the_path_of_the_store,
+    where_prints_the_path_of_the_store,
 }
 
 fn list_returns_every_status_by_priority_then_age(pn: &Sandbox) {
@@ -95,7 +95,7 @@ fn ready_is_open_unblocked_work_by_priority_then_age(pn: &Sandbox) {
     }
 }
 
-fn blocked_is_what_is_not_closed_and_waits_for_what_is_not_closed(pn: &Sandbox) {
+fn blocked_lists_unclosed_issues_that_wait_for_unclosed_ones(pn: &Sandbox) {
     let parent = task(pn, "parent");
     let children: Vec<String> =
         ["bug", "task", "test"].iter().map(|kind| create(pn, &[kind, "-t", kind, "--dep", &parent])).collect();
@@ -110,7 +110,7 @@ fn blocked_is_what_is_not_closed_and_waits_for_what_is_not_closed(pn: &Sandbox) 
     assert_eq!(ids(pn, &["blocked"]), children[..2], "a reopened parent blocks again");
 }
 
-fn search_is_a_literal_substring_whatever_the_case(pn: &Sandbox) {
+fn search_matches_a_literal_substring_in_any_case(pn: &Sandbox) {
     let street = create(pn, &["Straße sperren", "-t", "task"]);
     let greek = create(pn, &["plain", "-t", "task", "--description", "ΟΔΟΣ und дом"]);
     let percent = create(pn, &["100% done", "-t", "task"]);
@@ -173,7 +173,7 @@ fn a_tree_is_flat_preorder_and_repeats_without_expanding(pn: &Sandbox) {
     assert!(drawn.lines().last().is_some_and(|line| line.starts_with("   └─ ")), "{drawn}");
 }
 
-fn a_tree_goes_down_to_what_it_blocks_or_up_to_what_blocks_it(pn: &Sandbox) {
+fn a_tree_shows_dependents_or_with_up_dependencies(pn: &Sandbox) {
     let [a, b, c, d] = diamond(pn);
     let tree = |id: &str, way: &str| -> Vec<String> { ids(pn, &["dep", "tree", id, "--direction", way]) };
     assert_eq!(tree(&a, "down"), [a.clone(), b.clone(), d.clone(), c.clone(), d.clone()]);
@@ -184,7 +184,7 @@ fn a_tree_goes_down_to_what_it_blocks_or_up_to_what_blocks_it(pn: &Sandbox) {
     assert_eq!(tree(&b, "down").len(), 2);
 }
 
-fn cycles_that_came_by_import_are_reported(pn: &Sandbox) {
+fn imported_cycles_are_reported(pn: &Sandbox) {
     assert_eq!(pn.pn(["dep", "cycles"]).ok_json(), json!([]));
     let (a, b, c) = (task(pn, "alpha"), task(pn, "beta"), task(pn, "gamma"));
     pn.pn(["dep", "add", &a, &b]).ok_json();
@@ -213,7 +213,7 @@ fn create_takes_many_dependencies(pn: &Sandbox) {
     pn.pn(["create", "other", "-t", "task", "--fixes", &child]).fails("invalid_input");
 }
 
-fn where_tells_the_path_of_the_store(pn: &Sandbox) {
+fn where_prints_the_path_of_the_store(pn: &Sandbox) {
     let path = fs::canonicalize(pn.store()).expect("a store");
     assert_eq!(pn.pn(["where"]).ok_json(), json!({"path": path}));
     assert_eq!(pn.pn(["where"]).ok(), format!("{}\n", path.display()));

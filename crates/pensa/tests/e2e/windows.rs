@@ -10,16 +10,16 @@ use std::process::Command;
 use pensa_testkit::{Mode, Run, Sandbox, eventually};
 use serde_json::{Value, json};
 
-use crate::crash::{CALLS, sweep_of};
+use crate::crash::{CALLS, sweep_with_flags};
 use crate::interactive::Terminal;
 use crate::steps::{elements, task, text};
 
-/// A machine whose project is a repository, with multiplexers of its own; they end with it.
-struct Desk {
+/// A sandbox whose project is a repository, with its own multiplexers, which end with it.
+struct MuxSandbox {
     pn: Sandbox,
 }
 
-impl Desk {
+impl MuxSandbox {
     fn new(mode: Mode) -> Self {
         let pn = Sandbox::in_mode(crate::PN, mode);
         pn.git_init();
@@ -28,14 +28,14 @@ impl Desk {
         Self { pn }
     }
 
-    fn surroundings(&self) -> [(&'static str, PathBuf); 2] {
+    fn environment(&self) -> [(&'static str, PathBuf); 2] {
         [("TMUX_TMPDIR", self.pn.path("mux")), ("SCREENDIR", self.pn.path("mux"))]
     }
 
-    /// `pn` in the project, where the mode has it.
+    /// `pn` in the project, in the mode of the sandbox.
     fn here(&self, args: &[&str]) -> Run {
         let run = self.pn.pn(args).dir(self.pn.project());
-        self.surroundings().into_iter().fold(run, |run, (name, value)| run.env(name, value))
+        self.environment().into_iter().fold(run, |run, (name, value)| run.env(name, value))
     }
 
     /// `pn run exec --mux MUX FLAGS -- sh -c SCRIPT`.
@@ -45,7 +45,7 @@ impl Desk {
 
     fn tool(&self, program: &str, args: &[&str]) -> Command {
         let mut command = self.pn.command(program);
-        command.args(args).envs(self.surroundings());
+        command.args(args).envs(self.environment());
         command
     }
 
@@ -63,14 +63,14 @@ impl Desk {
         eventually("the end of a run", || over(self.show(id)))
     }
 
-    /// The command touches `name` when it is there.
+    /// Waits until the command has created the file `name`.
     #[track_caller]
     fn until(&self, name: &str) {
         eventually(name, || self.pn.project().join(name).exists().then_some(()));
     }
 }
 
-impl Drop for Desk {
+impl Drop for MuxSandbox {
     fn drop(&mut self) {
         let _ = self.tool("tmux", &["kill-server"]).output();
         let there = self.tool("screen", &["-ls"]).output().map(|output| output.stdout).unwrap_or_default();
@@ -82,9 +82,9 @@ impl Drop for Desk {
 }
 
 /// The same with tmux and with screen, on the store's files and through a daemon.
-fn each(test: impl Fn(&Desk, &str)) {
+fn each(test: impl Fn(&MuxSandbox, &str)) {
     for (mode, mux) in [(Mode::Embedded, "tmux"), (Mode::Daemon, "tmux"), (Mode::Embedded, "screen")] {
-        test(&Desk::new(mode), mux);
+        test(&MuxSandbox::new(mode), mux);
     }
 }
 
@@ -120,7 +120,7 @@ fn a_run_in_a_window_is_a_run_like_any_other() {
     });
 }
 
-/// What shells, tmux and screen take for something else.
+/// Arguments that shells, tmux and screen could interpret.
 const HOSTILE: [&[u8]; 9] = [
     b"a b",
     b"quote\"'`end",
@@ -134,9 +134,9 @@ const HOSTILE: [&[u8]; 9] = [
 ];
 
 #[test]
-fn what_is_run_in_a_window_arrives_byte_by_byte_in_the_surroundings_of_its_caller() {
+fn a_window_gets_the_exact_command_in_the_environment_of_its_caller() {
     each(|desk, mux| {
-        // A server that has been there for long has other surroundings.
+        // A multiplexer server that was started before has another environment.
         let old: &[&str] = if mux == "tmux" { &["new-session", "-d", "-s", "old"] } else { &["-dmS", "pensa-project"] };
         desk.pn.tool(desk.tool(mux, old).envs([("PN_ACTOR", "another"), ("PN_STORE", "/nowhere"), ("MINE", "old")]));
         let dir = desk.pn.project().join(OsStr::from_bytes(b"d '\"$(x);#{y}\xff;"));
@@ -146,7 +146,7 @@ fn what_is_run_in_a_window_arrives_byte_by_byte_in_the_surroundings_of_its_calle
             ["run", "exec", "--mux", mux, "--prompt", "-", "--label", "a=$(b);'\""].map(OsStr::new).into();
         args.extend(["--", "sh", "-c", script, "sh"].map(OsStr::new));
         args.extend(HOSTILE.map(OsStr::from_bytes));
-        let run = desk.surroundings().into_iter().fold(desk.pn.pn(&args), |run, (name, value)| run.env(name, value));
+        let run = desk.environment().into_iter().fold(desk.pn.pn(&args), |run, (name, value)| run.env(name, value));
         let secret = OsStr::from_bytes(b"pass\nword\xff\"'");
         let run = run.dir(&dir).actor("a'n \"n").env("PN_TOKEN", "not-for-everybody").env("MINE", secret);
         let run = run.stdin("a prompt; $(for) #{nobody}").ok_json();
@@ -176,16 +176,16 @@ fn what_is_run_in_a_window_arrives_byte_by_byte_in_the_surroundings_of_its_calle
 }
 
 #[test]
-fn a_server_that_is_started_for_a_window_gets_nothing_of_ours() {
-    let desk = Desk::new(Mode::Embedded);
+fn a_multiplexer_server_inherits_nothing_from_us() {
+    let desk = MuxSandbox::new(Mode::Embedded);
     desk.exec("tmux", &[], "sleep 60").env("PN_TOKEN", "not-for-everybody").ok_json();
     let all = desk.tmux(&["show-environment", "-g"]);
     assert!(all.contains("HOME=") && !all.contains("PN_"), "{all}");
 }
 
 #[test]
-fn a_window_opens_where_its_caller_is() {
-    let desk = Desk::new(Mode::Embedded);
+fn a_window_opens_in_the_callers_session() {
+    let desk = MuxSandbox::new(Mode::Embedded);
     let inner = "\"$PN\" run exec --mux tmux -q -- sh -c 'touch ready; sleep 60' >id 2>error; sleep 60";
     let mut tmux = desk.tool("tmux", &["new-session", "-d", "-s", "my work", "-n", "first", "--", "sh", "-c", inner]);
     desk.pn.tool(tmux.env("PN", crate::PN));
@@ -199,8 +199,8 @@ fn a_window_opens_where_its_caller_is() {
 }
 
 #[test]
-fn a_window_is_split_for_a_shell_beside_the_command() {
-    let desk = Desk::new(Mode::Embedded);
+fn a_window_is_split_for_a_shell_next_to_the_command() {
+    let desk = MuxSandbox::new(Mode::Embedded);
     let run = desk.exec("tmux", &["--split"], "exec sleep 60").ok_json();
     let (left, right) = (text(&run["pane_left"]), text(&run["pane_right"]));
     let format = "#{pane_id} #{pane_left} #{pane_current_path}";
@@ -232,8 +232,8 @@ fn a_window_that_is_closed_or_cancelled_ends_its_run() {
         let freed = || (desk.pn.pn(["show", &id]).ok_json()["status"] == "open").then_some(());
         eventually("the claim is given back", freed);
         let run = exec();
-        let told = desk.pn.pn(["run", "cancel", &text(&run["id"])]).ok_json();
-        assert_eq!(told["status"], "cancelled");
+        let result = desk.pn.pn(["run", "cancel", &text(&run["id"])]).ok_json();
+        assert_eq!(result["status"], "cancelled");
         eventually("the claim is given back", freed);
         let gone = || std::path::Path::new("/proc").join(run["supervisor"]["pid"].to_string()).exists();
         eventually("the window is gone", || (!gone()).then_some(()));
@@ -242,7 +242,7 @@ fn a_window_that_is_closed_or_cancelled_ends_its_run() {
 
 #[test]
 fn several_windows_share_a_claim_until_the_last_has_ended() {
-    let desk = Desk::new(Mode::Embedded);
+    let desk = MuxSandbox::new(Mode::Embedded);
     let id = task(&desk.pn, "worked on");
     let script = "[ $PN_INSTANCE = 1 ] && exit 4; while [ ! -e go ]; do sleep 0.01; done";
     let runs = elements(&desk.exec("tmux", &["--instances", "2", "--issue", &id], script).ok_json());
@@ -263,13 +263,13 @@ fn several_windows_share_a_claim_until_the_last_has_ended() {
 }
 
 #[test]
-fn attaching_shows_the_window_and_says_why_it_cannot() {
+fn attach_shows_the_window_or_says_why_it_cannot() {
     each(|desk, mux| {
         let run = desk.exec(mux, &[], "echo shown; read line; echo \"got $line\" >out; read line").ok_json();
         let id = text(&run["id"]);
         desk.here(&["run", "attach", &id]).fails("unsupported");
         let mut command = vec![format!("TERM=xterm PATH={}", std::env::var("PATH").expect("a PATH"))];
-        command.extend(desk.surroundings().map(|(name, value)| format!("{name}={}", value.display())));
+        command.extend(desk.environment().map(|(name, value)| format!("{name}={}", value.display())));
         let line = format!("env {} \"$PN\" run attach {id}", command.join(" "));
         let mut terminal = Terminal::run(&desk.pn, "sh", &["-c", &line]);
         terminal.until("shown");
@@ -285,8 +285,8 @@ fn attaching_shows_the_window_and_says_why_it_cannot() {
 }
 
 #[test]
-fn a_multiplexer_that_is_not_there_is_told_before_anything_happens() {
-    let desk = Desk::new(Mode::Embedded);
+fn a_missing_multiplexer_fails_before_anything_is_recorded() {
+    let desk = MuxSandbox::new(Mode::Embedded);
     let id = task(&desk.pn, "worked on");
     for mux in ["tmux", "screen", "zellij"] {
         let error = desk.exec(mux, &["--issue", &id], "true").env("PATH", "/nowhere").fails("unsupported");
@@ -297,7 +297,7 @@ fn a_multiplexer_that_is_not_there_is_told_before_anything_happens() {
     let plain = text(&desk.here(&["run", "start"]).ok_json()["id"]);
     let error = desk.here(&["run", "attach", &plain]).fails("unsupported");
     assert!(text(&error["error"]).contains("no window"), "{error}");
-    // One that is there and does not work.
+    // A multiplexer that is installed but does not work.
     fs::create_dir(desk.pn.path("bin")).expect("a directory");
     let path = format!("{}:{}", desk.pn.path("bin").display(), std::env::var("PATH").expect("a PATH"));
     fs::write(desk.pn.path("bin/tmux"), "#!/bin/sh\necho no terminals today >&2; exit 1\n").expect("written");
@@ -310,8 +310,8 @@ fn a_multiplexer_that_is_not_there_is_told_before_anything_happens() {
 }
 
 #[test]
-fn whoever_opens_a_window_is_killed_at_any_system_call_and_the_run_is_told() {
-    let desk = Desk::new(Mode::Embedded);
+fn opening_a_window_killed_at_any_system_call_leaves_a_finished_run() {
+    let desk = MuxSandbox::new(Mode::Embedded);
     let id = task(&desk.pn, "worked on");
     let exec = |point: &str| {
         let label = format!("point={point}");
@@ -340,7 +340,7 @@ fn whoever_opens_a_window_is_killed_at_any_system_call_and_the_run_is_told() {
         desk.pn.pn(["release", &id]).answer();
     };
     let calls = CALLS.iter().filter(|call| !["openat", "linkat"].contains(call));
-    let kills: usize = calls.map(|call| sweep_of(&[], call, 1, exec, check)).sum();
-    let often: usize = ["openat", "clone3"].map(|call| sweep_of(&[], call, 7, exec, check)).iter().sum();
+    let kills: usize = calls.map(|call| sweep_with_flags(&[], call, 1, exec, check)).sum();
+    let often: usize = ["openat", "clone3"].map(|call| sweep_with_flags(&[], call, 7, exec, check)).iter().sum();
     assert!(kills > 10 && often > 3, "{kills} and {often} kills");
 }

@@ -1,4 +1,4 @@
-//! `pn work`, `pn capture`, `pn ship` and `pn skill`, as people and agents meet them.
+//! `pn work`, `pn capture`, `pn ship` and `pn skill`.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,10 +11,10 @@ use crate::steps::{elements, ids, keys, show, task, text};
 crate::in_both_modes! {
     work_goes_from_a_title_to_a_closed_issue,
     two_people_hand_work_to_each_other,
-    an_idea_is_captured_in_one_word_and_waits_in_the_queue,
-    what_was_shipped_is_listed_and_told,
+    a_captured_idea_is_in_the_queue,
+    releases_are_listed_and_in_the_changelog,
     skills_have_the_form_that_other_tools_have,
-    what_cannot_be_is_told_with_a_hint,
+    invalid_requests_fail_with_a_hint,
 }
 
 fn work_goes_from_a_title_to_a_closed_issue(pn: &Sandbox) {
@@ -67,7 +67,7 @@ fn two_people_hand_work_to_each_other(pn: &Sandbox) {
     pn.pn(["work", "done"]).actor("ben").ok_json();
 }
 
-fn an_idea_is_captured_in_one_word_and_waits_in_the_queue(pn: &Sandbox) {
+fn a_captured_idea_is_in_the_queue(pn: &Sandbox) {
     let one = pn.pn(["capture", "idea"]).ok_json();
     assert_eq!((&one["title"], &one["issue_type"], &one["priority"]), (&json!("idea"), &json!("task"), &json!("p2")));
     assert_eq!(one.get("description"), None);
@@ -78,12 +78,12 @@ fn an_idea_is_captured_in_one_word_and_waits_in_the_queue(pn: &Sandbox) {
     pn.pn(["capture", " "]).fails("invalid_input");
 }
 
-fn what_was_shipped_is_listed_and_told(pn: &Sandbox) {
+fn releases_are_listed_and_in_the_changelog(pn: &Sandbox) {
     let (done, open) = (task(pn, "closed *one*"), task(pn, "open one"));
     pn.pn(["close", &done]).ok_json();
     let ship = ["ship", "search", "--version", "1.0.0", "--issue", &done, "--issue", &open];
-    let told = pn.pn(ship).answer();
-    assert!(told.code == Some(0) && told.stderr.contains(&format!("{open} is not closed")), "{told:?}");
+    let result = pn.pn(ship).answer();
+    assert!(result.code == Some(0) && result.stderr.contains(&format!("{open} is not closed")), "{result:?}");
     let shipped = pn.pn(["shipped"]).ok_json();
     assert_eq!(keys(&shipped[0]), ["id", "name", "version", "kind", "issues", "actor", "shipped_at"]);
     assert!(text(&shipped[0]["id"]).starts_with("rel-"));
@@ -117,7 +117,7 @@ fn skills_have_the_form_that_other_tools_have(pn: &Sandbox) {
     pn.pn(["skill", "import", "/nowhere/skills.json"]).fails("not_found");
 }
 
-fn what_cannot_be_is_told_with_a_hint(pn: &Sandbox) {
+fn invalid_requests_fail_with_a_hint(pn: &Sandbox) {
     let unknown = pn.pn(["work", "start", "x", "--kind", "miracle"]).answer();
     assert!(unknown.code != Some(0) && unknown.stderr.contains("improvement"), "{unknown:?}");
     pn.pn(["work", "start", ""]).fails("invalid_input");
@@ -130,7 +130,7 @@ fn what_cannot_be_is_told_with_a_hint(pn: &Sandbox) {
 }
 
 #[test]
-fn pages_are_written_on_demand_and_kept_up_to_date_with_what_a_person_put_there() {
+fn context_files_are_updated_and_keep_a_persons_text() {
     let pn = crate::sandbox();
     let page = |name: &str| fs::read_to_string(pn.store().join("local/context").join(name)).unwrap_or_default();
     pn.pn(["work", "start", "log in", "--step", "form", "--step", "check"]).ok();
@@ -153,7 +153,7 @@ fn pages_are_written_on_demand_and_kept_up_to_date_with_what_a_person_put_there(
 }
 
 #[test]
-fn pages_are_true_after_every_change_whoever_makes_it() {
+fn context_files_are_current_after_every_change() {
     let pn = crate::sandbox();
     let page = |name: &str| fs::read_to_string(pn.store().join("local/context").join(name)).unwrap_or_default();
     pn.pn(["context", "--write"]).ok();
@@ -186,7 +186,7 @@ fn pages_are_true_after_every_change_whoever_makes_it() {
 }
 
 #[test]
-fn pages_of_many_writers_at_once_tell_the_last_state() {
+fn context_files_of_concurrent_writers_show_the_last_state() {
     let pn = crate::sandbox();
     pn.pn(["context", "--write"]).ok();
     std::thread::scope(|scope| {
@@ -200,7 +200,7 @@ fn pages_of_many_writers_at_once_tell_the_last_state() {
 }
 
 #[test]
-fn pages_are_not_written_where_a_link_leads() {
+fn context_files_are_not_written_through_links() {
     let pn = crate::sandbox();
     fs::write(pn.path("elsewhere/now.md"), "mine").expect("written");
     symlink(pn.path("elsewhere"), pn.store().join("local/context")).expect("a link");

@@ -1,4 +1,4 @@
-//! Branches, worktrees and fresh clones, one story each.
+//! Branches, worktrees and fresh clones.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ fn title(clone: &crate::clones::Clone<'_>, id: &str) -> String {
 }
 
 #[test]
-fn switching_branches_back_and_forth_loses_nothing_and_reopens_nothing() {
+fn switching_branches_loses_and_reopens_nothing() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     let id = clone.pn(&["create", "a task", "-t", "task", "-q"]).trim().to_owned();
@@ -30,7 +30,7 @@ fn switching_branches_back_and_forth_loses_nothing_and_reopens_nothing() {
 }
 
 #[test]
-fn a_title_that_went_on_after_it_was_committed_elsewhere_stays_where_it_is() {
+fn a_title_changed_after_another_branch_committed_it_is_kept() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let id = clone.pn(&["create", "first", "-t", "task", "-q"]).trim().to_owned();

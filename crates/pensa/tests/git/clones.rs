@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use pensa_core::sync::COLLECTIONS;
 use pensa_testkit::{Daemon, Sandbox};
 use serde_json::Value;
 
-/// A machine with a shared repository and clones of it.
+/// A sandbox with a shared repository and clones of it.
 pub(crate) struct Machine {
     sandbox: Sandbox,
     clones: usize,
@@ -43,7 +44,7 @@ impl Machine {
         machine
     }
 
-    /// Another machine that has the same.
+    /// A copy of everything in another sandbox.
     pub(crate) fn copy(&self) -> Self {
         let sandbox = Sandbox::bare(crate::PN);
         let mut copy = sandbox.command("cp");
@@ -79,7 +80,7 @@ pub(crate) struct Clone<'m> {
     machine: &'m Machine,
     pub(crate) dir: PathBuf,
     name: String,
-    /// The server that it is to use.
+    /// The server to use.
     server: Option<String>,
 }
 
@@ -101,7 +102,7 @@ impl Clone<'_> {
         self.machine.sandbox.tool(self.command(crate::PN).args(args))
     }
 
-    /// Runs `pn`; what it prints, if it succeeds, else what it says.
+    /// Runs `pn`. Returns its output, or its error.
     pub(crate) fn try_pn(&self, args: &[&str]) -> Result<String, String> {
         done(self.command(crate::PN).args(args))
     }
@@ -121,8 +122,8 @@ impl Clone<'_> {
         done(self.command("git").args(args))
     }
 
-    /// Runs git, which must succeed; what it and the hooks tell whoever runs it.
-    pub(crate) fn told_by_git(&self, args: &[&str]) -> String {
+    /// Runs git, which must succeed. Returns what it and the hooks print.
+    pub(crate) fn git_output(&self, args: &[&str]) -> String {
         let output = self.command("git").args(args).output().expect("git runs");
         assert!(output.status.success(), "git {args:?}: {output:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
@@ -136,7 +137,7 @@ impl Clone<'_> {
         }
     }
 
-    /// The commit that a reference means. Most are files, which are read faster than git is started.
+    /// The commit id of a reference. Most are files, and reading them is faster than starting git.
     pub(crate) fn commit(&self, reference: &str) -> String {
         let read = fs::read_to_string(self.dir.join(".git").join(reference));
         let id = read.ok().map(|id| id.trim_end().to_owned()).filter(|id| id.len() == 40);
@@ -147,10 +148,10 @@ impl Clone<'_> {
         fs::read_to_string(self.dir.join(".pensa").join(name)).unwrap_or_default()
     }
 
-    /// What an export writes, after it has written.
+    /// Exports, and returns the files.
     pub(crate) fn exported(&self) -> Vec<String> {
         self.pn(&["export"]);
-        ["issues.jsonl", "deps.jsonl", "comments.jsonl", "tombstones.jsonl"].map(|name| self.read(name)).to_vec()
+        COLLECTIONS.iter().map(|collection| self.read(&collection.file_name())).collect()
     }
 
     /// A daemon for the project in a directory.
@@ -170,22 +171,22 @@ impl Clone<'_> {
         Self { machine: self.machine, dir: dir.to_owned(), name: self.name.clone(), server: None }
     }
 
-    /// The same, by way of a daemon.
+    /// The same clone, through a daemon.
     pub(crate) fn through(&self, daemon: &Daemon) -> Self {
         Self { server: Some(daemon.url.clone()), ..self.at(&self.dir) }
     }
 
-    /// The places whose files the store has agreed on.
+    /// The work trees for which the store has merge bases.
     pub(crate) fn places(&self) -> Vec<String> {
-        let sql = "SELECT place FROM agreements ORDER BY place";
+        let sql = "SELECT peer FROM peers WHERE kind = 'git' ORDER BY peer";
         let database = self.dir.join(".pensa/db.sqlite");
-        let told = self.machine.sandbox.tool(self.command("python3").args([
+        let result = self.machine.sandbox.tool(self.command("python3").args([
             "-c",
             "import sqlite3,sys; [print(row[0]) for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2])]",
             database.to_str().expect("UTF-8"),
             sql,
         ]));
-        told.lines().map(str::to_owned).collect()
+        result.lines().map(str::to_owned).collect()
     }
 }
 

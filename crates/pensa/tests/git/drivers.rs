@@ -1,4 +1,4 @@
-//! The merge driver where there is no store, and on files that are not a store's.
+//! The merge driver without a store, and on files that do not belong to a store.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::clones::{Clone, Machine};
 
 const DRIVER: &str = "pn merge-driver %O %A %B %P";
 
-/// Two branches of a repository that gave one issue two titles; the issue, and the clone, which is on main.
+/// Two branches that changed one issue's title differently. Returns the issue and the clone, which is on main.
 fn two_titles(machine: &Machine) -> (Clone<'_>, String) {
     let clone = machine.clone(0);
     let id = clone.pn(&["create", "old", "-t", "task", "-q"]).trim().to_owned();
@@ -22,7 +22,7 @@ fn two_titles(machine: &Machine) -> (Clone<'_>, String) {
     clone.pn(&["create", "only theirs", "-t", "task"]);
     clone.git(&["commit", "--quiet", "--all", "--allow-empty", "--message=theirs"]);
     clone.git(&["push", "--quiet", "origin", "main", "feature"]);
-    // Elsewhere, so that this store does not know the one when it makes the other.
+    // In another clone, so that this store does not have one change when it makes the other.
     let dir = machine.path("elsewhere-clone");
     let from = machine.path("shared.git");
     clone.git(&["clone", "--quiet", from.to_str().expect("UTF-8"), dir.to_str().expect("UTF-8")]);
@@ -52,7 +52,7 @@ fn titles(conflicts: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn a_clash_merged_before_the_first_use_of_a_clone_is_known_to_its_first_command() {
+fn a_conflict_merged_before_the_first_use_of_a_clone_is_reported() {
     let machine = Machine::new(1);
     let (mate, id) = two_titles(&machine);
     let clone = fresh(&machine, &mate, "fresh", &[]);
@@ -95,7 +95,7 @@ fn a_bare_clone_merges_trees_with_both_sides() {
     assert!(merged.contains("only theirs") && !merged.contains("<<<<<<<"), "{merged}");
 }
 
-/// Two versions of a file on two branches, in a clone whose every file goes to the driver.
+/// Two versions of a file on two branches, in a clone that uses the driver for all files.
 fn both_changed(clone: &Clone<'_>, path: &str, [base, ours, theirs]: [&str; 3]) {
     fs::write(clone.dir.join(".gitattributes"), "* merge=pensa\n").expect("written");
     let put = |text: &str, message: &str| {
@@ -117,7 +117,7 @@ fn read(dir: &Path, path: &str) -> String {
 }
 
 #[test]
-fn a_file_that_is_not_ours_is_merged_as_git_does() {
+fn a_foreign_file_is_merged_as_git_does() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     let lines = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
@@ -127,18 +127,18 @@ fn a_file_that_is_not_ours_is_merged_as_git_does() {
 }
 
 #[test]
-fn a_conflict_in_a_file_that_is_not_ours_is_marked() {
+fn a_conflict_in_a_foreign_file_is_marked() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     both_changed(&clone, "src/code", ["a\nb\nc\n", "a\nours\nc\n", "a\ntheirs\nc\n"]);
-    let told = clone.try_git(&["merge", "--no-edit", "theirs"]).expect_err("a conflict");
-    assert!(told.contains("CONFLICT"), "{told}");
+    let result = clone.try_git(&["merge", "--no-edit", "theirs"]).expect_err("a conflict");
+    assert!(result.contains("CONFLICT"), "{result}");
     let text = read(&clone.dir, "src/code");
     assert!(text.contains("<<<<<<<") && text.contains("ours\n") && text.contains("theirs\n"), "{text}");
 }
 
 #[test]
-fn a_file_of_ours_that_cannot_be_read_keeps_both_sides_with_marks() {
+fn an_unreadable_file_of_ours_keeps_both_sides_with_markers() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     both_changed(&clone, ".pensa/issues.jsonl", ["", "{\"not\":1}\n", "{\"not\":2}\n"]);

@@ -1,4 +1,4 @@
-//! The history of issues, for projects that want git to carry it.
+//! Export of events, for projects that enable it.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn lines(clone: &Clone<'_>) -> Vec<Value> {
 }
 
 #[test]
-fn events_are_written_if_a_project_wants_them_and_clones_come_to_have_the_same() {
+fn exported_events_converge_between_clones() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let id = clone.pn(&["create", "a task", "-t", "task", "-q"]).trim().to_owned();
@@ -38,7 +38,7 @@ fn events_are_written_if_a_project_wants_them_and_clones_come_to_have_the_same()
     clone.git(&["pull", "--quiet", "--no-rebase"]);
     commit(&clone);
     assert_eq!(clone.read("events.jsonl"), mate.read("events.jsonl"));
-    let told: Vec<(Value, Value)> =
+    let result: Vec<(Value, Value)> =
         lines(&clone).into_iter().map(|line| (line["event_type"].clone(), line["actor"].clone())).collect();
     let expected = [
         ("created", "clone-0"),
@@ -48,7 +48,7 @@ fn events_are_written_if_a_project_wants_them_and_clones_come_to_have_the_same()
         ("created", "clone-1"),
     ];
     assert_eq!(
-        told,
+        result,
         expected.map(|(event, actor)| (json!(event), json!(actor))),
         "each event once, and none of git's own"
     );
@@ -57,7 +57,7 @@ fn events_are_written_if_a_project_wants_them_and_clones_come_to_have_the_same()
 }
 
 #[test]
-fn the_history_of_a_deleted_issue_leaves_the_file_and_comes_back_with_it() {
+fn events_of_a_deleted_issue_leave_the_file_and_return_with_it() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     clone.pn(&["config", "set", "export.events", "true"]);
@@ -75,13 +75,13 @@ fn the_history_of_a_deleted_issue_leaves_the_file_and_comes_back_with_it() {
     let before = lines(&clone);
     clone.pn(&["delete", &id, "--force"]);
     commit(&clone);
-    let told = lines(&clone);
-    let of_it: Vec<&Value> = told.iter().filter(|line| line["subject_id"] == id.as_str()).collect();
+    let result = lines(&clone);
+    let of_it: Vec<&Value> = result.iter().filter(|line| line["subject_id"] == id.as_str()).collect();
     assert_eq!(of_it.len(), 1, "{of_it:?}");
     assert_eq!(of_it[0]["detail"], json!({"issue": {"old": {"id": id, "title": "a heron"}, "new": null}}));
     let text = clone.read("events.jsonl");
     assert!(!text.contains("otter") && !text.contains("ibex") && text.contains("kept"), "{text}");
-    // Others learn of it, and leave it out too.
+    // Other clones import the deletion, and leave the events out too.
     clone.git(&["push", "--quiet", "origin", "main"]);
     mate.git(&["pull", "--quiet", "--no-rebase"]);
     commit(&mate);
@@ -91,7 +91,7 @@ fn the_history_of_a_deleted_issue_leaves_the_file_and_comes_back_with_it() {
     let own = |line: &&Value| line["actor"] == "clone-0";
     let after = lines(&clone);
     assert!(before.iter().filter(own).all(|line| after.contains(line)), "{after:?}");
-    // What is purged leaves nothing but ids.
+    // A purged issue leaves only ids.
     clone.pn(&["delete", &id, "--force"]);
     std::thread::sleep(std::time::Duration::from_millis(1100));
     clone.pn(&["gc", "--older-than", "1s"]);

@@ -1,10 +1,10 @@
-//! Exports after a few changes, which are made from the one before, are what a whole one would be.
+//! An incremental export equals a full export.
 
 use std::fs;
 
 use crate::clones::{Clone, Machine};
 
-/// Exports, and has what was written compared with the whole database.
+/// Exports, and checks the files against the whole database.
 fn export(clone: &Clone<'_>, after: &[&str]) {
     clone.pn(&["export"]);
     let check = clone.try_pn(&["export", "--check"]);
@@ -16,7 +16,7 @@ fn made(clone: &Clone<'_>, title: &str) -> String {
 }
 
 #[test]
-fn an_export_after_any_change_is_what_a_whole_one_would_be() {
+fn an_incremental_export_after_any_change_equals_a_full_one() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     let ids: Vec<String> = (0..12).map(|at| made(&clone, &format!("number {at}"))).collect();
@@ -67,7 +67,7 @@ fn an_export_after_any_change_is_what_a_whole_one_would_be() {
 }
 
 #[test]
-fn an_export_among_many_changes_and_none_is_what_a_whole_one_would_be() {
+fn an_incremental_export_after_many_or_no_changes_equals_a_full_one() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     made(&clone, "before");
@@ -85,12 +85,12 @@ fn an_export_among_many_changes_and_none_is_what_a_whole_one_would_be() {
 }
 
 #[test]
-fn a_copy_that_was_damaged_is_not_passed_on() {
+fn a_damaged_copy_is_not_exported() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     let ids = ["kept as it is", "changed"].map(|title| made(&clone, title));
     export(&clone, &["create"]);
-    let agreed = clone.dir.join(".pensa/local/agreed");
+    let agreed = clone.dir.join(".pensa/local/merge-bases");
     let copies = fs::read_dir(agreed).expect("a directory").map(|copy| copy.expect("one").path().join("issues.jsonl"));
     let mut damaged = 0;
     for copy in copies.filter(|copy| copy.exists()) {

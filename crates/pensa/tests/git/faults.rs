@@ -1,4 +1,4 @@
-//! Exports and imports that are killed on the way, or for which there is no room.
+//! Exports and imports that are killed, or run out of disk space.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const NAMES: [&str; 4] = ["issues.jsonl", "deps.jsonl", "comments.jsonl", "tombstones.jsonl"];
 
-/// The system calls by which files change.
+/// The system calls that change files.
 const CALLS: [&str; 11] = [
     "pwrite64",
     "write",
@@ -27,7 +27,7 @@ fn files(store: &Path) -> Vec<Option<String>> {
     NAMES.iter().map(|name| fs::read_to_string(store.join(name)).ok()).collect()
 }
 
-/// Runs what `run` makes, killed at its first system call of each kind, its second, and so on until it gets through.
+/// Runs what `run` makes, killed at its first system call of each kind, its second, and so on until it completes.
 fn sweep(mut run: impl FnMut() -> Run, mut check: impl FnMut(&str, bool)) {
     let mut kills = 0;
     for call in CALLS {
@@ -135,7 +135,7 @@ fn an_import_killed_at_any_system_call_happened_or_did_not() {
 }
 
 #[test]
-fn without_room_an_export_or_import_says_so_and_leaves_everything_as_it_was() {
+fn export_and_import_on_a_full_disk_fail_and_change_nothing() {
     let pn = Sandbox::bare(crate::PN);
     let disk = Disk::small(&pn, &pn.project(), "3m");
     pn.pn(["init"]).on(&disk).ok();
@@ -170,7 +170,7 @@ fn without_room_an_export_or_import_says_so_and_leaves_everything_as_it_was() {
     assert_eq!(count(pn.pn(["count"]).on(&disk)), 80, "nothing was imported");
 }
 
-/// Takes up all that is left of a disk.
+/// Fills a disk.
 fn fill(path: &Path) {
     use std::io::Write;
     let mut file = fs::File::create(path).expect("made");

@@ -1,18 +1,19 @@
-//! Random histories of three clones: whatever they do, in the end all have the same and nothing acknowledged is gone.
+//! Random histories of three clones: all converge, and nothing acknowledged is lost.
 //!
-//! `PENSA_HISTORIES` says how many a test tries, `PENSA_TEST_SEED` with which one to begin.
+//! `PENSA_HISTORIES` sets how many a test tries, `PENSA_TEST_SEED` the first seed.
 
 use std::collections::BTreeSet;
 use std::env;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use pensa_core::sync::COLLECTIONS;
 use serde_json::Value;
 
 use crate::clones::{Clone, Machine};
 use crate::model::{Model, What};
 
 const CLONES: usize = 3;
-/// Histories of each test in CI; the tests run side by side.
+/// Histories per test in CI; the tests run in parallel.
 const IN_CI: u64 = 25;
 const STEPS: std::ops::Range<usize> = 8..24;
 
@@ -31,30 +32,38 @@ impl Dice {
     }
 }
 
-/// One history as it goes on.
+/// A running history.
 struct History {
     machine: Machine,
     model: Model,
     dice: Dice,
     /// The branch each clone is on, and those it has.
     branches: [(String, Vec<String>); CLONES],
-    told: Vec<String>,
+    /// The external references of issues.
+    refs: Vec<(String, String)>,
+    /// Names with skills, and removed names.
+    skills: BTreeSet<String>,
+    removed: BTreeSet<String>,
+    log: Vec<String>,
 }
 
 impl History {
     fn new(machine: Machine, seed: u64) -> Self {
         let branches = std::array::from_fn(|_| ("main".to_owned(), Vec::new()));
-        Self { machine, model: Model::default(), dice: Dice(seed), branches, told: Vec::new() }
+        let (refs, [skills, removed]) = (Vec::new(), [(); 2].map(|()| BTreeSet::new()));
+        Self { machine, model: Model::default(), dice: Dice(seed), branches, refs, skills, removed, log: Vec::new() }
     }
 
     fn step(&mut self) {
         let at = self.dice.below(CLONES);
-        match self.dice.below(20) {
+        match self.dice.below(22) {
             0..3 => self.create(at),
             3..7 => self.set(at),
             7 => self.comment(at),
             8 => self.link(at),
             9 => self.delete(at),
+            20 => self.refer(at),
+            21 => self.skill(at),
             10..13 => self.commit(at),
             13..16 => self.pull(at),
             16 => self.push(at),
@@ -65,7 +74,7 @@ impl History {
     }
 
     fn note(&mut self, at: usize, what: String) {
-        self.told.push(format!("{at}: {what}"));
+        self.log.push(format!("{at}: {what}"));
     }
 
     fn create(&mut self, at: usize) {
@@ -115,7 +124,7 @@ impl History {
         let (command, what) = match self.model.has_link(at, &pair) {
             Some(true) => ("remove", What::Unlinked { pair: pair.clone() }),
             Some(false) => ("add", What::Linked { pair: pair.clone() }),
-            // What another clone may have removed meanwhile is not made anew by one that never knew it.
+            // A clone without the dependency does not add it again if another clone may have removed it.
             None if self.model.was_linked(&pair) => return,
             None => ("add", What::Linked { pair: pair.clone() }),
         };
@@ -132,6 +141,29 @@ impl History {
         self.model.acknowledged(at, What::Deleted { issue });
     }
 
+    fn refer(&mut self, at: usize) {
+        let Some(issue) = self.some_issue(at) else { return };
+        let known = format!("linear:PRJ-{}", self.log.len());
+        let made = self.machine.clone(at).json(&["ref", "add", &issue, &known]);
+        self.note(at, format!("ref {} {known} of {issue}", made["of"]["id"]));
+        self.refs.push((issue, known));
+    }
+
+    /// Few names, so that clones change and remove those of each other.
+    fn skill(&mut self, at: usize) {
+        let name = format!("{}.md", ["a", "b", "c"][self.dice.below(3)]);
+        if self.dice.below(3) == 0 {
+            let is_removed = self.machine.clone(at).try_pn(&["skill", "remove", &name]).is_ok();
+            self.note(at, format!("skill remove {name}: {is_removed}"));
+            self.removed.extend(is_removed.then_some(name));
+            return;
+        }
+        let value = format!("skill-{}", self.log.len());
+        self.machine.clone(at).pn(&["skill", "set", &name, &value]);
+        self.note(at, format!("skill set {name} {value}"));
+        self.skills.insert(name);
+    }
+
     fn commit(&mut self, at: usize) {
         let clone = self.machine.clone(at);
         let before = clone.head();
@@ -140,8 +172,8 @@ impl History {
         self.note(at, "commit".into());
     }
 
-    /// Goes to a commit that came from merging or replaying others.
-    fn arrived(&mut self, at: usize, from: &[&str]) {
+    /// Records a commit that came from a merge or rebase.
+    fn record_merge(&mut self, at: usize, from: &[&str]) {
         let head = self.machine.clone(at).head();
         if !from.contains(&head.as_str()) {
             self.model.combined(&head, from);
@@ -151,11 +183,11 @@ impl History {
 
     fn pull(&mut self, at: usize) {
         self.commit(at);
-        self.take_in(at);
+        self.pull_and_import(at);
     }
 
-    /// Takes in what the others pushed; there is nothing to commit.
-    fn take_in(&mut self, at: usize) {
+    /// Pulls what the others pushed; there is nothing to commit.
+    fn pull_and_import(&mut self, at: usize) {
         let rebase = self.dice.below(3) == 0;
         let clone = self.machine.clone(at);
         let before = clone.head();
@@ -168,8 +200,8 @@ impl History {
         };
         let outcome = clone.try_git(how);
         self.note(at, format!("{how:?}"));
-        assert!(outcome.is_ok(), "{outcome:?}\n{}", self.told.join("\n"));
-        self.arrived(at, &[&before, &upstream]);
+        assert!(outcome.is_ok(), "{outcome:?}\n{}", self.log.join("\n"));
+        self.record_merge(at, &[&before, &upstream]);
     }
 
     fn push(&mut self, at: usize) {
@@ -184,14 +216,14 @@ impl History {
     }
 
     fn branch(&mut self, at: usize) {
-        let name = format!("branch-{}", self.told.len());
+        let name = format!("branch-{}", self.log.len());
         self.machine.clone(at).git(&["checkout", "--quiet", "-b", &name]);
         self.note(at, format!("branch {name}"));
         let (current, others) = &mut self.branches[at];
         others.push(std::mem::replace(current, name));
     }
 
-    /// Another branch, with whatever was not committed left in the store.
+    /// Switches to another branch, leaving uncommitted changes in the store.
     fn switch(&mut self, at: usize) {
         let others = self.branches[at].1.clone();
         let Some(name) = self.dice.pick(&others).cloned() else { return };
@@ -212,41 +244,41 @@ impl History {
         let (before, other) = (clone.head(), clone.commit(&format!("refs/heads/{name}")));
         let outcome = clone.try_git(&["merge", "--quiet", "--no-edit", &name]);
         self.note(at, format!("merge {name}"));
-        assert!(outcome.is_ok(), "{outcome:?}\n{}", self.told.join("\n"));
-        self.arrived(at, &[&before, &other]);
+        assert!(outcome.is_ok(), "{outcome:?}\n{}", self.log.join("\n"));
+        self.record_merge(at, &[&before, &other]);
     }
 
-    /// Everything that anybody has reaches everybody.
-    fn gather(&mut self) {
+    /// Exchanges everything between all clones.
+    fn converge(&mut self) {
         for at in 0..CLONES {
             self.commit(at);
             let (current, others) = self.branches[at].clone();
             self.branches[at].1.push(current);
             if self.branches[at].1.iter().any(|name| name == "main") && self.branches[at].0 != "main" {
                 self.machine.clone(at).git(&["checkout", "--quiet", "main"]);
-                self.arrived(at, &[]);
+                self.record_merge(at, &[]);
             }
             for name in others.iter().chain([&self.branches[at].0.clone()]).filter(|name| *name != "main") {
                 let clone = self.machine.clone(at);
                 let outcome = clone.try_git(&["merge", "--quiet", "--no-edit", name]);
-                assert!(outcome.is_ok(), "{outcome:?}\n{}", self.told.join("\n"));
-                self.note(at, format!("gather {name}"));
+                assert!(outcome.is_ok(), "{outcome:?}\n{}", self.log.join("\n"));
+                self.note(at, format!("converge {name}"));
             }
         }
         for at in 0..CLONES {
             if self.branches[at].1.len() > 1 {
                 self.commit(at);
             }
-            self.take_in(at);
+            self.pull_and_import(at);
             self.give(at);
         }
-        // The last to push has it all.
+        // The last clone to push has everything.
         for at in 0..CLONES - 1 {
-            self.take_in(at);
+            self.pull_and_import(at);
         }
     }
 
-    /// What each clone exports.
+    /// The exports of all clones.
     fn exported(&self) -> Vec<Vec<String>> {
         self.machine.clones().map(|clone| clone.exported()).collect()
     }
@@ -257,21 +289,21 @@ impl History {
             // A merge can leave a store with more than the files: an issue that another clone deleted was changed later
             // and stays, and so do its comments, whose lines git took out. The next commit has them again.
             (0..CLONES).for_each(|at| self.push(at));
-            (0..CLONES - 1).for_each(|at| self.take_in(at));
+            (0..CLONES - 1).for_each(|at| self.pull_and_import(at));
             files = self.exported();
         }
         let clones: Vec<Clone<'_>> = self.machine.clones().collect();
         for at in 1..CLONES {
-            assert_eq!(files[0], files[at], "clones 0 and {at} differ\n{}", self.told.join("\n"));
+            assert_eq!(files[0], files[at], "clones 0 and {at} differ\n{}", self.log.join("\n"));
         }
-        let told = |clone: &Clone<'_>| clone.json(&["conflicts"]).as_array().expect("a list").clone();
-        let conflicts: Vec<Value> = clones.iter().flat_map(told).collect();
+        let log = |clone: &Clone<'_>| clone.json(&["conflicts"]).as_array().expect("a list").clone();
+        let conflicts: Vec<Value> = clones.iter().flat_map(log).collect();
         self.check_issues(&files[0][0], &conflicts);
         self.check_rest(&files[0]);
         let report = clones[0].json(&["doctor"]);
         let bad =
             report["findings"].as_array().expect("a list").iter().filter(|finding| finding["severity"] == "error");
-        assert_eq!(bad.count(), 0, "{report}\n{}", self.told.join("\n"));
+        assert_eq!(bad.count(), 0, "{report}\n{}", self.log.join("\n"));
     }
 
     fn check_issues(&self, lines: &str, conflicts: &[Value]) {
@@ -287,11 +319,11 @@ impl History {
             .collect();
         for issue in made {
             let record = there.iter().find(|record| record["id"] == issue.as_str());
-            assert_eq!(record.is_some(), self.model.is_alive(issue), "{issue}\n{}", self.told.join("\n"));
+            assert_eq!(record.is_some(), self.model.is_alive(issue), "{issue}\n{}", self.log.join("\n"));
             for field in ["title", "description", "priority", "status"] {
                 let standing = self.model.standing(issue, field);
                 let kept = |value: &str| record.is_some_and(|record| record[field] == value);
-                let told = |value: &str| {
+                let log = |value: &str| {
                     conflicts.iter().any(|conflict| {
                         conflict["record_id"] == issue.as_str()
                             && (conflict["field"] == field && conflict["other"] == value
@@ -299,15 +331,15 @@ impl History {
                     })
                 };
                 for (value, is_return) in &standing {
-                    let gone = record.is_some() && !kept(value) && !told(value) && !is_return;
+                    let gone = record.is_some() && !kept(value) && !log(value) && !is_return;
                     assert!(
                         !gone,
                         "{issue}: {field} {value} is gone: {record:?}, {conflicts:?}\n{}",
-                        self.told.join("\n")
+                        self.log.join("\n")
                     );
                 }
                 let is_one = standing.is_empty() || record.is_none() || standing.iter().any(|(value, _)| kept(value));
-                assert!(is_one, "{issue}: {field} is none of {standing:?}: {record:?}\n{}", self.told.join("\n"));
+                assert!(is_one, "{issue}: {field} is none of {standing:?}: {record:?}\n{}", self.log.join("\n"));
             }
         }
     }
@@ -317,7 +349,7 @@ impl History {
         for what in &self.model.changes {
             match what {
                 What::Commented { issue, comment } if !self.model.was_deleted(issue) => {
-                    assert!(files[2].contains(comment.as_str()), "comment {comment}\n{}", self.told.join("\n"));
+                    assert!(files[2].contains(comment.as_str()), "comment {comment}\n{}", self.log.join("\n"));
                 }
                 What::Linked { pair } => drop(last.insert(pair, true)),
                 What::Unlinked { pair } => drop(last.insert(pair, false)),
@@ -329,13 +361,23 @@ impl History {
                 continue;
             }
             let line = format!("{{\"issue_id\":\"{child}\",\"depends_on_id\":\"{parent}\"}}");
-            assert_eq!(files[1].contains(&line), linked, "{line}\n{}", self.told.join("\n"));
+            assert_eq!(files[1].contains(&line), linked, "{line}\n{}", self.log.join("\n"));
+        }
+        let has = |name: &str, word: &str| {
+            let at = COLLECTIONS.iter().position(|collection| collection.name == name).expect("a collection");
+            files[at].contains(&format!("\"{word}\""))
+        };
+        for (_, known) in self.refs.iter().filter(|(issue, _)| !self.model.was_deleted(issue)) {
+            assert!(has("refs", known), "{known}\n{}", self.log.join("\n"));
+        }
+        for name in self.skills.difference(&self.removed) {
+            assert!(has("skills", name), "{name}\n{}", self.log.join("\n"));
         }
     }
 }
 
-/// The number that a test run begins with; each is printed, so that a failure can be repeated. A soak explores; what
-/// decides about a change tries the same histories every time.
+/// The first seed of a test run; each is printed, so that a failure can be repeated. A soak test uses random seeds; CI uses
+/// the same every time.
 fn first_seed(test: u64, explores: bool) -> u64 {
     let given = env::var("PENSA_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
@@ -353,12 +395,12 @@ fn try_many(test: u64) {
         for _ in 0..STEPS.start + history.dice.below(STEPS.len()) {
             history.step();
         }
-        history.gather();
+        history.converge();
         history.check();
     }
 }
 
-// Several tests, because tests run side by side.
+// Several tests, because tests run in parallel.
 
 #[test]
 fn whatever_three_clones_do_all_have_the_same_in_the_end_and_nothing_is_gone_1() {

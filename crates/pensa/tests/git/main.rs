@@ -1,4 +1,4 @@
-//! Git carries the store: real repositories, real merges, the hooks and the merge driver installed.
+//! Sharing a store through git: real repositories and merges, with hooks and merge driver installed.
 
 mod branches;
 mod clones;

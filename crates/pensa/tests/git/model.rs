@@ -1,17 +1,17 @@
-//! What must hold of every history: a few sets, and no notion of files or merges.
+//! A model of the expected state: a few sets, without files or merges.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A change that a command acknowledged, by its place in the order of time.
+/// An acknowledged change, by its position in time.
 pub(crate) type Change = usize;
 
-/// What a change did.
+/// The effect of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum What {
     Created {
         issue: String,
     },
-    /// A value that was so before is a return: to whoever merges it looks as if nothing had happened.
+    /// A value that the field had before: a merge cannot tell it from no change.
     Set {
         issue: String,
         field: &'static str,
@@ -32,27 +32,27 @@ pub(crate) enum What {
     },
 }
 
-/// Everything that was acknowledged, and who knows of it.
+/// All acknowledged changes, and which stores and commits have them.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     pub(crate) changes: Vec<What>,
-    /// Changes that a later one replaced knowingly.
+    /// Changes that a later one replaced, made by a store that had them.
     superseded: BTreeSet<Change>,
-    /// What each store has.
+    /// The changes in each store.
     stores: HashMap<usize, BTreeSet<Change>>,
-    /// What each commit carries.
+    /// The changes in each commit.
     commits: HashMap<String, BTreeSet<Change>>,
 }
 
 impl Model {
-    /// A command of this store succeeded.
+    /// Records a successful command of a store.
     pub(crate) fn acknowledged(&mut self, store: usize, what: What) {
         let known = self.stores.entry(store).or_default();
         if let What::Set { issue, field, .. } = &what {
             let same = |change: &&Change| matches!(&self.changes[**change], What::Set { issue: i, field: f, .. } if i == issue && f == field);
             self.superseded.extend(known.iter().filter(same));
         }
-        // Whoever deletes an issue gives up all that they know of it, should somebody else's edit bring it back.
+        // A deletion replaces all changes of the issue that the store has, even if another edit restores the issue.
         if let What::Deleted { issue } = &what {
             let of_it = |change: &&Change| matches!(&self.changes[**change], What::Set { issue: i, .. } if i == issue);
             self.superseded.extend(known.iter().filter(of_it));
@@ -61,7 +61,7 @@ impl Model {
         self.changes.push(what);
     }
 
-    /// The store was exported into a commit on top of these.
+    /// Records an export into a commit with these parents.
     pub(crate) fn committed(&mut self, store: usize, commit: String, parents: &[String]) {
         let mut carried = self.stores.get(&store).cloned().unwrap_or_default();
         for parent in parents {
@@ -70,13 +70,13 @@ impl Model {
         self.commits.insert(commit, carried);
     }
 
-    /// A commit came to be from others, without an export.
+    /// Records a commit made from others without an export.
     pub(crate) fn combined(&mut self, commit: &str, of: &[&str]) {
         let carried = of.iter().flat_map(|of| self.commits.get(*of).cloned().unwrap_or_default()).collect();
         self.commits.insert(commit.to_owned(), carried);
     }
 
-    /// A store has taken in the files of a commit.
+    /// Records an import of a commit's files.
     pub(crate) fn imported(&mut self, store: usize, commit: &str) {
         let carried = self.commits.get(commit).cloned().unwrap_or_default();
         self.stores.entry(store).or_default().extend(carried);
@@ -86,8 +86,7 @@ impl Model {
         self.stores.get(&store).into_iter().flatten().map(|change| &self.changes[*change])
     }
 
-    /// The issues that a store has now, as far as deletions go, oldest first: ids are random, and the same seed must
-    /// lead to the same history.
+    /// The undeleted issues of a store, oldest first: ids are random, and the same seed must lead to the same history.
     pub(crate) fn issues(&self, store: usize) -> Vec<String> {
         let mut there = BTreeMap::new();
         for what in self.known(store) {
@@ -107,7 +106,7 @@ impl Model {
         self.changes.iter().position(made).unwrap_or(Change::MAX)
     }
 
-    /// Whether a store knows a dependency, and whether it was ever removed there.
+    /// Whether a store has a dependency, and whether it was ever removed there.
     pub(crate) fn has_link(&self, store: usize, wanted: &(String, String)) -> Option<bool> {
         self.known(store).rev().find_map(|what| match what {
             What::Linked { pair } if pair == wanted => Some(true),
@@ -116,12 +115,12 @@ impl Model {
         })
     }
 
-    /// Whether anybody ever made this dependency.
+    /// Whether any store ever added this dependency.
     pub(crate) fn was_linked(&self, wanted: &(String, String)) -> bool {
         self.changes.iter().any(|what| matches!(what, What::Linked { pair } if pair == wanted))
     }
 
-    /// The values of a field that nobody replaced knowingly, and whether each is a return to what was so before.
+    /// The unreplaced values of a field, and whether each is a return to an earlier value.
     pub(crate) fn standing(&self, wanted: &str, of: &str) -> Vec<(&str, bool)> {
         let sets = self.changes.iter().enumerate().filter_map(|(at, what)| match what {
             What::Set { issue, field, value } if issue == wanted && *field == of => Some((at, value.as_str())),
@@ -133,7 +132,7 @@ impl Model {
         standing.map(|(_, value, is_return)| (value, is_return)).collect()
     }
 
-    /// Whether an issue is there in the end: its last deletion came before its last change, or never.
+    /// Whether an issue exists in the end: it was never deleted, or changed after its last deletion.
     pub(crate) fn is_alive(&self, wanted: &str) -> bool {
         self.changes
             .iter()

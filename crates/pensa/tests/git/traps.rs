@@ -1,4 +1,4 @@
-//! Where a merge goes wrong that takes the wrong version for the common one, or forgets what it did not keep.
+//! Merges with a difficult merge base, or with values that must become conflicts.
 
 use std::fs;
 
@@ -28,13 +28,13 @@ fn field(clone: &Clone<'_>, id: &str, name: &str) -> Value {
 }
 
 fn conflicts(clone: &Clone<'_>) -> Vec<(Value, Value, Value)> {
-    let told = clone.json(&["conflicts"]);
-    let all = told.as_array().expect("a list").iter();
+    let result = clone.json(&["conflicts"]);
+    let all = result.as_array().expect("a list").iter();
     all.map(|conflict| (conflict["field"].clone(), conflict["kept"].clone(), conflict["other"].clone())).collect()
 }
 
 #[test]
-fn what_was_closed_and_reopened_is_not_closed_again_by_the_branch_that_closed_it() {
+fn a_reopened_issue_is_not_closed_by_the_branch_that_closed_it() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     let id = create(&clone, "a task");
@@ -55,7 +55,7 @@ fn what_was_closed_and_reopened_is_not_closed_again_by_the_branch_that_closed_it
 }
 
 #[test]
-fn what_was_closed_on_a_branch_stays_closed_when_another_brings_something_else() {
+fn an_issue_closed_on_a_branch_stays_closed_after_an_unrelated_merge() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let id = create(&clone, "a task");
@@ -73,13 +73,13 @@ fn what_was_closed_on_a_branch_stays_closed_when_another_brings_something_else()
 }
 
 #[test]
-fn what_a_mate_changes_back_after_a_merge_that_was_never_here_is_a_change() {
+fn changing_back_after_an_unseen_merge_is_a_change() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let id = create(&clone, "a task");
     shared(&clone, "made");
     pull(&mate);
-    // Both lines of history are known here, each on a branch; their merge, and what followed, is not.
+    // This store has both branches, but not their merge and what followed.
     clone.git(&["checkout", "--quiet", "-b", "feature"]);
     clone.pn(&["update", &id, "--priority", "p0"]);
     commit(&clone, "urgent");
@@ -99,7 +99,7 @@ fn what_a_mate_changes_back_after_a_merge_that_was_never_here_is_a_change() {
 }
 
 #[test]
-fn without_a_common_history_what_is_not_kept_is_told() {
+fn without_a_common_history_dropped_values_are_conflicts() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let id = create(&clone, "old");
@@ -119,16 +119,16 @@ fn without_a_common_history_what_is_not_kept_is_told() {
     shallow.pn(&["hooks", "install"]);
     assert_eq!(field(&shallow, &id, "title"), json!("new"));
     shallow.git(&["checkout", "--quiet", "main"]);
-    let told = conflicts(&shallow);
+    let result = conflicts(&shallow);
     let kept = field(&shallow, &id, "title");
     let other = if kept == "new" { "old" } else { "new" };
-    assert!(told.contains(&(json!("title"), kept, json!(other))), "{told:?}");
+    assert!(result.contains(&(json!("title"), kept, json!(other))), "{result:?}");
     shallow.git(&["checkout", "--quiet", "feature"]);
-    assert_eq!(conflicts(&shallow), told, "told once");
+    assert_eq!(conflicts(&shallow), result, "told once");
 }
 
 #[test]
-fn an_export_that_could_not_stage_has_not_lost_what_it_did_not_keep() {
+fn an_export_that_fails_to_stage_loses_no_conflict() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     let id = create(&clone, "one");
@@ -148,7 +148,7 @@ fn an_export_that_could_not_stage_has_not_lost_what_it_did_not_keep() {
 }
 
 #[test]
-fn a_commit_of_everything_through_a_daemon_agrees_on_what_it_exports() {
+fn committing_everything_through_a_daemon_records_the_merge_base() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let id = create(&clone, "A");
@@ -157,7 +157,7 @@ fn a_commit_of_everything_through_a_daemon_agrees_on_what_it_exports() {
     let daemon = clone.daemon(&clone.dir);
     let clone = clone.through(&daemon);
     clone.pn(&["update", &id, "--title", "B"]);
-    // It holds git's index while the daemon exports.
+    // Git holds the lock on its index while the daemon exports.
     shared(&clone, "B");
     pull(&mate);
     mate.pn(&["update", &id, "--title", "A"]);
@@ -168,7 +168,7 @@ fn a_commit_of_everything_through_a_daemon_agrees_on_what_it_exports() {
 }
 
 #[test]
-fn an_issue_that_comes_back_brings_what_belongs_to_it() {
+fn a_restored_issue_brings_back_its_comments_and_dependencies() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let (id, parent) = (create(&clone, "one"), create(&clone, "its parent"));
@@ -194,7 +194,7 @@ fn an_issue_that_comes_back_brings_what_belongs_to_it() {
 }
 
 #[test]
-fn a_comment_that_the_deleter_did_not_know_is_told_and_can_be_had_back() {
+fn a_comment_unknown_to_the_deleter_is_a_conflict_and_can_be_restored() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let (id, parent) = (create(&clone, "one"), create(&clone, "its parent"));
@@ -208,23 +208,23 @@ fn a_comment_that_the_deleter_did_not_know_is_told_and_can_be_had_back() {
     shared(&clone, "deleted");
     pull(&mate);
     assert!(mate.try_pn(&["show", &id]).is_err());
-    let told = mate.json(&["conflicts"]);
-    assert_eq!(told.as_array().map(Vec::len), Some(1), "{told}");
-    assert_eq!((&told[0]["collection"], &told[0]["other"]["text"]), (&json!("comments"), &json!("a finding")));
-    mate.pn(&["conflicts", "resolve", told[0]["id"].as_str().expect("an id"), "--take", "other"]);
+    let result = mate.json(&["conflicts"]);
+    assert_eq!(result.as_array().map(Vec::len), Some(1), "{result}");
+    assert_eq!((&result[0]["collection"], &result[0]["other"]["text"]), (&json!("comments"), &json!("a finding")));
+    mate.pn(&["conflicts", "resolve", result[0]["id"].as_str().expect("an id"), "--take", "other"]);
     shared(&mate, "had back");
     pull(&clone);
     for clone in [&mate, &clone] {
         let whole = clone.json(&["show", &id]);
-        let said: Vec<&Value> = whole["comments"].as_array().expect("a list").iter().map(|it| &it["text"]).collect();
-        assert_eq!(said, ["known to all", "a finding"]);
+        let printed: Vec<&Value> = whole["comments"].as_array().expect("a list").iter().map(|it| &it["text"]).collect();
+        assert_eq!(printed, ["known to all", "a finding"]);
         assert_eq!(whole["deps"][0]["id"], json!(parent));
     }
     assert_eq!(clone.exported(), mate.exported());
 }
 
 #[test]
-fn a_restore_is_not_taken_back_by_the_next_commit() {
+fn a_restore_is_not_reverted_by_the_next_commit() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     let id = create(&clone, "good");
@@ -248,7 +248,7 @@ fn a_restore_is_not_taken_back_by_the_next_commit() {
 }
 
 #[test]
-fn the_last_thing_done_is_not_what_a_pull_brought() {
+fn undo_skips_what_a_pull_brought() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let (one, two) = (create(&clone, "one"), create(&clone, "two"));
@@ -264,7 +264,7 @@ fn the_last_thing_done_is_not_what_a_pull_brought() {
 }
 
 #[test]
-fn the_same_two_values_can_clash_again() {
+fn the_same_two_values_can_conflict_again() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let id = create(&clone, "a task");
@@ -287,7 +287,7 @@ fn the_same_two_values_can_clash_again() {
 }
 
 #[test]
-fn worktrees_that_are_gone_are_forgotten() {
+fn deleted_worktrees_are_forgotten() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     let id = create(&clone, "a task");
@@ -304,7 +304,7 @@ fn worktrees_that_are_gone_are_forgotten() {
 }
 
 #[test]
-fn on_a_branch_from_before_there_was_a_store_git_leaves_it_alone() {
+fn a_branch_older_than_the_store_leaves_it_alone() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     let id = create(&clone, "one");
@@ -321,7 +321,7 @@ fn on_a_branch_from_before_there_was_a_store_git_leaves_it_alone() {
 }
 
 #[test]
-fn what_is_removed_and_made_again_is_there_again_everywhere() {
+fn a_removed_and_recreated_dependency_exists_in_all_clones() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let (child, parent) = (create(&clone, "child"), create(&clone, "parent"));
@@ -336,7 +336,7 @@ fn what_is_removed_and_made_again_is_there_again_everywhere() {
 }
 
 #[test]
-fn what_an_authoritative_import_dropped_comes_back_with_the_next_merge() {
+fn data_dropped_by_an_authoritative_import_returns_with_the_next_merge() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let id = create(&clone, "old");
@@ -361,7 +361,7 @@ fn both_sides_of_a_conflict_that_git_left_in_a_file_are_merged_field_by_field() 
     let id = create(&clone, "a task");
     shared(&clone, "made");
     pull(&mate);
-    // As in a clone that has no driver.
+    // As in a clone without the driver.
     fs::create_dir_all(clone.dir.join(".git/info")).expect("a directory");
     fs::write(clone.dir.join(".git/info/attributes"), ".pensa/*.jsonl merge=text\n").expect("a rule");
     mate.pn(&["update", &id, "--title", "theirs"]);
@@ -383,7 +383,7 @@ fn both_sides_of_a_conflict_that_git_left_in_a_file_are_merged_field_by_field() 
 }
 
 #[test]
-fn files_taken_from_another_branch_do_not_spoil_its_merge() {
+fn files_checked_out_from_another_branch_do_not_break_its_merge() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let id = create(&clone, "a task");
@@ -401,7 +401,7 @@ fn files_taken_from_another_branch_do_not_spoil_its_merge() {
 }
 
 #[test]
-fn an_edit_by_hand_is_a_change_like_others() {
+fn a_manual_edit_is_an_ordinary_change() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let id = create(&clone, "xx");
@@ -421,7 +421,7 @@ fn an_edit_by_hand_is_a_change_like_others() {
 }
 
 #[test]
-fn a_fresh_clone_that_looks_at_old_commits_learns_nothing_from_them() {
+fn checking_out_old_commits_in_a_fresh_clone_changes_nothing() {
     let machine = Machine::new(1);
     let clone = machine.clone(0);
     let id = create(&clone, "first");
@@ -444,7 +444,7 @@ fn a_fresh_clone_that_looks_at_old_commits_learns_nothing_from_them() {
 }
 
 #[test]
-fn whoever_brings_the_second_half_of_a_cycle_is_told() {
+fn importing_the_second_half_of_a_cycle_warns() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let (one, other) = (create(&clone, "one"), create(&clone, "other"));
@@ -454,12 +454,12 @@ fn whoever_brings_the_second_half_of_a_cycle_is_told() {
     shared(&clone, "one waits");
     mate.pn(&["dep", "add", &other, &one]);
     commit(&mate, "the other waits");
-    let told = mate.told_by_git(&["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main"]);
-    assert!(told.contains(&format!("pensa: {one} and {other} now wait for each other")), "{told}");
+    let result = mate.git_output(&["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main"]);
+    assert!(result.contains(&format!("pensa: {one} and {other} now wait for each other")), "{result}");
 }
 
 #[test]
-fn whoever_waits_for_what_a_mate_deleted_is_told() {
+fn a_dependency_on_an_issue_deleted_elsewhere_is_reported() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     let (one, other) = (create(&clone, "one"), create(&clone, "other"));
@@ -469,12 +469,12 @@ fn whoever_waits_for_what_a_mate_deleted_is_told() {
     shared(&clone, "deleted");
     mate.pn(&["dep", "add", &one, &other]);
     commit(&mate, "waits");
-    let told = mate.told_by_git(&["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main"]);
-    assert!(told.contains(&format!("pensa: {one} no longer waits for {other}, which clone-0 deleted")), "{told}");
+    let result = mate.git_output(&["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main"]);
+    assert!(result.contains(&format!("pensa: {one} no longer waits for {other}, which clone-0 deleted")), "{result}");
 }
 
 #[test]
-fn a_clone_that_wants_other_ends_of_lines_has_the_same_files() {
+fn a_clone_with_other_line_ends_has_the_same_files() {
     let machine = Machine::new(2);
     let (clone, mate) = (machine.clone(0), machine.clone(1));
     create(&clone, "a task");

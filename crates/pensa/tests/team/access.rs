@@ -1,28 +1,28 @@
-//! Every route, with every role, in one's own project and in one that is somebody else's.
+//! Tests every route with every role, in the caller's own project and in a foreign one.
 
 use pensa_core::{Access, Method, Scope};
 use pensa_engine::{Entry, catalog};
 use pensa_testkit::{Http, Reply};
 use serde_json::{Map, Value, json};
 
-use crate::setting::{ROLES, Server, Team, Token, create, text};
+use crate::fixture::{ProjectToken, ROLES, ServeProcess, Team, create, text};
 
-/// A word that is only in the foreign project.
+/// A word that occurs only in the foreign project.
 pub(crate) const SECRET: &str = "zebrafish";
 
-/// Two projects of one server; ours has a token of every role. A name that no project has is as long as theirs.
-pub(crate) struct Two {
+/// One server with two projects, and a token of every role in the own project. Project names have the same length.
+pub(crate) struct TwoProjects {
     pub(crate) team: Team,
-    pub(crate) server: Server,
-    pub(crate) ours: Vec<Token>,
-    pub(crate) theirs: Token,
-    operator: Token,
-    their_things: Things,
+    pub(crate) server: ServeProcess,
+    pub(crate) own: Vec<ProjectToken>,
+    pub(crate) foreign: ProjectToken,
+    operator: ProjectToken,
+    foreign_entities: EntityIds,
 }
 
-/// What operations can be about.
+/// Ids of the entities that operations refer to.
 #[derive(Clone)]
-pub(crate) struct Things {
+pub(crate) struct EntityIds {
     pub(crate) issue: String,
     other: String,
     agent: String,
@@ -40,9 +40,9 @@ pub(crate) struct Things {
     pub(crate) project: String,
 }
 
-impl Things {
-    /// Two issues, an agent and its session, a run, a snapshot, a value and a learning, with nothing of the words of others in them.
-    fn made(http: &mut Http, word: &str) -> Self {
+impl EntityIds {
+    /// Creates one entity of each kind, with texts that contain only `word`.
+    fn create(http: &mut Http, word: &str) -> Self {
         let (issue, other) = (create(http, word), create(http, &format!("{word} too")));
         let agent = http.post("/agents", &json!({"type": "user", "name": word, "descriptor": {"is": word}})).ok();
         let entries = json!({"entries": [{"type": "user_message", "text": word}]});
@@ -77,11 +77,11 @@ impl Things {
             a_loop: "lp-00000000".into(),
             signal: "sg-00000000".into(),
             token: "tok-00000000".into(),
-            project: OURS.into(),
+            project: OWN_PROJECT.into(),
         }
     }
 
-    /// The same with a loop and a signal to it, which few operations are about.
+    /// Adds a loop and a signal, which few operations need.
     fn with_loop(self, http: &mut Http, word: &str) -> Self {
         let plan = json!({"type": "plan", "prompt_path": word, "validation_command": word, "context": {"is": word}});
         let a_loop = http.post("/loops", &plan).ok();
@@ -90,19 +90,19 @@ impl Things {
         Self { a_loop: text(&a_loop["id"]), signal: text(&signal["id"]), ..self }
     }
 
-    /// The same with a job, in a lane of its own, so that nobody waits for another.
+    /// Adds a job in its own lane, so that jobs do not wait for each other.
     fn with_job(self, http: &mut Http, word: &str) -> Self {
         let job =
             json!({"lane": self.issue, "tool": word, "slots": 1, "timeout": "60s", "host": word, "run": self.run});
         Self { job: text(&http.post("/jobs", &job).ok()["id"]), ..self }
     }
 
-    /// The ids of nothing.
+    /// Ids of entities that do not exist.
     fn none() -> Self {
         let [issue, agent, session, run, runtime, job, repo, snapshot, learning, reference, a_loop, signal, token] =
             ["pn", "ag", "se", "run", "rt", "job", "repo", "snap", "ln", "rf", "lp", "sg", "tok"]
                 .map(|kind| format!("{kind}-00000000"));
-        let (other, project) = (issue.clone(), OURS.into());
+        let (other, project) = (issue.clone(), OWN_PROJECT.into());
         Self {
             issue,
             other,
@@ -123,30 +123,30 @@ impl Things {
     }
 }
 
-pub(crate) const OURS: &str = "web";
-pub(crate) const THEIRS: &str = "api";
-const NOBODYS: &str = "zzz";
+pub(crate) const OWN_PROJECT: &str = "web";
+pub(crate) const FOREIGN_PROJECT: &str = "api";
+const MISSING_PROJECT: &str = "zzz";
 
-impl Two {
+impl TwoProjects {
     pub(crate) fn on(team: Team) -> Self {
-        team.project(OURS);
-        team.project(THEIRS);
-        let ours = ROLES.iter().map(|role| team.token(OURS, role)).collect();
-        let (theirs, operator) = (team.token(THEIRS, "admin"), team.operator());
+        team.project(OWN_PROJECT);
+        team.project(FOREIGN_PROJECT);
+        let own = ROLES.iter().map(|role| team.token(OWN_PROJECT, role)).collect();
+        let (foreign, operator) = (team.token(FOREIGN_PROJECT, "admin"), team.operator());
         let server = team.serve();
-        let mut http = server.client(&theirs);
-        let made = Things::made(&mut http, SECRET).with_loop(&mut http, SECRET).with_job(&mut http, SECRET);
+        let mut http = server.client(&foreign);
+        let made = EntityIds::create(&mut http, SECRET).with_loop(&mut http, SECRET).with_job(&mut http, SECRET);
         let comment = json!({"text": format!("said of the {SECRET}")});
-        server.client(&theirs).post(&format!("/issues/{}/comments", made.issue), &comment).ok();
-        let their_things = Things { token: theirs.id.clone(), project: THEIRS.into(), ..made };
-        Self { team, server, ours, theirs, operator, their_things }
+        server.client(&foreign).post(&format!("/issues/{}/comments", made.issue), &comment).ok();
+        let foreign_entities = EntityIds { token: foreign.id.clone(), project: FOREIGN_PROJECT.into(), ..made };
+        Self { team, server, own, foreign, operator, foreign_entities }
     }
 
-    /// Everything that the foreign project would tell about itself.
-    fn of_theirs(&self) -> Vec<Value> {
-        let mut http = self.server.client(&self.theirs);
-        let issue = format!("/issues/{}", self.their_things.issue);
-        let entries = format!("/sessions/{}/entries?all=true", self.their_things.agent);
+    /// Everything that can be read about the foreign project.
+    fn foreign_state(&self) -> Vec<Value> {
+        let mut http = self.server.client(&self.foreign);
+        let issue = format!("/issues/{}", self.foreign_entities.issue);
+        let entries = format!("/sessions/{}/entries?all=true", self.foreign_entities.agent);
         let paths = [
             "/issues",
             "/status",
@@ -178,23 +178,23 @@ impl Two {
         ];
         let mut all: Vec<Value> = paths.iter().map(|path| http.get(path).ok()).collect();
         all.push(self.team.direct(&["project", "list", "--all"]).ok_json());
-        all.push(self.team.direct(&["token", "list", "--all", "--project", THEIRS]).ok_json());
-        all.push(self.team.direct(&["audit", "--project", THEIRS]).ok_json());
+        all.push(self.team.direct(&["token", "list", "--all", "--project", FOREIGN_PROJECT]).ok_json());
+        all.push(self.team.direct(&["audit", "--project", FOREIGN_PROJECT]).ok_json());
         all
     }
 }
 
-/// What an operation is asked with.
-pub(crate) struct Asked {
+/// A request for an operation.
+pub(crate) struct OperationRequest {
     path: String,
     /// The id in the path, if there is one.
     id: String,
     pub(crate) fields: Map<String, Value>,
 }
 
-impl Asked {
-    pub(crate) fn of(entry: &Entry, about: &Things) -> Self {
-        let Things {
+impl OperationRequest {
+    pub(crate) fn of(entry: &Entry, about: &EntityIds) -> Self {
+        let EntityIds {
             issue,
             other,
             agent,
@@ -215,6 +215,7 @@ impl Asked {
             "issue.create" => json!({"title": "made", "issue_type": "task"}),
             "issue.update" => json!({"priority": "p0"}),
             "issue.search" => json!({"q": "made"}),
+            "triage.diff" => json!({"since": "1d"}),
             "event.list" => json!({"subject": issue, "type": "created"}),
             "dep.add" | "dep.remove" => json!({"issue_id": issue, "depends_on_id": other}),
             "comment.add" => json!({"text": "said"}),
@@ -327,25 +328,25 @@ impl Asked {
     }
 }
 
-/// A value as a query has it.
+/// Formats a value for a query string.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What there is in the state in which the operation can be done.
-pub(crate) fn prepared(admin: &mut Http, entry: &Entry) -> Things {
-    let mut things = Things::made(admin, "made");
+/// Creates entities in a state in which the operation succeeds.
+pub(crate) fn prepare(admin: &mut Http, entry: &Entry) -> EntityIds {
+    let mut entities = EntityIds::create(admin, "made");
     if ["loop.", "signal."].iter().any(|noun| entry.name.starts_with(noun)) {
-        things = things.with_loop(admin, "made");
+        entities = entities.with_loop(admin, "made");
     }
     if entry.name.starts_with("job.") {
-        things = things.with_job(admin, "made");
+        entities = entities.with_job(admin, "made");
     }
     if entry.name == "repo.remove" {
-        let elsewhere = json!({"vcs": "git", "remote_url": format!("https://example.test/{}", things.issue)});
-        things.repo = text(&admin.post("/repos", &elsewhere).ok()["id"]);
+        let elsewhere = json!({"vcs": "git", "remote_url": format!("https://example.test/{}", entities.issue)});
+        entities.repo = text(&admin.post("/repos", &elsewhere).ok()["id"]);
     }
-    let Things { issue, other, a_loop, .. } = &things;
+    let EntityIds { issue, other, a_loop, .. } = &entities;
     let mut moved = |moves: &[&str]| {
         moves.iter().for_each(|step| drop(admin.post(&format!("/loops/{a_loop}/{step}"), &json!({})).ok()));
     };
@@ -355,9 +356,9 @@ pub(crate) fn prepared(admin: &mut Http, entry: &Entry) -> Things {
         }
         "loop.approve" | "loop.reject" => moved(&["start", "submit"]),
         "loop.archive" => moved(&["fail"]),
-        // The active session is neither archived nor deleted.
+        // The active session can be neither archived nor deleted.
         "session.archive" | "session.delete" => {
-            let agent = &things.agent;
+            let agent = &entities.agent;
             admin.post(&format!("/agents/{agent}/reset"), &json!({})).ok();
         }
         "issue.reopen" => drop(admin.post(&format!("/issues/{issue}/close"), &json!({})).ok()),
@@ -372,10 +373,10 @@ pub(crate) fn prepared(admin: &mut Http, entry: &Entry) -> Things {
         "dep.remove" => drop(admin.post("/deps", &json!({"issue_id": issue, "depends_on_id": other})).ok()),
         _ => {}
     }
-    things
+    entities
 }
 
-pub(crate) fn may(role: &str) -> Access {
+pub(crate) fn access_of(role: &str) -> Access {
     match role {
         "viewer" => Access::Read,
         "agent" => Access::Write,
@@ -385,144 +386,146 @@ pub(crate) fn may(role: &str) -> Access {
     }
 }
 
-/// What an answer looks like to somebody who compares it with another.
-fn looks(reply: &Reply, name: &str) -> (u16, Vec<(String, String)>, String) {
+/// The parts of a response that must not depend on the name of a project or entity.
+fn comparable(reply: &Reply, name: &str) -> (u16, Vec<(String, String)>, String) {
     let mut headers = reply.headers.clone();
     headers.retain(|(name, _)| name != "x-request-id" && name != "date");
     (reply.status, headers, reply.body.replace(name, "NAME"))
 }
 
-fn roles_decide(two: &Two) {
-    let mut admin = two.server.client(&two.ours[3]);
+fn roles_decide_which_operations_are_allowed(projects: &TwoProjects) {
+    let mut admin = projects.server.client(&projects.own[3]);
     for entry in catalog() {
         let mut spare = None;
-        for (role, token) in ROLES.iter().zip(&two.ours) {
-            let told = format!("{role}: {entry:?}");
-            let things = spare.take().unwrap_or_else(|| {
-                let mut things = prepared(&mut admin, entry);
-                things.token = two.team.token(OURS, "viewer").id;
+        for (role, token) in ROLES.iter().zip(&projects.own) {
+            let context = format!("{role}: {entry:?}");
+            let entities = spare.take().unwrap_or_else(|| {
+                let mut entities = prepare(&mut admin, entry);
+                entities.token = projects.team.token(OWN_PROJECT, "viewer").id;
                 if entry.name == "project.archive" {
-                    things.project = format!("old-{}", things.issue);
-                    two.team.project(&things.project);
+                    entities.project = format!("old-{}", entities.issue);
+                    projects.team.project(&entities.project);
                 }
-                things
+                entities
             });
-            if ["undo", "redo"].contains(&entry.name) && may(role) >= entry.access {
-                create(&mut two.server.client(token), "a mistake of one's own");
+            if ["undo", "redo"].contains(&entry.name) && access_of(role) >= entry.access {
+                create(&mut projects.server.client(token), "a mistake of one's own");
             }
-            if entry.name == "redo" && may(role) >= entry.access {
-                two.server.client(token).post("/undo", &json!({})).ok();
+            if entry.name == "redo" && access_of(role) >= entry.access {
+                projects.server.client(token).post("/undo", &json!({})).ok();
             }
-            let asked = Asked::of(entry, &things);
-            let reply = asked.send(&mut two.server.client(token), entry);
-            // Whoever was refused or only looked has changed nothing.
-            if may(role) < entry.access || entry.access == Access::Read {
-                spare = Some(things);
+            let request = OperationRequest::of(entry, &entities);
+            let reply = request.send(&mut projects.server.client(token), entry);
+            // After a refusal or a read, the entities can be used again.
+            if access_of(role) < entry.access || entry.access == Access::Read {
+                spare = Some(entities);
             }
-            if may(role) < entry.access {
+            if access_of(role) < entry.access {
                 reply.refused(403, "forbidden");
                 continue;
             }
-            // Files are there or not, whoever asks.
+            // File operations depend on the store, not on the role.
             let of_files = ["store.export", "store.import", "store.backup", "store.backups", "record.compact"];
             let unsupported = of_files.contains(&entry.name) && reply.status == 501;
             let known = (200..300).contains(&reply.status) || unsupported;
             // A store without files has no conflicts.
             let code = if entry.name == "conflict.resolve" { "not_found" } else { "invalid_input" };
-            assert!(known || reply.json()["code"] == code, "{told}: {reply:?}");
-            let theirs = entry.scope == Scope::Server || !reply.body.contains(SECRET);
-            assert!(theirs, "{told}: {reply:?}");
+            assert!(known || reply.json()["code"] == code, "{context}: {reply:?}");
+            let foreign = entry.scope == Scope::Server || !reply.body.contains(SECRET);
+            assert!(foreign, "{context}: {reply:?}");
         }
     }
 }
 
-fn the_project_of_others_is_like_none(two: &Two) {
-    let before = two.of_theirs();
+fn foreign_project_looks_like_a_missing_one(projects: &TwoProjects) {
+    let before = projects.foreign_state();
     for entry in catalog() {
-        for (role, token) in ROLES.iter().zip(&two.ours) {
-            let told = format!("{role}: {entry:?}");
+        for (role, token) in ROLES.iter().zip(&projects.own) {
+            let context = format!("{role}: {entry:?}");
             let at = |project: &str| {
-                let asked = Asked::of(entry, &two.their_things);
-                let url = two.server.project_url(project);
-                asked.send(&mut Http::to(&url).token(&token.secret), entry)
+                let request = OperationRequest::of(entry, &projects.foreign_entities);
+                let url = projects.server.project_url(project);
+                request.send(&mut Http::to(&url).token(&token.secret), entry)
             };
-            let (foreign, missing) = (at(THEIRS), at(NOBODYS));
+            let (foreign, missing) = (at(FOREIGN_PROJECT), at(MISSING_PROJECT));
             foreign.refused(404, "not_found");
-            assert_eq!(looks(&foreign, THEIRS), looks(&missing, NOBODYS), "{told}");
-            assert!(!foreign.body.contains(SECRET), "{told}: {foreign:?}");
+            assert_eq!(comparable(&foreign, FOREIGN_PROJECT), comparable(&missing, MISSING_PROJECT), "{context}");
+            assert!(!foreign.body.contains(SECRET), "{context}: {foreign:?}");
         }
     }
-    assert_eq!(before, two.of_theirs(), "nothing has changed there");
+    assert_eq!(before, projects.foreign_state(), "nothing has changed there");
 }
 
-/// An id of the foreign project means nothing in ours.
-fn ids_of_others_are_like_none(two: &Two) {
-    let before = two.of_theirs();
-    let their_things = Things { token: "tok-00000000".into(), project: OURS.into(), ..two.their_things.clone() };
+/// In the own project, ids of the foreign project behave like unknown ids.
+fn ids_of_another_project_are_not_found(projects: &TwoProjects) {
+    let before = projects.foreign_state();
+    let foreign_entities =
+        EntityIds { token: "tok-00000000".into(), project: OWN_PROJECT.into(), ..projects.foreign_entities.clone() };
     for entry in catalog().iter().filter(|entry| entry.scope == Scope::Store) {
-        let mut http = two.server.client(&two.ours[3]);
-        let (their, nobodys) = (Asked::of(entry, &their_things), Asked::of(entry, &Things::none()));
-        let (theirs, none) = (their.send(&mut http, entry), nobodys.send(&mut http, entry));
-        assert_eq!(theirs.status, none.status, "{entry:?}");
-        assert!(!theirs.body.contains(SECRET), "{entry:?}: {theirs:?}");
+        let mut http = projects.server.client(&projects.own[3]);
+        let (their, nobodys) =
+            (OperationRequest::of(entry, &foreign_entities), OperationRequest::of(entry, &EntityIds::none()));
+        let (foreign, none) = (their.send(&mut http, entry), nobodys.send(&mut http, entry));
+        assert_eq!(foreign.status, none.status, "{entry:?}");
+        assert!(!foreign.body.contains(SECRET), "{entry:?}: {foreign:?}");
         if entry.route.path.contains("{id}") {
-            theirs.refused(404, "not_found");
-            assert_eq!(looks(&theirs, &their.id), looks(&none, &nobodys.id), "{entry:?}");
+            foreign.refused(404, "not_found");
+            assert_eq!(comparable(&foreign, &their.id), comparable(&none, &nobodys.id), "{entry:?}");
         }
     }
-    assert_eq!(before, two.of_theirs(), "nothing has changed there");
+    assert_eq!(before, projects.foreign_state(), "nothing has changed there");
 }
 
-/// The stream of events and the document are routes, though no operations.
-fn other_routes_keep_to_the_project_too(two: &Two) {
-    for token in &two.ours {
-        let mut foreign = Http::to(&two.server.project_url(THEIRS)).token(&token.secret);
-        let mut missing = Http::to(&two.server.project_url(NOBODYS)).token(&token.secret);
+/// The event stream and the OpenAPI document are routes, but not operations.
+fn events_and_documents_stay_within_the_project(projects: &TwoProjects) {
+    for token in &projects.own {
+        let mut foreign = Http::to(&projects.server.project_url(FOREIGN_PROJECT)).token(&token.secret);
+        let mut missing = Http::to(&projects.server.project_url(MISSING_PROJECT)).token(&token.secret);
         for path in ["/events?after=0", "/openapi.json", "/", "", "/nothing/here"] {
             let (foreign, missing) = (foreign.get(path), missing.get(path));
             foreign.refused(404, "not_found");
-            assert_eq!(looks(&foreign, THEIRS), looks(&missing, NOBODYS), "{path}");
+            assert_eq!(comparable(&foreign, FOREIGN_PROJECT), comparable(&missing, MISSING_PROJECT), "{path}");
         }
         for tricky in [
-            format!("/p/{OURS}/../{THEIRS}/issues"),
-            format!("/p/{OURS}/..%2f{THEIRS}/issues"),
-            format!("/p//{THEIRS}/issues"),
+            format!("/p/{OWN_PROJECT}/../{FOREIGN_PROJECT}/issues"),
+            format!("/p/{OWN_PROJECT}/..%2f{FOREIGN_PROJECT}/issues"),
+            format!("/p//{FOREIGN_PROJECT}/issues"),
             "/p/%61pi/issues".to_owned(),
-            format!("/p/{}/issues", THEIRS.to_uppercase()),
-            format!("/p/{THEIRS}%00/issues"),
-            format!("//p/{THEIRS}/issues"),
+            format!("/p/{}/issues", FOREIGN_PROJECT.to_uppercase()),
+            format!("/p/{FOREIGN_PROJECT}%00/issues"),
+            format!("//p/{FOREIGN_PROJECT}/issues"),
         ] {
-            let reply = two.server.root(token).get(&tricky);
+            let reply = projects.server.root(token).get(&tricky);
             assert_eq!(reply.status, 404, "{tricky}: {reply:?}");
             assert!(!reply.body.contains(SECRET), "{tricky}: {reply:?}");
         }
     }
 }
 
-/// An operation inside a batch is held to the same rights as outside.
-fn a_batch_lends_no_rights(two: &Two) {
-    let issue = create(&mut two.server.client(&two.ours[3]), "kept");
+/// An operation in a batch needs the same role as outside.
+fn batch_grants_no_extra_rights(projects: &TwoProjects) {
+    let issue = create(&mut projects.server.client(&projects.own[3]), "kept");
     let delete = json!({"op": "issue.delete", "id": issue, "force": true});
     let batch = json!({"operations": [{"op": "issue.create", "title": "undone", "issue_type": "task"}, delete]});
-    for (role, token) in ROLES.iter().zip(&two.ours).take(2) {
-        let reply = two.server.client(token).post("/batch", &batch);
+    for (role, token) in ROLES.iter().zip(&projects.own).take(2) {
+        let reply = projects.server.client(token).post("/batch", &batch);
         reply.refused(403, "forbidden");
-        let left = two.server.client(token).get("/issues/search?q=undone").ok();
+        let left = projects.server.client(token).get("/issues/search?q=undone").ok();
         assert_eq!(left, json!([]), "{role}: all or nothing");
     }
     for name in catalog().iter().filter(|entry| entry.access >= Access::Admin).map(|entry| entry.name) {
-        let batch = json!({"operations": [{"op": name, "name": "evil", "project": OURS, "role": "admin"}]});
-        for token in &two.ours {
-            let reply = two.server.client(token).post("/batch", &batch);
+        let batch = json!({"operations": [{"op": name, "name": "evil", "project": OWN_PROJECT, "role": "admin"}]});
+        for token in &projects.own {
+            let reply = projects.server.client(token).post("/batch", &batch);
             assert!([400, 403].contains(&reply.status), "{name}: {reply:?}");
         }
     }
-    two.server.client(&two.ours[2]).post("/batch", &batch).ok();
+    projects.server.client(&projects.own[2]).post("/batch", &batch).ok();
 }
 
-/// An agent takes back what it did itself, whatever name it uses; a maintainer what anybody did.
-fn undoing_what_others_did_takes_a_maintainer(two: &Two) {
-    let named = |token: usize, actor: &str| two.server.client(&two.ours[token]).with("Pensa-Actor", actor);
+/// An agent can undo only what its token did, whatever actor it names; a maintainer can undo everything.
+fn undoing_changes_of_others_needs_a_maintainer(projects: &TwoProjects) {
+    let named = |token: usize, actor: &str| projects.server.client(&projects.own[token]).with("Pensa-Actor", actor);
     let others = create(&mut named(3, "ana"), "of somebody else");
     let event = named(3, "ana").get(&format!("/issues/{others}/history")).ok()[0]["id"].clone();
     for actor in ["ben", "ana"] {
@@ -543,24 +546,29 @@ fn undoing_what_others_did_takes_a_maintainer(two: &Two) {
     named(3, "ana").post("/batch", &batch).refused(400, "invalid_input");
 }
 
-/// The server's own affairs are at its root: for operators, and for admins as far as their own project goes. Nothing of a
-/// project is there.
-fn the_root_is_for_operators_and_for_admins_of_their_own_project(two: &Two) {
-    let everybody = ROLES.iter().zip(&two.ours).map(|(role, token)| (*role, token));
-    let everybody: Vec<_> = everybody.chain([("operator", &two.operator)]).collect();
+/// Server operations are at the root, for operators and, within their own project, for admins. Project operations are
+/// not.
+fn server_root_is_for_operators_and_for_admins_of_their_own_project(projects: &TwoProjects) {
+    let everybody = ROLES.iter().zip(&projects.own).map(|(role, token)| (*role, token));
+    let everybody: Vec<_> = everybody.chain([("operator", &projects.operator)]).collect();
     for entry in catalog() {
         for (role, token) in &everybody {
             let target = format!("root-{}-{}", entry.name.replace('.', "-"), role);
-            two.team.project(&target);
-            let victim = two.team.token(&target, "viewer");
+            projects.team.project(&target);
+            let victim = projects.team.token(&target, "viewer");
             let fresh = format!("fresh-{role}");
-            let things =
-                Things { issue: fresh.clone(), other: fresh, token: victim.id, project: target, ..Things::none() };
-            let asked = Asked::of(entry, &things);
-            let reply = asked.send(&mut two.server.root(token), entry);
+            let entities = EntityIds {
+                issue: fresh.clone(),
+                other: fresh,
+                token: victim.id,
+                project: target,
+                ..EntityIds::none()
+            };
+            let request = OperationRequest::of(entry, &entities);
+            let reply = request.send(&mut projects.server.root(token), entry);
             let names_another = ["token.create", "token.revoke"].contains(&entry.name);
             match entry.scope {
-                _ if may(role) < entry.access => drop(reply.refused(403, "forbidden")),
+                _ if access_of(role) < entry.access => drop(reply.refused(403, "forbidden")),
                 Scope::Server if *role == "admin" && names_another => drop(reply.refused(404, "not_found")),
                 Scope::Server => drop(reply.ok()),
                 Scope::Store => drop(reply.refused(404, "not_found")),
@@ -568,35 +576,35 @@ fn the_root_is_for_operators_and_for_admins_of_their_own_project(two: &Two) {
         }
     }
     for (_, token) in &everybody {
-        two.server.root(token).get("/events").refused(404, "not_found");
-        two.server.root(token).get("/openapi.json").ok();
+        projects.server.root(token).get("/events").refused(404, "not_found");
+        projects.server.root(token).get("/openapi.json").ok();
     }
 }
 
 macro_rules! on_both_databases {
     ($($test:ident,)*) => {$(
         mod $test {
-            use crate::setting::Team;
+            use crate::fixture::Team;
 
             #[test]
             fn postgres() {
-                super::$test(&super::Two::on(Team::on_postgres()));
+                super::$test(&super::TwoProjects::on(Team::on_postgres()));
             }
 
             #[test]
             fn sqlite() {
-                super::$test(&super::Two::on(Team::on_sqlite()));
+                super::$test(&super::TwoProjects::on(Team::on_sqlite()));
             }
         }
     )*};
 }
 
 on_both_databases! {
-    roles_decide,
-    the_project_of_others_is_like_none,
-    ids_of_others_are_like_none,
-    other_routes_keep_to_the_project_too,
-    a_batch_lends_no_rights,
-    undoing_what_others_did_takes_a_maintainer,
-    the_root_is_for_operators_and_for_admins_of_their_own_project,
+    roles_decide_which_operations_are_allowed,
+    foreign_project_looks_like_a_missing_one,
+    ids_of_another_project_are_not_found,
+    events_and_documents_stay_within_the_project,
+    batch_grants_no_extra_rights,
+    undoing_changes_of_others_needs_a_maintainer,
+    server_root_is_for_operators_and_for_admins_of_their_own_project,
 }

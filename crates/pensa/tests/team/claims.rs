@@ -1,4 +1,4 @@
-//! Many clients of two servers race for the same work: every claim has exactly one winner.
+//! Tests that each claim has exactly one winner when many clients of two servers compete.
 
 use std::collections::HashMap;
 use std::thread;
@@ -6,28 +6,28 @@ use std::thread;
 use pensa_testkit::Http;
 use serde_json::json;
 
-use crate::setting::{Team, create_all, elements, text};
+use crate::fixture::{Team, create_all, elements, text};
 
 const ISSUES: usize = 2000;
 const CLIENTS: usize = 32;
-/// Issues that all clients want; the others are wanted by two, one at each server.
-const WANTED_BY_ALL: usize = 48;
+/// Issues that all clients claim; each other issue is claimed by two clients, one per server.
+const CONTESTED_BY_ALL: usize = 48;
 const GROUPS: usize = CLIENTS / 2;
 
-/// What a client wants, in the order in which it asks: first what all want, each in the same order. Of the two that
-/// want the rest, one begins at its other end, so that neither follows the other and finds everything taken.
-fn wanted(client: usize) -> Vec<usize> {
-    let mut of_two: Vec<usize> = (WANTED_BY_ALL..ISSUES).filter(|issue| issue % GROUPS == client / 2).collect();
+/// The issues that a client claims, in order: first the contested ones, in the same order for all. Of the two clients
+/// that share the rest, one starts at the other end, so that each wins some.
+fn claim_order(client: usize) -> Vec<usize> {
+    let mut of_two: Vec<usize> = (CONTESTED_BY_ALL..ISSUES).filter(|issue| issue % GROUPS == client / 2).collect();
     if client % 2 == 1 {
         of_two.reverse();
     }
-    (0..WANTED_BY_ALL).chain(of_two).collect()
+    (0..CONTESTED_BY_ALL).chain(of_two).collect()
 }
 
-/// Tries to claim all it wants; gives back what it was told that it has.
-fn work(http: &mut Http, name: &str, wanted: impl Iterator<Item = String>) -> Vec<String> {
+/// Tries to claim all issues. Returns the ids that were won.
+fn claim_all(http: &mut Http, name: &str, claim_order: impl Iterator<Item = String>) -> Vec<String> {
     let mut won = Vec::new();
-    for id in wanted {
+    for id in claim_order {
         let claim = http.ask("PATCH", &format!("/issues/{id}")).header("Pensa-Actor", name);
         let claim = claim.body(&json!({"claim": true})).reply();
         match claim.status {
@@ -39,22 +39,22 @@ fn work(http: &mut Http, name: &str, wanted: impl Iterator<Item = String>) -> Ve
 }
 
 #[test]
-fn of_thirty_two_clients_of_two_servers_one_gets_each_of_two_thousand_claims() {
+fn each_of_two_thousand_claims_has_one_winner_among_clients_of_two_servers() {
     let team = Team::on_postgres();
     team.project("web");
     let token = team.token("web", "agent");
     let servers =
         [team.serve_with(&["--rate", "0", "--log", "error"]), team.serve_with(&["--rate", "0", "--log", "error"])];
-    let made = create_all(&mut servers[0].client(&token), (0..ISSUES).map(|at| format!("wanted {at}")));
+    let created = create_all(&mut servers[0].client(&token), (0..ISSUES).map(|at| format!("wanted {at}")));
     let won: Vec<(String, Vec<String>)> = thread::scope(|scope| {
-        let made = &made;
+        let created = &created;
         let clients: Vec<_> = (0..CLIENTS)
             .map(|at| {
                 let mut http = servers[at % 2].client(&token);
                 scope.spawn(move || {
-                    let wanted = wanted(at).into_iter().map(|issue| made[issue].clone());
+                    let claim_order = claim_order(at).into_iter().map(|issue| created[issue].clone());
                     let name = format!("client-{at}");
-                    let won = work(&mut http, &name, wanted);
+                    let won = claim_all(&mut http, &name, claim_order);
                     (name, won)
                 })
             })
@@ -68,7 +68,7 @@ fn of_thirty_two_clients_of_two_servers_one_gets_each_of_two_thousand_claims() {
         }
     }
     assert_eq!(holders.len(), ISSUES, "every claim was won");
-    assert!(made.iter().all(|id| holders.contains_key(id.as_str())));
+    assert!(created.iter().all(|id| holders.contains_key(id.as_str())));
     assert_eq!(servers[0].client(&token).get("/issues/ready").ok(), json!([]), "nothing is left");
     let listed = servers[1].client(&token).get("/issues").ok();
     assert_eq!(elements(&listed).len(), ISSUES);

@@ -1,24 +1,24 @@
-//! The commands on projects and tokens, on the database itself and through a server, and all others through one.
+//! Compares `pn` on the database, through a server and embedded: all answer alike.
 
 use std::collections::HashMap;
 
 use pensa_testkit::{Mode, Run, Sandbox};
 use serde_json::{Value, json};
 
-use crate::setting::{Server, Team, Token, create, elements, text};
+use crate::fixture::{ProjectToken, ServeProcess, Team, create, elements, text};
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap_or_else(|| panic!("an object: {value}")).keys().map(String::as_str).collect()
 }
 
-/// A team and the ways to manage it: on the database, and through a server as its operator.
-struct Managed {
+/// A team that can be managed directly on the database and through a server, as its operator.
+struct ManagedTeam {
     team: Team,
-    operator: Token,
-    server: Server,
+    operator: ProjectToken,
+    server: ServeProcess,
 }
 
-impl Managed {
+impl ManagedTeam {
     fn on(team: Team) -> Self {
         team.project("ops");
         let operator = team.operator();
@@ -41,7 +41,7 @@ impl Managed {
 }
 
 fn projects_and_tokens_are_managed_on_the_database_and_through_a_server(team: Team) {
-    let managed = Managed::on(team);
+    let managed = ManagedTeam::on(team);
     let (team, server) = (&managed.team, &managed.server);
     let made = [team.direct(&["project", "create", "api"]), managed.through(&["project", "create", "web"])];
     for (project, name) in made.map(Run::ok_json).iter().zip(["api", "web"]) {
@@ -62,7 +62,7 @@ fn projects_and_tokens_are_managed_on_the_database_and_through_a_server(team: Te
     assert_eq!(keys(&direct), ["id", "token", "project", "role"]);
     assert_eq!(keys(&through), ["id", "token", "project", "role", "expires_at"]);
     for made in [&direct, &through] {
-        assert_eq!(server.client(&Token::of(made)).get("/issues").ok(), json!([]));
+        assert_eq!(server.client(&ProjectToken::of(made)).get("/issues").ok(), json!([]));
     }
     for missing in [
         team.direct(&["token", "create", "--project", "zzz", "--role", "agent"]),
@@ -87,34 +87,34 @@ fn projects_and_tokens_are_managed_on_the_database_and_through_a_server(team: Te
     assert!(archived["archived_at"].is_string(), "{archived}");
     assert_eq!(elements(&managed.both(&["project", "list"])).len(), 2);
     assert_eq!(elements(&managed.both(&["project", "list", "--all"])).len(), 3);
-    server.client(&Token::of(&through)).get("/issues").refused(404, "not_found");
+    server.client(&ProjectToken::of(&through)).get("/issues").refused(404, "not_found");
     let back = managed.through(&["project", "archive", "web", "--undo"]).ok_json();
     assert_eq!(keys(&back), ["name", "store_id", "created_at"]);
-    assert_eq!(server.client(&Token::of(&through)).get("/issues").ok(), json!([]));
+    assert_eq!(server.client(&ProjectToken::of(&through)).get("/issues").ok(), json!([]));
 }
 
-fn the_audit_tells_who_did_what_with_which_token(team: Team) {
-    let managed = Managed::on(team);
+fn audit_shows_who_did_what_with_which_token(team: Team) {
+    let managed = ManagedTeam::on(team);
     let (team, server) = (&managed.team, &managed.server);
     team.project("web");
     let (ana, ben) = (team.token("web", "agent"), team.token("web", "agent"));
     let id = create(&mut server.client(&ana).with("Pensa-Actor", "ana"), "audited");
     let close = format!("/issues/{id}/close");
     server.client(&ben).with("Pensa-Actor", "ben").post(&close, &json!({})).ok();
-    // An operator opens no project, and so is not shown what was written in it.
-    let without_texts = |told: Value| {
-        let mut lines = elements(&told);
+    // An operator cannot read projects, so the audit hides their texts from it.
+    let without_texts = |audit: Value| {
+        let mut lines = elements(&audit);
         let of_projects = lines.iter_mut().filter(|line| line["subject_kind"] == "issue");
         of_projects.for_each(|line| line["detail"] = json!({}));
         lines
     };
-    let told = |args: &[&str]| {
+    let audit = |args: &[&str]| {
         let args = [&["audit"], args].concat();
         let lines = without_texts(team.direct(&args).ok_json());
         assert_eq!(lines, elements(&managed.through(&args).ok_json()), "{args:?}");
         lines
     };
-    let by_ben = told(&["--token", &ben.id]);
+    let by_ben = audit(&["--token", &ben.id]);
     assert_eq!(by_ben.len(), 1, "{by_ben:?}");
     let line = &by_ben[0];
     assert_eq!(
@@ -122,18 +122,18 @@ fn the_audit_tells_who_did_what_with_which_token(team: Team) {
         (&"ben".into(), &"closed".into(), &json!(ben.id))
     );
     assert_eq!((&line["project"], &line["subject_id"]), (&"web".into(), &json!(id)));
-    let web = told(&["--project", "web"]);
+    let web = audit(&["--project", "web"]);
     let kinds: Vec<String> =
         web.iter().map(|line| format!("{} {}", text(&line["subject_kind"]), text(&line["event_type"]))).collect();
     assert_eq!(kinds, ["issue closed", "issue created", "token created", "token created", "project created"]);
     assert!(web.iter().all(|line| line["project"] == "web"));
-    let all = told(&[]);
+    let all = audit(&[]);
     assert!(all.len() > web.len() && web.iter().all(|line| all.contains(line)), "{all:?}");
-    assert_eq!(told(&["--limit", "1"]), all[..1]);
-    assert_eq!(told(&["--since", "1h"]), all);
-    assert_eq!(told(&["--since", "2100-01-01T00:00:00Z"]), Vec::<Value>::new());
+    assert_eq!(audit(&["--limit", "1"]), all[..1]);
+    assert_eq!(audit(&["--since", "1h"]), all);
+    assert_eq!(audit(&["--since", "2100-01-01T00:00:00Z"]), Vec::<Value>::new());
     let middle = text(&web[1]["at"]);
-    let since = told(&["--project", "web", "--since", &middle]);
+    let since = audit(&["--project", "web", "--since", &middle]);
     assert_eq!(since, web.iter().filter(|line| text(&line["at"]) >= middle).cloned().collect::<Vec<_>>());
     managed.through(&["audit", "--project", "zzz"]).fails("not_found");
     let low = team.machine.pn(["audit"]).env("PN_DAEMON", &server.process.url).env("PN_TOKEN", &ana.secret);
@@ -142,22 +142,22 @@ fn the_audit_tells_who_did_what_with_which_token(team: Team) {
 
 crate::on_both_databases! {
     projects_and_tokens_are_managed_on_the_database_and_through_a_server,
-    the_audit_tells_who_did_what_with_which_token,
+    audit_shows_who_did_what_with_which_token,
 }
 
-/// What a script of commands said, with ids and times replaced by the order of their appearance.
-struct Transcript<F> {
+/// Runs commands and records their output, with ids and times replaced by placeholders.
+struct CommandTranscript<F> {
     pn: F,
     known: HashMap<String, usize>,
     lines: Vec<String>,
 }
 
-impl<F: Fn(&[&str]) -> Run> Transcript<F> {
+impl<F: Fn(&[&str]) -> Run> CommandTranscript<F> {
     fn new(pn: F) -> Self {
         Self { pn, known: HashMap::new(), lines: Vec::new() }
     }
 
-    /// Runs a command and gives back the id it names first, if any.
+    /// Runs a command. Returns the id in its output, or an empty text.
     fn run(&mut self, actor: &str, args: &[&str], stdin: &str) -> String {
         let answer = (self.pn)(&[&["--json"], args].concat()).actor(actor).stdin(stdin).answer();
         let said = format!("{args:?}: {:?} {} | {}", answer.code, answer.stdout, answer.stderr);
@@ -193,7 +193,7 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
         normal
     }
 
-    /// A day of agents and runs, and every kind of refusal on the way.
+    /// Commands on agents, runs, jobs, records and the rest, with every kind of error.
     fn script_of_runs(mut self) -> Vec<String> {
         let issue = self.run("ana", &["create", "the work", "-t", "task"], "");
         let agent = self.run("ana", &["agent", "create", "-t", "user", "--name", "bot", "--issue", &issue], "");
@@ -341,7 +341,7 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
         self.lines
     }
 
-    /// What an agent does in a day, and every kind of refusal on the way.
+    /// Commands on issues, with every kind of error.
     fn script(mut self) -> Vec<String> {
         let bug = self.run("ana", &["create", "login crash on empty password", "-t", "bug", "-p", "p0"], "");
         let fix = self.run(
@@ -416,26 +416,26 @@ impl<F: Fn(&[&str]) -> Run> Transcript<F> {
     }
 }
 
-/// How to run `pn`, whatever it is to use.
+/// Runs `pn` with these arguments on some store.
 type Pn<'p> = Box<dyn Fn(&[&str]) -> Run + 'p>;
 
 #[test]
-fn every_command_says_the_same_embedded_and_through_a_server() {
-    compare(|pn| Transcript::new(pn).script());
+fn every_command_answers_alike_embedded_and_through_a_server() {
+    compare(|pn| CommandTranscript::new(pn).script());
 }
 
 #[test]
-fn a_day_of_runs_is_the_same_embedded_through_the_daemon_and_through_a_server() {
-    compare(|pn| Transcript::new(pn).script_of_runs());
+fn run_commands_answer_alike_embedded_through_daemon_and_server() {
+    compare(|pn| CommandTranscript::new(pn).script_of_runs());
     let [embedded, served] = [Mode::Embedded, Mode::Daemon].map(|mode| {
         let machine = Sandbox::in_mode(crate::PN, mode);
-        Transcript::new(|args: &[&str]| machine.pn(args)).script_of_runs()
+        CommandTranscript::new(|args: &[&str]| machine.pn(args)).script_of_runs()
     });
     assert_eq!(embedded, served);
 }
 
 #[test]
-fn snapshots_are_kept_here_and_recorded_on_a_server() {
+fn snapshot_content_stays_local_and_its_record_is_on_the_server() {
     for team in [Team::on_postgres(), Team::on_sqlite()] {
         let [web, api] = ["web", "api"].map(|name| text(&team.project(name)["store_id"]));
         let [agent, maintainer] = ["agent", "maintainer"].map(|role| team.token("web", role));
@@ -443,7 +443,7 @@ fn snapshots_are_kept_here_and_recorded_on_a_server() {
         let server = team.serve();
         team.machine.git_init();
         let file = team.machine.project().join("file");
-        let pn = |token: &Token, args: &[&str]| {
+        let pn = |token: &ProjectToken, args: &[&str]| {
             team.through(&server, token, [&["snapshot"], args].concat()).dir(team.machine.project())
         };
         std::fs::write(&file, "one").expect("a file");
@@ -458,7 +458,7 @@ fn snapshots_are_kept_here_and_recorded_on_a_server() {
             assert_eq!(std::fs::read_to_string(&file).expect("a file"), "one");
         }
         let content = std::path::PathBuf::from(text(&taken[1]["path"]));
-        // What a killed command left behind, which only the store it was meant for can tell anything about.
+        // Left behind by a killed command; only the store in the note may delete it.
         let note = content.with_file_name(".note.snap-00000001");
         let left = content.with_file_name("snap-00000001");
         std::fs::create_dir(&left).expect("a directory");

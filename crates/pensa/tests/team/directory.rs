@@ -1,11 +1,11 @@
-//! A team without PostgreSQL: the same projects, tokens and roles on SQLite stores in a directory.
+//! Tests a team server without PostgreSQL: the same projects, tokens and roles on SQLite stores in a directory.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use serde_json::json;
 
-use crate::setting::{ROLES, Team, create, elements, titles};
+use crate::fixture::{ROLES, Team, create, elements, titles};
 
 #[test]
 fn two_projects_in_a_directory_have_their_own_issues_tokens_and_audit() {
@@ -29,7 +29,7 @@ fn two_projects_in_a_directory_have_their_own_issues_tokens_and_audit() {
 }
 
 #[test]
-fn roles_and_revocations_count_in_a_directory_too() {
+fn roles_and_revocations_apply_on_sqlite() {
     let team = Team::on_sqlite();
     team.project("web");
     let tokens = ROLES.map(|role| team.token("web", role));
@@ -45,7 +45,7 @@ fn roles_and_revocations_count_in_a_directory_too() {
 }
 
 #[test]
-fn a_stopped_server_leaves_a_directory_that_the_next_one_takes_up() {
+fn next_server_continues_with_the_data_directory() {
     let team = Team::on_sqlite();
     team.project("web");
     let token = team.token("web", "agent");
@@ -68,7 +68,7 @@ fn a_server_refuses_to_send_tokens_unencrypted_beyond_this_machine() {
     }
     let server = team.serve_with(&["--listen", "0.0.0.0:0", "--behind-proxy"]);
     assert!(server.process.url.starts_with("http://localhost:"), "{}", server.process.url);
-    assert_eq!(server.stranger().get("/healthz").status, 200);
+    assert_eq!(server.anonymous().get("/healthz").status, 200);
     team.direct(&["serve", "--tls-cert", "cert.pem"]).misused();
 }
 
@@ -82,7 +82,7 @@ fn a_database_and_a_directory_at_once_are_refused() {
 }
 
 #[test]
-fn a_directory_without_projects_is_not_made_by_looking_into_it() {
+fn reading_does_not_create_the_data_directory() {
     let team = Team::on_sqlite();
     let nowhere = team.machine.path("nowhere");
     let looks: [&[&str]; 4] = [&["project", "list"], &["project", "archive", "web"], &["token", "list"], &["audit"]];

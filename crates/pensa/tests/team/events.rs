@@ -1,4 +1,4 @@
-//! The stream of events: whole, in order, across servers, reconnects and processes.
+//! Tests that the event stream is complete and ordered, across servers, reconnects and processes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -7,12 +7,12 @@ use std::time::Duration;
 use pensa_testkit::{Http, Sandbox};
 use serde_json::json;
 
-use crate::setting::{Server, Team, Token, create, create_all};
+use crate::fixture::{ProjectToken, ServeProcess, Team, create, create_all};
 
-/// What subscribers are promised is a second; this is for machines that have a lot else to do.
-const SOON: Duration = Duration::from_secs(5);
+/// Subscribers are promised one second; this allows for busy test machines.
+const MAX_DELAY: Duration = Duration::from_secs(5);
 
-fn team_of_two_servers() -> (Team, Token, [Server; 2]) {
+fn team_of_two_servers() -> (Team, ProjectToken, [ServeProcess; 2]) {
     let team = Team::on_postgres();
     team.project("web");
     let token = team.token("web", "agent");
@@ -21,23 +21,23 @@ fn team_of_two_servers() -> (Team, Token, [Server; 2]) {
 }
 
 #[test]
-fn an_event_through_one_server_reaches_the_subscribers_of_another() {
+fn event_through_one_server_reaches_subscribers_of_another() {
     let (team, token, servers) = team_of_two_servers();
     create(&mut servers[0].client(&token), "old");
     let stream = servers[1].client(&token).ask("GET", "/events").events();
     for at in 0..5 {
         let id = create(&mut servers[0].client(&token), &format!("new {at}"));
-        let event = stream.next_within(SOON).expect("news in time");
+        let event = stream.next_within(MAX_DELAY).expect("news in time");
         assert_eq!(event.id, at + 2, "only what is new, each with the next number");
         assert_eq!((&event.data["subject_id"], &event.data["event_type"]), (&id.into(), &"created".into()));
         assert_eq!(event.data["id"], event.id);
     }
     team.through(&servers[0], &token, ["create", "by pn", "-t", "task"]).ok();
-    assert_eq!(stream.next_within(SOON).expect("news in time").data["detail"]["title"]["new"], "by pn");
+    assert_eq!(stream.next_within(MAX_DELAY).expect("news in time").data["detail"]["title"]["new"], "by pn");
 }
 
 #[test]
-fn a_stream_begins_where_it_is_told() {
+fn stream_starts_after_the_requested_event() {
     let (_team, token, servers) = team_of_two_servers();
     let mut http = servers[0].client(&token);
     create_all(&mut http, (0..450).map(|at| format!("issue {at}")));
@@ -55,7 +55,7 @@ fn a_stream_begins_where_it_is_told() {
     http.ask("GET", "/events").header("Last-Event-ID", "x").reply().refused(400, "invalid_input");
 }
 
-/// Follows from the start, breaking off and coming back after every few events, until the last one.
+/// Follows from the start to the event `last`, and reconnects after every few events.
 fn follow(mut connect: impl FnMut(usize) -> Http, last: i64, resume_by_header: bool) {
     let mut seen = 0;
     for turn in 0.. {
@@ -76,7 +76,7 @@ fn follow(mut connect: impl FnMut(usize) -> Http, last: i64, resume_by_header: b
 }
 
 #[test]
-fn nothing_is_skipped_or_told_twice_across_reconnects_under_load() {
+fn no_event_is_skipped_or_repeated_across_reconnects_under_load() {
     const WRITERS: usize = 4;
     const WRITES: usize = 60;
     let (_team, token, servers) = team_of_two_servers();
@@ -100,15 +100,15 @@ fn nothing_is_skipped_or_told_twice_across_reconnects_under_load() {
 }
 
 #[test]
-fn the_daemon_streams_what_other_processes_write_too() {
+fn daemon_streams_changes_of_other_processes() {
     let pn = Sandbox::with_store(crate::PN);
     let daemon = pn.daemon();
     let stream = Http::to(&daemon.url).ask("GET", "/events?after=0").events();
     create(&mut Http::to(&daemon.url), "through it");
     pn.pn(["create", "beside it", "-t", "task"]).ok();
-    let told: Vec<_> = [stream.next(), stream.next()].into();
-    assert_eq!((told[0].id, told[1].id), (1, 2));
-    assert_eq!(told[1].data["detail"]["title"]["new"], "beside it");
+    let events: Vec<_> = [stream.next(), stream.next()].into();
+    assert_eq!((events[0].id, events[1].id), (1, 2));
+    assert_eq!(events[1].data["detail"]["title"]["new"], "beside it");
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -122,16 +122,16 @@ fn the_daemon_streams_what_other_processes_write_too() {
 }
 
 #[test]
-fn streams_do_not_keep_a_server_from_stopping() {
+fn open_streams_do_not_prevent_a_stop() {
     let (_team, token, [one, _other]) = team_of_two_servers();
     let stream = one.client(&token).ask("GET", "/events").events();
     let exit = one.process.stop(rustix::process::Signal::TERM);
     assert_eq!(exit.code(), Some(0), "{exit:?}");
-    assert!(stream.ends_within(SOON));
+    assert!(stream.ends_within(MAX_DELAY));
 }
 
 #[test]
-fn what_is_asked_for_is_told_and_a_revoked_token_ends_the_stream() {
+fn filtered_streams_send_matching_events_and_end_with_the_token() {
     let (team, token, servers) = team_of_two_servers();
     let mut http = servers[0].client(&token);
     let first = create(&mut http, "first");
@@ -140,30 +140,30 @@ fn what_is_asked_for_is_told_and_a_revoked_token_ends_the_stream() {
     let by_nobody = servers[1].client(&token).ask("GET", "/events?after=0&by=nobody").events();
     create_all(&mut http, (0..300).map(|at| format!("issue {at}")));
     http.post(&format!("/issues/{first}/close"), &serde_json::json!({})).ok();
-    // How far it has come may be told before.
+    // Skip position updates.
     let wanted = |stream: &pensa_testkit::http::Events| loop {
-        let told = stream.next();
-        if !told.data.is_null() {
-            return told;
+        let events = stream.next();
+        if !events.data.is_null() {
+            return events;
         }
     };
-    let told = wanted(&closed);
+    let events = wanted(&closed);
     let of_first = [wanted(&of_first), wanted(&of_first)];
-    assert_eq!(told.data["subject_id"], first);
-    assert_eq!((of_first[0].id, of_first[1].id), (1, told.id));
+    assert_eq!(events.data["subject_id"], first);
+    assert_eq!((of_first[0].id, of_first[1].id), (1, events.id));
     let far = by_nobody.next();
     assert!(far.data.is_null() && far.id >= 200, "how far it is: {far:?}");
-    let beyond = format!("/events?after={}", told.id + 1);
+    let beyond = format!("/events?after={}", events.id + 1);
     http.get(&beyond).refused(409, "conflict");
     for (bad, code) in [("/events?subject=pn-none", 404), ("/events?type=none", 400)] {
         assert_eq!(http.get(bad).status, code, "{bad}");
     }
     team.direct(&["token", "revoke", &token.id]).ok();
-    assert!(closed.ends_within(SOON), "whoever may no longer look");
+    assert!(closed.ends_within(MAX_DELAY), "whoever may no longer look");
 }
 
 #[test]
-fn pn_follows_through_a_server_that_is_replaced() {
+fn pn_keeps_following_after_the_server_restarts() {
     use std::io::{BufRead, BufReader};
     let team = Team::on_postgres();
     team.project("web");
@@ -185,9 +185,9 @@ fn pn_follows_through_a_server_that_is_replaced() {
     child.wait().expect("gone");
 }
 
-/// Whoever comes later learns nothing of a deleted issue but that it was deleted, from the log or from what is kept of it.
+/// Later readers learn only that the issue was deleted, from the log and from buffered events alike.
 #[test]
-fn nothing_of_a_deleted_issue_is_streamed_or_audited_but_its_deletion() {
+fn only_the_deletion_of_a_deleted_issue_is_streamed_and_audited() {
     let (team, _, servers) = team_of_two_servers();
     let admin = team.token("web", "admin");
     let early: Vec<_> =
@@ -209,7 +209,7 @@ fn nothing_of_a_deleted_issue_is_streamed_or_audited_but_its_deletion() {
         }
         let audit = server.client(&admin).get("/audit").ok();
         let of_it: Vec<_> =
-            crate::setting::elements(&audit).into_iter().filter(|line| line["subject_id"] == id.as_str()).collect();
+            crate::fixture::elements(&audit).into_iter().filter(|line| line["subject_id"] == id.as_str()).collect();
         assert_eq!(of_it.len(), 1, "{audit}");
         assert_eq!((&of_it[0]["event_type"], &of_it[0]["detail"]), (&"deleted".into(), &removed));
         assert!(!audit.to_string().contains("otter") && !audit.to_string().contains("ibex"), "{audit}");

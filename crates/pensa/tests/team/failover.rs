@@ -1,5 +1,4 @@
-//! The primary dies under load and its standby takes over: what was acknowledged is there, once, and the server
-//! goes on.
+//! Tests failover: the primary dies under load, and every acknowledged write is in its standby exactly once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,20 +9,20 @@ use pensa_testkit::postgres::Cluster;
 use pensa_testkit::{Http, eventually};
 use serde_json::json;
 
-use crate::setting::{Server, Team, Token, task};
+use crate::fixture::{ProjectToken, ServeProcess, Team, task};
 
 const DATABASE: &str = "team";
 const WRITERS: usize = 8;
-/// Writes that are acknowledged before, and again after the primary dies.
-const ENOUGH: usize = 150;
+/// Acknowledged writes to wait for, before and after the primary dies.
+const WRITES_PER_PHASE: usize = 150;
 
-/// A primary and a standby without which it acknowledges nothing.
-struct Pair {
+/// A primary with a synchronous standby.
+struct ReplicatedPair {
     primary: Cluster,
     standby: Cluster,
 }
 
-impl Pair {
+impl ReplicatedPair {
     fn start() -> Self {
         let primary = Cluster::durable();
         primary.psql("postgres", &format!("CREATE DATABASE {DATABASE}"));
@@ -32,7 +31,7 @@ impl Pair {
         Self { primary, standby }
     }
 
-    /// The address of whichever of the two takes writes.
+    /// The URL of whichever of the two accepts writes.
     fn url(&self) -> String {
         let ports = (self.primary.port(), self.standby.port());
         let hosts = format!("127.0.0.1:{},127.0.0.1:{}", ports.0, ports.1);
@@ -44,7 +43,7 @@ impl Pair {
         self.standby.promote();
     }
 
-    /// How often each title is there.
+    /// How often each title is stored.
     fn stored(&self) -> HashMap<String, usize> {
         let rows = self.standby.psql(DATABASE, "SELECT count(*), title FROM pensa.issues GROUP BY title");
         let row = |line: &str| {
@@ -55,7 +54,7 @@ impl Pair {
     }
 }
 
-/// Writes until told to stop, each change under a key of its own and as often as it takes.
+/// Writes until stopped, and retries each change with its own idempotency key. Returns the acknowledged titles.
 fn write(http: &mut Http, name: &str, stop: &AtomicBool, done: &AtomicUsize) -> Vec<String> {
     let mut acknowledged = Vec::new();
     for at in 0.. {
@@ -78,8 +77,8 @@ fn write(http: &mut Http, name: &str, stop: &AtomicBool, done: &AtomicUsize) -> 
     acknowledged
 }
 
-/// The same through the real `pn`, which tries a few times by itself. Gives back what it said was done.
-fn run_pn(team: &Team, server: &Server, token: &Token, stop: &AtomicBool) -> (Vec<String>, usize) {
+/// Does the same with `pn`, which retries by itself. Returns the acknowledged titles and the number of failures.
+fn run_pn(team: &Team, server: &ServeProcess, token: &ProjectToken, stop: &AtomicBool) -> (Vec<String>, usize) {
     let (mut acknowledged, mut failed) = (Vec::new(), 0);
     for at in 0.. {
         if stop.load(Ordering::Relaxed) {
@@ -99,8 +98,8 @@ fn run_pn(team: &Team, server: &Server, token: &Token, stop: &AtomicBool) -> (Ve
 }
 
 #[test]
-fn a_primary_that_dies_under_load_costs_nothing_that_was_acknowledged() {
-    let mut pair = Pair::start();
+fn no_acknowledged_write_is_lost_when_the_primary_dies_under_load() {
+    let mut pair = ReplicatedPair::start();
     let team = Team::at("--database", &pair.url());
     team.project("web");
     let token = team.token("web", "agent");
@@ -115,13 +114,13 @@ fn a_primary_that_dies_under_load_costs_nothing_that_was_acknowledged() {
             })
             .collect();
         let pn = scope.spawn(|| run_pn(&team, &server, &token, stop));
-        let so_many_more = |more: usize| {
+        let wait_for_writes = |more: usize| {
             let goal = done.load(Ordering::Relaxed) + more;
             eventually("writes that are acknowledged", || (done.load(Ordering::Relaxed) >= goal).then_some(()));
         };
-        so_many_more(ENOUGH);
+        wait_for_writes(WRITES_PER_PHASE);
         pair.fail_over();
-        so_many_more(ENOUGH);
+        wait_for_writes(WRITES_PER_PHASE);
         stop.store(true, Ordering::Relaxed);
         let all = writers.into_iter().flat_map(|writer| writer.join().expect("a writer")).collect::<Vec<_>>();
         (all, pn.join().expect("pn"))
@@ -131,10 +130,10 @@ fn a_primary_that_dies_under_load_costs_nothing_that_was_acknowledged() {
         assert_eq!(stored.get(title), Some(&1), "acknowledged: {title}");
     }
     assert!(stored.values().all(|count| *count == 1), "nothing is there twice");
-    // Whatever else is there was under way when the writers stopped, or when pn gave up.
+    // Other titles belong to writes that were in flight when the writers stopped, or when pn gave up.
     let known: HashSet<&String> = acknowledged.iter().chain(&by_pn.0).collect();
-    let strange = stored.keys().filter(|title| !known.contains(title)).count();
-    assert!(strange <= WRITERS + by_pn.1, "{strange} more than were asked for");
+    let unacknowledged = stored.keys().filter(|title| !known.contains(title)).count();
+    assert!(unacknowledged <= WRITERS + by_pn.1, "{unacknowledged} more than were asked for");
     assert!(!by_pn.0.is_empty());
     let events = "SELECT count(*), count(DISTINCT id), max(id), min(id) FROM pensa.events
          WHERE store_id IN (SELECT store::uuid FROM pensa.projects)";
@@ -145,8 +144,8 @@ fn a_primary_that_dies_under_load_costs_nothing_that_was_acknowledged() {
 }
 
 #[test]
-fn a_change_whose_answer_was_lost_with_the_primary_is_made_once() {
-    let mut pair = Pair::start();
+fn retried_change_after_failover_is_made_once() {
+    let mut pair = ReplicatedPair::start();
     let team = Team::at("--database", &pair.url());
     team.project("web");
     let token = team.token("web", "agent");

@@ -1,5 +1,5 @@
-//! Every operation, asked by everybody with a body that reaches it: what nobody may has no effect, and what somebody may
-//! has none outside their project and role.
+//! Sends every operation with a valid body as every identity: a forbidden operation has no effect, and an allowed one
+//! has none outside the caller's project and role.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,29 +13,33 @@ use pensa_testkit::{Http, Reply};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 
-use crate::access::{Asked, OURS, SECRET, THEIRS, Things, Two, may, prepared};
-use crate::setting::{ROLES, Team, Token, create, elements, text};
+use crate::access::{
+    EntityIds, FOREIGN_PROJECT, OWN_PROJECT, OperationRequest, SECRET, TwoProjects, access_of, prepare,
+};
+use crate::fixture::{ProjectToken, ROLES, Team, create, elements, text};
 
-/// Somebody who asks.
-struct Identity {
+/// A caller.
+struct TestIdentity {
     name: &'static str,
     secret: Option<String>,
 }
 
 const OPERATOR: &str = "an operator";
-const ADMIN_OF_THEIRS: &str = "an admin of another project";
+const FOREIGN_ADMIN: &str = "an admin of another project";
 
-/// Everybody: each role of our project, an admin of the other, an operator, and those who are nobody.
-fn everybody(two: &Two) -> Vec<Identity> {
-    let of = |name, secret: &str| Identity { name, secret: Some(secret.to_owned()) };
-    let made = |args: &[&str]| Token::of(&two.team.direct(&[&["token", "create"], args].concat()).ok_json());
-    let revoked = made(&["--project", OURS, "--role", "admin"]);
-    two.team.direct(&["token", "revoke", &revoked.id]).ok();
-    let expired = made(&["--project", OURS, "--role", "admin", "--expires", "1s"]);
-    let mut all: Vec<Identity> = ROLES.iter().zip(&two.ours).map(|(role, token)| of(role, &token.secret)).collect();
-    all.push(of(ADMIN_OF_THEIRS, &two.theirs.secret));
+/// Every role of the own project, an admin of the other project, an operator, and callers without a valid token.
+fn all_identities(projects: &TwoProjects) -> Vec<TestIdentity> {
+    let of = |name, secret: &str| TestIdentity { name, secret: Some(secret.to_owned()) };
+    let made =
+        |args: &[&str]| ProjectToken::of(&projects.team.direct(&[&["token", "create"], args].concat()).ok_json());
+    let revoked = made(&["--project", OWN_PROJECT, "--role", "admin"]);
+    projects.team.direct(&["token", "revoke", &revoked.id]).ok();
+    let expired = made(&["--project", OWN_PROJECT, "--role", "admin", "--expires", "1s"]);
+    let mut all: Vec<TestIdentity> =
+        ROLES.iter().zip(&projects.own).map(|(role, token)| of(role, &token.secret)).collect();
+    all.push(of(FOREIGN_ADMIN, &projects.foreign.secret));
     all.push(of(OPERATOR, &made(&["--operator"]).secret));
-    all.push(Identity { name: "nobody", secret: None });
+    all.push(TestIdentity { name: "nobody", secret: None });
     all.push(of("a revoked token", &revoked.secret));
     all.push(of("an expired token", &expired.secret));
     all.push(of("an unknown token", &format!("pensa_{}", "0123456789abcdef".repeat(4))));
@@ -43,19 +47,19 @@ fn everybody(two: &Two) -> Vec<Identity> {
     all
 }
 
-/// What becomes of a request.
+/// The expected result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Unauthorized,
     Forbidden,
-    /// As if there were nothing.
+    /// As if the entity did not exist.
     NotFound,
-    /// What they see of the server is their own.
+    /// The response shows only entities of the caller's project.
     OwnOnly,
     Done,
 }
 
-impl Identity {
+impl TestIdentity {
     fn client(&self, url: &str) -> Http {
         let http = Http::to(url).with("Pensa-Actor", "somebody");
         match &self.secret {
@@ -64,32 +68,32 @@ impl Identity {
         }
     }
 
-    /// What becomes of an operation on things of our project, at its address or at that of the server.
+    /// The expected result of an operation on entities of the own project, at the project's URL or the server's root.
     fn expected(&self, entry: &Entry, at_project: bool) -> Expected {
         let of_server = entry.scope == Scope::Server;
         match self.name {
-            role if ROLES.contains(&role) => match (may(role) >= entry.access, at_project || of_server) {
+            role if ROLES.contains(&role) => match (access_of(role) >= entry.access, at_project || of_server) {
                 (false, _) => Expected::Forbidden,
                 (true, false) => Expected::NotFound,
                 (true, true) => Expected::Done,
             },
-            OPERATOR | ADMIN_OF_THEIRS if at_project => Expected::NotFound,
+            OPERATOR | FOREIGN_ADMIN if at_project => Expected::NotFound,
             OPERATOR if of_server => Expected::Done,
             OPERATOR => Expected::NotFound,
-            ADMIN_OF_THEIRS if may("admin") < entry.access => Expected::Forbidden,
-            ADMIN_OF_THEIRS if entry.name.ends_with(".list") && of_server => Expected::OwnOnly,
-            ADMIN_OF_THEIRS => Expected::NotFound,
+            FOREIGN_ADMIN if access_of("admin") < entry.access => Expected::Forbidden,
+            FOREIGN_ADMIN if entry.name.ends_with(".list") && of_server => Expected::OwnOnly,
+            FOREIGN_ADMIN => Expected::NotFound,
             _ => Expected::Unauthorized,
         }
     }
 }
 
-/// What changes with any row of any store, by store and table: the rows, or their number and the last transaction that
-/// wrote one.
-type State = BTreeMap<(String, String), Vec<String>>;
+/// A fingerprint of each table of each store, which changes with every row: its rows (SQLite), or their number and the
+/// last transaction (PostgreSQL).
+type DatabaseState = BTreeMap<(String, String), Vec<String>>;
 
-fn state(team: &Team) -> State {
-    let mut state = State::new();
+fn state(team: &Team) -> DatabaseState {
+    let mut state = DatabaseState::new();
     match team.directory() {
         Some(dir) => {
             let projects = fs::read_dir(dir.join("projects")).expect("projects");
@@ -124,10 +128,10 @@ fn state(team: &Team) -> State {
     state
 }
 
-const NOTHING: [(String, String); 0] = [];
+const NO_CHANGES: [(String, String); 0] = [];
 
-/// The stores and tables in which something has changed.
-fn changed(before: &State, after: &State) -> Vec<(String, String)> {
+/// The stores and tables that have changed.
+fn changed(before: &DatabaseState, after: &DatabaseState) -> Vec<(String, String)> {
     let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     keys.into_iter().filter(|key| before.get(key) != after.get(key)).cloned().collect()
 }
@@ -150,7 +154,7 @@ fn tables(file: &Path) -> Vec<(String, Vec<String>)> {
     names.into_iter().map(|name| (name.clone(), texts(&format!("SELECT * FROM {name} ORDER BY 1")))).collect()
 }
 
-/// A value that a schema allows.
+/// A value that matches a schema.
 fn example(schema: &Value, document: &Value) -> Value {
     if let Some(to) = schema["$ref"].as_str() {
         return example(document.pointer(&to[1..]).expect("a schema"), document);
@@ -167,9 +171,9 @@ fn example(schema: &Value, document: &Value) -> Value {
     }
 }
 
-/// A request that reaches the operation: with ids of what there is, and with all that its schema requires.
-fn asked(entry: &Entry, things: &Things, document: &Value) -> Asked {
-    let mut asked = Asked::of(entry, things);
+/// A request with existing ids and all required fields, so that it reaches the operation.
+fn valid_request(entry: &Entry, entities: &EntityIds, document: &Value) -> OperationRequest {
+    let mut asked = OperationRequest::of(entry, entities);
     let operation = &document["paths"][entry.route.path][entry.route.method.as_str().to_lowercase()];
     let body = &operation["requestBody"]["content"]["application/json"]["schema"];
     for name in body["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
@@ -189,50 +193,50 @@ fn elements_of(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Things of our project in the state in which the operation can be done, and another time if it was done.
-fn things_for(two: &Two, admin: &mut Http, entry: &Entry) -> Things {
-    let mut things = prepared(admin, entry);
-    things.token = text(&admin.post("/tokens", &json!({"project": OURS, "role": "viewer"})).ok()["id"]);
+/// Creates entities of the own project in a state in which the operation succeeds.
+fn entities_for(projects: &TwoProjects, admin: &mut Http, entry: &Entry) -> EntityIds {
+    let mut entities = prepare(admin, entry);
+    entities.token = text(&admin.post("/tokens", &json!({"project": OWN_PROJECT, "role": "viewer"})).ok()["id"]);
     if entry.name == "project.archive" {
-        things.project = format!("old-{}", things.issue);
-        two.team.project(&things.project);
+        entities.project = format!("old-{}", entities.issue);
+        projects.team.project(&entities.project);
     }
-    things
+    entities
 }
 
-/// Whether an operation was reached: it was done, or refused for what only it knows.
+/// Whether the operation ran: it succeeded, or failed with an error that only the operation itself can return.
 fn is_reached(entry: &Entry, reply: &Reply) -> bool {
     let code = || reply.json()["code"].as_str().unwrap_or_default().to_owned();
     match (entry.name, reply.status) {
         (_, 200..300) => true,
-        // Files are for those who have the directory in hand.
+        // File operations are not available through a server.
         (
             "store.export" | "store.import" | "store.backup" | "store.backups" | "store.restore" | "record.compact",
             _,
         ) => ["unsupported", "not_found", "forbidden", "no_store"].contains(&&*code()),
-        // There are none in a store without files.
+        // A store without files has no conflicts.
         ("conflict.resolve", 404) => true,
         _ => false,
     }
 }
 
-/// The operations of one half of the catalog: on a busy machine all of them take minutes.
-fn nobody_has_an_effect_outside_their_project_and_role(team: Team, operations: &[Entry]) {
-    let two = &Two::on(team);
-    let everybody = everybody(two);
-    let mut admin = two.server.client(&two.ours[3]).with("Pensa-Actor", "somebody");
+/// Tests some operations; the catalog is split, because all of them take minutes on a busy machine.
+fn no_identity_has_an_effect_outside_its_project_and_role(team: Team, operations: &[Entry]) {
+    let projects = &TwoProjects::on(team);
+    let all_identities = all_identities(projects);
+    let mut admin = projects.server.client(&projects.own[3]).with("Pensa-Actor", "somebody");
     let document = admin.get("/openapi.json").ok();
-    let (ours, root) = (two.server.project_url(OURS), two.server.process.url.clone());
-    let at_first = state(&two.team);
+    let (own, root) = (projects.server.project_url(OWN_PROJECT), projects.server.process.url.clone());
+    let at_first = state(&projects.team);
     let mut unreached = Vec::new();
     for entry in operations {
-        let things = things_for(two, &mut admin, entry);
-        let request = asked(entry, &things, &document);
-        let before = state(&two.team);
+        let entities = entities_for(projects, &mut admin, entry);
+        let request = valid_request(entry, &entities, &document);
+        let before = state(&projects.team);
         let mut allowed = Vec::new();
-        for identity in &everybody {
-            for (url, at_project) in [(&ours, true), (&root, false)] {
-                let told = format!("{} at {url}: {entry:?}", identity.name);
+        for identity in &all_identities {
+            for (url, at_project) in [(&own, true), (&root, false)] {
+                let context = format!("{} at {url}: {entry:?}", identity.name);
                 let expected = identity.expected(entry, at_project);
                 if expected == Expected::Done {
                     allowed.push((identity, url));
@@ -245,19 +249,19 @@ fn nobody_has_an_effect_outside_their_project_and_role(team: Team, operations: &
                     Expected::NotFound => drop(reply.refused(404, "not_found")),
                     Expected::OwnOnly => {
                         let shown = elements(&reply.ok());
-                        let is_ours = |line: &&Value| line["project"] == OURS || line["name"] == OURS;
-                        assert_eq!(shown.iter().find(is_ours), None, "{told}");
+                        let is_ours = |line: &&Value| line["project"] == OWN_PROJECT || line["name"] == OWN_PROJECT;
+                        assert_eq!(shown.iter().find(is_ours), None, "{context}");
                     }
                     Expected::Done => unreachable!("that comes later"),
                 }
-                assert!(!reply.body.contains(SECRET) || identity.name == ADMIN_OF_THEIRS, "{told}: {reply:?}");
+                assert!(!reply.body.contains(SECRET) || identity.name == FOREIGN_ADMIN, "{context}: {reply:?}");
             }
         }
-        let mut before_allowed = state(&two.team);
-        assert_eq!(changed(&before, &before_allowed), NOTHING, "{entry:?} had an effect");
+        let mut before_allowed = state(&projects.team);
+        assert_eq!(changed(&before, &before_allowed), NO_CHANGES, "{entry:?} had an effect");
         for (identity, url) in allowed {
-            let told = format!("{} at {url}: {entry:?}", identity.name);
-            let is_first_of_ours = url == &ours && may(identity.name) == entry.access;
+            let context = format!("{} at {url}: {entry:?}", identity.name);
+            let is_first_of_ours = url == &own && access_of(identity.name) == entry.access;
             if !is_first_of_ours && identity.name != OPERATOR {
                 continue;
             }
@@ -269,45 +273,45 @@ fn nobody_has_an_effect_outside_their_project_and_role(team: Team, operations: &
             }
             let reply = request.send(&mut identity.client(url), entry);
             if !is_reached(entry, &reply) {
-                unreached.push(format!("{told} {:?}: {} {:.300}", request.fields, reply.status, reply.body));
+                unreached.push(format!("{context} {:?}: {} {:.300}", request.fields, reply.status, reply.body));
             }
-            // An operator's audit names what was done something to, a set of skills by its name.
+            // The operator's audit names changed entities, and a skill mapping is known by its name.
             let is_audit = entry.name == "audit.list" && identity.name == OPERATOR;
-            assert!(is_audit || !reply.body.contains(SECRET), "{told}: {reply:?}");
-            let after = state(&two.team);
+            assert!(is_audit || !reply.body.contains(SECRET), "{context}: {reply:?}");
+            let after = state(&projects.team);
             let before = std::mem::replace(&mut before_allowed, after);
-            // It may change its own project, and what is about the server the list of projects and tokens. The store of a
-            // new project is made when somebody first looks for what is in it.
+            // A project operation may change its own project; a server operation also the lists of projects and tokens.
+            // A new project's store is created by the first request to it.
             let is_elsewhere = |(store, table): &(String, String)| match entry.scope {
-                Scope::Store => store != OURS,
+                Scope::Store => store != OWN_PROJECT,
                 Scope::Server => store != "control" && before.contains_key(&(store.clone(), table.clone())),
             };
             let mut changed = changed(&before, &before_allowed);
             changed.retain(is_elsewhere);
-            assert_eq!(changed, NOTHING, "{told} had an effect elsewhere");
+            assert_eq!(changed, NO_CHANGES, "{context} had an effect elsewhere");
         }
     }
-    assert!(unreached.is_empty(), "no body reaches these; Asked::of makes them:\n{}", unreached.join("\n"));
-    let mut changed = changed(&at_first, &state(&two.team));
-    changed.retain(|(store, _)| store == THEIRS);
-    assert_eq!(changed, NOTHING, "nothing has changed there");
+    assert!(unreached.is_empty(), "no body reaches these; OperationRequest::of makes them:\n{}", unreached.join("\n"));
+    let mut changed = changed(&at_first, &state(&projects.team));
+    changed.retain(|(store, _)| store == FOREIGN_PROJECT);
+    assert_eq!(changed, NO_CHANGES, "nothing has changed there");
 }
 
-fn halves() -> (&'static [Entry], &'static [Entry]) {
+fn catalog_halves() -> (&'static [Entry], &'static [Entry]) {
     catalog().split_at(catalog().len() / 2)
 }
 
 #[test]
-fn nobody_has_an_effect_outside_their_project_and_role_on_postgres() {
-    nobody_has_an_effect_outside_their_project_and_role(Team::on_postgres(), halves().0);
+fn no_identity_has_an_effect_outside_its_project_and_role_on_postgres() {
+    no_identity_has_an_effect_outside_its_project_and_role(Team::on_postgres(), catalog_halves().0);
 }
 
 #[test]
-fn nobody_has_an_effect_outside_their_project_and_role_on_postgres_either() {
-    nobody_has_an_effect_outside_their_project_and_role(Team::on_postgres(), halves().1);
+fn no_identity_has_an_effect_outside_its_project_and_role_on_postgres_second_half() {
+    no_identity_has_an_effect_outside_its_project_and_role(Team::on_postgres(), catalog_halves().1);
 }
 
 #[test]
-fn nobody_has_an_effect_outside_their_project_and_role_in_a_directory() {
-    nobody_has_an_effect_outside_their_project_and_role(Team::on_sqlite(), catalog());
+fn no_identity_has_an_effect_outside_its_project_and_role_on_sqlite() {
+    no_identity_has_an_effect_outside_its_project_and_role(Team::on_sqlite(), catalog());
 }

@@ -1,17 +1,17 @@
-//! A change with an Idempotency-Key is made once, however often it arrives; and no secret is kept with it.
+//! Tests that a change with an idempotency key is made once, and that no secret is stored.
 
 use std::thread;
 
 use pensa_testkit::{Http, Reply, Sandbox};
 use serde_json::{Value, json};
 
-use crate::setting::{Team, create, task, titles};
+use crate::fixture::{Team, create, task, titles};
 
 fn post(http: &mut Http, key: &str, path: &str, body: &Value) -> Reply {
     http.ask("POST", path).header("Idempotency-Key", key).body(body).reply()
 }
 
-/// What holds for every server: `same` and `again` are clients with the same rights.
+/// Tests one store; `same` and `again` are clients with the same rights.
 fn a_key_makes_a_change_once(same: &mut Http, again: &mut Http) {
     let first = post(same, "one", "/issues", &task("a"));
     assert_eq!(first.status, 201);
@@ -66,7 +66,7 @@ fn a_key_makes_a_change_once_through_the_daemon() {
 }
 
 #[test]
-fn of_many_requests_with_one_key_at_once_one_is_done_and_all_are_answered_alike() {
+fn concurrent_requests_with_one_key_make_one_change_and_get_the_same_response() {
     let team = Team::on_postgres();
     team.project("web");
     let token = team.token("web", "agent");
@@ -87,7 +87,7 @@ fn of_many_requests_with_one_key_at_once_one_is_done_and_all_are_answered_alike(
 }
 
 #[test]
-fn the_key_of_another_token_or_project_is_another_key() {
+fn idempotency_keys_are_separate_per_token_and_project() {
     let team = Team::on_postgres();
     team.project("web");
     team.project("api");
@@ -102,15 +102,15 @@ fn the_key_of_another_token_or_project_is_another_key() {
 }
 
 #[test]
-fn a_secret_is_told_once_and_kept_nowhere() {
+fn token_secret_is_returned_once_and_stored_nowhere() {
     let team = Team::on_postgres();
     team.project("web");
     let admin = team.token("web", "admin");
     let server = team.serve();
     let mut root = server.root(&admin);
-    let wanted = json!({"project": "web", "role": "agent", "expires": "1h"});
-    let made = post(&mut root, "token", "/tokens", &wanted).ok();
-    let again = post(&mut root, "token", "/tokens", &wanted);
+    let request = json!({"project": "web", "role": "agent", "expires": "1h"});
+    let made = post(&mut root, "token", "/tokens", &request).ok();
+    let again = post(&mut root, "token", "/tokens", &request);
     let error = again.refused(409, "conflict");
     assert!(!again.body.contains("pensa_"), "{error}");
     create(&mut server.client(&admin), "something");
@@ -122,8 +122,8 @@ fn a_secret_is_told_once_and_kept_nowhere() {
         .map(|table| team.database().psql(&format!("SELECT row_to_json(t) FROM pensa.{table} t")))
         .collect();
     let audit = root.get("/audit").body;
-    let metrics = server.stranger().get("/metrics").body;
-    let secrets = [crate::setting::text(&made["token"]), admin.secret];
+    let metrics = server.anonymous().get("/metrics").body;
+    let secrets = [crate::fixture::text(&made["token"]), admin.secret];
     for secret in &secrets {
         assert!(secret.starts_with("pensa_") && secret.len() >= 6 + 43, "hard to guess, easy to recognise");
         for place in [&rows, &audit, &metrics, &server.log(), &listed.to_string()] {

@@ -1,24 +1,24 @@
-//! What a server tells of itself: a line for each request, without secrets, and counts.
+//! Tests request logs, which must not contain secrets, and metrics.
 
 use std::collections::HashMap;
 
 use pensa_testkit::eventually;
 use serde_json::{Value, json};
 
-use crate::setting::{Server, Team, create, text};
+use crate::fixture::{ServeProcess, Team, create, text};
 
-/// The lines about requests, once there is one for `id`.
-fn lines_with(server: &Server, id: &str) -> Vec<Value> {
+/// Waits for the log line of request `id`. Returns all request lines.
+fn lines_with(server: &ServeProcess, id: &str) -> Vec<Value> {
     eventually("a line about the request", || {
         let lines = requests(server);
         lines.iter().any(|line| line["request_id"] == id).then_some(lines)
     })
 }
 
-/// Every line is JSON; those about requests.
-fn requests(server: &Server) -> Vec<Value> {
+/// All request lines; every line must be JSON.
+fn requests(server: &ServeProcess) -> Vec<Value> {
     let log = server.log();
-    // The last line may be half written.
+    // The last line may be incomplete.
     let whole = log.rfind('\n').map_or("", |end| &log[..end]);
     let parse = |line: &str| serde_json::from_str::<Value>(line).unwrap_or_else(|e| panic!("{e}: {line}"));
     whole.lines().map(parse).filter(|line| line["message"] == "request").collect()
@@ -38,8 +38,8 @@ fn every_request_has_a_line_and_no_line_has_a_secret() {
     let id = own.header("x-request-id").expect("an id of the server's own").to_owned();
     assert!(!id.is_empty());
     http.ask("GET", "/issues/pn-00000000").header("X-Request-Id", "r-2").reply();
-    server.stranger().with("Authorization", "Bearer pensa_guessed-secret").get("/p/web/issues");
-    server.stranger().with("Authorization", "Basic Z3Vlc3NlZA==").get(&format!("/p/web/issues?q={}", token.secret));
+    server.anonymous().with("Authorization", "Bearer pensa_guessed-secret").get("/p/web/issues");
+    server.anonymous().with("Authorization", "Basic Z3Vlc3NlZA==").get(&format!("/p/web/issues?q={}", token.secret));
     let new = server.root(&admin).post("/tokens", &json!({"project": "web", "role": "viewer"})).ok();
     server.client(&token).ask("GET", "/status").header("X-Request-Id", "last").reply();
     let lines = lines_with(&server, "last");
@@ -63,14 +63,14 @@ fn every_request_has_a_line_and_no_line_has_a_secret() {
 }
 
 #[test]
-fn what_a_hostile_client_says_cannot_forge_or_colour_a_line() {
+fn hostile_client_cannot_forge_or_colour_a_log_line() {
     let team = Team::on_postgres();
     team.project("web");
     let token = team.token("web", "agent");
     let server = team.serve();
     let long = "x".repeat(500);
     for id in ["a b", "\"}{\"", "<script>", "\u{1b}[31m", "", &long, "pensa\u{202e}"] {
-        // What HTTP itself refuses is no request.
+        // Requests refused by the HTTP parser are not logged.
         let Ok(reply) = server.client(&token).ask("GET", "/status").header("X-Request-Id", id).try_reply() else {
             continue;
         };
@@ -98,7 +98,7 @@ fn what_a_hostile_client_says_cannot_forge_or_colour_a_line() {
 }
 
 #[test]
-fn how_much_is_logged_can_be_chosen() {
+fn log_level_can_be_chosen() {
     let team = Team::on_sqlite();
     team.project("web");
     let token = team.token("web", "agent");
@@ -110,7 +110,7 @@ fn how_much_is_logged_can_be_chosen() {
     }
 }
 
-/// The samples of a page, as Prometheus reads it.
+/// Parses a metrics page.
 fn samples(page: &str) -> HashMap<String, f64> {
     let lines = page.strip_suffix("# EOF\n").expect("a whole page").lines();
     for comment in lines.clone().filter(|line| line.starts_with('#')) {
@@ -124,7 +124,7 @@ fn samples(page: &str) -> HashMap<String, f64> {
 }
 
 #[test]
-fn metrics_count_what_was_asked() {
+fn metrics_count_requests() {
     let team = Team::on_postgres();
     team.project("web");
     let token = team.token("web", "agent");
@@ -133,8 +133,8 @@ fn metrics_count_what_was_asked() {
     (0..3).for_each(|at| drop(create(&mut http, &format!("issue {at}"))));
     http.post("/issues", &json!({"title": ""})).refused(400, "invalid_input");
     (0..2).for_each(|_| drop(http.get("/issues").ok()));
-    server.stranger().get("/p/web/issues").refused(401, "unauthorized");
-    let page = server.stranger().get("/metrics");
+    server.anonymous().get("/p/web/issues").refused(401, "unauthorized");
+    let page = server.anonymous().get("/metrics");
     assert_eq!(page.status, 200);
     assert!(
         page.header("content-type").is_some_and(|kind| kind.starts_with("application/openmetrics-text; version=1.0.0")),

@@ -1,4 +1,4 @@
-//! The team server as its users meet it: real processes in front of a real PostgreSQL, or of a directory.
+//! Tests team servers as real processes, on PostgreSQL and on a directory of SQLite stores.
 
 mod access;
 mod claims;
@@ -6,11 +6,11 @@ mod commands;
 mod directory;
 mod events;
 mod failover;
+mod fixture;
 mod identities;
 mod keys;
 mod logs;
 mod mcp;
-mod meetings;
 #[path = "../git/model.rs"]
 #[expect(dead_code, reason = "only clones of git combine commits")]
 mod model;
@@ -20,18 +20,18 @@ mod proxy;
 mod rate;
 mod reads;
 mod rows;
-mod setting;
 mod sync;
+mod sync_histories;
 mod tls;
 mod tokens;
 
 const PN: &str = env!("CARGO_BIN_EXE_pn");
 
-/// Makes a test for each of the two databases that a server can have.
+/// Makes a test for each of the two databases.
 macro_rules! on_both_databases {
     ($($test:ident,)*) => {$(
         mod $test {
-            use crate::setting::Team;
+            use crate::fixture::Team;
 
             #[test]
             fn postgres() {

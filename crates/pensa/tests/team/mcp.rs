@@ -1,11 +1,11 @@
-//! The tools for models on a team's server: each role may what its operations allow, in its own project.
+//! Tests MCP on a team server: the role limits which tools succeed, and only in the caller's project.
 
 use pensa_testkit::{Http, Reply};
 use serde_json::{Value, json};
 
-use crate::setting::{Server, Team, Token};
+use crate::fixture::{ProjectToken, ServeProcess, Team};
 
-fn client(server: &Server, token: &Token) -> Http {
+fn client(server: &ServeProcess, token: &ProjectToken) -> Http {
     Http::to(&server.process.url).token(&token.secret).with("Pensa-Actor", "model")
 }
 
@@ -20,7 +20,7 @@ fn call(http: &mut Http, path: &str, name: &str, arguments: &Value) -> Value {
     ask(http, path, "tools/call", &json!({"name": name, "arguments": arguments})).ok()["result"].clone()
 }
 
-fn each_role_may_what_its_operations_allow(team: &Team) {
+fn roles_limit_mcp_tools(team: &Team) {
     team.project("web");
     team.project("api");
     let server = team.serve();
@@ -35,14 +35,14 @@ fn each_role_may_what_its_operations_allow(team: &Team) {
         }
         let next = ask(&mut http, "/p/web/mcp", "resources/read", &json!({"uri": "pensa://next"})).ok();
         assert!(next["result"]["contents"][0]["text"].is_string(), "{role}: {next}");
-        // Another's project is no project, and the address of none has no tools.
+        // A foreign project is not found, and the root has no tools.
         ask(&mut http, "/p/api/mcp", "tools/list", &json!({})).refused(404, "not_found");
         ask(&mut http, "/mcp", "tools/list", &json!({})).refused(404, "not_found");
     }
     let token = team.token("web", "agent");
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
-    let mut stranger = Http::to(&server.process.url);
-    stranger.post("/p/web/mcp", &list).refused(401, "unauthorized");
+    let mut anonymous = Http::to(&server.process.url);
+    anonymous.post("/p/web/mcp", &list).refused(401, "unauthorized");
     let page = client(&server, &token)
         .ask("POST", "/p/web/mcp")
         .header("Accept", "application/json, text/event-stream")
@@ -53,11 +53,11 @@ fn each_role_may_what_its_operations_allow(team: &Team) {
 }
 
 #[test]
-fn each_role_may_what_its_operations_allow_on_postgres() {
-    each_role_may_what_its_operations_allow(&Team::on_postgres());
+fn roles_limit_mcp_tools_on_postgres() {
+    roles_limit_mcp_tools(&Team::on_postgres());
 }
 
 #[test]
-fn each_role_may_what_its_operations_allow_in_a_directory() {
-    each_role_may_what_its_operations_allow(&Team::on_sqlite());
+fn roles_limit_mcp_tools_on_sqlite() {
+    roles_limit_mcp_tools(&Team::on_sqlite());
 }

@@ -1,19 +1,19 @@
-//! Roles hold in one project: what admins may do with the server, and what operators may.
+//! Tests what admins may do in their own project, and what operators may do on the server.
 
 use serde_json::{Value, json};
 
-use crate::setting::{Server, Team, Token, create, elements, text};
+use crate::fixture::{ProjectToken, ServeProcess, Team, create, elements, text};
 
 /// Two projects, each with an admin, and an operator of the server.
-struct Roles {
+struct TwoAdmins {
     team: Team,
-    server: Server,
-    web: Token,
-    api: Token,
-    operator: Token,
+    server: ServeProcess,
+    web: ProjectToken,
+    api: ProjectToken,
+    operator: ProjectToken,
 }
 
-impl Roles {
+impl TwoAdmins {
     fn on(team: Team) -> Self {
         let [web, api] = ["web", "api"].map(|name| {
             team.project(name);
@@ -25,16 +25,16 @@ impl Roles {
         Self { team, server, web, api, operator }
     }
 
-    /// What the server itself would tell of everything.
+    /// All projects, tokens and audit entries of the server.
     fn all(&self) -> Vec<Value> {
         let all: [&[&str]; 3] = [&["project", "list", "--all"], &["token", "list", "--all"], &["audit"]];
         all.into_iter().map(|args| self.team.direct(args).ok_json()).collect()
     }
 }
 
-fn an_admin_manages_the_tokens_and_reads_the_audit_of_its_own_project_only(team: Team) {
-    let roles = Roles::on(team);
-    // At the address of the project, and at that of the server.
+fn admin_manages_tokens_and_reads_the_audit_of_its_own_project_only(team: Team) {
+    let roles = TwoAdmins::on(team);
+    // At the server's root and at the project's URL.
     for mut admin in [roles.server.root(&roles.web), roles.server.client(&roles.web)] {
         let before = roles.all();
         for refused in [
@@ -45,7 +45,7 @@ fn an_admin_manages_the_tokens_and_reads_the_audit_of_its_own_project_only(team:
         ] {
             refused.refused(403, "forbidden");
         }
-        // What is another's looks as what is not there.
+        // Foreign entities look like missing ones.
         for (theirs, none) in [
             (
                 admin.post("/tokens", &json!({"project": "api", "role": "viewer"})),
@@ -73,7 +73,7 @@ fn an_admin_manages_the_tokens_and_reads_the_audit_of_its_own_project_only(team:
 
         let projects = admin.get("/projects?all=true").ok();
         assert_eq!(elements(&projects).iter().map(|project| text(&project["name"])).collect::<Vec<_>>(), ["web"]);
-        let made = Token::of(&admin.post("/tokens", &json!({"project": "web", "role": "admin"})).ok());
+        let made = ProjectToken::of(&admin.post("/tokens", &json!({"project": "web", "role": "admin"})).ok());
         roles.server.client(&made).get("/issues").ok();
         let listed = elements(&admin.get("/tokens?all=true").ok());
         assert!(listed.iter().all(|token| token["project"] == "web"), "{listed:?}");
@@ -86,8 +86,8 @@ fn an_admin_manages_the_tokens_and_reads_the_audit_of_its_own_project_only(team:
     }
 }
 
-fn an_operator_manages_the_server_and_opens_no_project(team: Team) {
-    let roles = Roles::on(team);
+fn operator_manages_the_server_but_cannot_read_projects(team: Team) {
+    let roles = TwoAdmins::on(team);
     let (server, operator) = (&roles.server, &roles.operator);
     for project in ["web", "api", "zzz"] {
         let mut http = pensa_testkit::Http::to(&server.project_url(project)).token(&operator.secret);
@@ -103,7 +103,7 @@ fn an_operator_manages_the_server_and_opens_no_project(team: Team) {
     root.get("/issues").refused(404, "not_found");
     root.post("/projects", &json!({"name": "new"})).ok();
     let made = root.post("/tokens", &json!({"project": "new", "role": "agent"})).ok();
-    create(&mut server.client(&Token::of(&made)), "made");
+    create(&mut server.client(&ProjectToken::of(&made)), "made");
     let another = root.post("/tokens", &json!({"operator": true, "expires": "1h"})).ok();
     assert_eq!(another["role"], "operator");
     assert!(another.get("project").is_none(), "{another}");
@@ -120,16 +120,16 @@ fn an_operator_manages_the_server_and_opens_no_project(team: Team) {
     server.client(&roles.api).get("/issues").refused(404, "not_found");
 }
 
-fn operators_are_made_with_the_database_or_by_operators_and_by_nobody_else(team: Team) {
-    let roles = Roles::on(team);
-    let through = |token: &Token, args: &[&str]| {
+fn operator_tokens_are_created_on_the_database_or_by_operators_only(team: Team) {
+    let roles = TwoAdmins::on(team);
+    let through = |token: &ProjectToken, args: &[&str]| {
         let run = roles.team.machine.pn(args).dir(roles.team.machine.path("elsewhere"));
         run.env("PN_DAEMON", &roles.server.process.url).env("PN_TOKEN", &token.secret)
     };
     let make = ["token", "create", "--operator"];
     through(&roles.web, &make).fails("forbidden");
     let made = through(&roles.operator, &make).ok_json();
-    assert_eq!(through(&Token::of(&made), &["project", "list"]).ok_json().as_array().map(Vec::len), Some(2));
+    assert_eq!(through(&ProjectToken::of(&made), &["project", "list"]).ok_json().as_array().map(Vec::len), Some(2));
     let shown = through(&roles.operator, &["token", "list"]).ok();
     assert!(shown.contains(" operator made by "), "{shown}");
     for wrong in [
@@ -144,7 +144,7 @@ fn operators_are_made_with_the_database_or_by_operators_and_by_nobody_else(team:
 }
 
 crate::on_both_databases! {
-    an_admin_manages_the_tokens_and_reads_the_audit_of_its_own_project_only,
-    an_operator_manages_the_server_and_opens_no_project,
-    operators_are_made_with_the_database_or_by_operators_and_by_nobody_else,
+    admin_manages_tokens_and_reads_the_audit_of_its_own_project_only,
+    operator_manages_the_server_but_cannot_read_projects,
+    operator_tokens_are_created_on_the_database_or_by_operators_only,
 }

@@ -1,4 +1,5 @@
-//! A database that is down, hangs or is busy: callers are told within seconds, and the server goes on by itself after.
+//! Tests outages: when the database is down, hangs or is busy, callers get an error within seconds, and the server
+//! recovers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -7,23 +8,23 @@ use std::time::{Duration, Instant};
 use pensa_testkit::postgres::Cluster;
 use pensa_testkit::{Http, Reply, eventually};
 
-use crate::setting::{Server, Team, Token, create, task, titles};
+use crate::fixture::{ProjectToken, ServeProcess, Team, create, task, titles};
 
-/// What a caller is promised when the database is not there for it.
-const PROMISED: Duration = Duration::from_secs(5);
+/// The promised response time during an outage.
+const MAX_RESPONSE_TIME: Duration = Duration::from_secs(5);
 const DATABASE: &str = "team";
 
-/// An answer that came in time.
+/// Checks that a response arrives in time.
 #[track_caller]
 fn in_time(what: &str, ask: impl FnOnce() -> Reply) -> Reply {
     let start = Instant::now();
     let reply = ask();
     let took = start.elapsed();
-    assert!(took <= PROMISED, "{what} took {took:?}: {reply:?}");
+    assert!(took <= MAX_RESPONSE_TIME, "{what} took {took:?}: {reply:?}");
     reply
 }
 
-fn own_cluster() -> (Cluster, Team, Token, Server) {
+fn own_cluster() -> (Cluster, Team, ProjectToken, ServeProcess) {
     let cluster = Cluster::start();
     cluster.psql("postgres", &format!("CREATE DATABASE {DATABASE}"));
     let team = Team::at("--database", &cluster.url(DATABASE));
@@ -34,9 +35,9 @@ fn own_cluster() -> (Cluster, Team, Token, Server) {
     (cluster, team, token, server)
 }
 
-/// All that callers do at once while the database is away, and again a moment later; each has to be told in time.
-fn everybody_is_told(server: &Server, tokens: &[&Token], codes: &[&str]) {
-    let told = |what: String, reply: &Reply| {
+/// Sends reads, writes and probes in several rounds during an outage; each must fail in time with one of the codes.
+fn assert_errors_in_time(server: &ServeProcess, tokens: &[&ProjectToken], codes: &[&str]) {
+    let assert_unavailable = |what: String, reply: &Reply| {
         assert_eq!(reply.status, 503, "{what}: {reply:?}");
         let error = reply.json();
         assert!(codes.iter().any(|code| error["code"] == *code), "{what}: {error}");
@@ -48,59 +49,62 @@ fn everybody_is_told(server: &Server, tokens: &[&Token], codes: &[&str]) {
                 scope.spawn(move || {
                     thread::sleep(Duration::from_millis(400 * round));
                     let what = format!("a read in round {round}");
-                    told(what.clone(), &in_time(&what, || server.client(token).get("/issues?limit=5")));
+                    assert_unavailable(what.clone(), &in_time(&what, || server.client(token).get("/issues?limit=5")));
                 });
                 scope.spawn(move || {
                     thread::sleep(Duration::from_millis(400 * round + 100));
                     let what = format!("a write in round {round}");
-                    told(what.clone(), &in_time(&what, || server.client(token).post("/issues", &task("during"))));
+                    assert_unavailable(
+                        what.clone(),
+                        &in_time(&what, || server.client(token).post("/issues", &task("during"))),
+                    );
                 });
             }
             scope.spawn(move || {
                 thread::sleep(Duration::from_millis(400 * round));
-                let alive = in_time("healthz", || server.stranger().get("/healthz"));
+                let alive = in_time("healthz", || server.anonymous().get("/healthz"));
                 assert_eq!(alive.status, 200, "{alive:?}");
-                told("readyz".into(), &in_time("readyz", || server.stranger().get("/readyz")));
+                assert_unavailable("readyz".into(), &in_time("readyz", || server.anonymous().get("/readyz")));
             });
         }
     });
 }
 
-fn it_recovers(server: &Server, token: &Token) {
+fn assert_recovery(server: &ServeProcess, token: &ProjectToken) {
     let mut http = server.client(token);
     eventually("a server that has recovered", || (http.get("/issues").status == 200).then_some(()));
-    eventually("a server that is ready", || (server.stranger().get("/readyz").status == 200).then_some(()));
+    eventually("a server that is ready", || (server.anonymous().get("/readyz").status == 200).then_some(()));
     eventually("a write", || (http.post("/issues", &task("after")).status == 201).then_some(()));
 }
 
 #[test]
-fn a_database_that_is_down_is_told_within_seconds_and_taken_up_again() {
+fn stopped_database_gives_errors_within_seconds_and_recovers() {
     let (mut cluster, team, token, server) = own_cluster();
     let unknown = team.token("web", "agent");
     for way in [Cluster::stop, Cluster::kill] {
         way(&mut cluster);
-        everybody_is_told(&server, &[&token, &unknown], &["unreachable"]);
+        assert_errors_in_time(&server, &[&token, &unknown], &["unreachable"]);
         cluster.restart();
-        it_recovers(&server, &token);
+        assert_recovery(&server, &token);
     }
     assert_eq!(cluster.psql(DATABASE, "SELECT count(*) FROM pensa.issues WHERE title = 'before'"), "1");
     assert_eq!(cluster.psql(DATABASE, "SELECT count(*) FROM pensa.issues WHERE title = 'during'"), "0");
 }
 
 #[test]
-fn a_database_that_hangs_is_told_within_seconds_and_taken_up_again() {
+fn hanging_database_gives_errors_within_seconds_and_recovers() {
     let (cluster, team, token, server) = own_cluster();
     let unknown = team.token("web", "agent");
-    // The first is known to the server, the second is not.
+    // The server has cached the first token, but not the second.
     server.client(&token).get("/issues").ok();
     cluster.pause();
-    everybody_is_told(&server, &[&token, &unknown], &["unreachable", "busy"]);
+    assert_errors_in_time(&server, &[&token, &unknown], &["unreachable", "busy"]);
     cluster.resume();
-    it_recovers(&server, &token);
+    assert_recovery(&server, &token);
 }
 
 #[test]
-fn a_server_does_not_start_without_its_database_and_says_why() {
+fn server_without_its_database_does_not_start_and_reports_why() {
     let (mut cluster, team, ..) = own_cluster();
     cluster.stop();
     let error = team.direct(&["serve", "--listen", "127.0.0.1:0"]).fails("unreachable");
@@ -108,24 +112,24 @@ fn a_server_does_not_start_without_its_database_and_says_why() {
     team.direct(&["project", "list"]).fails("unreachable");
 }
 
-/// Holds the row of every store for some seconds, as a stuck writer would.
-const HOLD: &str = "SELECT 1 FROM pensa.stores FOR UPDATE; SELECT pg_sleep(12)";
+/// Locks the row of every store for some seconds, like a stuck writer.
+const HOLD_LOCK: &str = "SELECT 1 FROM pensa.stores FOR UPDATE; SELECT pg_sleep(12)";
 const IS_HELD: &str =
     "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()";
 
-/// Callers with these tokens write while somebody holds the store and the server has one connection.
-fn write_while_held(strangers: usize) {
+/// Writes with known and new tokens while a store is locked and the server has one connection.
+fn write_while_locked(new_tokens: usize) {
     let team = Team::on_postgres();
     team.project("web");
     let known = team.token("web", "agent");
-    let strangers: Vec<Token> = (0..strangers).map(|_| team.token("web", "agent")).collect();
+    let new_tokens: Vec<ProjectToken> = (0..new_tokens).map(|_| team.token("web", "agent")).collect();
     let server = team.serve_with(&["--rate", "0", "--pool-size", "1"]);
     create(&mut server.client(&known), "before");
     thread::scope(|scope| {
         let database = team.database();
-        let held = scope.spawn(|| database.psql(HOLD));
+        let held = scope.spawn(|| database.psql(HOLD_LOCK));
         eventually("a lock", || (database.psql(IS_HELD) == "1").then_some(()));
-        for (at, token) in [&known].into_iter().chain(&strangers).enumerate() {
+        for (at, token) in [&known].into_iter().chain(&new_tokens).enumerate() {
             let server = &server;
             scope.spawn(move || {
                 thread::sleep(Duration::from_millis(300 * at as u64));
@@ -142,18 +146,18 @@ fn write_while_held(strangers: usize) {
 }
 
 #[test]
-fn when_every_connection_is_taken_callers_are_told_within_seconds() {
-    write_while_held(0);
+fn busy_connections_give_errors_within_seconds() {
+    write_while_locked(0);
 }
 
-/// Their tokens have to be looked up on the same connections.
+/// New tokens must be looked up over the same connections.
 #[test]
-fn when_every_connection_is_taken_callers_that_are_new_are_told_within_seconds_too() {
-    write_while_held(2);
+fn busy_connections_give_errors_within_seconds_for_new_tokens_too() {
+    write_while_locked(2);
 }
 
-/// A table that somebody holds for longer than anybody waits.
-fn everybody_is_answered_while_a_table_is_locked(table: &str, ask: impl Fn(&mut Http, usize) -> Reply + Sync) {
+/// Sends requests while a table is locked for longer than any request waits.
+fn assert_answers_while_table_is_locked(table: &str, ask: impl Fn(&mut Http, usize) -> Reply + Sync) {
     let team = Team::on_postgres();
     team.project("web");
     let token = team.token("web", "agent");
@@ -183,33 +187,29 @@ fn everybody_is_answered_while_a_table_is_locked(table: &str, ask: impl Fn(&mut 
         codes
     });
     assert!(codes.contains(&503), "the table was locked: {codes:?}");
-    it_recovers(&server, &token);
+    assert_recovery(&server, &token);
 }
 
 #[test]
-fn while_a_table_is_locked_every_search_is_answered_within_seconds() {
-    everybody_is_answered_while_a_table_is_locked("issues", |http, at| {
-        http.get(&format!("/issues/search?q=number{at}"))
-    });
+fn searches_are_answered_within_seconds_while_a_table_is_locked() {
+    assert_answers_while_table_is_locked("issues", |http, at| http.get(&format!("/issues/search?q=number{at}")));
 }
 
 #[test]
-fn while_a_table_is_locked_every_change_is_answered_within_seconds() {
-    everybody_is_answered_while_a_table_is_locked("issues", |http, at| {
-        http.post("/issues", &task(&format!("at {at}")))
-    });
+fn changes_are_answered_within_seconds_while_a_table_is_locked() {
+    assert_answers_while_table_is_locked("issues", |http, at| http.post("/issues", &task(&format!("at {at}"))));
 }
 
 #[test]
-fn while_the_list_of_stores_is_locked_everybody_is_answered_within_seconds() {
-    everybody_is_answered_while_a_table_is_locked("stores", |http, at| match at % 2 {
+fn requests_are_answered_within_seconds_while_the_store_list_is_locked() {
+    assert_answers_while_table_is_locked("stores", |http, at| match at % 2 {
         0 => http.get(&format!("/issues/search?q=number{at}")),
         _ => http.post("/issues", &task(&format!("at {at}"))),
     });
 }
 
 #[test]
-fn changes_that_were_under_way_when_the_database_began_to_hang_are_answered_within_seconds() {
+fn changes_in_flight_when_the_database_hangs_are_answered_within_seconds() {
     let (cluster, _team, token, server) = own_cluster();
     let (done, over) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let slowest = thread::scope(|scope| {
@@ -237,19 +237,19 @@ fn changes_that_were_under_way_when_the_database_began_to_hang_are_answered_with
     });
     let (took, reply) = slowest.expect("eight writers");
     assert_eq!(reply.status, 503, "{reply:?}");
-    it_recovers(&server, &token);
-    assert!(took <= PROMISED, "the slowest took {took:?}: {reply:?}");
+    assert_recovery(&server, &token);
+    assert!(took <= MAX_RESPONSE_TIME, "the slowest took {took:?}: {reply:?}");
 }
 
-/// So many projects that writers wait for the agents whom they just answered.
+/// Uses enough projects that the writers compete for connections.
 #[test]
-fn agents_of_many_projects_lose_nothing_acknowledged_when_connections_are_cut() {
+fn no_acknowledged_write_is_lost_when_connections_are_cut() {
     const CUT: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()";
     let team = Team::on_postgres();
     let projects: Vec<String> = (0..8).map(|at| format!("web{at}")).collect();
     projects.iter().for_each(|name| drop(team.project(name)));
-    let tokens: Vec<Token> = projects.iter().map(|name| team.token(name, "agent")).collect();
+    let tokens: Vec<ProjectToken> = projects.iter().map(|name| team.token(name, "agent")).collect();
     let server = team.serve_with(&["--rate", "0"]);
     let done = AtomicUsize::new(0);
     let acknowledged: Vec<Vec<String>> = thread::scope(|scope| {
@@ -262,7 +262,7 @@ fn agents_of_many_projects_lose_nothing_acknowledged_when_connections_are_cut() 
                     done.fetch_add(1, Ordering::Relaxed);
                     assert!(matches!(reply.status, 201 | 503), "{reply:?}");
                     if reply.status == 503 {
-                        // Whoever asks on and on while the database is away is soon through with all.
+                        // Without a pause, all attempts would be used up before the database is back.
                         thread::sleep(Duration::from_millis(50));
                     }
                     reply.status == 201

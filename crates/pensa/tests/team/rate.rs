@@ -1,9 +1,9 @@
-//! How often one token may ask before it has to wait, and that others do not wait with it.
+//! Tests the rate limit per token.
 
-use crate::setting::{Server, Team, Token};
+use crate::fixture::{ProjectToken, ServeProcess, Team};
 
 #[test]
-fn after_a_burst_a_token_has_to_wait_and_no_other() {
+fn token_is_limited_after_a_burst_and_others_are_not() {
     let team = Team::on_postgres();
     team.project("web");
     let (eager, other) = (team.token("web", "agent"), team.token("web", "agent"));
@@ -19,14 +19,14 @@ fn after_a_burst_a_token_has_to_wait_and_no_other() {
     let wait: u64 = refused.header("retry-after").and_then(|wait| wait.parse().ok()).expect("how long to wait");
     assert!((1..=60).contains(&wait), "{wait}");
     assert_eq!(server.client(&other).get("/where").status, 200);
-    let metrics = server.stranger().get("/metrics").body;
+    let metrics = server.anonymous().get("/metrics").body;
     let limited = metrics.lines().find_map(|line| line.strip_prefix("pensa_http_rate_limited_total "));
     let limited: usize = limited.and_then(|count| count.parse().ok()).expect("a count");
     assert_eq!(limited, answers.iter().filter(|reply| reply.status == 429).count());
 }
 
 #[test]
-fn without_other_word_the_burst_is_two_hundred() {
+fn default_burst_is_two_hundred() {
     let team = Team::on_sqlite();
     team.project("web");
     let token = team.token("web", "agent");
@@ -37,7 +37,7 @@ fn without_other_word_the_burst_is_two_hundred() {
 }
 
 #[test]
-fn a_rate_of_zero_is_no_limit() {
+fn rate_of_zero_means_no_limit() {
     let team = Team::on_sqlite();
     team.project("web");
     let token = team.token("web", "agent");
@@ -46,9 +46,9 @@ fn a_rate_of_zero_is_no_limit() {
     assert!((0..2000).all(|_| http.get("/where").status == 200));
 }
 
-/// A body that nobody reads closes the connection, and whoever keeps connections has to know.
+/// A body that was not read closes the connection, and clients that reuse connections must be told.
 #[test]
-fn a_refusal_that_closes_the_connection_says_so() {
+fn refusal_that_closes_the_connection_has_the_header() {
     let team = Team::on_sqlite();
     team.project("web");
     let token = team.token("web", "agent");
@@ -56,7 +56,7 @@ fn a_refusal_that_closes_the_connection_says_so() {
     let mut http = server.client(&token);
     let large = serde_json::json!({"title": "x".repeat(4 << 20), "issue_type": "task"});
     for body in [&large, &serde_json::json!({"title": "small", "issue_type": "task"})] {
-        // On a busy machine the second may be over before the next request is there, which is then let in.
+        // On a slow machine the limit may have recovered before the next request.
         let refused = |(head, _): &(String, bool)| head.starts_with("HTTP/1.1 429 ");
         let tries = (0..20).map(|_| {
             http.get("/where");
@@ -67,13 +67,13 @@ fn a_refusal_that_closes_the_connection_says_so() {
         assert_eq!(says_so, is_closed, "{head}");
         assert!(is_closed || body.to_string().len() < 1000, "a large body is not read");
     }
-    // Without a body there is nothing to close for.
+    // Without a body the connection stays open.
     let refused = (0..5).map(|_| http.get("/where")).find(|reply| reply.status == 429).expect("a limit");
     assert_eq!(refused.header("connection"), None, "{refused:?}");
 }
 
-/// The head of the answer to a POST, and whether the server closes the connection after it.
-fn raw(server: &Server, token: &Token, body: &str) -> (String, bool) {
+/// Sends a POST. Returns the response head and whether the server closed the connection.
+fn raw(server: &ServeProcess, token: &ProjectToken, body: &str) -> (String, bool) {
     use std::io::{Read, Write};
     let host = server.process.url.strip_prefix("http://").expect("an address").trim_end_matches('/');
     let mut stream = std::net::TcpStream::connect(host).expect("a server");
@@ -83,7 +83,7 @@ fn raw(server: &Server, token: &Token, body: &str) -> (String, bool) {
         token.secret,
         body.len()
     );
-    // The server may close before it has taken in all of it.
+    // The server may close the connection before it has read everything.
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
     let (mut told, mut piece) = (Vec::new(), [0; 4096]);
     loop {

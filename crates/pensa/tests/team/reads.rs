@@ -1,5 +1,4 @@
-//! Issues that many ask for at once are read together, and answers are remembered: each is what asking for it alone and
-//! for the first time gives.
+//! Tests that batched and cached reads of issues return the same as single, uncached reads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -7,28 +6,28 @@ use std::thread;
 use pensa_testkit::Http;
 use serde_json::json;
 
-use crate::setting::{Team, create_all};
+use crate::fixture::{Team, create_all};
 
 const ISSUES: usize = 40;
 const CLIENTS: usize = 16;
 const ROUNDS: usize = 25;
 
-/// What somebody asks for, and what they are told.
-type Answer = (String, u16, String);
+/// Requested id, status and body.
+type IssueResponse = (String, u16, String);
 
-fn ask(http: &mut Http, id: &str) -> Answer {
+fn ask(http: &mut Http, id: &str) -> IssueResponse {
     let reply = http.ask("GET", &format!("/issues/{id}")).reply();
     (id.to_owned(), reply.status, reply.body)
 }
 
-/// Issues that wait for others of several priorities, in no order, some of them with comments.
+/// Creates issues with dependencies of several priorities, and comments on some of them.
 fn graph(http: &mut Http) -> Vec<String> {
-    let made = create_all(http, (0..ISSUES).map(|at| format!("an issue among others, number {at}")));
-    for (at, id) in made.iter().enumerate().skip(1) {
+    let created = create_all(http, (0..ISSUES).map(|at| format!("an issue among others, number {at}")));
+    for (at, id) in created.iter().enumerate().skip(1) {
         let priority = json!({"priority": format!("p{}", (at * 7) % 4)});
         assert_eq!(http.ask("PATCH", &format!("/issues/{id}")).body(&priority).reply().status, 200);
         for parent in (1..at).filter(|parent| (at + parent) % 5 == 0) {
-            let dep = json!({"issue_id": id, "depends_on_id": made[parent]});
+            let dep = json!({"issue_id": id, "depends_on_id": created[parent]});
             assert_eq!(http.ask("POST", "/deps").body(&dep).reply().status, 201);
         }
         for said in 0..at % 4 {
@@ -36,39 +35,39 @@ fn graph(http: &mut Http) -> Vec<String> {
             assert_eq!(http.ask("POST", &format!("/issues/{id}/comments")).body(&comment).reply().status, 201);
         }
     }
-    made
+    created
 }
 
 #[test]
-fn issues_that_are_asked_for_together_are_told_as_each_is_alone() {
-    are_told_as_alone(|_, _| {});
+fn concurrent_reads_of_issues_return_the_same_as_single_reads() {
+    assert_same_as_single_reads(|_, _| {});
 }
 
 #[test]
-fn what_cannot_be_read_is_told_only_to_those_who_ask_for_it() {
-    are_told_as_alone(|team, made| {
-        // Somebody else's hand: no time is written like this.
-        let sql = format!("UPDATE pensa.comments SET created_at = 'long ago' WHERE issue_id = '{}'", made[7]);
+fn unreadable_row_fails_only_requests_for_it() {
+    assert_same_as_single_reads(|team, created| {
+        // An invalid timestamp, which Pensa itself never writes.
+        let sql = format!("UPDATE pensa.comments SET created_at = 'long ago' WHERE issue_id = '{}'", created[7]);
         team.database().psql(&sql);
     });
 }
 
-fn are_told_as_alone(spoil: impl Fn(&Team, &[String])) {
+fn assert_same_as_single_reads(damage: impl Fn(&Team, &[String])) {
     let team = Team::on_postgres();
     team.project("web");
     let token = team.token("web", "agent");
     let server = team.serve_with(&["--rate", "0", "--log", "error"]);
     let mut http = server.client(&token);
-    let made = graph(&mut http);
-    spoil(&team, &made);
-    // The first one is changed all the time and that taken back, after which no answer is one that was given before; the
-    // others do not wait for it.
-    let (changing, others) = made.split_first().expect("issues");
+    let created = graph(&mut http);
+    damage(&team, &created);
+    // The first issue changes all the time, which invalidates cached responses; the other issues do not depend on
+    // it.
+    let (changing, others) = created.split_first().expect("issues");
     let prefixes = others.iter().map(|id| id.trim_start_matches("pn-").to_owned());
     let strange = ["pn-", "pn-00000000x", "%20", "p", "@name"].map(str::to_owned);
-    let wanted: Vec<String> = others.iter().cloned().chain(prefixes).chain(strange).collect();
-    let alone: Vec<Answer> = wanted.iter().map(|id| ask(&mut http, id)).collect();
-    assert!(alone.iter().any(|(_, status, body)| *status == 200 && body.contains("said 2")), "{alone:?}");
+    let requested: Vec<String> = others.iter().cloned().chain(prefixes).chain(strange).collect();
+    let single_reads: Vec<IssueResponse> = requested.iter().map(|id| ask(&mut http, id)).collect();
+    assert!(single_reads.iter().any(|(_, status, body)| *status == 200 && body.contains("said 2")), "{single_reads:?}");
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -81,10 +80,10 @@ fn are_told_as_alone(spoil: impl Fn(&Team, &[String])) {
         });
         let clients: Vec<_> = (0..CLIENTS)
             .map(|client| {
-                let (mut http, alone) = (server.client(&token), &alone);
+                let (mut http, single_reads) = (server.client(&token), &single_reads);
                 scope.spawn(move || {
-                    for at in (0..ROUNDS * CLIENTS).map(|at| (at * 17 + client * 5) % alone.len()) {
-                        assert_eq!(ask(&mut http, &alone[at].0), alone[at]);
+                    for at in (0..ROUNDS * CLIENTS).map(|at| (at * 17 + client * 5) % single_reads.len()) {
+                        assert_eq!(ask(&mut http, &single_reads[at].0), single_reads[at]);
                     }
                 })
             })
@@ -98,15 +97,15 @@ fn are_told_as_alone(spoil: impl Fn(&Team, &[String])) {
 }
 
 #[test]
-fn an_answer_that_was_given_before_tells_every_change_of_what_it_tells_of() {
+fn cached_issue_responses_reflect_every_change() {
     let team = Team::on_postgres();
     team.project("web");
     let token = team.token("web", "maintainer");
     let server = team.serve_with(&["--rate", "0", "--log", "error"]);
     let other = team.serve_with(&["--rate", "0", "--log", "error"]);
     let (mut http, mut elsewhere) = (server.client(&token), other.client(&token));
-    let made = create_all(&mut http, (0..4).map(|at| format!("an issue that is told of, number {at}")));
-    let [child, parent, bystander, gone] = &made[..] else { panic!("four issues") };
+    let created = create_all(&mut http, (0..4).map(|at| format!("an issue that is told of, number {at}")));
+    let [child, parent, bystander, gone] = &created[..] else { panic!("four issues") };
     for depends_on in [parent, gone] {
         let dep = json!({"issue_id": child, "depends_on_id": depends_on});
         assert_eq!(http.ask("POST", "/deps").body(&dep).reply().status, 201);
@@ -130,12 +129,12 @@ fn an_answer_that_was_given_before_tells_every_change_of_what_it_tells_of() {
         for id in [child, parent, bystander] {
             ask(&mut http, id);
         }
-        // Whoever changes it, and through whichever server.
+        // Through either server.
         let by = if at % 2 == 0 { &mut elsewhere } else { &mut http };
         let asked = by.ask(method, &path);
         let reply = if body.is_null() { asked.reply() } else { asked.body(&body).reply() };
         assert!((200..300).contains(&reply.status), "{method} {path}: {} {}", reply.status, reply.body);
-        // A server that was never asked has nothing to remember.
+        // A new server has nothing cached.
         let fresh = team.serve_with(&["--rate", "0", "--log", "error"]);
         let mut fresh = fresh.client(&token);
         for id in [child, parent, bystander] {

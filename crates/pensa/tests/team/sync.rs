@@ -1,22 +1,23 @@
-//! Syncing with and between servers of a team: what each role may, and what two servers exchange.
+//! Tests sync with team servers: what each role may send, and sync between two servers.
 
-use pensa_testkit::Sandbox;
-use serde_json::json;
+use pensa_testkit::{Http, Sandbox};
+use serde_json::{Value, json};
 
-use crate::setting::{Server, Team, Token, create, elements, text, titles};
+use crate::fixture::{ProjectToken, ServeProcess, Team, create, elements, text, titles};
+use crate::proxy::Proxy;
 
-fn store(server: &Server, token: &Token) -> Sandbox {
+fn store(server: &ServeProcess, token: &ProjectToken) -> Sandbox {
     let store = Sandbox::with_store(crate::PN);
     join(&store, "home", server, token);
     store
 }
 
-fn join(machine: &Sandbox, name: &str, server: &Server, token: &Token) {
+fn join(machine: &Sandbox, name: &str, server: &ServeProcess, token: &ProjectToken) {
     let url = server.project_url(&token.project);
     machine.pn(["remote", "add", name, &url, "--token-stdin"]).stdin(token.secret.clone()).ok();
 }
 
-fn each_role_may_what_it_may_without_a_store_of_its_own(team: &Team) {
+fn roles_limit_what_a_store_can_sync(team: &Team) {
     team.project("web");
     let server = team.serve();
     let admin = team.token("web", "admin");
@@ -40,15 +41,20 @@ fn each_role_may_what_it_may_without_a_store_of_its_own(team: &Team) {
     join(&agent, "home", &server, &team.token("web", "maintainer"));
     assert_eq!(agent.pn(["sync"]).ok_json()["held"], 0);
     assert_eq!(titles(&server.client(&admin).get("/issues").ok()), ["an agent's"]);
-    let stranger = Sandbox::with_store(crate::PN);
+    let anonymous = Sandbox::with_store(crate::PN);
     let url = server.project_url("web");
-    stranger.pn(["remote", "add", "home", &url, "--no-token"]).ok();
-    stranger.pn(["sync"]).fails("unauthorized");
-    stranger.pn(["sync"]).env("PN_TOKEN", &admin.secret).ok();
+    anonymous.pn(["remote", "add", "home", &url, "--no-token"]).ok();
+    anonymous.pn(["sync"]).fails("unauthorized");
+    anonymous.pn(["sync"]).env("PN_TOKEN", &admin.secret).ok();
 }
 
-/// What somebody begins on one machine another agent goes on with on the next.
-fn any_device_any_agent(team: &Team) {
+fn say(store: &Sandbox, agent: &str, words: &str) {
+    let data = json!({"text": words}).to_string();
+    store.pn(["session", "append", agent, "--type", "user_message", "--data", &data]).ok();
+}
+
+/// Work, values, skills and agents of one machine continue on another.
+fn work_continues_on_another_device(team: &Team) {
     team.project("web");
     let (server, token) = (team.serve(), team.token("web", "maintainer"));
     let (desk, laptop) = (store(&server, &token), store(&server, &token));
@@ -70,7 +76,7 @@ fn any_device_any_agent(team: &Team) {
     assert_eq!(laptop.pn(["kv", "list"]).ok_json().as_array().map(Vec::len), Some(1), "a machine's own values stay");
     assert_eq!(laptop.pn(["skill", "list"]).ok_json()["mappings"], json!({"backend.md": ["sql"]}));
     assert_eq!(laptop.pn(["recall", "cluster"]).ok_json().as_array().map(Vec::len), Some(1));
-    // Gone on with there, and back.
+    // Continue on the laptop, then sync back.
     laptop.pn(["work", "step", "done"]).env("PN_ACTOR", "ana").ok();
     laptop.pn(["work", "done"]).env("PN_ACTOR", "ana").ok();
     laptop.pn(["kv", "set", "theme", "light", "--scope", "user"]).ok();
@@ -86,36 +92,123 @@ fn any_device_any_agent(team: &Team) {
     let client = &mut server.client(&token);
     let there = client.get("/sync/changes").ok().to_string();
     assert!(!there.contains("network") && !there.contains("/tmp/x") && !there.contains(&session), "{there}");
+    // Sessions are synced only if that is switched on.
+    say(&desk, "claude", "remember the heron");
+    sync();
+    assert_eq!(client.get("/sessions").ok().to_string().find(&session), None, "without being asked nothing is sent");
+    for store in [&desk, &laptop] {
+        store.pn(["config", "set", "sync.sessions", "true", "--user"]).ok();
+    }
+    sync();
+    laptop.pn(["agent", "wake", "claude"]).ok();
+    let context = laptop.pn(["session", "context", "claude"]).ok_json().to_string();
+    assert!(context.contains("remember the heron"), "{context}");
+    say(&laptop, "claude", "and the otter");
+    [&laptop, &desk].into_iter().for_each(|store| drop(store.pn(["sync"]).ok()));
+    let context = desk.pn(["session", "context", "claude"]).ok_json().to_string();
+    assert!(context.contains("heron") && context.contains("otter"), "{context}");
     desk.pn(["agent", "delete", "claude", "--force"]).ok();
     [&desk, &laptop].into_iter().for_each(|store| drop(store.pn(["sync"]).ok()));
     assert_eq!(laptop.pn(["agent", "list"]).ok_json(), json!([]));
 }
 
-#[test]
-fn any_device_any_agent_on_sqlite() {
-    any_device_any_agent(&Team::on_sqlite());
+/// A store with an agent that syncs its sessions through the proxy.
+fn device(proxy: &Proxy, token: &ProjectToken) -> Sandbox {
+    let store = Sandbox::with_store(crate::PN);
+    let url = format!("http://{}/p/{}", proxy.address, token.project);
+    store.pn(["remote", "add", "home", &url, "--token-stdin"]).stdin(token.secret.clone()).ok();
+    store.pn(["config", "set", "sync.sessions", "true", "--user"]).ok();
+    store.pn(["agent", "create", "-t", "user", "--name", "claude"]).ok();
+    store
+}
+
+fn entries(store: &Sandbox) -> Vec<Value> {
+    elements(&store.pn(["session", "history", "claude"]).ok_json())
 }
 
 #[test]
-fn any_device_any_agent_on_postgres() {
-    any_device_any_agent(&Team::on_postgres());
+fn large_session_syncs_in_parts_and_resumes_after_a_cut() {
+    let team = Team::on_sqlite();
+    team.project("web");
+    let (server, token) = (team.serve(), team.token("web", "maintainer"));
+    let proxy = Proxy::to(server.process.port());
+    let desk = device(&proxy, &token);
+    let line = |number: usize| format!("{{\"type\":\"note\",\"text\":\"{number} {}\"}}\n", "word ".repeat(800_000));
+    for first in [0, 3, 6, 9] {
+        let lines: String = (first..first + 3).map(line).collect();
+        desk.pn(["session", "append", "claude", "-"]).stdin(lines).ok();
+    }
+    let client = &mut server.client(&token);
+    let there = |client: &mut Http| {
+        elements(&client.get("/sessions").ok()).iter().map(|one| one["entries"].as_i64().unwrap_or_default()).max()
+    };
+    proxy.cut_after(30 << 20, false);
+    desk.pn(["sync"]).fails("unreachable");
+    proxy.remove_limit();
+    let some = there(client).expect("a session");
+    assert!((1..12).contains(&some), "{some} of 12");
+    desk.pn(["sync"]).ok();
+    assert_eq!(there(client), Some(12));
+    let laptop = Sandbox::with_store(crate::PN);
+    join(&laptop, "home", &server, &token);
+    laptop.pn(["sync"]).env("PN_SYNC_SESSIONS", "true").ok();
+    let bare = |mut entry: Value| entry["data"].take();
+    let [ours, theirs] = [&desk, &laptop].map(|store| {
+        let session = text(&store.pn(["agent", "show", "claude"]).ok_json()["active_session_id"]);
+        let (mut all, mut after) = (Vec::new(), 0);
+        loop {
+            let some = elements(&store.pn(["session", "history", &session, "--after", &after.to_string()]).ok_json());
+            let Some(last) = some.last() else { break all };
+            after = last["id"].as_i64().expect("a number");
+            all.extend(some.into_iter().map(bare));
+        }
+    });
+    assert!(ours.len() == 12 && ours == theirs, "{} and {}", ours.len(), theirs.len());
 }
 
 #[test]
-fn each_role_may_what_it_may_without_a_store_of_its_own_on_sqlite() {
-    each_role_may_what_it_may_without_a_store_of_its_own(&Team::on_sqlite());
+fn server_without_session_support_gets_everything_else() {
+    let team = Team::on_sqlite();
+    team.project("web");
+    let (server, token) = (team.serve(), team.token("web", "maintainer"));
+    let proxy = Proxy::to_older(server.process.port());
+    let desk = device(&proxy, &token);
+    say(&desk, "claude", "not for older servers");
+    desk.pn(["create", "for all", "-t", "task"]).ok();
+    let done = desk.pn(["sync"]).ok_json();
+    assert!(text(&done["notes"][0]).contains("home does not know sessions; its pn is older"), "{done}");
+    let client = &mut server.client(&token);
+    assert_eq!(titles(&client.get("/issues").ok()), ["for all"]);
+    assert_eq!(client.get("/agents").ok()[0]["name"], "claude");
+    assert!(elements(&client.get("/sessions").ok()).iter().all(|session| session["entries"] == 0));
+    assert_eq!(entries(&desk).len(), 1);
 }
 
 #[test]
-fn each_role_may_what_it_may_without_a_store_of_its_own_on_postgres() {
-    each_role_may_what_it_may_without_a_store_of_its_own(&Team::on_postgres());
+fn work_continues_on_another_device_on_sqlite() {
+    work_continues_on_another_device(&Team::on_sqlite());
 }
 
 #[test]
-fn two_servers_exchange_their_changes_by_the_same_command() {
+fn work_continues_on_another_device_on_postgres() {
+    work_continues_on_another_device(&Team::on_postgres());
+}
+
+#[test]
+fn roles_limit_what_a_store_can_sync_on_sqlite() {
+    roles_limit_what_a_store_can_sync(&Team::on_sqlite());
+}
+
+#[test]
+fn roles_limit_what_a_store_can_sync_on_postgres() {
+    roles_limit_what_a_store_can_sync(&Team::on_postgres());
+}
+
+#[test]
+fn two_servers_sync_with_the_same_command() {
     let teams = [Team::on_sqlite(), Team::on_postgres()];
     let machine = Sandbox::bare(crate::PN);
-    let sides: Vec<(Server, Token)> = teams
+    let sides: Vec<(ServeProcess, ProjectToken)> = teams
         .iter()
         .map(|team| {
             team.project("web");

@@ -1,4 +1,4 @@
-//! A server with a certificate: trusted by whoever names its authority, and by nobody else.
+//! Tests a TLS server: clients trust it if they name its certificate authority, and not otherwise.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,15 +6,15 @@ use std::path::PathBuf;
 
 use pensa_testkit::PATIENCE;
 
-use crate::setting::{Server, Team, Token, text, titles};
+use crate::fixture::{ProjectToken, ServeProcess, Team, text, titles};
 
-struct Encrypted {
+struct TlsServer {
     team: Team,
-    token: Token,
-    server: Server,
+    token: ProjectToken,
+    server: ServeProcess,
 }
 
-impl Encrypted {
+impl TlsServer {
     fn start() -> Self {
         let team = Team::on_sqlite();
         team.project("web");
@@ -31,7 +31,7 @@ fn file(team: &Team, name: &str) -> PathBuf {
     team.machine.path("home").join(name)
 }
 
-/// An authority, a certificate of it for this machine, and another authority.
+/// Creates an authority, a certificate of it for this machine, and an unrelated authority.
 fn certificates(team: &Team) {
     let openssl = |args: &str| {
         let mut command = team.machine.command("openssl");
@@ -54,8 +54,8 @@ fn certificates(team: &Team) {
 }
 
 #[test]
-fn a_certificate_is_trusted_by_whoever_names_its_authority() {
-    let Encrypted { team, token, server } = Encrypted::start();
+fn certificate_is_trusted_if_its_authority_is_named() {
+    let TlsServer { team, token, server } = TlsServer::start();
     assert!(server.process.url.starts_with("https://127.0.0.1:"), "{}", server.process.url);
     let ca = file(&team, "ca.pem");
     let by_variable = |args: &[&str]| team.through(&server, &token, args).env("SSL_CERT_FILE", &ca);
@@ -69,8 +69,8 @@ fn a_certificate_is_trusted_by_whoever_names_its_authority() {
 }
 
 #[test]
-fn a_certificate_of_a_strange_authority_is_refused_with_a_word_on_what_to_do() {
-    let Encrypted { team, token, server } = Encrypted::start();
+fn certificate_of_an_unknown_authority_is_refused_with_a_hint() {
+    let TlsServer { team, token, server } = TlsServer::start();
     let other = file(&team, "other.pem");
     for run in
         [team.through(&server, &token, ["list"]), team.through(&server, &token, ["list"]).env("SSL_CERT_FILE", &other)]
@@ -84,8 +84,8 @@ fn a_certificate_of_a_strange_authority_is_refused_with_a_word_on_what_to_do() {
 }
 
 #[test]
-fn without_encryption_nothing_is_answered() {
-    let Encrypted { team, token, server } = Encrypted::start();
+fn plain_http_is_not_answered_by_a_tls_server() {
+    let TlsServer { team, token, server } = TlsServer::start();
     let mut stream = TcpStream::connect(("127.0.0.1", server.process.port())).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     let request = format!("GET /p/web/issues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", token.secret);

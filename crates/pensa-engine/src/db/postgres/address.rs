@@ -1,4 +1,4 @@
-//! Where a database is and how to reach it: the connection string, with TLS unless the way is local.
+//! The address of a database: a connection string, with TLS unless the connection is local.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -20,14 +20,15 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::{self, Failure};
 
-/// Longest wait for one host, its handshake included. Short, so that the second of two is reached in time.
+/// Timeout for connecting to one host, including the handshake. Short, so that the second of two hosts is tried in
+/// time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Longest time that the system keeps sending to a host that does not acknowledge.
+/// How long the system keeps sending to a host that does not acknowledge.
 const SILENCE: Duration = Duration::from_secs(10);
 
 type TlsStream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 
-/// The address of a database. Never shown with its password.
+/// The address of a database. Its password is never displayed.
 #[derive(Clone)]
 pub(super) struct Address {
     config: Arc<Config>,
@@ -40,7 +41,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Host, port and database; nothing that is secret.
+/// Displays hosts, ports and the database name, no secrets.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("postgres://")?;
@@ -61,7 +62,7 @@ impl fmt::Display for Address {
 impl Address {
     pub(super) fn parse(text: &str) -> Result<Self> {
         let Options { rest, authorities, verify } = Options::take(text);
-        // The parser's own words could quote the password.
+        // The parser's own message could contain the password.
         let bad = || {
             Error::invalid("not the address of a PostgreSQL database")
                 .hint("such as postgres://user:password@host:5432/database")
@@ -86,14 +87,14 @@ impl Address {
         Ok(Self { config: Arc::new(config), tls: Arc::new(client_config(authorities.as_deref())?) })
     }
 
-    /// Connects to the first host that answers in time. The driver's own list of hosts has a time limit for TCP only,
-    /// so that one which accepts and then says nothing would keep us from the next.
+    /// Connects to the first host that answers in time. The driver's own host list has a timeout for TCP only, so a
+    /// host that accepts and then hangs would block the next.
     pub(super) async fn connect(&self) -> Result<(Client, Connection<Socket, TlsStream>), Failure> {
         let wait = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
         let mut failed = None;
         for at in 0..self.config.get_hosts().len() {
             let tls = MakeRustlsConnect::new(ClientConfig::clone(&self.tls));
-            failed = match timeout(wait, self.of_host(at).connect(tls)).await {
+            failed = match timeout(wait, self.config_for_host(at).connect(tls)).await {
                 Ok(Ok(connected)) => return Ok(connected),
                 Ok(Err(e)) => Some(failure::connecting(&e)),
                 Err(_) => Some(failure::silent()),
@@ -102,8 +103,8 @@ impl Address {
         Err(failed.unwrap_or_else(failure::silent))
     }
 
-    /// How to connect to one of the hosts.
-    fn of_host(&self, at: usize) -> Config {
+    /// The configuration for one of the hosts.
+    fn config_for_host(&self, at: usize) -> Config {
         let all = &self.config;
         let mut one = Config::new();
         match all.get_hosts().get(at) {
@@ -130,7 +131,7 @@ impl Address {
     }
 }
 
-/// What the library's parser does not know of a connection string.
+/// The options of a connection string that the library does not support.
 struct Options {
     rest: String,
     authorities: Option<PathBuf>,
@@ -138,7 +139,7 @@ struct Options {
 }
 
 impl Options {
-    /// Takes `sslrootcert` and the stricter forms of `sslmode` out of the text, in either of its two forms.
+    /// Removes `sslrootcert` and the stricter forms of `sslmode` from the text, in either of its two forms.
     fn take(text: &str) -> Self {
         let mut found = Self { rest: String::new(), authorities: None, verify: false };
         let is_url = text.starts_with("postgres://") || text.starts_with("postgresql://");
@@ -156,7 +157,7 @@ impl Options {
                 }
                 Some(("sslrootcert", path)) => found.authorities = Some(path.into()),
                 Some(("sslmode", "verify-full" | "verify-ca")) => found.verify = true,
-                // Ours is to encrypt wherever somebody could listen, not where it happens to work.
+                // Ignored: remote connections are always encrypted, not only if the server supports it.
                 Some(("sslmode", "prefer" | "allow")) => {}
                 _ => kept.push(option),
             }
@@ -174,7 +175,7 @@ fn is_local(host: &Host) -> bool {
     }
 }
 
-/// TLS that trusts the authorities in a file, or those that the world trusts.
+/// TLS with the certificate authorities of a file, or with the public ones.
 fn client_config(authorities: Option<&Path>) -> Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     match authorities {
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_to_another_machine_is_encrypted_unless_told_otherwise() {
+    fn remote_connection_is_encrypted_unless_disabled() {
         for local in ["postgres://u@localhost/d", "postgres://u@127.0.0.1:1,[::1]:2/d", "host=/run/postgresql user=u"] {
             assert_eq!(mode(local), SslMode::Disable, "{local}");
         }
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_shown_without_its_secret() {
+    fn displayed_address_has_no_secret() {
         let address =
             Address::parse("postgres://me:hunter2@a.example:6000,b.example/team?target_session_attrs=read-write");
         let address = address.expect("an address");
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_without_repeating_it() {
+    fn invalid_address_is_refused_without_quoting_it() {
         for bad in ["", "mysql://u:hunter2@h/d", "postgres://u:hunter2@h:port/d", "postgres:///d", "hunter2"] {
             let error = Address::parse(bad).expect_err(bad);
             assert!(!error.message.contains("hunter2"), "{error}");

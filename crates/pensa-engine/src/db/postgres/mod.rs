@@ -1,12 +1,12 @@
-//! The PostgreSQL driver: many stores in one database, kept apart by row-level security.
+//! The PostgreSQL driver: many stores in one database, separated by row-level security.
 //!
-//! A transaction names its store before anything else; every table fills in and checks that name by itself, so the
-//! shared SQL never mentions it. A write first locks the row of its store, which makes it the store's only writer and
-//! gives it the next event number.
+//! Each transaction first sets its store. All tables fill in and check the store themselves, so the shared SQL never
+//! mentions it. A write transaction first locks the row of its store: this makes it the store's only writer and yields
+//! the next event number.
 
 mod address;
+mod connection;
 mod failure;
-mod session;
 mod set_up;
 mod values;
 mod wake;
@@ -27,25 +27,25 @@ use tokio_postgres::RowStream;
 use uuid::Uuid;
 
 use super::value::{self, Param};
-use super::{NewEvent, PoolState, Uncommitted, params};
+use super::{CommitError, NewEvent, PoolState, params};
 use address::Address;
-use failure::{Failure, Kind};
-use session::{ANSWER, LOCK, Pending, Session, Sessions, block_on};
+use connection::{ANSWER_TIMEOUT, LOCK_TIMEOUT, Pending, PgConnection, PgConnectionManager, block_on};
+use failure::{Failure, FailureKind};
 pub use wake::Wakeups;
 
-/// Longest wait until a transaction has begun: for a connection, for the database, for the other writers of a store.
-const BEGIN: Duration = Duration::from_millis(4000);
-/// A server that answers nothing in this time is silent rather than slow.
-const ENOUGH: Duration = Duration::from_secs(2);
-/// How much later than its deadline the server may report that it gave up waiting for a lock.
-const LATE: Duration = Duration::from_millis(500);
-/// Longest wait for a commit: for the disk, and for a standby that must have it too.
-const COMMIT: Duration = Duration::from_secs(10);
-/// Connections kept for the list of projects and tokens.
+/// Timeout for beginning a transaction: for a connection, the database, and the other writers of a store.
+const BEGIN_TIMEOUT: Duration = Duration::from_millis(4000);
+/// A server without any answer for this long is considered silent rather than slow.
+const SILENCE_THRESHOLD: Duration = Duration::from_secs(2);
+/// How long after the deadline the server may still report a lock timeout.
+const SERVER_GRACE: Duration = Duration::from_millis(500);
+/// Timeout for a commit, which waits for the disk and for a standby.
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections reserved for the control store.
 const RESERVED: usize = 2;
-/// Most statements that are sent together.
+/// Limit for statements sent in one batch.
 const MAX_PENDING: usize = 24;
-/// Most rows that one statement adds.
+/// Limit for rows inserted by one statement.
 const MAX_ROWS: usize = 512;
 /// Rows read at a time.
 const CHUNK: usize = 256;
@@ -54,32 +54,32 @@ const CHUNK: usize = 256;
 #[derive(Debug, Clone)]
 pub struct Postgres {
     address: Address,
-    pool: Pool<Sessions>,
-    /// For the list of projects and tokens: who may come in must not depend on how many are inside.
-    reserved: Pool<Sessions>,
+    pool: Pool<PgConnectionManager>,
+    /// For the control store: authentication must work even if all other connections are in use.
+    reserved: Pool<PgConnectionManager>,
     wakeups: Wakeups,
 }
 
 impl Postgres {
-    /// Connects, and brings the schema up to date.
+    /// Migrates the schema and creates the connection pools.
     pub fn open(address: &str, connections: usize) -> Result<Self> {
         let address = Address::parse(address)?;
         set_up::bring_up_to_date(&address)?;
         let pool = |size: usize| {
-            Pool::builder(Sessions(address.clone())).max_size(size.max(1)).build().map_err(Error::internal)
+            Pool::builder(PgConnectionManager(address.clone())).max_size(size.max(1)).build().map_err(Error::internal)
         };
         let (pool, reserved) = (pool(connections)?, pool(RESERVED)?);
         let wakeups = Wakeups::new(address.clone());
         Ok(Self { address, pool, reserved, wakeups })
     }
 
-    /// How many steps the schema of a database has; one that is too new is an error. Changes nothing.
+    /// The schema version of a database. Error if it is newer than this build knows. Changes nothing.
     pub(crate) fn schema_version(address: &str) -> Result<i64> {
         set_up::version(&Address::parse(address)?)
     }
 
     /// Host, port and name of the database, without user and password.
-    pub fn place(&self) -> String {
+    pub fn display_name(&self) -> String {
         self.address.to_string()
     }
 
@@ -88,7 +88,7 @@ impl Postgres {
         PoolState { size: status.max_size, open: status.size, idle: status.available }
     }
 
-    /// Tells which stores have changed, whoever changed them.
+    /// Notifications about changed stores.
     pub fn wakeups(&self) -> &Wakeups {
         &self.wakeups
     }
@@ -102,10 +102,10 @@ impl Postgres {
 /// One store of a database.
 #[derive(Debug)]
 pub(crate) struct Database {
-    pool: Pool<Sessions>,
+    pool: Pool<PgConnectionManager>,
     wakeups: Wakeups,
     store: Uuid,
-    /// How long the caller is willing to wait.
+    /// The caller's deadline.
     until: Cell<Option<Instant>>,
 }
 
@@ -116,7 +116,7 @@ enum Mode {
 }
 
 impl Database {
-    /// Bounds how long transactions from now on wait for their begin and for locks.
+    /// Sets a deadline for beginning transactions and waiting on locks.
     pub(crate) fn wait_until(&self, until: Option<Instant>) {
         self.until.set(until);
     }
@@ -129,14 +129,15 @@ impl Database {
         self.begin(Mode::Write)
     }
 
-    /// Begins a transaction. Nothing has happened yet if that fails, so a connection that turns out to be dead, or a
-    /// database that wants it done again, costs another try as long as there is time.
+    /// Begins a transaction. If that fails on a dead connection or a conflict, nothing has been changed yet, so it is
+    /// retried until the deadline.
     fn begin(&self, mode: Mode) -> Result<Transaction<'_>> {
-        let deadline = Instant::now() + BEGIN;
+        let deadline = Instant::now() + BEGIN_TIMEOUT;
         let deadline = self.until.get().map_or(deadline, |until| deadline.min(until));
-        // A caller that has waited elsewhere for most of its time cannot tell slow from silent.
-        let is_short = deadline < Instant::now() + ENOUGH;
-        let reported = |failure: Failure| if is_short && failure.kind == Kind::Silent { busy() } else { failure.error };
+        // If little time is left, a slow server cannot be told from a silent one.
+        let is_short = deadline < Instant::now() + SILENCE_THRESHOLD;
+        let reported =
+            |failure: Failure| if is_short && failure.kind == FailureKind::Silent { busy() } else { failure.error };
         loop {
             let session = block_on(self.connection(deadline)).map_err(reported)?;
             match Transaction::begin(self, session, mode, deadline) {
@@ -145,7 +146,7 @@ impl Database {
                     if failure.is_lost() {
                         self.close_idle();
                     }
-                    let passing = matches!(failure.kind, Kind::Lost | Kind::Again);
+                    let passing = matches!(failure.kind, FailureKind::Lost | FailureKind::Again);
                     if !passing || Instant::now() >= deadline {
                         return Err(reported(failure));
                     }
@@ -154,7 +155,7 @@ impl Database {
         }
     }
 
-    async fn connection(&self, deadline: Instant) -> Result<Object<Sessions>, Failure> {
+    async fn connection(&self, deadline: Instant) -> Result<Object<PgConnectionManager>, Failure> {
         match timeout_at(deadline.into(), self.pool.get()).await {
             Ok(Ok(session)) => Ok(session),
             Ok(Err(PoolError::Backend(failure))) => Err(failure),
@@ -164,7 +165,7 @@ impl Database {
         }
     }
 
-    /// Closes every connection that nobody uses: one of their kind turned out to be dead.
+    /// Closes all idle connections, after one of them turned out to be dead.
     fn close_idle(&self) {
         self.pool.retain(|_, _| false);
     }
@@ -183,15 +184,15 @@ fn exhausted(size: usize) -> Error {
 pub(crate) struct Transaction<'c> {
     database: &'c Database,
     /// Taken when the transaction ends.
-    session: RefCell<Option<Object<Sessions>>>,
+    session: RefCell<Option<Object<PgConnectionManager>>>,
     mode: Mode,
-    /// What ended the transaction before its time, if anything did.
-    ended: Cell<Option<Kind>>,
+    /// The failure that ended the transaction early, if any.
+    ended: Cell<Option<FailureKind>>,
     last_event: Cell<i64>,
     dirty: Cell<bool>,
-    /// Statements of which nobody needs to know how they went before the next one.
+    /// Statements to be sent with the next awaited one.
     pending: RefCell<Vec<Pending>>,
-    /// How often what was pending has been sent.
+    /// How often pending statements were sent.
     flushes: Cell<u64>,
     /// The query whose rows are still being read.
     reading: RefCell<Option<Rc<RefCell<Cursor>>>>,
@@ -200,7 +201,7 @@ pub(crate) struct Transaction<'c> {
 /// The rows of a query, read as they are needed.
 #[derive(Default)]
 struct Cursor {
-    /// None once all are read.
+    /// `None` once all rows are read.
     stream: Option<Pin<Box<RowStream>>>,
     rows: VecDeque<Row>,
 }
@@ -212,8 +213,8 @@ impl std::fmt::Debug for Cursor {
 }
 
 impl Cursor {
-    /// Reads rows until there are so many, or no more.
-    async fn read(&mut self, session: &mut Session, most: usize) -> Result<(), Failure> {
+    /// Reads rows until `most` are buffered or none are left.
+    async fn read(&mut self, session: &mut PgConnection, most: usize) -> Result<(), Failure> {
         let reading = async {
             while self.rows.len() < most
                 && let Some(stream) = &mut self.stream
@@ -225,33 +226,33 @@ impl Cursor {
             }
             Ok(())
         };
-        session.wait(reading, soon()).await
+        session.wait(reading, answer_deadline()).await
     }
 }
 
-/// Where a transaction was before it tried something.
-struct Before {
+/// The state of a transaction at a savepoint.
+struct SavepointState {
     flushes: u64,
     pending: usize,
     last_event: i64,
     dirty: bool,
 }
 
-/// Names the store and bounds the waits for locks, for this transaction only.
+/// Sets the store and the lock timeout, for this transaction only.
 const SCOPE: &str = "SELECT set_config('pensa.store_id', ?1, true), set_config('lock_timeout', ?2, true)";
 const HEAD: &str = "SELECT last_event FROM stores";
 const HEAD_LOCKED: &str = "SELECT last_event FROM stores FOR NO KEY UPDATE";
 
-/// How long a statement may wait for a lock if all is to be over by then.
+/// The lock timeout of a statement that must end by `until`.
 fn lock_timeout(until: Instant) -> String {
-    let left = until.saturating_duration_since(Instant::now()).clamp(Duration::from_millis(50), LOCK);
+    let left = until.saturating_duration_since(Instant::now()).clamp(Duration::from_millis(50), LOCK_TIMEOUT);
     format!("{}ms", left.as_millis())
 }
 
 impl<'c> Transaction<'c> {
     fn begin(
         database: &'c Database,
-        mut session: Object<Sessions>,
+        mut session: Object<PgConnectionManager>,
         mode: Mode,
         deadline: Instant,
     ) -> Result<Self, Failure> {
@@ -262,7 +263,7 @@ impl<'c> Transaction<'c> {
             if mode == Mode::Read {
                 return Ok(0);
             }
-            // The first write to this store: its row cannot be locked before it is there for all.
+            // The first write to this store: its row must be committed before it can be locked.
             session.batch("INSERT INTO stores DEFAULT VALUES ON CONFLICT DO NOTHING; COMMIT").await?;
             Ok(Self::open(database, session, mode, deadline).await?.unwrap_or_default())
         });
@@ -285,10 +286,10 @@ impl<'c> Transaction<'c> {
         }
     }
 
-    /// Opens a transaction on the store; the number of its last event, if it has a row.
+    /// Begins a transaction on the store. Returns the number of the last event, or `None` if the store has no row yet.
     async fn open(
         database: &Database,
-        session: &mut Session,
+        session: &mut PgConnection,
         mode: Mode,
         deadline: Instant,
     ) -> Result<Option<i64>, Failure> {
@@ -299,9 +300,9 @@ impl<'c> Transaction<'c> {
         let begin = session.pending(begin, params![]).await?;
         let scope = params![database.store.to_string(), lock_timeout(deadline)];
         let mut first = vec![begin, session.pending(SCOPE, scope).await?];
-        let deadline = deadline + LATE;
+        let deadline = deadline + SERVER_GRACE;
         if !session.is_prepared(head) {
-            // To plan a statement takes locks too, so the limit on waiting for them is set before that.
+            // Planning a statement takes locks too, so set the lock timeout before that.
             session.run(&first, deadline).await?;
             first.clear();
         }
@@ -309,14 +310,14 @@ impl<'c> Transaction<'c> {
         Ok(rows.first().map(|row| row.try_get(0)).transpose()?)
     }
 
-    /// The session; gone only after the transaction has ended.
-    fn session(&self) -> Result<RefMut<'_, Object<Sessions>>> {
+    /// The connection. Error after the transaction has ended.
+    fn session(&self) -> Result<RefMut<'_, Object<PgConnectionManager>>> {
         let gone = |_| Error::internal("the transaction is over");
         RefMut::filter_map(self.session.borrow_mut(), Option::as_mut).map_err(gone)
     }
 
-    /// Runs work on the session. Nothing else can be asked while rows are on their way, so those are read first.
-    fn on_session<T>(&self, work: impl AsyncFnOnce(&mut Session) -> Result<T, Failure>) -> Result<T> {
+    /// Runs work on the connection, after reading the rows that are still on their way.
+    fn on_session<T>(&self, work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, Failure>) -> Result<T> {
         let reading = self.reading.take();
         let done = self.session()?.run(async |session| {
             if let Some(cursor) = reading {
@@ -329,30 +330,30 @@ impl<'c> Transaction<'c> {
         done.map_err(|failure| self.failed(failure))
     }
 
-    /// What is to be sent now.
+    /// Takes the pending statements, to be sent now.
     fn take_pending(&self) -> Vec<Pending> {
         self.flushes.set(self.flushes.get() + 1);
         self.pending.take()
     }
 
     pub(crate) fn is_alive(&self) -> bool {
-        !matches!(self.ended.get(), Some(Kind::Lost | Kind::Silent)) && !self.is_broken()
+        !matches!(self.ended.get(), Some(FailureKind::Lost | FailureKind::Silent)) && !self.is_broken()
     }
 
     fn is_broken(&self) -> bool {
         self.session.borrow().as_ref().is_none_or(|session| session.is_broken())
     }
 
-    /// Whether something failed because somebody else holds a lock for too long.
+    /// Whether a statement failed because another transaction held a lock for too long.
     pub(crate) fn is_locked_out(&self) -> bool {
-        self.ended.get() == Some(Kind::Locked)
+        self.ended.get() == Some(FailureKind::Locked)
     }
 
-    /// Whether all of it may be done again, in another transaction: it failed for a passing reason, before its commit.
-    pub(crate) fn is_worth_another_try(&self) -> bool {
+    /// Whether the transaction may be retried: it failed for a transient reason before its commit.
+    pub(crate) fn is_retryable(&self) -> bool {
         match self.ended.get() {
-            Some(kind) => matches!(kind, Kind::Lost | Kind::Again),
-            // The connection may have been closed while nobody waited for an answer.
+            Some(kind) => matches!(kind, FailureKind::Lost | FailureKind::Again),
+            // The connection may have been closed while no answer was awaited.
             None => self.is_broken(),
         }
     }
@@ -361,7 +362,7 @@ impl<'c> Transaction<'c> {
         let mut statements = self.take_pending();
         let count = self.on_session(async |session| {
             statements.push(session.pending(sql, params).await?);
-            session.run(&statements, soon()).await
+            session.run(&statements, answer_deadline()).await
         })?;
         if count > 0 {
             self.dirty.set(true);
@@ -369,13 +370,13 @@ impl<'c> Transaction<'c> {
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
-    /// Sends a statement with the next one whose answer is needed; if it fails, that one fails.
+    /// Queues a statement, to be sent with the next awaited one. If it fails, that one fails.
     pub(crate) fn send(&self, sql: &str, params: &[Param<'_>]) -> Result<()> {
         self.dirty.set(true);
         self.control(sql, params)
     }
 
-    /// The same of a statement that changes nothing by itself.
+    /// As [`send`](Self::send), for a statement that changes no rows.
     fn control(&self, sql: &str, params: &[Param<'_>]) -> Result<()> {
         let pending = self.on_session(async |session| session.pending(sql, params).await)?;
         self.push(pending)
@@ -386,7 +387,7 @@ impl<'c> Transaction<'c> {
         if self.pending.borrow().len() < MAX_PENDING { Ok(()) } else { self.flush() }
     }
 
-    /// Adds rows as `send` does.
+    /// Inserts rows, queued as by [`send`](Self::send).
     pub(crate) fn add_rows(&self, insert: &str, width: usize, values: &[Param<'_>]) -> Result<()> {
         self.dirty.set(true);
         for rows in values.chunks(width * MAX_ROWS) {
@@ -412,7 +413,7 @@ impl<'c> Transaction<'c> {
         let statements = self.take_pending();
         let mut cursor = self.on_session(async |session| {
             let query = session.prepare(sql).await?;
-            let stream = session.stream(&statements, &query, params, soon()).await?;
+            let stream = session.stream(&statements, &query, params, answer_deadline()).await?;
             let mut cursor = Cursor { stream: Some(Box::pin(stream)), rows: VecDeque::new() };
             cursor.read(session, CHUNK).await?;
             Ok(cursor)
@@ -423,7 +424,7 @@ impl<'c> Transaction<'c> {
             if cursor.borrow().stream.is_some() {
                 self.reading.replace(Some(Rc::clone(&cursor)));
             }
-            // Nothing is borrowed here: `each` may ask the database something else.
+            // No `RefCell` is borrowed here, because `each` may run queries.
             rows.iter().try_for_each(|row| each(&value::Row::Postgres(row)))?;
             if self.reading.take().is_some() {
                 let mut rest = cursor.take();
@@ -464,9 +465,9 @@ impl<'c> Transaction<'c> {
         Ok(number)
     }
 
-    /// Runs an operation that must leave no trace if it fails.
+    /// Runs work that must change nothing if it fails.
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let before = Before {
+        let before = SavepointState {
             flushes: self.flushes.get(),
             pending: self.pending.borrow().len(),
             last_event: self.last_event.get(),
@@ -485,8 +486,8 @@ impl<'c> Transaction<'c> {
         outcome.inspect_err(|_| self.undo(&before))
     }
 
-    /// Goes back to the savepoint; a transaction that cannot is lost.
-    fn undo(&self, before: &Before) {
+    /// Rolls back to the savepoint. If that fails, the transaction is lost.
+    fn undo(&self, before: &SavepointState) {
         if !self.is_alive() {
             return;
         }
@@ -496,13 +497,13 @@ impl<'c> Transaction<'c> {
             self.pending.take();
             let undone = self.on_session(async |session| session.batch("ROLLBACK TO op; RELEASE op").await);
             if undone.is_err() {
-                return self.ended.set(Some(Kind::Lost));
+                return self.ended.set(Some(FailureKind::Lost));
             }
         }
         self.last_event.set(before.last_event);
         self.dirty.set(before.dirty);
-        // What failed inside is undone with it.
-        if !matches!(self.ended.get(), Some(Kind::Again | Kind::Locked)) {
+        // A failure inside the savepoint is undone with it.
+        if !matches!(self.ended.get(), Some(FailureKind::Again | FailureKind::Locked)) {
             self.ended.set(None);
         }
     }
@@ -512,7 +513,7 @@ impl<'c> Transaction<'c> {
         if statements.is_empty() {
             return Ok(());
         }
-        self.on_session(async |session| session.run(&statements, soon()).await).map(drop)
+        self.on_session(async |session| session.run(&statements, answer_deadline()).await).map(drop)
     }
 
     pub(crate) fn expect_many_rows(&self) -> Result<()> {
@@ -530,14 +531,14 @@ impl<'c> Transaction<'c> {
         Ok(problems)
     }
 
-    /// Makes the commit a real one even if nothing changed, so that it waits for whatever was committed before it.
-    pub(crate) fn insist(&self) {
+    /// Forces a real commit even if nothing changed, so that it waits for earlier commits to be durable.
+    pub(crate) fn force_commit(&self) {
         self.dirty.set(true);
     }
 
-    pub(crate) fn commit(self) -> Result<(), Uncommitted> {
+    pub(crate) fn commit(self) -> Result<(), CommitError> {
         if self.mode == Mode::Read || !self.dirty.get() {
-            return self.flush().map_err(Uncommitted::from);
+            return self.flush().map_err(CommitError::from);
         }
         let mut statements = self.take_pending();
         let number = self.last_event.get();
@@ -545,7 +546,7 @@ impl<'c> Transaction<'c> {
             session.take_unreplicated();
             statements.push(session.pending("UPDATE stores SET last_event = ?1", params![number]).await?);
             statements.push(session.pending("COMMIT", params![]).await?);
-            session.run(&statements, Instant::now() + COMMIT).await?;
+            session.run(&statements, Instant::now() + COMMIT_TIMEOUT).await?;
             Ok(session.take_unreplicated())
         });
         match committed {
@@ -554,19 +555,23 @@ impl<'c> Transaction<'c> {
                 self.database.wakeups.changed(self.database.store);
                 unreplicated.map_or(Ok(()), |said| Err(unknown(&said).into()))
             }
-            // One whose answer never came may have happened.
-            Err(error) if matches!(self.ended.get(), Some(Kind::Lost | Kind::Silent)) => {
+            // Without an answer, the commit may have happened.
+            Err(error) if matches!(self.ended.get(), Some(FailureKind::Lost | FailureKind::Silent)) => {
                 Err(unknown(&error.message).into())
             }
-            Err(error) => Err(Uncommitted { again: self.ended.get() == Some(Kind::Again), error, doubt: None }),
+            Err(error) => Err(CommitError {
+                is_retryable: self.ended.get() == Some(FailureKind::Again),
+                error,
+                uncertain_event: None,
+            }),
         }
     }
 
     fn failed(&self, failure: Failure) -> Error {
-        if !matches!(self.ended.get(), Some(Kind::Lost | Kind::Silent)) {
+        if !matches!(self.ended.get(), Some(FailureKind::Lost | FailureKind::Silent)) {
             self.ended.set(Some(failure.kind));
         }
-        if failure.kind == Kind::Silent {
+        if failure.kind == FailureKind::Silent {
             self.database.close_idle();
         }
         failure.error
@@ -578,15 +583,15 @@ fn unknown(why: &str) -> Error {
         .hint("look before trying again, or try again with the same Idempotency-Key")
 }
 
-fn soon() -> Instant {
-    Instant::now() + ANSWER
+fn answer_deadline() -> Instant {
+    Instant::now() + ANSWER_TIMEOUT
 }
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         let has_unread_rows = self.reading.take().is_some();
         match self.session.take() {
-            // The server would not come to the rollback before somebody reads them: closing ends both.
+            // The server would process the rollback only after all rows are read, so close the connection instead.
             Some(session) if has_unread_rows => drop(Object::take(session)),
             Some(session) => roll_back(session),
             None => {}
@@ -594,8 +599,8 @@ impl Drop for Transaction<'_> {
     }
 }
 
-/// Ends a transaction without waiting for it; then the session is free for others.
-fn roll_back(mut session: Object<Sessions>) {
+/// Rolls a transaction back without waiting, so that the connection is free for others.
+fn roll_back(mut session: Object<PgConnectionManager>) {
     if !session.is_broken() {
         session.roll_back();
     }
@@ -639,7 +644,7 @@ mod tests {
     }
 
     #[test]
-    fn statement_that_was_only_sent_fails_the_next_and_its_savepoint_undoes_it() {
+    fn failed_queued_statement_fails_the_next_one_and_is_undone_by_its_savepoint() {
         let database = pensa_testkit::postgres::shared().database();
         let postgres = Postgres::open(&database.url, 1).expect("opens");
         let store = postgres.store(Uuid::new_v4());
@@ -667,7 +672,7 @@ mod tests {
         let postgres = Postgres::open(&database.url, 1).expect("opens");
         let store = postgres.store(Uuid::new_v4());
         let tx = store.begin_read().expect("a transaction");
-        for at in 0..2 * session::MAX_PREPARED {
+        for at in 0..2 * connection::MAX_PREPARED {
             assert_eq!(tx.execute(&format!("SELECT {at}"), params![]).expect("runs"), 1);
         }
         let mut kept = 0;
@@ -677,6 +682,6 @@ mod tests {
             Ok(())
         });
         read.expect("a count");
-        assert!(kept <= session::MAX_PREPARED as i64 + 2, "the server keeps {kept}");
+        assert!(kept <= connection::MAX_PREPARED as i64 + 2, "the server keeps {kept}");
     }
 }

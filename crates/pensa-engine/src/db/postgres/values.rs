@@ -1,4 +1,4 @@
-//! Values on their way into a statement, and rows of one table as arrays of its columns.
+//! Parameters of statements, and rows of one table as arrays of columns.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::db::Param;
 
 type ToSqlError = Box<dyn std::error::Error + Sync + Send>;
 
-/// What a placeholder stands for.
+/// The value of a placeholder.
 #[derive(Debug)]
 pub(super) enum Value {
     One(Param<'static>),
@@ -26,7 +26,7 @@ impl ToSql for Value {
         }
     }
 
-    /// The shared SQL keeps to types that have a value here; the server refuses the rest.
+    /// The shared SQL uses only types that have a value here; the server refuses others.
     fn accepts(_: &Type) -> bool {
         true
     }
@@ -52,7 +52,7 @@ impl ToSql for Param<'_> {
     to_sql_checked!();
 }
 
-/// The same value, independent of where it came from.
+/// An owned copy of a value.
 fn to_static(param: &Param<'_>) -> Param<'static> {
     match param {
         Param::Null => Param::Null,
@@ -65,29 +65,29 @@ pub(super) fn owned(params: &[Param<'_>]) -> Vec<Value> {
     params.iter().map(|param| Value::One(to_static(param))).collect()
 }
 
-/// The values of many rows, given row by row, as one array a column.
+/// Turns the values of many rows, row by row, into one array per column.
 pub(super) fn columns(width: usize, rows: &[Param<'_>]) -> Vec<Value> {
     (0..width).map(|at| Value::Column(rows.iter().skip(at).step_by(width).map(to_static).collect())).collect()
 }
 
-/// The statement that adds one row for these columns.
+/// The statement that inserts one row with these columns.
 pub(super) fn insert_one(insert: &str, width: usize) -> String {
     let places: Vec<String> = (1..=width).map(|at| format!("${at}")).collect();
     format!("{insert} VALUES ({})", places.join(", "))
 }
 
-/// The statement that adds any number of rows, from one array a column; `one` knows the columns' types.
+/// The statement that inserts any number of rows from one array per column. `one` has the types of the columns.
 pub(super) fn insert_many(insert: &str, one: &Statement) -> String {
     let arrays = one.params().iter().enumerate().map(|(at, ty)| format!("${}::{}[]", at + 1, ty.name()));
     let arrays = arrays.collect::<Vec<_>>().join(", ");
-    // As the column's default, the store would be looked up again for every row.
+    // The default of `store_id` would look up the store for every row.
     match insert.strip_suffix(')') {
         Some(columns) => format!("{columns}, store_id) SELECT *, (SELECT pensa.this_store()) FROM unnest({arrays})"),
         None => format!("{insert} SELECT * FROM unnest({arrays})"),
     }
 }
 
-/// `?1` in the one SQL text of all drivers is `$1` here.
+/// Converts the shared placeholders `?1` to `$1`.
 pub(super) fn placeholders(sql: &str) -> String {
     let mut text = String::with_capacity(sql.len());
     let mut rest = sql.chars().peekable();

@@ -1,22 +1,22 @@
-//! The clock: times that are still to come, and events that were logged as if time went backwards.
+//! Checks the clock: times in the future, and events whose times go backwards.
 
 use pensa_core::id::IssueId;
 use pensa_core::ops::store::{Report, Severity};
 use pensa_core::{Result, Span, Timestamp};
 
-use super::found;
+use super::report_problem;
 use crate::context::Context;
 use crate::db::{Tx, params};
 
-/// Clocks of machines that work together differ by less.
-const TOLERATED: Span = Span::from_millis(60_000);
-/// Most jumps that are told.
-const MAX_TOLD: usize = 5;
-/// Most steps back that are looked at.
+/// Clock differences between machines up to this are normal.
+const MAX_CLOCK_SKEW: Span = Span::from_millis(60_000);
+/// Most jumps reported.
+const MAX_REPORTED: usize = 5;
+/// Most backward steps read.
 const MAX_STEPS: i64 = 1000;
 
 pub(super) fn clock(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report) -> Result<()> {
-    let limit = cx.now.plus(TOLERATED);
+    let limit = cx.now.plus(MAX_CLOCK_SKEW);
     let ahead = tx.query_one(
         "SELECT id, updated_at FROM issues WHERE updated_at > ?1 ORDER BY updated_at DESC LIMIT 1",
         params![limit],
@@ -24,9 +24,9 @@ pub(super) fn clock(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report) -> Resul
     )?;
     if let Some((id, at)) = ahead {
         let message = format!("{id} was changed at {at}, which is still to come: see whether the clock is right");
-        found(report, "clock", Severity::Warning, message, Some(&id), false);
+        report_problem(report, "clock", Severity::Warning, message, Some(&id), false);
     }
-    // Text in one format sorts as the times do.
+    // Times are stored in one format, so they sort as text.
     let steps = tx.query(
         "SELECT id, created_at, earlier FROM (
              SELECT id, created_at, LAG(created_at) OVER (ORDER BY id) AS earlier FROM events) AS steps
@@ -34,18 +34,18 @@ pub(super) fn clock(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report) -> Resul
         params![limit, MAX_STEPS],
         |row| Ok((row.int(0)?, row.parse::<Timestamp>(1)?, row.parse_or_null::<Timestamp>(2)?)),
     )?;
-    let mut told = 0;
+    let mut reported = 0;
     for (event, at, earlier) in steps {
         let message = match earlier {
             _ if at > limit => format!("event {event} was logged at {at}, which is still to come"),
-            Some(earlier) if at.plus(TOLERATED) < earlier => {
+            Some(earlier) if at.plus(MAX_CLOCK_SKEW) < earlier => {
                 format!("event {event} was logged at {at}, after one at {earlier}: the clock went backwards")
             }
             _ => continue,
         };
-        told += 1;
-        if told <= MAX_TOLD {
-            found(report, "clock", Severity::Warning, message, None, false);
+        reported += 1;
+        if reported <= MAX_REPORTED {
+            report_problem(report, "clock", Severity::Warning, message, None, false);
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The files of a store: what was left behind, and who can read what.
+//! Checks a store's files: leftovers and permissions.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,16 +8,16 @@ use std::time::{Duration, SystemTime};
 use pensa_core::Result;
 use pensa_core::ops::store::{Report, Severity};
 
-use super::{found, log_fix};
+use super::{log_fix, report_problem};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::db::backup;
 use crate::store::StoreDir;
 use crate::{error, journal};
 
-/// A draft this old belongs to nobody who is still at work.
-const LEFT_BEHIND: Duration = Duration::from_secs(60);
-/// Most files of one directory that are looked at.
+/// Temporary files older than this belong to no running process.
+const LEFTOVER_AGE: Duration = Duration::from_secs(60);
+/// Most files of one directory that are checked.
 const MAX_FILES: usize = 10_000;
 
 fn files(dir: &Path) -> Vec<PathBuf> {
@@ -27,7 +27,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Drafts of commands that were killed.
+/// Temporary files of commands that were killed.
 pub(super) fn leftover(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: bool, report: &mut Report) -> Result<()> {
     let (root, local) = (store.root(), store.root().join("local"));
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -35,12 +35,12 @@ pub(super) fn leftover(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: boo
     let is_draft = |path: &PathBuf| name(path).contains(".tmp");
     let in_local = files(&local).into_iter().chain(files(&backup::dir(store))).filter(is_draft);
     for path in in_root.chain(in_local).filter(|path| is_old(path)) {
-        let told = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        let message = format!("{told} was left behind by a command that did not finish");
-        found(report, "leftover", Severity::Info, message, None, true);
+        let shown_path = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        let message = format!("{shown_path} was left behind by a command that did not finish");
+        report_problem(report, "leftover", Severity::Info, message, None, true);
         if fix {
             fs::remove_file(&path).map_err(|e| error::io("delete", &path, &e))?;
-            log_fix(cx, tx, None, &format!("removed {told}"), report)?;
+            log_fix(cx, tx, None, &format!("removed {shown_path}"), report)?;
         }
     }
     Ok(())
@@ -48,10 +48,10 @@ pub(super) fn leftover(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: boo
 
 fn is_old(path: &Path) -> bool {
     let changed = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file).and_then(|meta| meta.modified().ok());
-    changed.is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > LEFT_BEHIND))
+    changed.is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > LEFTOVER_AGE))
 }
 
-/// What others on this machine could read.
+/// Files that other users could read.
 pub(super) fn permissions(
     cx: &Context<'_>,
     tx: &Tx<'_>,
@@ -74,13 +74,13 @@ pub(super) fn permissions(
         if meta.is_symlink() || mode & 0o077 == 0 {
             continue;
         }
-        let told = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        let message = format!("{told} can be used by others on this machine (mode {mode:o})");
-        found(report, "permissions", Severity::Warning, message, None, true);
+        let shown_path = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        let message = format!("{shown_path} can be used by others on this machine (mode {mode:o})");
+        report_problem(report, "permissions", Severity::Warning, message, None, true);
         if fix {
             let owner_only = fs::Permissions::from_mode(mode & 0o700);
             fs::set_permissions(&path, owner_only).map_err(|e| error::io("protect", &path, &e))?;
-            log_fix(cx, tx, None, &format!("took {told} away from others"), report)?;
+            log_fix(cx, tx, None, &format!("took {shown_path} away from others"), report)?;
         }
     }
     Ok(())

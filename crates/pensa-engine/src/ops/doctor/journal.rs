@@ -1,12 +1,12 @@
-//! The journal, and what it says about the database.
+//! Checks the journal, and compares it with the database.
 
 use pensa_core::Result;
 use pensa_core::id::IssueId;
 use pensa_core::ops::store::{Report, Severity};
 
-use super::{found, log_fix};
+use super::{log_fix, report_problem};
 use crate::clock::SystemClock;
-use crate::context::{Caller, Context, Part, RandomIds};
+use crate::context::{Caller, Context, RandomIds, StoreRole};
 use crate::db::snapshot::Difference;
 use crate::db::{Db, Tx, backup};
 use crate::replay::Replay;
@@ -15,17 +15,17 @@ use crate::tables::compared::COMPARED;
 use crate::tables::events;
 use crate::{journal, recover, sync};
 
-/// Most differences that are told one by one.
-const MAX_TOLD: usize = 100;
+/// Most differences reported one by one.
+const MAX_REPORTED: usize = 100;
 
-/// The last event that was there before the check-up began.
+/// The last event before the check began.
 fn committed(tx: &Tx<'_>) -> Result<i64> {
     let pending = tx.journaled()?;
     let first = pending.iter().filter(|(kind, _)| kind == "event").filter_map(|(_, event)| event["id"].as_i64()).min();
     first.map_or_else(|| events::last(tx), |first| Ok(first - 1))
 }
 
-/// Whether the journal has all that the database has, and can be read. Says whether the two can be compared.
+/// Checks that the journal is readable and complete. Returns whether it can be compared with the database.
 pub(super) fn health(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: bool, report: &mut Report) -> Result<bool> {
     let newest = backup::list(store)?.first().map_or(0, |backup| backup.event);
     let health = journal::health(store, newest)?;
@@ -44,11 +44,11 @@ pub(super) fn health(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: bool,
         problems.push(format!("the journal lacks the events {first} to {last}"));
     }
     for problem in &problems {
-        found(report, "journal", Severity::Warning, problem.clone(), None, true);
+        report_problem(report, "journal", Severity::Warning, problem.clone(), None, true);
     }
     if fix && !problems.is_empty() {
-        // From here on the journal goes on; what is wrong with it lies behind.
-        backup::automatic(store)?;
+        // The backup makes the damaged part of the journal unnecessary.
+        backup::ensure_current(store)?;
         log_fix(cx, tx, None, "made a backup from which the journal goes on", report)?;
     }
     Ok(problems.is_empty() && health.last.max(newest) >= last)
@@ -58,32 +58,32 @@ pub(super) fn health(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: bool,
 pub(super) fn deep(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: bool, report: &mut Report) -> Result<()> {
     if !backup::has_source(store) {
         let message = "there is no journal and no backup yet to compare the database with".to_owned();
-        found(report, "deep", Severity::Info, message, None, false);
+        report_problem(report, "deep", Severity::Info, message, None, false);
         return Ok(());
     }
     let (rebuilt, filled) = rebuilt(cx, store)?;
     if filled.missing > 0 || !filled.has_history {
         let message = "the state cannot be rebuilt completely, so the database was not compared with it".to_owned();
-        found(report, "deep", Severity::Warning, message, None, false);
+        report_problem(report, "deep", Severity::Warning, message, None, false);
         return Ok(());
     }
     let expected = rebuilt.begin_write()?;
-    // What this transaction has done so far, such as to end a lease.
+    // Changes of this transaction so far, such as ended leases.
     let replay = Replay::new(&expected)?;
     for (kind, value) in tx.journaled()? {
         replay.apply(&kind, value)?;
     }
-    replay.settle()?;
+    replay.rebuild_derived()?;
     let differences = tx.differences(&expected, &COMPARED)?;
-    for difference in differences.iter().take(MAX_TOLD) {
-        found(report, "damage", Severity::Error, difference.to_string(), issue(difference).as_ref(), true);
+    for difference in differences.iter().take(MAX_REPORTED) {
+        report_problem(report, "damage", Severity::Error, difference.to_string(), issue(difference).as_ref(), true);
     }
-    if differences.len() > MAX_TOLD {
-        let message = format!("and {} more records", differences.len() - MAX_TOLD);
-        found(report, "damage", Severity::Error, message, None, true);
+    if differences.len() > MAX_REPORTED {
+        let message = format!("and {} more records", differences.len() - MAX_REPORTED);
+        report_problem(report, "damage", Severity::Error, message, None, true);
     }
     if fix && !differences.is_empty() {
-        tx.mend(&expected, &differences)?;
+        tx.repair(&expected, &differences)?;
         for difference in &differences {
             let what = format!("took {} {} from the journal", difference.table, difference.key);
             log_fix(cx, tx, issue(difference).as_ref(), &what, report)?;
@@ -92,20 +92,20 @@ pub(super) fn deep(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: bool, r
     Ok(())
 }
 
-/// The issue that a record is or belongs to, as far as it can be told.
+/// The issue that a record is or belongs to, if known.
 fn issue(difference: &Difference) -> Option<IssueId> {
     difference.issue_id.as_deref().and_then(|id| id.parse().ok())
 }
 
-fn rebuilt(cx: &Context<'_>, store: &StoreDir) -> Result<(Db, recover::Filled)> {
-    let mut db = Db::loose(store, None, cx.now)?;
+fn rebuilt(cx: &Context<'_>, store: &StoreDir) -> Result<(Db, recover::RebuildReport)> {
+    let mut db = Db::scratch(store, None, cx.now)?;
     let seed = |tx: &Tx<'_>| {
-        if !sync::any(store.root()) {
+        if !sync::any_exist(store.root()) {
             return Ok(());
         }
-        let cx = Context::new(&Caller::system(), &SystemClock, &RandomIds, cx.store, Part::Alone)?;
-        sync::refill(&cx, tx)
+        let cx = Context::new(&Caller::system(), &SystemClock, &RandomIds, cx.store, StoreRole::Standalone)?;
+        sync::import_into_scratch(&cx, tx)
     };
-    let filled = recover::fill(&mut db, store, cx.now, &seed)?;
+    let filled = recover::rebuild_into(&mut db, store, cx.now, &seed)?;
     Ok((db, filled))
 }

@@ -1,4 +1,4 @@
-//! The check-up of a store.
+//! Checks a store, and repairs it with `fix`.
 
 mod clock;
 mod files;
@@ -6,7 +6,7 @@ mod journal;
 
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
-use pensa_core::issue::{self, Issue, Move};
+use pensa_core::issue::{self, Issue, IssueTransition};
 use pensa_core::loops::Loop;
 use pensa_core::ops::store::{Doctor, Finding, Report, Severity};
 use pensa_core::{Access, Code, Error, Result, Span, graph};
@@ -15,18 +15,19 @@ use serde_json::{Map, Value};
 use super::backup::own_dir;
 use crate::context::Context;
 use crate::db::{Tx, backup, params};
+use crate::entity;
 use crate::execute::Execute;
-use crate::store::Home;
-use crate::sync::{self, Place};
+use crate::store::StoreLocation;
+use crate::sync::{self, ExportDir};
 use crate::tables::{deps, events, issues, loops};
 
-/// A claim without a sign of life for this long is called stale.
+/// A claim without a heartbeat for this long is stale.
 const STALE: Span = Span::from_millis(24 * 3_600_000);
 
 impl Execute for Doctor {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Report> {
         if self.fix {
-            // It takes claims from others.
+            // A fix can release the claims of others.
             cx.require(Access::Maintain, "doctor with fix")?;
         }
         let mut report = Report::default();
@@ -39,14 +40,14 @@ impl Execute for Doctor {
         runnable(cx, tx, self.fix, &mut report)?;
         clock::clock(cx, tx, &mut report)?;
         drift(cx, tx, &mut report)?;
-        if let (Some(check_up), Home::Dir(store)) = (cx.check_up, cx.store) {
+        if let (Some(check_up), StoreLocation::Dir(store)) = (cx.check_up, cx.store) {
             check_up(store.root(), self.fix, &mut report);
         }
         Ok(report)
     }
 }
 
-fn found(
+fn report_problem(
     report: &mut Report,
     check: &str,
     severity: Severity,
@@ -57,11 +58,11 @@ fn found(
     report.findings.push(Finding { check: check.to_owned(), severity, message, issue_id: issue.cloned(), fixable });
 }
 
-/// Logs what a fix did; each is a change like any other.
+/// Logs what a fix changed.
 fn log_fix(cx: &Context<'_>, tx: &Tx<'_>, issue: Option<&IssueId>, what: &str, report: &mut Report) -> Result<()> {
     let mut detail = Map::new();
     detail.insert("fix".into(), event::change(Value::Null, what));
-    // The row of the issue may be what was missing.
+    // The fix may be about an issue whose row is missing.
     let there = issue.map(|id| issues::get(tx, id)).transpose()?.flatten();
     events::append(
         cx,
@@ -78,7 +79,8 @@ fn log_fix(cx: &Context<'_>, tx: &Tx<'_>, issue: Option<&IssueId>, what: &str, r
     Ok(())
 }
 
-/// A damaged page or index can't be mended from within: an error that says so has the whole database rebuilt.
+/// Checks the database for damage. A damaged page or index cannot be repaired in place, so the error makes the caller
+/// rebuild the whole database.
 fn integrity(cx: &Context<'_>, tx: &Tx<'_>, doctor: &Doctor, report: &mut Report) -> Result<()> {
     let fixable = own_dir(cx).is_ok_and(backup::has_source);
     for problem in tx.integrity_problems(doctor.deep)? {
@@ -86,12 +88,12 @@ fn integrity(cx: &Context<'_>, tx: &Tx<'_>, doctor: &Doctor, report: &mut Report
             return Err(Error::new(Code::Corrupt, format!("the database is damaged: {problem}"))
                 .hint("try again: it is rebuilt before it is used again"));
         }
-        found(report, "integrity", Severity::Error, problem, None, fixable);
+        report_problem(report, "integrity", Severity::Error, problem, None, fixable);
     }
     Ok(())
 }
 
-/// What a store in a directory has besides its database.
+/// Checks the other files of a store in a directory.
 fn store_files(cx: &Context<'_>, tx: &Tx<'_>, doctor: &Doctor, report: &mut Report) -> Result<()> {
     let Ok(store) = own_dir(cx) else { return Ok(()) };
     let comparable = journal::health(cx, tx, store, doctor.fix, report)?;
@@ -114,7 +116,7 @@ fn claims(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Resu
         let check = if stale { "stale_claim" } else { "claim" };
         let holder = claim.assignee.as_deref().unwrap_or("nobody");
         let message = format!("{} is held by {holder}, last touched {}", claim.id, claim.updated_at);
-        found(report, check, severity, message, Some(&claim.id), true);
+        report_problem(report, check, severity, message, Some(&claim.id), true);
         if fix {
             release(cx, tx, &claim)?;
             report.fixes_applied.push(format!("released {}", claim.id));
@@ -125,7 +127,7 @@ fn claims(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Resu
 
 fn release(cx: &Context<'_>, tx: &Tx<'_>, claim: &Issue) -> Result<()> {
     let mut open = claim.clone();
-    let outcome = issue::apply(&mut open, Move::Release, &cx.requester(true), cx.now)?;
+    let outcome = issue::apply(&mut open, IssueTransition::Release, &cx.requester(true), cx.now)?;
     if let Some(event) = outcome.event {
         issues::save(cx, tx, claim, open, event, outcome.note)?;
     }
@@ -135,9 +137,9 @@ fn release(cx: &Context<'_>, tx: &Tx<'_>, claim: &Issue) -> Result<()> {
 fn orphans(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {
     for dep in deps::orphans(tx)? {
         let message = format!("{} waits for {}, but one of them does not exist", dep.issue_id, dep.depends_on_id);
-        found(report, "orphaned_dep", Severity::Error, message, Some(&dep.issue_id), true);
+        report_problem(report, "orphaned_dep", Severity::Error, message, Some(&dep.issue_id), true);
         if fix {
-            deps::forget(tx, &dep)?;
+            entity::remove(tx, &dep)?;
             let what = format!("removed dependency {} on {}", dep.issue_id, dep.depends_on_id);
             log_fix(cx, tx, Some(&dep.issue_id), &what, report)?;
         }
@@ -148,61 +150,64 @@ fn orphans(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Res
 fn blockers(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {
     for id in deps::miscounted(tx)? {
         let message = format!("{id} has a wrong count of blockers");
-        found(report, "blockers", Severity::Error, message, Some(&id), true);
+        report_problem(report, "blockers", Severity::Error, message, Some(&id), true);
     }
     if fix {
-        let mended = deps::recount(tx)?;
-        if mended > 0 {
-            log_fix(cx, tx, None, &format!("recounted the blockers of {mended} issues"), report)?;
+        let fixed = deps::recount(tx)?;
+        if fixed > 0 {
+            log_fix(cx, tx, None, &format!("recounted the blockers of {fixed} issues"), report)?;
         }
     }
     Ok(())
 }
 
-/// Loops that could be claimed and should not be, or the other way round.
+/// Loops whose `runnable` field contradicts their status or parent.
 fn runnable(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {
-    let kept = loops::open(tx)?;
-    for (wrong, place) in loops::misplaced(tx, &kept)? {
-        let what =
-            if place.is_some() { "cannot be claimed though it should" } else { "can be claimed though it should not" };
-        found(report, "runnable", Severity::Error, format!("{} {what}", wrong.id), None, true);
+    let loops_collection = loops::open(tx)?;
+    for (wrong, runnable) in loops::with_wrong_runnable(tx, &loops_collection)? {
+        let what = if runnable.is_some() {
+            "cannot be claimed though it should"
+        } else {
+            "can be claimed though it should not"
+        };
+        report_problem(report, "runnable", Severity::Error, format!("{} {what}", wrong.id), None, true);
         if fix {
             let what = format!("put {} where it belongs", wrong.id);
-            let mended = Loop { runnable: place, ..wrong.clone() };
-            loops::save(cx, tx, &kept, Some(&wrong), mended, EventType::LoopUpdated)?;
+            let fixed = Loop { runnable, ..wrong.clone() };
+            loops::save(cx, tx, &loops_collection, Some(&wrong), fixed, EventType::LoopUpdated)?;
             log_fix(cx, tx, None, &what, report)?;
         }
     }
     Ok(())
 }
 
-/// No command closes a cycle, but two branches of a repository can each bring half of one.
+/// No command closes a cycle, but a merge of two branches can.
 fn cycles(tx: &Tx<'_>, report: &mut Report) -> Result<()> {
     for cycle in graph::cycles(&deps::all(tx)?) {
         let ids: Vec<&str> = cycle.iter().map(IssueId::as_str).collect();
         let message = format!("these wait for each other: {}", ids.join(", "));
-        found(report, "cycle", Severity::Error, message, cycle.first(), false);
+        report_problem(report, "cycle", Severity::Error, message, cycle.first(), false);
     }
     Ok(())
 }
 
 fn drift(cx: &Context<'_>, tx: &Tx<'_>, report: &mut Report) -> Result<()> {
     let Ok(store) = cx.store.dir() else { return Ok(()) };
-    if !sync::any(store.root()) {
+    if !sync::any_exist(store.root()) {
         return Ok(());
     }
-    let place = Place::new(store, None)?;
+    let place = ExportDir::new(store, None)?;
     let mut drifted = sync::check(store, tx, &place)?.drifted;
     for problem in sync::problems_in_files(&place)? {
-        // It differs for a reason that neither export nor import does anything about.
+        // Neither export nor import would fix this difference.
         drifted.retain(|file| *file != problem.file || !problem.is_marked);
         let (check, severity) =
             if problem.is_marked { ("conflict_marks", Severity::Error) } else { ("repeated_line", Severity::Warning) };
-        found(report, check, severity, problem.message, None, false);
+        report_problem(report, check, severity, problem.message, None, false);
     }
     for file in drifted {
         let message = format!("{file} differs from the database; pn export or pn import brings them together");
-        found(report, "drift", Severity::Warning, message, None, false);
+        report_problem(report, "drift", Severity::Warning, message, None, false);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The sessions that an issue had, and what their inferences cost.
+//! Adds the sessions of an issue, and the costs of their inferences.
 
 use std::collections::HashSet;
 
@@ -7,20 +7,20 @@ use pensa_core::event::shorten;
 use pensa_core::id::RunId;
 use pensa_core::session::Session;
 use pensa_core::session::usage::Sum;
-use pensa_core::trace::{Kind, Moment, TEXT_CHARS};
+use pensa_core::trace::{Kind, TEXT_CHARS, TraceEntry};
 
-use super::{Gathering, MOST};
+use super::{MAX_ROWS, TraceBuilder};
 use crate::tables::{entries, sessions};
 
-/// Most entries, of all sessions together, that are asked what they cost.
-const MOST_ENTRIES: usize = 100_000;
+/// Most entries of all sessions that are read for costs.
+const MAX_COST_ENTRIES: usize = 100_000;
 
-/// Sessions about the issue, those of its runs, and those that its runs held.
-fn sessions_of(found: &Gathering<'_, '_>) -> Result<Vec<Session>> {
-    let runs: Vec<&str> = found.runs.iter().map(RunId::as_str).collect();
-    let mut all = sessions::about(found.tx, &found.issue.id, &runs, MOST)?;
-    for id in &found.sessions {
-        all.extend(id.parse().ok().map(|id| sessions::get(found.tx, &id)).transpose()?.flatten());
+/// The sessions of the issue, sessions opened by its runs, and the sessions in which its runs took place.
+fn sessions_of(trace: &TraceBuilder<'_, '_>) -> Result<Vec<Session>> {
+    let runs: Vec<&str> = trace.runs.iter().map(RunId::as_str).collect();
+    let mut all = sessions::about(trace.tx, &trace.issue.id, &runs, MAX_ROWS)?;
+    for id in &trace.sessions {
+        all.extend(id.parse().ok().map(|id| sessions::get(trace.tx, &id)).transpose()?.flatten());
     }
     let mut seen = HashSet::new();
     all.retain(|session| seen.insert(session.id.clone()));
@@ -28,14 +28,14 @@ fn sessions_of(found: &Gathering<'_, '_>) -> Result<Vec<Session>> {
     Ok(all)
 }
 
-pub(super) fn of_sessions(found: &mut Gathering<'_, '_>) -> Result<()> {
-    let all = sessions_of(found)?;
-    found.is_full("sessions", all.len());
-    let mut left = MOST_ENTRIES;
+pub(super) fn of_sessions(trace: &mut TraceBuilder<'_, '_>) -> Result<()> {
+    let all = sessions_of(trace)?;
+    trace.note_if_full("sessions", all.len());
+    let mut remaining = MAX_COST_ENTRIES;
     for session in all {
-        let count = entries::count_of_session(found.tx, &session.id)?;
+        let count = entries::count_of_session(trace.tx, &session.id)?;
         let mut sum = Sum::default();
-        left -= entries::for_each_cost(found.tx, &session.id, left, |data| sum.add(data))?;
+        remaining -= entries::for_each_cost(trace.tx, &session.id, remaining, |data| sum.add(data))?;
         let usage = sum.total();
         let mut words = format!("agent {}, {count} entries", session.agent_id);
         if usage.tokens.total > 0 {
@@ -44,17 +44,17 @@ pub(super) fn of_sessions(found: &mut Gathering<'_, '_>) -> Result<()> {
         if let Some(said) = session.reset_message.as_deref().and_then(|said| said.lines().next()) {
             words.push_str(&format!(": {}", shorten(said, TEXT_CHARS)));
         }
-        let opened = Moment::new(session.created_at, Kind::Session, "opened").of(&session.id);
-        found.entries.push(opened.saying(&words));
-        found.entries.extend(
+        let opened = TraceEntry::new(session.created_at, Kind::Session, "opened").of(&session.id);
+        trace.entries.push(opened.saying(&words));
+        trace.entries.extend(
             session
                 .ended_at
-                .map(|at| Moment::new(at, Kind::Session, "ended").of(&session.id).since(session.created_at)),
+                .map(|at| TraceEntry::new(at, Kind::Session, "ended").of(&session.id).since(session.created_at)),
         );
-        found.totals.add_session(session.id, session.agent_id, count, usage);
+        trace.totals.add_session(session.id, session.agent_id, count, usage);
     }
-    if left == 0 {
-        found.notes.push(format!("only {MOST_ENTRIES} entries of sessions were asked what they cost"));
+    if remaining == 0 {
+        trace.notes.push(format!("only {MAX_COST_ENTRIES} entries of sessions were asked what they cost"));
     }
     Ok(())
 }

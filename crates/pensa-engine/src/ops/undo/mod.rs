@@ -1,31 +1,31 @@
-//! Taking back operations: all that were selected, newest first, in one transaction.
+//! Undoes and redoes operations: all selected ones, newest first, in one transaction.
 //!
-//! Which they are is left to [`selection`], what forbids it to [`standing`], how it is done to [`reverse`].
+//! [`selection`] chooses the operations, [`dependents`] decides what forbids an undo, and [`reverse`] does it.
 
+mod dependents;
 pub(crate) mod reverse;
 mod selection;
-mod standing;
 
 use std::collections::HashSet;
 
-use pensa_core::effect::Thing;
 use pensa_core::event::EventType;
-use pensa_core::ops::undo::{List, Redo, Redone, TakenBack, Undo, Undoable, Undone};
+use pensa_core::ops::undo::{List, Redo, Redone, Undo, Undoable, Undone, UndoneEvent};
 use pensa_core::{Access, Code, Error, Result};
 
 use crate::context::Context;
 use crate::db::Tx;
+use crate::entity::ChangeScope;
 use crate::execute::Execute;
 use crate::lease;
 use crate::tables::issues;
-use crate::tables::operations::{self, Line};
+use crate::tables::operations::{self, LoggedEvent};
+use dependents::Dependents;
 use selection::Operation;
 use serde_json::{Map, Value};
-use standing::Standing;
 
 impl Execute for Undo {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Undone> {
-        let mut undone = tried(tx, self.dry_run, || take_back(cx, tx, self))?;
+        let mut undone = with_dry_run(tx, self.dry_run, || undo(cx, tx, self))?;
         undone.event = undone.event.filter(|_| !self.dry_run);
         Ok(undone)
     }
@@ -33,7 +33,7 @@ impl Execute for Undo {
 
 impl Execute for Redo {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Redone> {
-        let mut redone = tried(tx, self.dry_run, || bring_back(cx, tx, self))?;
+        let mut redone = with_dry_run(tx, self.dry_run, || redo(cx, tx, self))?;
         redone.event = redone.event.filter(|_| !self.dry_run);
         Ok(redone)
     }
@@ -46,194 +46,208 @@ impl Execute for List {
     }
 }
 
-/// Does something, or only tries it: in earnest and then dropped, so that it is refused for every reason that would
-/// refuse the real one.
-fn tried<T>(tx: &Tx<'_>, is_dry: bool, work: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Runs `work`. A dry run does everything and rolls it back, so that it fails for the same reasons as the real one.
+fn with_dry_run<T>(tx: &Tx<'_>, is_dry: bool, work: impl FnOnce() -> Result<T>) -> Result<T> {
     if !is_dry {
         return work();
     }
     let mut done = None;
     let dropped: Result<()> = tx.savepoint(|| {
         done = Some(work()?);
-        Err(Error::internal("only tried"))
+        Err(Error::internal("only a dry run"))
     });
     tx.begin_operation();
     match (done, dropped) {
         (Some(done), _) => Ok(done),
         (None, Err(error)) => Err(error),
-        (None, Ok(())) => Err(Error::internal("nothing was tried")),
+        (None, Ok(())) => Err(Error::internal("a dry run was committed")),
     }
 }
 
-/// What becomes of an undo that was selected together with what it took back.
+/// What to do with an undo that is selected together with everything it undid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pairs {
-    /// They come to nothing already.
+enum UndonePairs {
+    /// Leave both: together they change nothing.
     Leave,
-    /// Both are taken back: what lies between them may need what the undo removed.
+    /// Reverse both: operations between them may need what the undo removed.
     Replay,
 }
 
-fn take_back(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo) -> Result<Undone> {
-    let (operations, passed_over) = selection::select(cx, tx, wanted)?;
-    let selected = Selected::new(operations, wanted.force, EventType::Undone);
-    let (event, undone) = take_back_selected(cx, tx, wanted, &selected)?;
+fn undo(cx: &Context<'_>, tx: &Tx<'_>, request: &Undo) -> Result<Undone> {
+    let (operations, passed_over) = selection::select(cx, tx, request)?;
+    let selected = SelectedOperations::new(operations, request.force, EventType::Undone);
+    let (event, undone) = undo_selected(cx, tx, request, &selected)?;
     Ok(Undone { event, undone, passed_over })
 }
 
-fn take_back_selected(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Undo, selected: &Selected) -> Result<Reversed> {
-    if wanted.by.is_none() && wanted.since.is_none() {
-        return selected.take_back(cx, tx, Pairs::Replay, false);
+fn undo_selected(
+    cx: &Context<'_>,
+    tx: &Tx<'_>,
+    request: &Undo,
+    selected: &SelectedOperations,
+) -> Result<ReversedEvents> {
+    if request.by.is_none() && request.since.is_none() {
+        return selected.reverse_all(cx, tx, UndonePairs::Replay, false);
     }
     if !selected.operations.iter().any(|operation| selected.is_pair(operation)) {
-        return selected.take_back(cx, tx, Pairs::Leave, true);
+        return selected.reverse_all(cx, tx, UndonePairs::Leave, true);
     }
-    let first = tx.savepoint(|| selected.take_back(cx, tx, Pairs::Leave, true));
+    let first = tx.savepoint(|| selected.reverse_all(cx, tx, UndonePairs::Leave, true));
     match first {
         Err(error) if [Code::Conflict, Code::CycleDetected].contains(&error.code) => {
             tx.begin_operation();
-            selected.take_back(cx, tx, Pairs::Replay, true).map_err(|_| error)
+            selected.reverse_all(cx, tx, UndonePairs::Replay, true).map_err(|_| error)
         }
         other => other,
     }
 }
 
-fn bring_back(cx: &Context<'_>, tx: &Tx<'_>, wanted: &Redo) -> Result<Redone> {
-    let operation = match wanted.event {
-        Some(event) => selection::named(tx, event)?,
-        None => selection::last_undo(cx, tx, wanted.any)?,
+fn redo(cx: &Context<'_>, tx: &Tx<'_>, request: &Redo) -> Result<Redone> {
+    let operation = match request.event {
+        Some(event) => selection::of_event(tx, event)?,
+        None => selection::last_undo(cx, tx, request.any)?,
     };
-    if let Some(line) = operation.lines.first().filter(|_| !operation.is_undo()) {
-        let hint = format!("pn undo --event {} takes it back", line.id);
-        return Err(Error::invalid(format!("{} is no undo", line.told())).hint(hint));
+    if let Some(event) = operation.events.first().filter(|_| !operation.is_undo()) {
+        let hint = format!("pn undo --event {} takes it back", event.id);
+        return Err(Error::invalid(format!("{} is no undo", event.summary())).hint(hint));
     }
-    let selected = Selected::new(vec![operation], wanted.force, EventType::Redone);
-    let (event, mut redone) = selected.take_back(cx, tx, Pairs::Replay, false)?;
+    let selected = SelectedOperations::new(vec![operation], request.force, EventType::Redone);
+    let (event, mut redone) = selected.reverse_all(cx, tx, UndonePairs::Replay, false)?;
     redone.reverse();
     Ok(Redone { event, redone })
 }
 
-/// The number of the first event of an operation that reversed others, and what those did, newest first.
-type Reversed = (Option<i64>, Vec<TakenBack>);
+/// The first event of the operation that reversed others, and the events it reversed, newest first.
+type ReversedEvents = (Option<i64>, Vec<UndoneEvent>);
 
-/// What is to be taken back, newest first.
-struct Selected {
+/// The selected operations, newest first.
+struct SelectedOperations {
     operations: Vec<Operation>,
     events: HashSet<i64>,
-    /// Whether claims that others hold are overridden.
+    /// Whether to override claims held by others
     force: bool,
-    /// What the log calls it.
+    /// The type of the events that are logged
     event_type: EventType,
 }
 
-impl Selected {
+impl SelectedOperations {
     fn new(operations: Vec<Operation>, force: bool, event_type: EventType) -> Self {
-        let events = operations.iter().flat_map(|operation| operation.lines.iter().map(|line| line.id)).collect();
+        let events = operations.iter().flat_map(|operation| operation.events.iter().map(|event| event.id)).collect();
         Self { operations, events, force, event_type }
     }
 
-    /// Whether an operation took back what is itself selected, and nothing else.
+    /// Whether an operation undid only events that are selected too.
     fn is_pair(&self, operation: &Operation) -> bool {
         let undoes = operation.undoes();
         !undoes.is_empty() && undoes.iter().all(|id| self.events.contains(id))
     }
 
-    /// Takes back all of it. What was taken back already is passed over or, if it was asked for by name, refused.
-    fn take_back(&self, cx: &Context<'_>, tx: &Tx<'_>, pairs: Pairs, pass_over: bool) -> Result<Reversed> {
-        let mut standing = Standing::since(tx, self.events.iter().min().copied().unwrap_or_default());
+    /// Reverses all selected operations. Those already undone are skipped, or refused if they were requested by number.
+    fn reverse_all(
+        &self,
+        cx: &Context<'_>,
+        tx: &Tx<'_>,
+        pairs: UndonePairs,
+        skip_undone: bool,
+    ) -> Result<ReversedEvents> {
+        let mut dependents = Dependents::since(tx, self.events.iter().min().copied().unwrap_or_default());
         let mut undone = Vec::new();
         for operation in &self.operations {
-            let is_over = pairs == Pairs::Leave && self.is_pair(operation);
-            if is_over || (pass_over && standing.is_taken_back(operation)?) {
+            let is_over = pairs == UndonePairs::Leave && self.is_pair(operation);
+            if is_over || (skip_undone && dependents.is_undone(operation)?) {
                 continue;
             }
             refuse_others(cx, operation)?;
-            for line in operation.lines.iter().rev() {
-                standing.refuse(line)?;
-                let note = refuse_claimed(cx, tx, line, self.force)?;
-                undone.push(if pass_over { told(line)? } else { original(tx, line)? });
-                let mark = reverse::reverse(cx, tx, line, self.event_type, note)?;
-                standing.settle(line, mark)?;
+            for event in operation.events.iter().rev() {
+                dependents.refuse_dependents(event)?;
+                let note = refuse_claimed(cx, tx, event, self.force)?;
+                undone.push(if skip_undone { undone_event(event)? } else { original(tx, event)? });
+                let change = reverse::reverse(cx, tx, event, self.event_type, note)?;
+                dependents.record_undone(event, change)?;
             }
         }
         if undone.is_empty() {
-            return Err(nothing("all of it was taken back already"));
+            return Err(nothing_to_undo("all of it was taken back already"));
         }
-        refuse_dead_leases(cx, tx, &self.operations)?;
+        refuse_expired_leases(cx, tx, &self.operations)?;
         Ok((tx.operation(), undone))
     }
 }
 
-/// Whoever has no more rights than to work takes back only what they did themselves. Names can be made up, so it
-/// must have come with the same token too.
+/// Refuses operations of others unless the caller may maintain. Names can be made up, so an own operation must have
+/// come with the same token.
 fn refuse_others(cx: &Context<'_>, operation: &Operation) -> Result<()> {
-    let is_own = |line: &Line| line.actor == cx.actor && line.token_id == cx.token;
-    let Some(foreign) = operation.lines.iter().find(|line| !is_own(line)) else { return Ok(()) };
-    let Err(error) = cx.require(Access::Maintain, &format!("taking back {}", foreign.told())) else { return Ok(()) };
+    let is_own = |event: &LoggedEvent| event.actor == cx.actor && event.token_id == cx.token;
+    let Some(foreign) = operation.events.iter().find(|event| !is_own(event)) else { return Ok(()) };
+    let Err(error) = cx.require(Access::Maintain, &format!("taking back {}", foreign.summary())) else { return Ok(()) };
     Err(error.hint("pn undo without --any, --by and --since takes back what is yours"))
 }
 
 /// Refuses to change the state of an issue whose claim is protected from the caller.
-fn refuse_claimed(cx: &Context<'_>, tx: &Tx<'_>, line: &Line, force: bool) -> Result<Map<String, Value>> {
-    if !line.is_of_issue() {
+fn refuse_claimed(cx: &Context<'_>, tx: &Tx<'_>, event: &LoggedEvent, force: bool) -> Result<Map<String, Value>> {
+    if !event.is_about_issue() {
         return Ok(Map::new());
     }
-    if !line.effect()?.things().iter().any(|thing| matches!(thing, Thing::State | Thing::Whole)) {
+    if !dependents::changed_scopes(tx, event)?
+        .iter()
+        .any(|scope| matches!(scope, ChangeScope::State | ChangeScope::Issue))
+    {
         return Ok(Map::new());
     }
-    match issues::get(tx, &line.subject_id.parse()?)? {
+    match issues::get(tx, &event.subject_id.parse()?)? {
         Some(issue) => lease::check_claim(cx, tx, &issue, &cx.requester(force)),
         None => Ok(Map::new()),
     }
 }
 
-/// A claim whose time has run out would be given back again at once.
-fn refuse_dead_leases(cx: &Context<'_>, tx: &Tx<'_>, operations: &[Operation]) -> Result<()> {
-    let lines = operations.iter().flat_map(|operation| &operation.lines);
-    for line in lines.filter(|line| line.event_type == EventType::LeaseExpired.as_str()) {
-        let issue = issues::get(tx, &line.subject_id.parse()?)?;
+/// Refuses to restore a claim whose lease has ended: it would be released again immediately.
+fn refuse_expired_leases(cx: &Context<'_>, tx: &Tx<'_>, operations: &[Operation]) -> Result<()> {
+    let events = operations.iter().flat_map(|operation| &operation.events);
+    for event in events.filter(|event| event.event_type == EventType::LeaseExpired.as_str()) {
+        let issue = issues::get(tx, &event.subject_id.parse()?)?;
         if let Some(end) = issue.and_then(|issue| issue.lease_expires_at).filter(|end| *end <= cx.now) {
-            return Err(refused(line, &format!("the lease ended at {end}")).hint("claim the issue again"));
+            return Err(refused(event, &format!("the lease ended at {end}")).hint("claim the issue again"));
         }
     }
     Ok(())
 }
 
-/// What a line did; of an undo or a redo, what that took or brought back.
-fn original(tx: &Tx<'_>, line: &Line) -> Result<TakenBack> {
-    match line.undoes().first().map(|first| operations::line(tx, *first)).transpose()?.flatten() {
+/// What an event did; for an undo or redo, the event that it reversed.
+fn original(tx: &Tx<'_>, event: &LoggedEvent) -> Result<UndoneEvent> {
+    match event.undoes().first().map(|first| operations::get(tx, *first)).transpose()?.flatten() {
         Some(before) => original(tx, &before),
-        None => told(line),
+        None => undone_event(event),
     }
 }
 
-fn told(line: &Line) -> Result<TakenBack> {
-    Ok(TakenBack {
-        event: line.id,
-        op: line.op.unwrap_or(line.id),
-        subject_kind: line.subject_kind.clone(),
-        subject_id: line.subject_id.clone(),
-        issue_id: if line.is_of_issue() { Some(line.subject_id.parse()?) } else { None },
-        event_type: line.event_type.clone(),
-        actor: line.actor.clone(),
-        created_at: line.created_at,
+fn undone_event(event: &LoggedEvent) -> Result<UndoneEvent> {
+    Ok(UndoneEvent {
+        event: event.id,
+        op: event.op.unwrap_or(event.id),
+        subject_kind: event.subject_kind.clone(),
+        subject_id: event.subject_id.clone(),
+        issue_id: if event.is_about_issue() { Some(event.subject_id.parse()?) } else { None },
+        event_type: event.event_type.clone(),
+        actor: event.actor.clone(),
+        created_at: event.created_at,
     })
 }
 
-/// The command that reverses what a line says, if there is one.
-fn instead(line: &Line) -> Option<String> {
-    let id = &line.subject_id;
-    Some(match (line.subject_kind.as_str(), line.event_type.as_str()) {
-        ("store", _) => "pn restore, with a backup that pn backup --list shows,".into(),
+/// The command that reverses an event, if there is one.
+fn reversing_command(event: &LoggedEvent) -> Option<String> {
+    let id = &event.subject_id;
+    Some(match (event.subject_kind.as_str(), event.event_type.as_str()) {
+        ("store", _) => match event.detail.get("backup").and_then(Value::as_str) {
+            Some(backup) => format!("pn restore {backup}"),
+            None => "pn restore, with a backup that pn backup --list shows,".into(),
+        },
+        ("collection", _) => "pn restore, with a backup that pn backup --list shows,".into(),
         ("run", "created" | "started") => format!("pn run cancel {id}"),
         ("job", "created" | "started") => format!("pn job cancel {id}"),
         ("lock", "lock.acquired" | "lock.renewed") => format!("pn lock release {id}"),
         ("lock", "lock.released") => format!("pn lock acquire {id}"),
         ("snapshot", "created") => format!("pn snapshot delete {id}"),
         ("agent", "created") => format!("pn agent delete {id}"),
-        ("agent", "slept") => format!("pn agent wake {id}"),
-        ("agent", "woken") => format!("pn agent sleep {id}"),
-        ("agent", "updated") => format!("pn agent update {id}"),
         ("loop", "loop.created") => format!("pn loop archive {id}"),
         ("token", "created") => format!("pn token revoke {id}"),
         ("project", "created") => format!("pn project archive {id}"),
@@ -241,17 +255,29 @@ fn instead(line: &Line) -> Option<String> {
     })
 }
 
-fn nothing(why: &str) -> Error {
+/// Why an event without stored changes cannot be undone.
+fn missing_state_reason(event: &LoggedEvent) -> String {
+    if !event.is_about_issue() {
+        return format!("what is done to a {} cannot be undone", event.subject_kind);
+    }
+    let is_other = |change: &Value| change["old"].is_string();
+    match event.detail.get("id").is_some_and(is_other) {
+        true => "clones know the issue by its new id".to_owned(),
+        false => "what was there before is no longer kept".to_owned(),
+    }
+}
+
+fn nothing_to_undo(why: &str) -> Error {
     Error::new(Code::NotFound, "there is nothing to undo").hint(why)
 }
 
-/// The error of a deletion that is older than `pn gc` keeps them.
-fn purged(line: &Line) -> Error {
-    refused(line, "pn gc has removed for good what was deleted")
+/// The error for a deletion that `pn gc` has purged.
+fn purged(event: &LoggedEvent) -> Error {
+    refused(event, "pn gc has removed for good what was deleted")
         .hint("a deletion can be taken back until it is older than gc.older-than")
 }
 
-/// Why a line can't be taken back.
-fn refused(line: &Line, why: &str) -> Error {
-    Error::new(Code::Conflict, format!("cannot take back {}: {why}", line.told()))
+/// The error for an event that cannot be undone.
+fn refused(event: &LoggedEvent, why: &str) -> Error {
+    Error::new(Code::Conflict, format!("cannot take back {}: {why}", event.summary()))
 }

@@ -1,22 +1,22 @@
-//! Rows of `records`, the fields of each collection that have an index, and the keys under which those find a record.
+//! Stores records, the indexed fields of each collection, and the index keys that find records.
 //!
-//! How values compare and which records a question means is for `pensa_core::record` to say; `select` asks, `write`
-//! changes. An operation of any noun can keep its things here, in the transaction that it has, and log what it did:
+//! `pensa_core::record` defines how values compare and which records a query matches; `select` reads and `write`
+//! changes them. An operation of any entity can store its state here, in its own transaction, and log what it did:
 //!
 //! ```text
-//! let loops = Collection::open(tx, "loops")?.declaring(tx, &["status", "parent_id"])?;
-//! let put = loops.put(tx, Draft { id, data, updated_at: cx.now }, Expect::Absent)?;
+//! let loops = Collection::open(tx, "loops")?.with_indexes(tx, &["status", "parent_id"])?;
+//! let put = loops.put(tx, RecordDraft { id, data, updated_at: cx.now }, Expect::Absent)?;
 //! events::append(cx, tx, ("loop", &put.new.id), None, EventType::Created, put.detail())?;
 //! let running = Query { filters: vec![Filter::eq("status", "running")], ..Query::default() };
 //! for mut record in loops.select(tx, &running)?.records {
 //!     record.data.insert("status".into(), "failed".into());
-//!     let draft = Draft { id: record.id, data: record.data, updated_at: cx.now };
+//!     let draft = RecordDraft { id: record.id, data: record.data, updated_at: cx.now };
 //!     loops.put(tx, draft, Expect::Rev(record.rev))?;
 //! }
 //! ```
 //!
-//! A reading operation opens the collection only. Whatever is put or deleted is noted for the journal here; the event is
-//! for the operation to append, in the same transaction.
+//! Reading operations only open the collection. This module writes the journal for every put and delete; the operation
+//! appends the event in the same transaction.
 
 mod select;
 mod write;
@@ -29,7 +29,9 @@ use crate::db::{Param, Row, Tx, params};
 use crate::store::record_files;
 
 pub(crate) use select::Query;
-pub(crate) use write::{Draft, Expect, Put, detail, forget, issue_renamed, restore};
+pub(crate) use write::{
+    Expect, RecordDraft, RecordUpdate, delete_unless_newer, detail, issue_renamed, restore_unless_newer,
+};
 
 const COLUMNS: &str = "r.collection, r.id, r.rev, r.updated_at, r.data";
 
@@ -43,39 +45,47 @@ fn read(row: &Row<'_>) -> Result<Record> {
     })
 }
 
-/// A field of a collection that has an index, and the number by which its keys are kept.
+/// An indexed field of a collection, with the number that its keys are stored under.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Declared {
+pub(crate) struct FieldIndex {
     pub(crate) id: i64,
     pub(crate) collection: String,
     pub(crate) field: String,
 }
 
-/// A collection, as far as one operation has to do with it.
+/// A collection opened by one operation.
 #[derive(Debug)]
 pub(crate) struct Collection {
     pub(crate) name: String,
-    pub(crate) indexes: Vec<Declared>,
+    pub(crate) indexes: Vec<FieldIndex>,
+    /// Whether previous states are stored, so that changes can be undone.
+    is_undoable: bool,
 }
 
 impl Collection {
-    /// A collection is there as soon as it has a record; so this refuses nothing but what is no name.
+    /// Opens a collection. A collection exists as soon as it has a record, so only an invalid name is refused.
     pub(crate) fn open(tx: &Tx<'_>, name: &str) -> Result<Self> {
         record::check_collection(name)?;
         let sql = "SELECT id, collection, field FROM record_indexes WHERE collection = ?1 ORDER BY id";
-        let indexes = tx.query(sql, params![name], read_declared)?;
-        Ok(Self { name: name.to_owned(), indexes })
+        let indexes = tx.query(sql, params![name], read_index)?;
+        Ok(Self { name: name.to_owned(), indexes, is_undoable: false })
     }
 
-    /// The same with indexes on these fields, which are made if they are not there.
-    pub(crate) fn declaring(mut self, tx: &Tx<'_>, fields: &[&str]) -> Result<Self> {
+    /// Makes changes undoable. Each change then needs an event of its own.
+    pub(crate) fn undoable(mut self) -> Self {
+        self.is_undoable = true;
+        self
+    }
+
+    /// Creates the missing indexes on these fields.
+    pub(crate) fn with_indexes(mut self, tx: &Tx<'_>, fields: &[&str]) -> Result<Self> {
         for field in fields {
-            self.declare(tx, field)?;
+            self.add_index(tx, field)?;
         }
         Ok(self)
     }
 
-    fn declare(&mut self, tx: &Tx<'_>, field: &str) -> Result<()> {
+    fn add_index(&mut self, tx: &Tx<'_>, field: &str) -> Result<()> {
         record::check_field(field)?;
         if self.indexes.iter().any(|index| index.field == field) {
             return Ok(());
@@ -86,7 +96,7 @@ impl Collection {
         }
         let last = tx.query_one("SELECT MAX(id) FROM record_indexes", params![], |row| row.int_or_null(0))?;
         let id = last.flatten().unwrap_or_default() + 1;
-        let index = Declared { id, collection: self.name.clone(), field: field.to_owned() };
+        let index = FieldIndex { id, collection: self.name.clone(), field: field.to_owned() };
         put_index(tx, &index)?;
         tx.write_through(record_files::INDEXES, |to| index_line(&index, to))?;
         self.indexes.push(index);
@@ -98,7 +108,7 @@ impl Collection {
         tx.query_one(&sql, params![self.name.as_str(), id], read)
     }
 
-    /// The record with this id, or why there is none.
+    /// The record with this id; an error with a hint if it does not exist.
     pub(crate) fn find(&self, tx: &Tx<'_>, id: &str) -> Result<Record> {
         record::check_id(id)?;
         self.get(tx, id)?.ok_or_else(|| {
@@ -107,50 +117,50 @@ impl Collection {
         })
     }
 
-    /// Makes the keys of every index anew.
+    /// Rebuilds the keys of all indexes.
     pub(crate) fn reindex(&self, tx: &Tx<'_>) -> Result<()> {
         tx.expect_many_rows()?;
         for index in &self.indexes {
             tx.send("DELETE FROM record_keys WHERE index_id = ?1", params![index.id])?;
         }
-        fill(tx, &self.name, &self.indexes.iter().collect::<Vec<_>>())
+        add_keys(tx, &self.name, &self.indexes.iter().collect::<Vec<_>>())
     }
 
-    /// Whether the keys of every index are those of the records.
-    pub(crate) fn is_indexed_rightly(&self, tx: &Tx<'_>) -> Result<bool> {
-        let (mut records, mut is_right) = (0, true);
+    /// Whether all indexes have exactly the keys of the records.
+    pub(crate) fn has_valid_indexes(&self, tx: &Tx<'_>) -> Result<bool> {
+        let (mut records, mut is_valid) = (0, true);
         let has_key = "SELECT 1 FROM record_keys WHERE index_id = ?1 AND k = ?2 AND record_id = ?3";
         for_each_page(tx, &self.name, |page| {
             for (record, index) in page.iter().flat_map(|record| self.indexes.iter().map(move |index| (record, index)))
             {
                 let values = params![index.id, record.key(&index.field), &record.id];
-                is_right &= tx.query_one(has_key, values, |_| Ok(()))?.is_some();
+                is_valid &= tx.query_one(has_key, values, |_| Ok(()))?.is_some();
             }
             records += i64::try_from(page.len()).unwrap_or(i64::MAX);
             Ok(())
         })?;
         for index in &self.indexes {
             let sql = "SELECT COUNT(*) FROM record_keys WHERE index_id = ?1";
-            is_right &= tx.query_one(sql, params![index.id], |row| row.int(0))? == Some(records);
+            is_valid &= tx.query_one(sql, params![index.id], |row| row.int(0))? == Some(records);
         }
-        Ok(is_right)
+        Ok(is_valid)
     }
 
-    fn index_of(&self, field: &str) -> Option<&Declared> {
+    fn index_of(&self, field: &str) -> Option<&FieldIndex> {
         self.indexes.iter().find(|index| index.field == field)
     }
 }
 
-fn read_declared(row: &Row<'_>) -> Result<Declared> {
-    Ok(Declared { id: row.int(0)?, collection: row.text(1)?, field: row.text(2)? })
+fn read_index(row: &Row<'_>) -> Result<FieldIndex> {
+    Ok(FieldIndex { id: row.int(0)?, collection: row.text(1)?, field: row.text(2)? })
 }
 
 /// The indexes of all collections.
-pub(crate) fn indexes(tx: &Tx<'_>) -> Result<Vec<Declared>> {
-    tx.query("SELECT id, collection, field FROM record_indexes ORDER BY collection, id", params![], read_declared)
+pub(crate) fn indexes(tx: &Tx<'_>) -> Result<Vec<FieldIndex>> {
+    tx.query("SELECT id, collection, field FROM record_indexes ORDER BY collection, id", params![], read_index)
 }
 
-/// A collection, how many records it has, and when the last of them was changed.
+/// Each collection with its number of records and the time of its last change.
 pub(crate) fn sizes(tx: &Tx<'_>) -> Result<Vec<(String, i64, String)>> {
     tx.query(
         "SELECT collection, COUNT(*), MAX(updated_at) FROM records GROUP BY collection ORDER BY collection",
@@ -159,51 +169,51 @@ pub(crate) fn sizes(tx: &Tx<'_>) -> Result<Vec<(String, i64, String)>> {
     )
 }
 
-/// Whether there is any record.
-pub(crate) fn any(tx: &Tx<'_>) -> Result<bool> {
+/// Whether any record exists.
+pub(crate) fn has_any(tx: &Tx<'_>) -> Result<bool> {
     Ok(tx.query_one("SELECT 1 FROM records LIMIT 1", params![], |_| Ok(()))?.is_some())
 }
 
-/// How large all documents are together.
+/// Total size of all documents in bytes.
 pub(crate) fn bytes(tx: &Tx<'_>) -> Result<u64> {
     let sql = "SELECT CAST(COALESCE(SUM(LENGTH(data)), 0) AS BIGINT) FROM records";
     Ok(tx.query_one(sql, params![], |row| row.int(0))?.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default())
 }
 
-/// Adds an index, with the keys of all records that are there. One that is there under another number stays.
-pub(crate) fn put_index(tx: &Tx<'_>, index: &Declared) -> Result<()> {
+/// Adds an index with the keys of all existing records. Does nothing if the field already has an index.
+pub(crate) fn put_index(tx: &Tx<'_>, index: &FieldIndex) -> Result<()> {
     tx.journal("record_index", index)?;
-    let known = "SELECT 1 FROM record_indexes WHERE id = ?1 OR collection = ?2 AND field = ?3";
-    if tx.query_one(known, params![index.id, &index.collection, &index.field], |_| Ok(()))?.is_some() {
+    let existing = "SELECT 1 FROM record_indexes WHERE id = ?1 OR collection = ?2 AND field = ?3";
+    if tx.query_one(existing, params![index.id, &index.collection, &index.field], |_| Ok(()))?.is_some() {
         return Ok(());
     }
     let insert = "INSERT INTO record_indexes (id, collection, field) VALUES (?1, ?2, ?3)";
     tx.send(insert, params![index.id, &index.collection, &index.field])?;
-    fill(tx, &index.collection, &[index])
+    add_keys(tx, &index.collection, &[index])
 }
 
-/// The ids of a collection's records that were last changed before a time.
-pub(crate) fn heads(tx: &Tx<'_>, collection: &str, until: Timestamp) -> Result<Vec<String>> {
+/// The ids of a collection's records last changed before a time.
+pub(crate) fn ids_changed_before(tx: &Tx<'_>, collection: &str, until: Timestamp) -> Result<Vec<String>> {
     let sql = "SELECT r.id FROM records r WHERE r.collection = ?1 AND r.updated_at < ?2 ORDER BY r.id";
     tx.query(sql, params![collection, until], |row| row.text(0))
 }
 
-/// How many records are looked at at once.
-const PAGE: i64 = 128;
+/// Records read per query.
+const PAGE_SIZE: i64 = 128;
 
-/// Adds the keys that indexes without any should have.
-fn fill(tx: &Tx<'_>, collection: &str, indexes: &[&Declared]) -> Result<()> {
+/// Adds the keys of all records to new indexes.
+fn add_keys(tx: &Tx<'_>, collection: &str, indexes: &[&FieldIndex]) -> Result<()> {
     if indexes.is_empty() {
         return Ok(());
     }
-    let mut keys = write::Keys::default();
+    let mut keys = write::NewKeys::default();
     for_each_page(tx, collection, |page| {
-        page.iter().for_each(|record| keys.note(indexes.iter().copied(), record.view()));
-        keys.add(tx)
+        page.iter().for_each(|record| keys.collect(indexes.iter().copied(), record.view()));
+        keys.insert(tx)
     })
 }
 
-/// Hands every record of a collection to `each`, some at a time, by their ids.
+/// Calls `each` with all records of a collection in pages, ordered by id.
 pub(crate) fn for_each_page(
     tx: &Tx<'_>,
     collection: &str,
@@ -214,7 +224,7 @@ pub(crate) fn for_each_page(
     );
     let mut after = String::new();
     loop {
-        let values = [Param::from(collection), Param::from(after.as_str()), Param::Int(PAGE)];
+        let values = [Param::from(collection), Param::from(after.as_str()), Param::Int(PAGE_SIZE)];
         let page = tx.query(&sql, &values, read)?;
         let Some(last) = page.last() else { return Ok(()) };
         each(&page)?;
@@ -222,8 +232,8 @@ pub(crate) fn for_each_page(
     }
 }
 
-/// Writes a line of the file of indexes.
-pub(crate) fn index_line(index: &Declared, to: &mut Vec<u8>) -> Result<()> {
+/// Writes a line of the index file.
+pub(crate) fn index_line(index: &FieldIndex, to: &mut Vec<u8>) -> Result<()> {
     json::write_line(to, index)?;
     to.push(b'\n');
     Ok(())
@@ -241,15 +251,15 @@ mod tests {
     use crate::{Caller, Engine, StoreDir};
 
     #[test]
-    fn another_noun_keeps_its_things_as_records() {
+    fn another_entity_is_stored_as_records() {
         let dir = tempfile::tempdir().expect("a directory");
         let (store, _) = StoreDir::create(&dir.path().join(StoreDir::NAME)).expect("a store");
         let engine = Engine::open(store).expect("opens");
         let object = |value: Value| value.as_object().cloned().expect("an object");
         let ids = engine.run(Access::Write, &Caller::local("a"), |cx, tx| {
-            let loops = Collection::open(tx, "loops")?.declaring(tx, &["status"])?;
+            let loops = Collection::open(tx, "loops")?.with_indexes(tx, &["status"])?;
             for (id, status, n) in [("b", "running", 1), ("a", "running", 2), ("c", "done", 3)] {
-                let draft = Draft {
+                let draft = RecordDraft {
                     id: id.into(),
                     data: Cow::Owned(object(json!({"status": status, "n": n}))),
                     updated_at: cx.now,
@@ -258,9 +268,10 @@ mod tests {
             }
             let running = Query { filters: vec![Filter::eq("status", "running")], ..Query::default() };
             let by_n = Query { order: Order::by("n").descending(), ..running.clone() };
-            let ids = |found: select::Found| found.records.into_iter().map(|record| record.id).collect::<Vec<_>>();
+            let ids =
+                |found: select::SelectedRecords| found.records.into_iter().map(|record| record.id).collect::<Vec<_>>();
             let stale =
-                Draft { id: "a".into(), data: Cow::Owned(object(json!({"status": "done"}))), updated_at: cx.now };
+                RecordDraft { id: "a".into(), data: Cow::Owned(object(json!({"status": "done"}))), updated_at: cx.now };
             assert_eq!(loops.put(tx, stale, Expect::Rev(0)).expect_err("stale").code, Code::Conflict);
             Ok((ids(loops.select(tx, &running)?), ids(loops.select(tx, &by_n)?)))
         });

@@ -1,42 +1,41 @@
-//! Changes of records: put, deleted, and done again from the journal, with the keys of every index of the collection.
+//! Puts and deletes records, and replays them from the journal, together with all index keys.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use pensa_core::id::IssueId;
-use pensa_core::record::{self, Filter, Record, View, line};
+use pensa_core::record::{self, Filter, Record, RecordView, line};
 use pensa_core::session::object::{self, Object};
 use pensa_core::{Code, Error, Result, Timestamp, event, job, json, loops};
 use serde_json::{Map, Value};
 
-use super::{COLUMNS, Collection, Declared, Query, read};
+use super::{COLUMNS, Collection, FieldIndex, Query, read};
 use crate::db::{Param, Tx, params};
 use crate::entity;
 
-/// How many records are asked for at once to see whether they are there.
-const LOOKED_UP_AT_ONCE: usize = 200;
-/// How many keys one statement adds.
-const KEYS_AT_ONCE: usize = 128;
+/// Existing records looked up per query.
+const LOOKUPS_PER_QUERY: usize = 200;
+/// Index keys added per statement.
+const KEYS_PER_STATEMENT: usize = 128;
 /// The field of loops and jobs that names their issue.
-const OF_ISSUE: &str = "issue_id";
-/// Longest JSON of a value that an event tells; of longer ones it tells how long they are.
-const TOLD_BYTES: usize = 500;
-/// Most fields whose change an event tells.
-const TOLD_FIELDS: usize = 32;
+const ISSUE_FIELD: &str = "issue_id";
+/// Longest JSON of a value in an event; for a longer value the event has its length.
+const MAX_EVENT_VALUE_BYTES: usize = 500;
+/// Most changed fields in an event.
+const MAX_EVENT_FIELDS: usize = 32;
 
-/// What a record is to be.
+/// A record to be put.
 #[derive(Debug, Clone)]
-pub(crate) struct Draft<'d> {
+pub(crate) struct RecordDraft<'d> {
     pub(crate) id: String,
     pub(crate) data: Cow<'d, Object>,
     pub(crate) updated_at: Timestamp,
 }
 
-/// What must be there before a change.
+/// The precondition of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expect {
-    /// Whatever there is.
     Any,
     Absent,
     Present,
@@ -63,46 +62,46 @@ impl Expect {
 
 /// A draft that was put.
 #[derive(Debug)]
-pub(crate) struct Done<'d> {
-    pub(crate) draft: Draft<'d>,
+pub(crate) struct StoredDraft<'d> {
+    pub(crate) draft: RecordDraft<'d>,
     pub(crate) old: Option<Record>,
     pub(crate) rev: i64,
     pub(crate) is_change: bool,
 }
 
-impl Done<'_> {
-    /// The record that there is now.
-    pub(crate) fn into_put(self, collection: &str) -> Put {
-        let Done { draft: Draft { id, data, updated_at }, old, rev, is_change } = self;
+impl StoredDraft<'_> {
+    /// Combines draft and revision into the stored record.
+    pub(crate) fn into_put(self, collection: &str) -> RecordUpdate {
+        let StoredDraft { draft: RecordDraft { id, data, updated_at }, old, rev, is_change } = self;
         let new = match &old {
             Some(old) if !is_change => old.clone(),
             _ => Record { collection: collection.to_owned(), id, rev, updated_at, data: data.into_owned() },
         };
-        Put { old, new }
+        RecordUpdate { old, new }
     }
 }
 
-/// A record that was put.
+/// A put record, before and after.
 #[derive(Debug)]
-pub(crate) struct Put {
+pub(crate) struct RecordUpdate {
     pub(crate) old: Option<Record>,
     pub(crate) new: Record,
 }
 
-impl Put {
-    /// Whether anything is not as it was.
+impl RecordUpdate {
+    /// Whether the record changed.
     pub(crate) fn is_change(&self) -> bool {
         self.old.as_ref().is_none_or(|old| old.rev != self.new.rev)
     }
 
-    /// What changed, for an event.
+    /// The change, as an event has it.
     pub(crate) fn detail(&self) -> Map<String, Value> {
         detail(self.old.as_ref(), Some(&self.new))
     }
 }
 
-/// What is different between two states of a record: its revision, and each field that has another value. Large values
-/// are told by their size, for the log is read again and again.
+/// The difference between two states of a record: its revision, and each changed field. Of large values only the size
+/// is given, because the log is read often.
 pub(crate) fn detail(old: Option<&Record>, new: Option<&Record>) -> Map<String, Value> {
     let rev = |record: Option<&Record>| record.map(|record| record.rev);
     let mut detail = Map::new();
@@ -112,223 +111,245 @@ pub(crate) fn detail(old: Option<&Record>, new: Option<&Record>) -> Map<String, 
     let names = was.keys().chain(is.keys().filter(|name| !was.contains_key(*name)));
     let changed: Vec<&String> = names.filter(|name| was.get(*name) != is.get(*name)).collect();
     let mut fields = Map::new();
-    for name in changed.iter().take(TOLD_FIELDS) {
-        fields.insert(told_name(name), event::change(told(was.get(*name)), told(is.get(*name))));
+    for name in changed.iter().take(MAX_EVENT_FIELDS) {
+        fields.insert(event_field_name(name), event::change(event_value(was.get(*name)), event_value(is.get(*name))));
     }
-    if changed.len() > TOLD_FIELDS {
-        detail.insert("more_fields".into(), Value::from(changed.len() - TOLD_FIELDS));
+    if changed.len() > MAX_EVENT_FIELDS {
+        detail.insert("more_fields".into(), Value::from(changed.len() - MAX_EVENT_FIELDS));
     }
     detail.insert("data".into(), Value::Object(fields));
     detail
 }
 
-fn told_name(name: &str) -> String {
+fn event_field_name(name: &str) -> String {
     name.chars().take(record::ID_BYTES).collect()
 }
 
-fn told(value: Option<&Value>) -> Value {
+fn event_value(value: Option<&Value>) -> Value {
     let Some(value) = value else { return Value::Null };
     let bytes = json::to_line(value).map_or(0, |line| line.len());
-    if bytes <= TOLD_BYTES { value.clone() } else { Map::from_iter([("bytes".to_owned(), Value::from(bytes))]).into() }
+    if bytes <= MAX_EVENT_VALUE_BYTES {
+        value.clone()
+    } else {
+        Map::from_iter([("bytes".to_owned(), Value::from(bytes))]).into()
+    }
 }
 
-/// What is known of a record that is about to be put.
-enum Known {
-    Old(Option<Record>),
-    /// It is among those that are put just before it.
-    Again,
+/// The stored state of a record that is about to be put.
+enum ExistingRecord {
+    Stored(Option<Record>),
+    /// The same put contains it already, so it must be read again.
+    InThisPut,
 }
 
-/// Records of a collection on their way into it. What the indexes have of them is added in the end.
+/// Puts many records into a collection; adds their index keys at the end.
 #[derive(Debug)]
-pub(crate) struct Putting<'p, 'c> {
+pub(crate) struct RecordWriter<'p, 'c> {
     collection: &'p Collection,
     tx: &'p Tx<'c>,
     next_event: i64,
-    keys: Keys,
+    keys: NewKeys,
 }
 
-impl Putting<'_, '_> {
-    /// Puts some, in order; if one is refused, `told` says of its number which it was.
+impl RecordWriter<'_, '_> {
+    /// Puts drafts in order. If one is refused, `error_of` adds its number to the error.
     pub(crate) fn put<'d>(
         &mut self,
-        drafts: Vec<(Draft<'d>, Expect)>,
-        told: impl Fn(usize, Error) -> Error,
-    ) -> Result<Vec<Done<'d>>> {
+        drafts: Vec<(RecordDraft<'d>, Expect)>,
+        error_of: impl Fn(usize, Error) -> Error,
+    ) -> Result<Vec<StoredDraft<'d>>> {
         let mut puts = Vec::with_capacity(drafts.len());
         let mut drafts = drafts.into_iter();
         loop {
-            let some: Vec<(Draft<'_>, Expect)> = drafts.by_ref().take(LOOKED_UP_AT_ONCE).collect();
-            if some.is_empty() {
+            let chunk: Vec<(RecordDraft<'_>, Expect)> = drafts.by_ref().take(LOOKUPS_PER_QUERY).collect();
+            if chunk.is_empty() {
                 return Ok(puts);
             }
-            let known = self.known(&some)?;
-            for ((draft, expect), known) in some.into_iter().zip(known) {
-                let old = match known {
-                    Known::Old(old) => old,
-                    Known::Again => self.collection.get(self.tx, &draft.id)?,
+            let existing = self.existing(&chunk)?;
+            for ((draft, expect), existing) in chunk.into_iter().zip(existing) {
+                let old = match existing {
+                    ExistingRecord::Stored(old) => old,
+                    ExistingRecord::InThisPut => self.collection.get(self.tx, &draft.id)?,
                 };
-                let put = self.collection.put_over(self.tx, old, (draft, expect), self.next_event, &mut self.keys);
-                puts.push(put.map_err(|e| told(puts.len(), e))?);
+                let put = self.collection.replace_with(self.tx, old, (draft, expect), self.next_event, &mut self.keys);
+                puts.push(put.map_err(|e| error_of(puts.len(), e))?);
             }
         }
     }
 
-    /// What is there of each of these.
-    fn known(&self, some: &[(Draft<'_>, Expect)]) -> Result<Vec<Known>> {
-        // What must not be there is refused if it is, without having been looked for.
-        if self.tx.tells_clashes() && some.iter().all(|(_, expect)| *expect == Expect::Absent) {
-            return Ok(some.iter().map(|_| Known::Old(None)).collect());
+    /// Looks up the stored states of drafts.
+    fn existing(&self, chunk: &[(RecordDraft<'_>, Expect)]) -> Result<Vec<ExistingRecord>> {
+        // The insert itself reports duplicates, so no lookup is needed.
+        if self.tx.reports_duplicates_at_once() && chunk.iter().all(|(_, expect)| *expect == Expect::Absent) {
+            return Ok(chunk.iter().map(|_| ExistingRecord::Stored(None)).collect());
         }
-        let mut known = self.collection.by_ids(self.tx, some.iter().map(|(draft, _)| draft.id.as_str()))?;
-        let mut ids = HashSet::with_capacity(some.len());
-        let mut of = |id| if ids.insert(id) { Known::Old(known.remove(id)) } else { Known::Again };
-        Ok(some.iter().map(|(draft, _)| of(draft.id.as_str())).collect())
+        let mut stored = self.collection.by_ids(self.tx, chunk.iter().map(|(draft, _)| draft.id.as_str()))?;
+        let mut ids = HashSet::with_capacity(chunk.len());
+        let mut of =
+            |id| if ids.insert(id) { ExistingRecord::Stored(stored.remove(id)) } else { ExistingRecord::InThisPut };
+        Ok(chunk.iter().map(|(draft, _)| of(draft.id.as_str())).collect())
     }
 
-    /// Adds what the indexes have of them.
+    /// Adds the index keys of all records.
     pub(crate) fn finish(mut self) -> Result<()> {
-        self.keys.add(self.tx)
+        self.keys.insert(self.tx)
     }
 }
 
 impl Collection {
-    /// Puts one record in its place, or adds it.
-    pub(crate) fn put(&self, tx: &Tx<'_>, draft: Draft<'_>, expect: Expect) -> Result<Put> {
-        let (old, mut keys) = (self.get(tx, &draft.id)?, Keys::default());
-        let done = self.put_over(tx, old, (draft, expect), tx.next_event()?, &mut keys)?;
-        keys.add(tx)?;
+    /// Inserts or replaces one record.
+    pub(crate) fn put(&self, tx: &Tx<'_>, draft: RecordDraft<'_>, expect: Expect) -> Result<RecordUpdate> {
+        let (old, mut keys) = (self.get(tx, &draft.id)?, NewKeys::default());
+        let done = self.replace_with(tx, old, (draft, expect), tx.next_event()?, &mut keys)?;
+        keys.insert(tx)?;
         Ok(done.into_put(&self.name))
     }
 
-    /// Puts many, in order; if one is refused, `told` says of its number which it was.
+    /// Puts many drafts in order. If one is refused, `error_of` adds its number to the error.
     pub(crate) fn put_many(
         &self,
         tx: &Tx<'_>,
-        drafts: Vec<(Draft<'_>, Expect)>,
-        told: impl Fn(usize, Error) -> Error,
+        drafts: Vec<(RecordDraft<'_>, Expect)>,
+        error_of: impl Fn(usize, Error) -> Error,
     ) -> Result<()> {
-        let mut putting = self.putting(tx)?;
-        putting.put(drafts, told)?;
-        putting.finish()
+        let mut writer = self.writer(tx)?;
+        writer.put(drafts, error_of)?;
+        writer.finish()
     }
 
-    /// Begins to put many, some at a time. No event may be logged meanwhile.
-    pub(crate) fn putting<'p, 'c>(&'p self, tx: &'p Tx<'c>) -> Result<Putting<'p, 'c>> {
-        Ok(Putting { collection: self, tx, next_event: tx.next_event()?, keys: Keys::default() })
+    /// Starts to put many records in chunks. No event may be logged meanwhile.
+    pub(crate) fn writer<'p, 'c>(&'p self, tx: &'p Tx<'c>) -> Result<RecordWriter<'p, 'c>> {
+        Ok(RecordWriter { collection: self, tx, next_event: tx.next_event()?, keys: NewKeys::default() })
     }
 
     fn by_ids<'i>(&self, tx: &Tx<'_>, ids: impl Iterator<Item = &'i str>) -> Result<HashMap<String, Record>> {
         let ids: Vec<&str> = ids.collect();
-        let places: Vec<String> = (0..ids.len()).map(|at| format!("?{}", at + 2)).collect();
-        let sql =
-            format!("SELECT {COLUMNS} FROM records r WHERE r.collection = ?1 AND r.id IN ({})", places.join(", "));
+        let placeholders: Vec<String> = (0..ids.len()).map(|at| format!("?{}", at + 2)).collect();
+        let sql = format!(
+            "SELECT {COLUMNS} FROM records r WHERE r.collection = ?1 AND r.id IN ({})",
+            placeholders.join(", ")
+        );
         let values: Vec<Param<'_>> =
             std::iter::once(self.name.as_str()).chain(ids.iter().copied()).map(Param::from).collect();
         Ok(tx.query(&sql, &values, read)?.into_iter().map(|record| (record.id.clone(), record)).collect())
     }
 
-    /// Puts one record over the one that is there; what has to be added to the indexes goes to `keys`.
-    fn put_over<'d>(
+    /// Replaces `old` with the draft; collects the new index keys in `keys`.
+    fn replace_with<'d>(
         &self,
         tx: &Tx<'_>,
         old: Option<Record>,
-        (draft, expect): (Draft<'d>, Expect),
+        (draft, expect): (RecordDraft<'d>, Expect),
         next_event: i64,
-        keys: &mut Keys,
-    ) -> Result<Done<'d>> {
+        keys: &mut NewKeys,
+    ) -> Result<StoredDraft<'d>> {
         let (id, data) = (draft.id.as_str(), &*draft.data);
         record::check_id(id)?;
-        // Depth first: to write a bottomless document would itself be the accident.
+        // Check the depth first: serialising an endlessly nested document would overflow the stack.
         object::check_depth("the record", data)?;
         expect.check(&self.name, id, old.as_ref())?;
         if let Some(rev) = old.as_ref().filter(|old| old.data == *data).map(|old| old.rev) {
-            return Ok(Done { draft, old, rev, is_change: false });
+            return Ok(StoredDraft { draft, old, rev, is_change: false });
         }
         let written = json::to_line(data)?;
         record::check_written(id, data, &written)?;
-        // Numbers of events are never given out twice, so no record ever has a revision that it, or another of the same
+        // Event numbers are never reused, so a record never gets a revision that it, or a deleted record with the same
         // id, had before.
         let rev = old.as_ref().map_or(0, |old| old.rev + 1).max(next_event);
-        let new = View { collection: &self.name, id, rev, updated_at: draft.updated_at, data };
+        let new = RecordView { collection: &self.name, id, rev, updated_at: draft.updated_at, data };
+        if self.is_undoable {
+            entity::record_changed(tx, &self.name, old.as_ref(), Some(&new.to_record()))?;
+            return Ok(StoredDraft { draft, old, rev, is_change: true });
+        }
         tx.journal_written("record", |to| new.write_json(&written, to))?;
-        tx.write_through(&self.name, |to| line::of_written(new, &written, to))?;
+        tx.write_through(&self.name, |to| line::write_record_json(new, &written, to))?;
         self.write(tx, old.as_ref(), new, &written, keys)?;
-        Ok(Done { draft, old, rev, is_change: true })
+        Ok(StoredDraft { draft, old, rev, is_change: true })
     }
 
-    /// Puts a record in place of another, adds or removes it, as somebody else has decided and noted for the journal.
+    /// Inserts, replaces or removes a record without writing the journal; the caller has done that.
     pub(crate) fn replace(&self, tx: &Tx<'_>, old: Option<&Record>, new: Option<&Record>) -> Result<()> {
         match (old, new) {
             (old, Some(new)) => {
-                let (written, mut keys) = (json::to_line(&new.data)?, Keys::default());
+                let (written, mut keys) = (json::to_line(&new.data)?, NewKeys::default());
                 record::check_written(&new.id, &new.data, &written)?;
-                tx.write_through(&self.name, |to| line::of_written(new.view(), &written, to))?;
+                tx.write_through(&self.name, |to| line::write_record_json(new.view(), &written, to))?;
                 self.write(tx, old, new.view(), &written, &mut keys)?;
-                keys.add(tx)
+                keys.insert(tx)
             }
             (Some(old), None) => {
                 let rev = tx.next_event()?.max(old.rev);
-                tx.write_through(&self.name, |to| line::of_deleted(&old.id, rev, old.updated_at, to))?;
+                tx.write_through(&self.name, |to| line::write_deletion(&old.id, rev, old.updated_at, to))?;
                 self.remove(tx, old)
             }
             (None, None) => Ok(()),
         }
     }
 
-    fn write(&self, tx: &Tx<'_>, old: Option<&Record>, new: View<'_>, written: &str, keys: &mut Keys) -> Result<()> {
+    fn write(
+        &self,
+        tx: &Tx<'_>,
+        old: Option<&Record>,
+        new: RecordView<'_>,
+        written: &str,
+        keys: &mut NewKeys,
+    ) -> Result<()> {
         let values = params![new.collection, new.id, new.rev, new.updated_at, written];
         let Some(old) = old else {
             let insert = "INSERT INTO records (collection, id, rev, updated_at, data) VALUES (?1, ?2, ?3, ?4, ?5)";
-            tx.add_rows(insert, values).map_err(|e| self.explain(tx, new.id, e))?;
-            keys.note(&self.indexes, new);
+            tx.add_rows(insert, values).map_err(|e| self.explain_insert_error(tx, new.id, e))?;
+            keys.collect(&self.indexes, new);
             return Ok(());
         };
         tx.send("UPDATE records SET rev = ?3, updated_at = ?4, data = ?5 WHERE collection = ?1 AND id = ?2", values)?;
-        // The keys that are removed may be among those yet to be added.
-        keys.add(tx)?;
-        let moved = |index: &&Declared| old.key(&index.field) != new.key(&index.field);
-        let moved: Vec<&Declared> = self.indexes.iter().filter(moved).collect();
+        // A key to be removed may still be waiting to be added.
+        keys.insert(tx)?;
+        let moved = |index: &&FieldIndex| old.key(&index.field) != new.key(&index.field);
+        let moved: Vec<&FieldIndex> = self.indexes.iter().filter(moved).collect();
         remove_keys(tx, &moved, old)?;
-        keys.note(moved, new);
+        keys.collect(moved, new);
         Ok(())
     }
 
-    /// Why a record could not be added.
-    fn explain(&self, tx: &Tx<'_>, id: &str, error: Error) -> Error {
-        let there = self.get(tx, id).ok().flatten();
-        Expect::Absent.check(&self.name, id, there.as_ref()).err().unwrap_or(error)
+    /// Turns an insert error into a conflict if the record exists by now.
+    fn explain_insert_error(&self, tx: &Tx<'_>, id: &str, error: Error) -> Error {
+        let existing = self.get(tx, id).ok().flatten();
+        Expect::Absent.check(&self.name, id, existing.as_ref()).err().unwrap_or(error)
     }
 
-    /// Deletes a record, and gives back what it was.
+    /// Deletes a record and returns its last state.
     pub(crate) fn delete(&self, tx: &Tx<'_>, id: &str, expect: Expect, at: Timestamp) -> Result<Record> {
         let old = self.find(tx, id)?;
         expect.check(&self.name, id, Some(&old))?;
-        self.end(tx, &old, at)?;
+        self.delete_known(tx, &old, at)?;
         Ok(old)
     }
 
-    /// Deletes all that a question means, in its order, and gives back what they were without their documents.
+    /// Deletes all records that a query matches, in its order; returns them without their documents.
     pub(crate) fn delete_where(&self, tx: &Tx<'_>, query: &Query, at: Timestamp) -> Result<Vec<Record>> {
         let mut deleted = Vec::new();
         let mut rest = query.clone();
         loop {
-            let found = self.select(tx, &rest)?;
-            for record in found.records {
-                self.end(tx, &record, at)?;
+            let page = self.select(tx, &rest)?;
+            for record in page.records {
+                self.delete_known(tx, &record, at)?;
                 deleted.push(Record { data: Object::new(), ..record });
             }
-            let wanted = query.limit.map(|limit| limit.saturating_sub(deleted.len()));
-            match found.next {
-                Some(next) if wanted != Some(0) => (rest.after, rest.limit) = (Some(next), wanted),
+            let remaining = query.limit.map(|limit| limit.saturating_sub(deleted.len()));
+            match page.next {
+                Some(next) if remaining != Some(0) => (rest.after, rest.limit) = (Some(next), remaining),
                 _ => return Ok(deleted),
             }
         }
     }
 
-    fn end(&self, tx: &Tx<'_>, old: &Record, at: Timestamp) -> Result<()> {
+    fn delete_known(&self, tx: &Tx<'_>, old: &Record, at: Timestamp) -> Result<()> {
+        if self.is_undoable {
+            let gone = Record { updated_at: at, ..old.clone() };
+            return entity::record_changed(tx, &self.name, Some(&gone), None);
+        }
         let rev = tx.next_event()?.max(old.rev);
-        tx.write_through(&self.name, |to| line::of_deleted(&old.id, rev, at, to))?;
+        tx.write_through(&self.name, |to| line::write_deletion(&old.id, rev, at, to))?;
         tx.journal("record_deleted", &(&old.collection, &old.id, old.rev))?;
         self.remove(tx, old)
     }
@@ -339,22 +360,22 @@ impl Collection {
     }
 }
 
-/// Puts a record as it was, unless a later state of it is there.
-pub(crate) fn restore(tx: &Tx<'_>, record: &Record) -> Result<()> {
+/// Restores a record from the journal unless a later revision exists.
+pub(crate) fn restore_unless_newer(tx: &Tx<'_>, record: &Record) -> Result<()> {
     tx.journal("record", record)?;
     let collection = Collection::open(tx, &record.collection)?;
     match collection.get(tx, &record.id)? {
         Some(later) if later.rev > record.rev => Ok(()),
         old => {
-            let mut keys = Keys::default();
+            let mut keys = NewKeys::default();
             collection.write(tx, old.as_ref(), record.view(), &json::to_line(&record.data)?, &mut keys)?;
-            keys.add(tx)
+            keys.insert(tx)
         }
     }
 }
 
-/// Deletes a record, unless a later state than this is there.
-pub(crate) fn forget(tx: &Tx<'_>, collection: &str, id: &str, rev: i64) -> Result<()> {
+/// Deletes a record unless a later revision exists.
+pub(crate) fn delete_unless_newer(tx: &Tx<'_>, collection: &str, id: &str, rev: i64) -> Result<()> {
     let collection = Collection::open(tx, collection)?;
     match collection.get(tx, id)? {
         Some(old) if old.rev <= rev => {
@@ -365,18 +386,18 @@ pub(crate) fn forget(tx: &Tx<'_>, collection: &str, id: &str, rev: i64) -> Resul
     }
 }
 
-/// Has what nouns keep as records be about an issue under its new id.
+/// Updates records of loops, jobs and attachments when their issue gets a new id.
 pub(crate) fn issue_renamed(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
     for name in [loops::COLLECTION, job::COLLECTION].into_iter().chain(entity::attached_collections()) {
         let collection = Collection::open(tx, name)?;
-        let of_it = Query { filters: vec![Filter::eq(OF_ISSUE, old.as_str())], ..Query::default() };
+        let query = Query { filters: vec![Filter::eq(ISSUE_FIELD, old.as_str())], ..Query::default() };
         loop {
-            let found = collection.select(tx, &of_it)?;
-            for Record { id, rev, updated_at, mut data, .. } in found.records {
-                data.insert(OF_ISSUE.to_owned(), new.as_str().into());
-                collection.put(tx, Draft { id, data: Cow::Owned(data), updated_at }, Expect::Rev(rev))?;
+            let page = collection.select(tx, &query)?;
+            for Record { id, rev, updated_at, mut data, .. } in page.records {
+                data.insert(ISSUE_FIELD.to_owned(), new.as_str().into());
+                collection.put(tx, RecordDraft { id, data: Cow::Owned(data), updated_at }, Expect::Rev(rev))?;
             }
-            if found.next.is_none() {
+            if page.next.is_none() {
                 break;
             }
         }
@@ -384,49 +405,49 @@ pub(crate) fn issue_renamed(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result
     Ok(())
 }
 
-/// What indexes are to have of records. There may be many of them, so their texts lie side by side.
+/// Index keys to be added. There may be many, so their texts share one string.
 #[derive(Debug, Default)]
-pub(super) struct Keys {
+pub(super) struct NewKeys {
     text: String,
-    keys: Vec<Key>,
+    keys: Vec<NewKey>,
 }
 
-/// A key of a record in an index, by its places in the text.
+/// An index key, by its ranges in the shared text.
 #[derive(Debug)]
-struct Key {
+struct NewKey {
     index: i64,
     key: Range<usize>,
     record: Range<usize>,
 }
 
-impl Keys {
-    /// Notes what these indexes have of a record.
-    pub(super) fn note<'i>(&mut self, indexes: impl IntoIterator<Item = &'i Declared>, new: View<'_>) {
-        let record = self.keep(new.id);
+impl NewKeys {
+    /// Collects the keys of a record for these indexes.
+    pub(super) fn collect<'i>(&mut self, indexes: impl IntoIterator<Item = &'i FieldIndex>, new: RecordView<'_>) {
+        let record = self.push_text(new.id);
         for index in indexes {
-            let key = self.keep(&new.key(&index.field));
-            self.keys.push(Key { index: index.id, key, record: record.clone() });
+            let key = self.push_text(&new.key(&index.field));
+            self.keys.push(NewKey { index: index.id, key, record: record.clone() });
         }
     }
 
-    fn keep(&mut self, text: &str) -> Range<usize> {
+    fn push_text(&mut self, text: &str) -> Range<usize> {
         let start = self.text.len();
         self.text.push_str(text);
         start..self.text.len()
     }
 
-    /// Adds them to the indexes. In their order this costs a fraction of what any other does.
-    pub(super) fn add(&mut self, tx: &Tx<'_>) -> Result<()> {
+    /// Inserts the keys, sorted: insertion in index order is several times faster.
+    pub(super) fn insert(&mut self, tx: &Tx<'_>) -> Result<()> {
         let Self { text, keys } = self;
-        let text = |place: &Range<usize>| text.get(place.clone()).unwrap_or_default();
-        // Few indexes have many keys: told apart first, what is in order already stays so.
+        let text = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
+        // Group by index first: the keys of each are often sorted already.
         keys.sort_by_key(|key| key.index);
         for of_one in keys.chunk_by_mut(|a, b| a.index == b.index) {
             of_one.sort_by(|a, b| text(&a.key).cmp(text(&b.key)).then_with(|| text(&a.record).cmp(text(&b.record))));
         }
-        for some in keys.chunks(KEYS_AT_ONCE) {
-            let places = some.iter().map(|key| [key.index.into(), text(&key.key).into(), text(&key.record).into()]);
-            let values: Vec<Param<'_>> = places.flatten().collect();
+        for chunk in keys.chunks(KEYS_PER_STATEMENT) {
+            let rows = chunk.iter().map(|key| [key.index.into(), text(&key.key).into(), text(&key.record).into()]);
+            let values: Vec<Param<'_>> = rows.flatten().collect();
             tx.add_rows("INSERT INTO record_keys (index_id, k, record_id) VALUES (?1, ?2, ?3)", &values)?;
         }
         keys.clear();
@@ -435,7 +456,7 @@ impl Keys {
     }
 }
 
-fn remove_keys(tx: &Tx<'_>, indexes: &[&Declared], record: &Record) -> Result<()> {
+fn remove_keys(tx: &Tx<'_>, indexes: &[&FieldIndex], record: &Record) -> Result<()> {
     let sql = "DELETE FROM record_keys WHERE index_id = ?1 AND k = ?2 AND record_id = ?3";
     indexes.iter().try_for_each(|index| tx.send(sql, params![index.id, record.key(&index.field), &record.id]))
 }

@@ -1,4 +1,4 @@
-//! The tools of every day: where things stand, work in steps, what was found out, and what was shipped.
+//! Implements the tools for context, work, learnings and releases.
 
 use pensa_core::id::{IssueRef, LearningRef};
 use pensa_core::learning::recall::Hit;
@@ -10,37 +10,37 @@ use pensa_core::{Error, Result};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::super::Calls;
-use super::super::page::{Page, Source, data, data_line};
-use super::Told;
+use super::super::StoreCalls;
+use super::super::page::{DataOrigin, TextPage, data, data_line};
+use super::ToolOutput;
 
-/// Tell where things stand: my work and claims, the queue, what is known, what was shipped
+/// Show the current state: my work and claims, the queue, learnings, releases
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Context {
+pub(super) struct ContextInput {
     /// Default 2000, at most 10000
     max_tokens: Option<u32>,
 }
 
-pub(super) async fn context<C: Calls>(calls: &C, args: Context) -> Result<Told> {
-    let mut page = Page::new(args.max_tokens)?;
-    let room = page.room();
-    // Marks of data become longer, and the text is cut then; four bytes are a token.
-    let budget = u32::try_from(room / 4).unwrap_or(u32::MAX);
+pub(super) async fn context<C: StoreCalls>(calls: &C, args: ContextInput) -> Result<ToolOutput> {
+    let mut page = TextPage::new(args.max_tokens)?;
+    let remaining = page.remaining();
+    // Escaping `<data>` makes the text longer, and then it is cut. A token is about four bytes.
+    let budget = u32::try_from(remaining / 4).unwrap_or(u32::MAX);
     let who = Some(calls.actor().await?);
     let briefing = calls.call(briefing::Brief { max_tokens: Some(budget), format: None, who }).await?;
     if briefing.sections.is_empty() {
-        page.say("nothing is to be told");
+        page.note("nothing to report");
     } else {
-        page.block(&Source::new("context"), &data(&briefing.markdown()), room);
+        page.block(&DataOrigin::new("context"), &data(&briefing.markdown()), remaining);
     }
     Ok(page.finish().into())
 }
 
-/// What happens to work.
+/// What to do with the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Act {
+enum WorkAction {
     Show,
     Start,
     Pause,
@@ -53,8 +53,8 @@ enum Act {
 /// Work on an issue in steps; starting claims it and pauses other work, done closes it
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Works {
-    act: Act,
+pub(super) struct WorkInput {
+    act: WorkAction,
     /// An issue, or for start the title of a new one; default my active work
     #[serde(default)]
     issue: Option<String>,
@@ -81,32 +81,32 @@ pub(super) struct Works {
     force: bool,
 }
 
-pub(super) async fn works<C: Calls>(calls: &C, args: Works) -> Result<Told> {
-    let Works { act, issue, steps, number, kind, branch, reason, take, force } = args;
+pub(super) async fn work<C: StoreCalls>(calls: &C, args: WorkInput) -> Result<ToolOutput> {
+    let WorkInput { act, issue, steps, number, kind, branch, reason, take, force } = args;
     let named = || issue.as_deref().map(str::parse::<IssueRef>).transpose();
     let work = match act {
-        Act::Show => match calls.call(work::Current { actor: calls.actor().await?, issue: named()? }).await? {
+        WorkAction::Show => match calls.call(work::Current { actor: calls.actor().await?, issue: named()? }).await? {
             Some(work) => work,
             None => {
                 let on = issue.map(|issue| format!(" on {}", data_line(&issue))).unwrap_or_default();
                 return Ok(format!("no work{on} is active\n").into());
             }
         },
-        Act::Start => {
+        WorkAction::Start => {
             let what = issue.ok_or_else(|| Error::invalid("issue is missing").hint("an issue, or a title"))?;
             calls.call(work::Start { what, kind, branch, steps, ttl: None }).await?
         }
-        Act::Pause => calls.call(work::Pause { issue: named()? }).await?,
-        Act::Resume => calls.call(work::Resume { issue: named()?, take, ttl: None, force }).await?,
-        Act::Done => calls.call(work::Done { issue: named()?, reason, force }).await?,
-        Act::AddSteps => calls.call(work::AddSteps { steps, issue: named()? }).await?,
-        Act::StepDone => calls.call(work::FinishStep { number, issue: named()? }).await?,
+        WorkAction::Pause => calls.call(work::Pause { issue: named()? }).await?,
+        WorkAction::Resume => calls.call(work::Resume { issue: named()?, take, ttl: None, force }).await?,
+        WorkAction::Done => calls.call(work::Done { issue: named()?, reason, force }).await?,
+        WorkAction::AddSteps => calls.call(work::AddSteps { steps, issue: named()? }).await?,
+        WorkAction::StepDone => calls.call(work::FinishStep { number, issue: named()? }).await?,
     };
-    told_work(&work)
+    work_output(&work)
 }
 
-pub(in crate::mcp) fn told_work(work: &Work) -> Result<Told> {
-    let mut page = Page::new(None)?;
+pub(in crate::mcp) fn work_output(work: &Work) -> Result<ToolOutput> {
+    let mut page = TextPage::new(None)?;
     let branch = work.branch.as_ref().map(|branch| format!(" on {branch}")).unwrap_or_default();
     let head = format!("{} {} {}{branch} @{} {}", work.issue_id, work.status, work.kind, work.actor, work.title);
     let mut lines = vec![data_line(&head)];
@@ -118,25 +118,25 @@ pub(in crate::mcp) fn told_work(work: &Work) -> Result<Told> {
         };
         lines.push(data_line(&format!("[{mark}] {} {}", at + 1, step.title)));
     }
-    let shown = page.lines(&Source::new("work"), &lines);
+    let shown = page.lines(&DataOrigin::new("work"), &lines);
     if shown < lines.len() {
-        page.say(&format!("[{} steps left out]", lines.len() - shown));
+        page.note(&format!("[{} steps left out]", lines.len() - shown));
     }
-    Ok(Told::about(&work.issue_id, page.finish()))
+    Ok(ToolOutput::about(&work.issue_id, page.finish()))
 }
 
-/// Keep what was found out, for whoever works here next
+/// Save a learning for later sessions
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Remember {
-    /// One thing, so that it can be understood alone
+pub(super) struct RememberInput {
+    /// One finding that can be understood alone
     text: String,
     #[serde(default)]
     kind: Option<Kind>,
     /// Words to find it by
     #[serde(default)]
     tags: Vec<String>,
-    /// Paths it is about
+    /// Paths that it concerns
     #[serde(default)]
     files: Vec<String>,
     /// Where it came from
@@ -144,16 +144,16 @@ pub(super) struct Remember {
     issue: Option<IssueRef>,
     #[serde(default)]
     impact: Option<Impact>,
-    /// How long it holds, such as 90d
+    /// How long it is valid, such as 90d
     #[serde(default)]
     expires: Option<Span>,
-    /// The learning that it replaces
+    /// The learning that this one replaces
     #[serde(default)]
     supersedes: Option<LearningRef>,
 }
 
-pub(super) async fn remember<C: Calls>(calls: &C, args: Remember) -> Result<Told> {
-    let Remember { text, kind, tags, files, issue, impact, expires, supersedes } = args;
+pub(super) async fn remember<C: StoreCalls>(calls: &C, args: RememberInput) -> Result<ToolOutput> {
+    let RememberInput { text, kind, tags, files, issue, impact, expires, supersedes } = args;
     let op = learning::Remember {
         text,
         kind,
@@ -171,70 +171,70 @@ pub(super) async fn remember<C: Calls>(calls: &C, args: Remember) -> Result<Told
     let known =
         if done.merged { format!(", known before: revision {}", done.learning.revision) } else { String::new() };
     let secrets = if done.redactions > 0 { format!(", {} secrets replaced", done.redactions) } else { String::new() };
-    Ok(Told::about(&done.learning.id, format!("remembered {}{known}{secrets}\n", done.learning.id)))
+    Ok(ToolOutput::about(&done.learning.id, format!("remembered {}{known}{secrets}\n", done.learning.id)))
 }
 
-/// Recall what was found out, the most fitting first
+/// Find saved learnings, best match first
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Recall {
+pub(super) struct RecallInput {
     /// Words to look for
     query: Option<String>,
-    /// Those with these words first
+    /// Rank learnings with these tags first
     tags: Vec<String>,
-    /// Those about these paths first
+    /// Rank learnings about these paths first
     files: Vec<String>,
     /// Default 2000, at most 10000
     max_tokens: Option<u32>,
 }
 
-pub(super) async fn recall<C: Calls>(calls: &C, args: Recall) -> Result<Told> {
-    let mut page = Page::new(args.max_tokens)?;
-    let Recall { query, tags, files, .. } = args;
+pub(super) async fn recall<C: StoreCalls>(calls: &C, args: RecallInput) -> Result<ToolOutput> {
+    let mut page = TextPage::new(args.max_tokens)?;
+    let RecallInput { query, tags, files, .. } = args;
     let hits = calls.call(learning::Recall { q: query, tags, files, max_tokens: None, limit: None }).await?;
     if hits.is_empty() {
-        page.say("nothing is known about it");
+        page.note("nothing is known about it");
     }
     for (at, hit) in hits.iter().enumerate() {
-        let (source, text) = told_hit(hit);
-        let room = page.room();
-        // What does not fit as a whole is cut only if it would be all.
-        if at > 0 && source.overhead() + text.len() > room {
-            page.say(&format!("[{} left out]", hits.len() - at));
+        let (source, text) = learning_block(hit);
+        let remaining = page.remaining();
+        // A learning that does not fit is left out, unless it is the only one: then it is cut.
+        if at > 0 && source.overhead() + text.len() > remaining {
+            page.note(&format!("[{} left out]", hits.len() - at));
             break;
         }
-        page.block(&source, &text, room);
+        page.block(&source, &text, remaining);
     }
     Ok(page.finish().into())
 }
 
-fn told_hit(hit: &Hit) -> (Source, String) {
-    let known = &hit.learning;
-    let mut text = format!("{}: {}", known.kind, data(&known.text));
-    for (name, words) in [("tags", &known.tags), ("files", &known.files)] {
+fn learning_block(hit: &Hit) -> (DataOrigin, String) {
+    let learning = &hit.learning;
+    let mut text = format!("{}: {}", learning.kind, data(&learning.text));
+    for (name, words) in [("tags", &learning.tags), ("files", &learning.files)] {
         if !words.is_empty() {
             text.push_str(&format!("\n{name}: {}", data_line(&words.join(" "))));
         }
     }
-    let origin = known.issue_id.as_ref().or(known.work.as_ref()).map(ToString::to_string);
-    let origin = origin.or_else(|| known.session_id.as_ref().map(ToString::to_string));
+    let origin = learning.issue_id.as_ref().or(learning.work.as_ref()).map(ToString::to_string);
+    let origin = origin.or_else(|| learning.session_id.as_ref().map(ToString::to_string));
     if let Some(origin) = origin {
         text.push_str(&format!("\ncame from: {origin}"));
     }
-    (Source::by(known.id.as_str(), &known.actor, known.updated_at), text)
+    (DataOrigin::by(learning.id.as_str(), &learning.actor, learning.updated_at), text)
 }
 
-/// Record that something was shipped in a version
+/// Record a release
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Ship {
-    /// What, in one line
+pub(super) struct ShipInput {
+    /// What was shipped, in one line
     name: String,
     /// Such as 1.2.0
     version: String,
     #[serde(default)]
     kind: Option<WorkKind>,
-    /// Those that were done in it
+    /// Issues completed in this release
     #[serde(default)]
     issues: Vec<IssueRef>,
     /// What its users should know
@@ -242,8 +242,8 @@ pub(super) struct Ship {
     notes: Option<String>,
 }
 
-pub(super) async fn ship<C: Calls>(calls: &C, args: Ship) -> Result<Told> {
-    let Ship { name, version, kind, issues, notes } = args;
+pub(super) async fn ship<C: StoreCalls>(calls: &C, args: ShipInput) -> Result<ToolOutput> {
+    let ShipInput { name, version, kind, issues, notes } = args;
     let kind = kind.unwrap_or(WorkKind::Feature);
     let done = calls.call(release::Ship { name, version, kind, issues, notes }).await?;
     let mut text = format!("shipped {} in {}\n", done.release.id, data_line(&done.release.version));
@@ -251,5 +251,5 @@ pub(super) async fn ship<C: Calls>(calls: &C, args: Ship) -> Result<Told> {
         let open: Vec<String> = done.open.iter().map(ToString::to_string).collect();
         text.push_str(&format!("not closed yet: {}\n", open.join(" ")));
     }
-    Ok(Told::about(&done.release.id, text))
+    Ok(ToolOutput::about(&done.release.id, text))
 }

@@ -1,6 +1,6 @@
-//! The tools on issues, their dependencies and comments.
+//! Implements the tools for issues, dependencies and comments.
 
-use pensa_core::comment::Comment as Said;
+use pensa_core::comment::Comment;
 use pensa_core::dep::TreeNode;
 use pensa_core::id::IssueRef;
 use pensa_core::issue::{Issue, IssueDetail, IssueType, Priority, Status};
@@ -10,18 +10,18 @@ use pensa_core::{Error, Result};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::super::Calls;
-use super::super::page::{Page, Source, data, data_line, issue_line};
-use super::Told;
+use super::super::StoreCalls;
+use super::super::page::{DataOrigin, TextPage, data, data_line, issue_line};
+use super::ToolOutput;
 
-/// Issues of a listing unless the caller says otherwise.
+/// Default number of issues in a list.
 const DEFAULT_LIMIT: u32 = 20;
 const MAX_LIMIT: u32 = 100;
 
-/// Which issues are meant.
+/// Which issues to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum View {
+enum IssueView {
     Ready,
     All,
     Blocked,
@@ -30,9 +30,9 @@ enum View {
 /// List issues, most urgent first: those ready to be worked on, or by view, text and other filters
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Find {
+pub(super) struct FindInput {
     /// Default ready: open and waiting for nothing; all with query or status
-    view: Option<View>,
+    view: Option<IssueView>,
     /// A text in title or description
     query: Option<String>,
     status: Option<Status>,
@@ -47,65 +47,67 @@ pub(super) struct Find {
     max_tokens: Option<u32>,
 }
 
-pub(super) async fn find<C: Calls>(calls: &C, args: Find) -> Result<Told> {
-    let mut page = Page::new(args.max_tokens)?;
+pub(super) async fn find<C: StoreCalls>(calls: &C, args: FindInput) -> Result<ToolOutput> {
+    let mut page = TextPage::new(args.max_tokens)?;
     let limit = args.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=MAX_LIMIT).contains(&limit) {
         return Err(Error::invalid(format!("limit is {limit}")).hint(format!("from 1 to {MAX_LIMIT}")));
     }
     let view = args.view();
-    let mut found = args.ask(calls, view, limit + 1).await?;
-    let more = found.len() > limit as usize;
-    found.truncate(limit as usize);
-    let lines: Vec<String> = found.iter().map(issue_line).collect();
-    page.say(&match lines.len() {
+    let mut issues = args.fetch(calls, view, limit + 1).await?;
+    let more = issues.len() > limit as usize;
+    issues.truncate(limit as usize);
+    let lines: Vec<String> = issues.iter().map(issue_line).collect();
+    page.note(&match lines.len() {
         0 => format!("no issues ({})", view.word()),
         n => format!("{n}{} issues ({})", if more { "+" } else { "" }, view.word()),
     });
-    let shown = page.lines(&Source::new("issues"), &lines);
+    let shown = page.lines(&DataOrigin::new("issues"), &lines);
     if shown < lines.len() {
-        page.say(&format!("[{} left out: narrow it, or raise max_tokens]", lines.len() - shown));
+        page.note(&format!("[{} left out: narrow it, or raise max_tokens]", lines.len() - shown));
     } else if more {
-        page.say("[there are more: narrow it, or raise limit]");
+        page.note("[there are more: narrow it, or raise limit]");
     }
     Ok(page.finish().into())
 }
 
-impl View {
+impl IssueView {
     fn word(self) -> &'static str {
         match self {
-            View::Ready => "ready",
-            View::All => "all",
-            View::Blocked => "blocked",
+            IssueView::Ready => "ready",
+            IssueView::All => "all",
+            IssueView::Blocked => "blocked",
         }
     }
 }
 
-impl Find {
-    /// A text or a status asks for more than what is ready.
-    fn view(&self) -> View {
+impl FindInput {
+    /// A query or a status applies to all issues, not only to ready ones.
+    fn view(&self) -> IssueView {
         let wide = self.query.is_some() || self.status.is_some();
-        self.view.unwrap_or(if wide { View::All } else { View::Ready })
+        self.view.unwrap_or(if wide { IssueView::All } else { IssueView::Ready })
     }
 
-    async fn ask<C: Calls>(&self, calls: &C, view: View, limit: u32) -> Result<Vec<Issue>> {
+    async fn fetch<C: StoreCalls>(&self, calls: &C, view: IssueView, limit: u32) -> Result<Vec<Issue>> {
         let Self { status, priority, issue_type, .. } = *self;
         let (assignee, limit) = (self.assignee.clone(), Some(limit));
         match (view, &self.query) {
-            (View::All, None) => {
+            (IssueView::All, None) => {
                 let list = issue::List { status, priority, assignee, issue_type, ..Default::default() };
                 calls.call(issue::List { limit, ..list }).await
             }
-            (View::Ready, None) if status.is_none_or(|status| status == Status::Open) => {
-                calls.call(issue::Ready { priority, assignee, issue_type, limit, spec: None }).await
+            (IssueView::Ready, None) if status.is_none_or(|status| status == Status::Open) => {
+                calls.call(issue::Ready { priority, assignee, issue_type, limit, spec: None, sort: None }).await
             }
-            (View::All, Some(q)) => {
+            (IssueView::All, Some(q)) => {
                 let q = q.clone();
                 calls.call(issue::Search { q, status, priority, assignee, issue_type, limit }).await
             }
-            (View::Blocked, None) => calls.call(issue::Blocked { status, priority, assignee, issue_type, limit }).await,
-            (View::Ready, None) => Err(Error::invalid("what is ready is open").hint("use view all")),
-            (View::Ready | View::Blocked, Some(_)) => {
+            (IssueView::Blocked, None) => {
+                calls.call(issue::Blocked { status, priority, assignee, issue_type, limit }).await
+            }
+            (IssueView::Ready, None) => Err(Error::invalid("what is ready is open").hint("use view all")),
+            (IssueView::Ready | IssueView::Blocked, Some(_)) => {
                 Err(Error::invalid("query looks at all issues").hint("leave view out"))
             }
         }
@@ -115,7 +117,7 @@ impl Find {
 /// Show an issue with its description, what it waits for, and its comments
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Show {
+pub(super) struct ShowInput {
     /// Its id, or the beginning of it
     id: IssueRef,
     /// Default 2000, at most 10000
@@ -123,30 +125,30 @@ pub(super) struct Show {
     max_tokens: Option<u32>,
 }
 
-pub(super) async fn show<C: Calls>(calls: &C, args: Show) -> Result<Told> {
-    let mut page = Page::new(args.max_tokens)?;
+pub(super) async fn show<C: StoreCalls>(calls: &C, args: ShowInput) -> Result<ToolOutput> {
+    let mut page = TextPage::new(args.max_tokens)?;
     let detail = calls.call(issue::Show { id: args.id }).await?;
     let others = !detail.deps.is_empty() || !detail.comments.is_empty();
-    let room = if others { page.room() / 2 } else { page.room() };
-    page.block(&Source::new(detail.issue.id.as_str()), &described(&detail), room);
+    let remaining = if others { page.remaining() / 2 } else { page.remaining() };
+    page.block(&DataOrigin::new(detail.issue.id.as_str()), &issue_details(&detail), remaining);
     if !detail.deps.is_empty() {
         let lines: Vec<String> = detail.deps.iter().map(issue_line).collect();
-        page.say("waits for:");
-        let shown = page.lines(&Source::new("issues"), &lines);
+        page.note("waits for:");
+        let shown = page.lines(&DataOrigin::new("issues"), &lines);
         if shown < lines.len() {
-            page.say(&format!("[{} left out]", lines.len() - shown));
+            page.note(&format!("[{} left out]", lines.len() - shown));
         }
     }
     for (kind, lines) in detail.attached_lines() {
-        page.say(&format!("{kind}:"));
-        page.lines(&Source::new(kind), &lines.iter().map(|line| data_line(line)).collect::<Vec<_>>());
+        page.note(&format!("{kind}:"));
+        page.lines(&DataOrigin::new(kind), &lines.iter().map(|line| data_line(line)).collect::<Vec<_>>());
     }
-    say_comments(&mut page, &detail.comments);
-    Ok(Told::about(&detail.issue.id, page.finish()))
+    add_comments(&mut page, &detail.comments);
+    Ok(ToolOutput::about(&detail.issue.id, page.finish()))
 }
 
-/// An issue's line, what else there is to know, and its description.
-fn described(detail: &IssueDetail) -> String {
+/// An issue's line, its details and its description.
+fn issue_details(detail: &IssueDetail) -> String {
     let issue = &detail.issue;
     let facts = [
         ("session", issue.claim_session.clone()),
@@ -170,33 +172,33 @@ fn described(detail: &IssueDetail) -> String {
     text
 }
 
-/// The newest comments that fit, in their order; the newest of all is cut if it alone does not.
-fn say_comments(page: &mut Page, comments: &[Said]) {
-    let blocks: Vec<(Source, String)> = comments
+/// Adds the newest comments that fit, oldest first. If not even the newest fits, it is cut.
+fn add_comments(page: &mut TextPage, comments: &[Comment]) {
+    let blocks: Vec<(DataOrigin, String)> = comments
         .iter()
-        .map(|said| (Source::by(said.id.as_str(), &said.actor, said.created_at), data(&said.text)))
+        .map(|comment| (DataOrigin::by(comment.id.as_str(), &comment.actor, comment.created_at), data(&comment.text)))
         .collect();
-    let mut room = page.room();
-    let fits = |(source, text): &&(Source, String)| {
-        let left = room.checked_sub(source.overhead() + text.len() + 1);
-        room = left.unwrap_or_default();
+    let mut remaining = page.remaining();
+    let fits = |(source, text): &&(DataOrigin, String)| {
+        let left = remaining.checked_sub(source.overhead() + text.len() + 1);
+        remaining = left.unwrap_or_default();
         left.is_some()
     };
     let fitting = blocks.iter().rev().take_while(fits).count().max(usize::from(!blocks.is_empty()));
     let earlier = blocks.len() - fitting;
     if earlier > 0 {
-        page.say(&format!("[{earlier} earlier comments left out]"));
+        page.note(&format!("[{earlier} earlier comments left out]"));
     }
     for (source, text) in &blocks[earlier..] {
-        let room = page.room();
-        page.block(source, text, room);
+        let remaining = page.remaining();
+        page.block(source, text, remaining);
     }
 }
 
 /// File an issue
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Create {
+pub(super) struct CreateInput {
     /// What it is about, in one line
     title: String,
     /// Default task; bugs are reports, never ready
@@ -222,31 +224,31 @@ pub(super) struct Create {
     deps: Vec<IssueRef>,
 }
 
-pub(super) async fn create<C: Calls>(calls: &C, args: Create) -> Result<Told> {
-    let mut page = Page::new(None)?;
-    let Create { title, issue_type, priority, description, assignee, spec, fixes, deps } = args;
+pub(super) async fn create<C: StoreCalls>(calls: &C, args: CreateInput) -> Result<ToolOutput> {
+    let mut page = TextPage::new(None)?;
+    let CreateInput { title, issue_type, priority, description, assignee, spec, fixes, deps } = args;
     let issue_type = issue_type.unwrap_or(IssueType::Task);
     let op = issue::Create { title, issue_type, priority, assignee, spec, fixes, description, deps };
     let created = calls.call(op).await?;
-    say_issue(&mut page, "created", &created.issue);
+    add_issue(&mut page, "created", &created.issue);
     if !created.similar.is_empty() {
         let similar = created.similar.iter();
         let lines: Vec<String> = similar.map(|other| data_line(&format!("{} {}", other.id, other.title))).collect();
-        page.say("similar to these, which are open:");
-        page.lines(&Source::new("issues"), &lines);
+        page.note("similar to these, which are open:");
+        page.lines(&DataOrigin::new("issues"), &lines);
     }
-    Ok(Told::about(&created.issue.id, page.finish()))
+    Ok(ToolOutput::about(&created.issue.id, page.finish()))
 }
 
-fn say_issue(page: &mut Page, what: &str, issue: &Issue) {
-    page.say(what);
-    page.lines(&Source::new("issues"), &[issue_line(issue)]);
+fn add_issue(page: &mut TextPage, what: &str, issue: &Issue) {
+    page.note(what);
+    page.lines(&DataOrigin::new("issues"), &[issue_line(issue)]);
 }
 
-/// What happens to an issue's state.
+/// How to change the issue's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum StateChange {
     Claim,
     Renew,
     Release,
@@ -257,11 +259,11 @@ enum State {
 /// Claim an issue, renew or release the claim, close or reopen it, or change its fields
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Update {
+pub(super) struct UpdateInput {
     /// Its id, or the beginning of it
     id: IssueRef,
     #[serde(default)]
-    state: Option<State>,
+    state: Option<StateChange>,
     /// Why it is closed or reopened
     #[serde(default)]
     reason: Option<String>,
@@ -279,28 +281,28 @@ pub(super) struct Update {
     /// A new assignee; empty clears it
     #[serde(default)]
     assignee: Option<String>,
-    /// Even if another holds the claim
+    /// Even if somebody else holds the claim
     #[serde(default)]
     force: bool,
-    /// Only note where else it is known: https://… or linear:PRJ-123
+    /// Only add a reference: https://… or linear:PRJ-123
     #[serde(default)]
     reference: Option<String>,
 }
 
-pub(super) async fn update<C: Calls>(calls: &C, args: Update) -> Result<Told> {
+pub(super) async fn update<C: StoreCalls>(calls: &C, args: UpdateInput) -> Result<ToolOutput> {
     args.check()?;
-    let Update { id, state, reason, ttl, title, description, priority, assignee, force, reference } = args;
+    let UpdateInput { id, state, reason, ttl, title, description, priority, assignee, force, reference } = args;
     if let Some(target) = reference {
         let added = calls.call(refs::Add { id, target, title: None }).await?;
-        return Ok(Told::about(&added.of.issue_id, format!("noted {}", data_line(&added.target))));
+        return Ok(ToolOutput::about(&added.of.issue_id, format!("noted {}", data_line(&added.target))));
     }
     let mut was_assigned_to = None;
     let (done, issue) = match state {
-        Some(State::Close) => ("closed", calls.call(issue::Close { id, reason, force }).await?),
-        Some(State::Reopen) => ("reopened", calls.call(issue::Reopen { id, reason }).await?),
-        Some(State::Renew) => ("renewed", calls.call(issue::Heartbeat { id, ttl, force }).await?),
-        None | Some(State::Claim | State::Release) => {
-            let (claim, unclaim) = (state == Some(State::Claim), state == Some(State::Release));
+        Some(StateChange::Close) => ("closed", calls.call(issue::Close { id, reason, force }).await?),
+        Some(StateChange::Reopen) => ("reopened", calls.call(issue::Reopen { id, reason }).await?),
+        Some(StateChange::Renew) => ("renewed", calls.call(issue::Heartbeat { id, ttl, force }).await?),
+        None | Some(StateChange::Claim | StateChange::Release) => {
+            let (claim, unclaim) = (state == Some(StateChange::Claim), state == Some(StateChange::Release));
             let done = if claim {
                 "claimed"
             } else if unclaim {
@@ -315,30 +317,30 @@ pub(super) async fn update<C: Calls>(calls: &C, args: Update) -> Result<Told> {
             (done, updated.issue)
         }
     };
-    let mut page = Page::new(None)?;
-    say_issue(&mut page, done, &issue);
+    let mut page = TextPage::new(None)?;
+    add_issue(&mut page, done, &issue);
     if let Some(name) = was_assigned_to {
-        page.say(&format!("it was assigned to {}", data_line(&name)));
+        page.note(&format!("it was assigned to {}", data_line(&name)));
     }
-    Ok(Told::about(&issue.id, page.finish()))
+    Ok(ToolOutput::about(&issue.id, page.finish()))
 }
 
-impl Update {
-    /// Refuses what would be done by half: one call is one operation.
+impl UpdateInput {
+    /// Refuses combinations that would need several operations: one call is one operation.
     fn check(&self) -> Result<()> {
         let edits =
             self.title.is_some() || self.description.is_some() || self.priority.is_some() || self.assignee.is_some();
-        let ends = matches!(self.state, Some(State::Close | State::Reopen));
+        let ends = matches!(self.state, Some(StateChange::Close | StateChange::Reopen));
         if self.reference.is_some() && (edits || self.state.is_some()) {
             return Err(Error::invalid("a reference goes without other fields").hint("make two calls"));
         }
-        if edits && (ends || self.state == Some(State::Renew)) {
+        if edits && (ends || self.state == Some(StateChange::Renew)) {
             return Err(Error::invalid("close, reopen and renew go without other fields").hint("make two calls"));
         }
         if self.reason.is_some() && !ends {
             return Err(Error::invalid("a reason goes with close or reopen").hint("use comment for remarks"));
         }
-        if self.ttl.is_some() && !matches!(self.state, Some(State::Claim | State::Renew)) {
+        if self.ttl.is_some() && !matches!(self.state, Some(StateChange::Claim | StateChange::Renew)) {
             return Err(Error::invalid("a ttl goes with claim or renew"));
         }
         Ok(())
@@ -348,7 +350,7 @@ impl Update {
 /// Make an issue wait for another, or no longer; without on, show what it waits for
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Dep {
+pub(super) struct DepInput {
     /// The issue that waits
     id: IssueRef,
     /// The issue that must be closed first
@@ -359,8 +361,8 @@ pub(super) struct Dep {
     remove: bool,
 }
 
-pub(super) async fn dep<C: Calls>(calls: &C, args: Dep) -> Result<Told> {
-    let Dep { id: issue_id, on, remove } = args;
+pub(super) async fn dep<C: StoreCalls>(calls: &C, args: DepInput) -> Result<ToolOutput> {
+    let DepInput { id: issue_id, on, remove } = args;
     let done = match (on, remove) {
         (Some(depends_on_id), false) => calls.call(dep::Add { issue_id, depends_on_id }).await?,
         (Some(depends_on_id), true) => calls.call(dep::Remove { issue_id, depends_on_id }).await?,
@@ -368,26 +370,26 @@ pub(super) async fn dep<C: Calls>(calls: &C, args: Dep) -> Result<Told> {
         (None, false) => return tree(calls, issue_id).await,
     };
     let verb = if remove { "no longer waits for" } else { "waits for" };
-    Ok(Told::about(&done.issue_id, format!("{} {verb} {}\n", done.issue_id, done.depends_on_id)))
+    Ok(ToolOutput::about(&done.issue_id, format!("{} {verb} {}\n", done.issue_id, done.depends_on_id)))
 }
 
-async fn tree<C: Calls>(calls: &C, id: IssueRef) -> Result<Told> {
+async fn tree<C: StoreCalls>(calls: &C, id: IssueRef) -> Result<ToolOutput> {
     let nodes = calls.call(dep::Tree { id, direction: dep::Direction::Up }).await?;
     let lines: Vec<String> = nodes.iter().map(tree_line).collect();
-    let mut page = Page::new(None)?;
-    let shown = page.lines(&Source::new("issues"), &lines);
+    let mut page = TextPage::new(None)?;
+    let shown = page.lines(&DataOrigin::new("issues"), &lines);
     if shown < lines.len() {
-        page.say(&format!("[{} left out]", lines.len() - shown));
+        page.note(&format!("[{} left out]", lines.len() - shown));
     }
-    // The first is the issue itself.
+    // The first node is the issue itself.
     if let [alone] = &*nodes {
-        page.say(&format!("{} waits for nothing: it has no dependencies", alone.id));
+        page.note(&format!("{} waits for nothing: it has no dependencies", alone.id));
     }
     Ok(page.finish().into())
 }
 
 fn tree_line(node: &TreeNode) -> String {
-    /// Deeper nodes are told by their order alone.
+    /// Deeper nodes are not indented further.
     const MAX_INDENT: u32 = 20;
     let TreeNode { id, title, status, priority, issue_type, depth, repeated, .. } = node;
     let indent = "  ".repeat((*depth).min(MAX_INDENT) as usize);
@@ -398,16 +400,16 @@ fn tree_line(node: &TreeNode) -> String {
 /// Record an observation about an issue
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Comment {
+pub(super) struct CommentInput {
     /// Its id, or the beginning of it
     id: IssueRef,
     /// What to say
     text: String,
 }
 
-pub(super) async fn comment<C: Calls>(calls: &C, args: Comment) -> Result<Told> {
-    let said = calls.call(comment::Add { id: args.id, text: args.text }).await?;
-    Ok(Told::about(&said.id, format!("commented on {}: {}\n", said.issue_id, said.id)))
+pub(super) async fn comment<C: StoreCalls>(calls: &C, args: CommentInput) -> Result<ToolOutput> {
+    let added = calls.call(comment::Add { id: args.id, text: args.text }).await?;
+    Ok(ToolOutput::about(&added.id, format!("commented on {}: {}\n", added.issue_id, added.id)))
 }
 
 #[cfg(test)]
@@ -415,7 +417,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn comment(n: usize, bytes: usize) -> Said {
+    fn comment(n: usize, bytes: usize) -> Comment {
         let value = json!({
             "id": format!("pn-{n:08x}"), "issue_id": "pn-1", "actor": "ana", "text": format!("{n:<bytes$}"),
             "created_at": "2026-01-01T00:00:00.000Z",
@@ -424,9 +426,9 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_comments_are_kept_in_their_order() {
-        let mut page = Page::new(Some(200)).expect("a budget");
-        say_comments(&mut page, &(0..10).map(|n| comment(n, 100)).collect::<Vec<_>>());
+    fn newest_comments_are_shown_in_order() {
+        let mut page = TextPage::new(Some(200)).expect("a budget");
+        add_comments(&mut page, &(0..10).map(|n| comment(n, 100)).collect::<Vec<_>>());
         let text = page.finish();
         assert!(text.starts_with("[7 earlier comments left out]\n"), "{text}");
         let at = |n: usize| text.find(&format!("\n{n} ")).expect("shown");
@@ -434,9 +436,9 @@ mod tests {
     }
 
     #[test]
-    fn one_comment_that_is_too_long_is_cut() {
-        let mut page = Page::new(Some(200)).expect("a budget");
-        say_comments(&mut page, &[comment(1, 10), comment(2, 60_000)]);
+    fn single_comment_that_is_too_long_is_cut() {
+        let mut page = TextPage::new(Some(200)).expect("a budget");
+        add_comments(&mut page, &[comment(1, 10), comment(2, 60_000)]);
         let text = page.finish();
         assert!(text.contains("[1 earlier comments left out]") && text.contains("of 60000 bytes]"), "{text}");
         assert!(text.len() <= 800);

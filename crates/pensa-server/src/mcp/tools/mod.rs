@@ -1,6 +1,6 @@
-//! The list of tools: what each is called, what it takes, and which function runs it.
+//! Lists the tools: name, effect, input type and function.
 //!
-//! A tool's doc comment and fields are what a model reads of it, so both are short.
+//! The doc comments of an input type and its fields are the descriptions that a model reads, so keep them short.
 
 mod daily;
 mod issues;
@@ -14,47 +14,47 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::Calls;
-pub(super) use daily::told_work;
+use super::StoreCalls;
+pub(super) use daily::work_output;
 
 /// Whether a tool changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effect {
-    Looks,
-    Changes,
+enum ToolEffect {
+    ReadOnly,
+    Writes,
 }
 
-/// What a tool has to say.
+/// The result of a tool.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct ToolOutput {
     pub(super) text: String,
-    /// The same for programs, where it is small.
+    /// The same for programs, if it is small.
     pub(super) structured: Option<Value>,
 }
 
-impl From<String> for Told {
+impl From<String> for ToolOutput {
     fn from(text: String) -> Self {
         Self { text, structured: None }
     }
 }
 
-impl Told {
-    /// What was done to something that has an id.
+impl ToolOutput {
+    /// The result of changing the entity with this id.
     fn about(id: impl std::fmt::Display, text: String) -> Self {
         Self { text, structured: Some(json!({"id": id.to_string()})) }
     }
 }
 
-/// Makes the list of tools and the function that runs one by its name.
+/// Generates the list of tools and the function that runs one by name.
 macro_rules! tools {
     ($($name:literal $effect:ident $args:path => $run:path;)*) => {
-        /// Every tool as a client is told of it.
+        /// All tools with their descriptions.
         pub(super) fn list() -> Vec<Tool> {
-            vec![$(tool($name, Effect::$effect, schema::of::<$args>()),)*]
+            vec![$(tool($name, ToolEffect::$effect, schema::of::<$args>()),)*]
         }
 
-        /// Runs a tool; nothing if there is none of that name.
-        pub(super) async fn run<C: Calls>(calls: &C, name: &str, args: JsonObject) -> Option<Result<Told>> {
+        /// Runs a tool; `None` if its name is unknown.
+        pub(super) async fn run<C: StoreCalls>(calls: &C, name: &str, args: JsonObject) -> Option<Result<ToolOutput>> {
             match name {
                 $($name => Some(match read::<$args>(args) {
                     Ok(args) => $run(calls, args).await,
@@ -67,25 +67,25 @@ macro_rules! tools {
 }
 
 tools! {
-    "find" Looks issues::Find => issues::find;
-    "show" Looks issues::Show => issues::show;
-    "create" Changes issues::Create => issues::create;
-    "update" Changes issues::Update => issues::update;
-    "dep" Changes issues::Dep => issues::dep;
-    "comment" Changes issues::Comment => issues::comment;
-    "context" Looks daily::Context => daily::context;
-    "work" Changes daily::Works => daily::works;
-    "remember" Changes daily::Remember => daily::remember;
-    "recall" Looks daily::Recall => daily::recall;
-    "ship" Changes daily::Ship => daily::ship;
-    "session_append" Changes sessions::Append => sessions::append;
+    "find" ReadOnly issues::FindInput => issues::find;
+    "show" ReadOnly issues::ShowInput => issues::show;
+    "create" Writes issues::CreateInput => issues::create;
+    "update" Writes issues::UpdateInput => issues::update;
+    "dep" Writes issues::DepInput => issues::dep;
+    "comment" Writes issues::CommentInput => issues::comment;
+    "context" ReadOnly daily::ContextInput => daily::context;
+    "work" Writes daily::WorkInput => daily::work;
+    "remember" Writes daily::RememberInput => daily::remember;
+    "recall" ReadOnly daily::RecallInput => daily::recall;
+    "ship" Writes daily::ShipInput => daily::ship;
+    "session_append" Writes sessions::AppendInput => sessions::append;
 }
 
-fn tool(name: &'static str, effect: Effect, mut schema: JsonObject) -> Tool {
+fn tool(name: &'static str, effect: ToolEffect, mut schema: JsonObject) -> Tool {
     let description = schema.remove("description").and_then(|text| text.as_str().map(str::to_owned));
     let annotations = match effect {
-        Effect::Looks => ToolAnnotations::new().read_only(true),
-        Effect::Changes => ToolAnnotations::new().destructive(false),
+        ToolEffect::ReadOnly => ToolAnnotations::new().read_only(true),
+        ToolEffect::Writes => ToolAnnotations::new().destructive(false),
     };
     Tool::new(name, description.unwrap_or_default(), Arc::new(schema)).with_annotations(annotations)
 }
@@ -101,7 +101,7 @@ fn read<T: DeserializeOwned>(args: JsonObject) -> Result<T> {
     })
 }
 
-/// The field without which the rest could be read, or would only lack that field.
+/// The invalid field, for the error message: without it, the input is valid or only lacks that field.
 fn culprit<T: DeserializeOwned>(args: &Value) -> Option<&str> {
     let fields = args.as_object()?;
     fields.keys().map(String::as_str).find(|name| {
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// Largest answer to `tools/list`, in bytes, however many tools there are.
+    /// Size limit for the response to `tools/list` in bytes, for `MAX_TOOLS` tools.
     const MAX_LIST: usize = 12_000;
     const MAX_TOOLS: usize = 12;
 
@@ -128,26 +128,26 @@ mod tests {
         let size = bytes.expect("serialises").len();
         let names: BTreeSet<_> = tools.iter().map(|tool| tool.name.clone()).collect();
         assert!(names.len() == tools.len() && tools.len() <= MAX_TOOLS, "{names:?}");
-        // Those that are yet to come have their share too.
+        // Fewer tools get a proportional share of the limit.
         assert!(size <= MAX_LIST * tools.len() / MAX_TOOLS, "{size} bytes for {} tools", tools.len());
     }
 
     #[test]
-    fn what_is_wrong_with_a_field_names_it() {
-        for (args, told) in [
+    fn error_for_a_wrong_field_names_it() {
+        for (args, expected) in [
             (json!({"id": "pn-1", "max_tokens": "many"}), "max_tokens: invalid type: string"),
             (json!({"id": 5}), "id: invalid type: integer"),
             (json!({"id": "pn-1", "max_tokens": -1}), "max_tokens: invalid value: integer"),
             (json!({"id": "pn-1", "more": 1}), "more: unknown field `more`, expected `id` or `max_tokens`"),
             (json!({}), "missing field `id`"),
         ] {
-            let error = read::<issues::Show>(args.as_object().expect("fields").clone()).expect_err("wrong");
-            assert!(error.message.starts_with(told), "{error}");
+            let error = read::<issues::ShowInput>(args.as_object().expect("fields").clone()).expect_err("wrong");
+            assert!(error.message.starts_with(expected), "{error}");
         }
     }
 
     #[test]
-    fn every_tool_and_every_field_says_what_it_is() {
+    fn every_tool_and_field_has_a_description() {
         for tool in list() {
             assert!(tool.description.as_ref().is_some_and(|text| !text.is_empty()), "{}", tool.name);
             let schema = Value::Object((*tool.input_schema).clone());

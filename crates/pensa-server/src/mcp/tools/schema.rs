@@ -1,10 +1,10 @@
-//! Schemas of tools' fields, without what a model does not need to call them: it pays for every word.
+//! Generates the schemas of tool inputs without anything that a model does not need, because every word costs tokens.
 
 use rmcp::model::JsonObject;
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// The schema of an object's fields, with the type's doc comment as its description.
+/// The input schema of a type; the type's doc comment is the description.
 pub(super) fn of<T: JsonSchema>() -> JsonObject {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -30,12 +30,12 @@ fn slim(schema: &mut Value) {
     }
     if let Some(items) = fields.get_mut("items") {
         slim(items);
-        // The list says what they are.
+        // The list's own description is enough.
         items.as_object_mut().map(|items| items.remove("description"));
     }
 }
 
-/// What may be absent need not be null too.
+/// Removes null from the type of an optional field.
 fn unwrap_option(fields: &mut Map<String, Value>) {
     if let Some(types) = fields.get("type").and_then(Value::as_array) {
         let mut named = types.iter().filter(|name| *name != "null").cloned();
@@ -56,7 +56,7 @@ fn unwrap_option(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Words that are explained one by one become a list of words.
+/// Merges enum values with descriptions of their own into one plain list of values.
 fn unite_words(fields: &mut Map<String, Value>) {
     let Some(choice) = fields.get("oneOf").and_then(Value::as_array) else { return };
     let mut words = Vec::new();

@@ -1,74 +1,77 @@
-//! `pn job`: what needs this machine is done here, the rest is passed on.
+//! `pn job`: runs, queues and cancels commands on this machine, and reports on jobs.
 
+mod args;
 mod exec;
 mod queue;
-mod settle;
+mod reconcile;
+mod render;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use args::{JobCancelArgs, JobFinishArgs, JobShowArgs, JobStartArgs};
 use pensa_client::Client;
 use pensa_core::id::JobRef;
-use pensa_core::job::{Collected, Job as Record, Lane, Limits, Size};
-use pensa_core::ops::job::{About, Cancel, Show, Start};
+use pensa_core::job::{ByteSize, CapturedOutput, Job as JobRecord, Lane, LaneLimits};
+use pensa_core::ops::job::{Cancel, JobSpec, Show, Start};
 use pensa_core::{Code, Error, Result, Span};
 use pensa_host as host;
-use pensa_host::supervised::{self, Kind, Supervised};
-use pensa_redact::{Redactor, Stream};
+use pensa_host::supervised::{self, Supervised, SupervisedKind};
+use pensa_redact::{RedactingStream, Redactor};
 use rustix::process::Signal;
 
-use crate::cli::{Job, JobCancel, JobFinish, JobShow, JobStart, Options};
+use crate::cli::GlobalOptions;
+use crate::connect;
 use crate::output::Output;
 
-use crate::connect;
+pub(crate) use args::JobCommand;
+pub(crate) use reconcile::reconcile;
 
-pub(crate) use settle::settle;
+/// How long to wait for the supervisor to record the end of a cancelled job.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long a job may take to be told as over once its command is gone.
-const TELLING: Duration = Duration::from_secs(3);
-
-pub(super) fn run(options: &Options, output: Output, command: Job) -> Result<()> {
+pub(super) fn run(options: &GlobalOptions, output: Output, command: JobCommand) -> Result<()> {
     match command {
-        Job::Exec(args) => exec::run(options, output, *args),
-        Job::Start(args) => start(options, output, *args),
-        Job::Finish(args) => settled(options, |client| finish(options, client, output, args)),
-        Job::List(op) => settled(options, |client| output.answer(&client.call(&op)?)),
-        Job::Show(args) => settled(options, |client| show(client, output, &args)),
-        Job::Cancel(args) => settled(options, |client| cancel(client, output, &args)),
-        Job::Stats(op) => settled(options, |client| output.answer(&client.call(&op)?)),
+        JobCommand::Exec(args) => exec::run(options, output, *args),
+        JobCommand::Start(args) => start(options, output, *args),
+        JobCommand::Finish(args) => after_reconcile(options, |client| finish(options, client, output, args)),
+        JobCommand::List(op) => after_reconcile(options, |client| output.answer(&client.call(&op)?)),
+        JobCommand::Show(args) => after_reconcile(options, |client| show(client, output, &args)),
+        JobCommand::Cancel(args) => after_reconcile(options, |client| cancel(client, output, &args)),
+        JobCommand::Stats(op) => after_reconcile(options, |client| output.answer(&client.call(&op)?)),
     }
 }
 
-/// Does something after the jobs of this machine whose processes are gone have been given up.
-fn settled(options: &Options, work: impl FnOnce(&Client) -> Result<()>) -> Result<()> {
+/// Fails the jobs of this machine whose processes are gone, then runs `work`.
+fn after_reconcile(options: &GlobalOptions, work: impl FnOnce(&Client) -> Result<()>) -> Result<()> {
     let client = connect::client_for_agents(options)?;
-    settle(&client)?;
+    reconcile(&client)?;
     work(&client)
 }
 
-/// The limits of a lane, with a time limit of one's own.
-fn limits(options: &Options, lane: &Lane, timeout: Option<Span>) -> Result<Limits> {
+/// The limits of a lane, with the given time limit if there is one.
+fn limits(options: &GlobalOptions, lane: &Lane, timeout: Option<Span>) -> Result<LaneLimits> {
     let limits = connect::config(options)?.limits(lane)?;
-    let limits = Limits { timeout: timeout.unwrap_or(limits.timeout), ..limits };
+    let limits = LaneLimits { timeout: timeout.unwrap_or(limits.timeout), ..limits };
     limits.check()?;
     Ok(limits)
 }
 
-/// Says what the surroundings tell about a job.
-fn surrounded(about: &mut About, command: &[std::ffi::OsString]) -> Result<()> {
+/// Adds command and directory to the description of a job.
+fn fill_from_environment(about: &mut JobSpec, command: &[std::ffi::OsString]) -> Result<()> {
     about.command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    // A place that cannot be written down is left out.
+    // A path that is not UTF-8 or too long is left out.
     about.cwd = connect::cwd()?.to_str().filter(|dir| dir.chars().count() <= 500).map(str::to_owned);
     Ok(())
 }
 
-/// Asks for a slot. A run that only the surroundings name may be one of another store.
-fn ask(client: &Client, mut start: Start) -> Result<Record> {
+/// Starts or queues a job. A run named only by `PN_RUN` may belong to another store; then the job gets no run.
+fn start_job(client: &Client, mut start: Start) -> Result<JobRecord> {
     let given = start.about.run.is_some();
     if !given {
-        let named = connect::variable("PN_RUN").and_then(|name| name.into_string().ok());
+        let named = connect::env_var("PN_RUN").and_then(|name| name.into_string().ok());
         start.about.run = named.map(|name| name.parse()).transpose()?;
     }
     match client.call(&start) {
@@ -80,46 +83,46 @@ fn ask(client: &Client, mut start: Start) -> Result<Record> {
     }
 }
 
-fn start(options: &Options, output: Output, args: JobStart) -> Result<()> {
-    let JobStart { mut about, timeout, pid, command } = args;
+fn start(options: &GlobalOptions, output: Output, args: JobStartArgs) -> Result<()> {
+    let JobStartArgs { mut about, timeout, pid, command } = args;
     let limits = limits(options, &about.lane, timeout)?;
-    surrounded(&mut about, &command)?;
-    settled(options, |client| {
+    fill_from_environment(&mut about, &command)?;
+    after_reconcile(options, |client| {
         let process = pid.and_then(|pid| u32::try_from(pid).ok()).map(host::process);
         let (slots, timeout, host) = (limits.slots, limits.timeout, Some(host::name()));
-        queue::must_be_free(client, &about.lane, slots)?;
+        queue::require_free_slot(client, &about.lane, slots)?;
         let start = Start { about, slots, timeout, wait: None, host, process, supervisor: None };
-        output.answer(&ask(client, start)?)
+        output.answer(&start_job(client, start)?)
     })
 }
 
-fn finish(options: &Options, client: &Client, output: Output, args: JobFinish) -> Result<()> {
-    let JobFinish { mut op, output: file, max_output } = args;
+fn finish(options: &GlobalOptions, client: &Client, output: Output, args: JobFinishArgs) -> Result<()> {
+    let JobFinishArgs { mut op, output: file, max_output } = args;
     if let Some(file) = file {
-        let kept = read(&file, max_output, connect::redactor(options)?)?;
-        let (text, truncated) = kept.text();
-        op.output_bytes = op.output_bytes.or(Some(kept.total()));
+        let collected = read(&file, max_output, connect::redactor(options)?)?;
+        let (text, truncated) = collected.text();
+        op.output_bytes = op.output_bytes.or(Some(collected.total()));
         (op.output, op.truncated) = (Some(text), truncated);
     }
     output.answer(&client.call(&op)?)
 }
 
-/// What a file holds, as far as it is kept. Redacted before it is cut: a secret across the cut would survive in part.
-fn read(file: &Path, limit: Size, redactor: Option<Redactor>) -> Result<Collected> {
+/// Reads a file up to a limit. Redacts before truncating: a secret at the cut would survive in part.
+fn read(file: &Path, limit: ByteSize, redactor: Option<Redactor>) -> Result<CapturedOutput> {
     let unreadable = |e: io::Error| Error::invalid(format!("cannot read {}: {e}", file.display()));
     let mut from: Box<dyn Read> =
         if file == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(file).map_err(unreadable)?) };
-    let (mut kept, mut buffer) = (Collected::new(limit), vec![0; 64 << 10]);
-    let mut stream = redactor.map(Stream::new);
+    let (mut collected, mut buffer) = (CapturedOutput::new(limit), vec![0; 64 << 10]);
+    let mut stream = redactor.map(RedactingStream::new);
     loop {
         match from.read(&mut buffer) {
             Ok(0) => {
-                kept.push(&stream.map(|mut stream| stream.finish()).unwrap_or_default());
-                return Ok(kept);
+                collected.push(&stream.map(|mut stream| stream.finish()).unwrap_or_default());
+                return Ok(collected);
             }
             Ok(count) => match &mut stream {
-                Some(stream) => kept.push(&stream.push(&buffer[..count])),
-                None => kept.push(&buffer[..count]),
+                Some(stream) => collected.push(&stream.push(&buffer[..count])),
+                None => collected.push(&buffer[..count]),
             },
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(unreadable(e)),
@@ -127,7 +130,7 @@ fn read(file: &Path, limit: Size, redactor: Option<Redactor>) -> Result<Collecte
     }
 }
 
-fn show(client: &Client, output: Output, args: &JobShow) -> Result<()> {
+fn show(client: &Client, output: Output, args: &JobShowArgs) -> Result<()> {
     let job = client.call(&args.op)?;
     if args.output && !output.is_json() {
         return output.raw(job.output.unwrap_or_default().as_bytes());
@@ -135,34 +138,34 @@ fn show(client: &Client, output: Output, args: &JobShow) -> Result<()> {
     output.answer(&job)
 }
 
-fn cancel(client: &Client, output: Output, args: &JobCancel) -> Result<()> {
-    let told = client.call(&Cancel { id: args.id.clone() })?;
-    let is_here = told.host.as_deref() == Some(&host::name());
-    if told.status.is_over() || !is_here {
-        return output.answer(&told);
+fn cancel(client: &Client, output: Output, args: &JobCancelArgs) -> Result<()> {
+    let cancelled = client.call(&Cancel { id: args.id.clone() })?;
+    let is_here = cancelled.host.as_deref() == Some(&host::name());
+    if cancelled.status.is_over() || !is_here {
+        return output.answer(&cancelled);
     }
-    if let Some(noted) = supervised::find(Kind::Job, told.id.as_str()) {
-        end_command(&noted, Duration::from_millis(args.grace.as_millis().unsigned_abs()));
+    if let Some(supervised_job) = supervised::find(SupervisedKind::Job, cancelled.id.as_str()) {
+        end_command(&supervised_job, Duration::from_millis(args.grace.as_millis().unsigned_abs()));
     }
-    output.answer(&over(client, &told)?)
+    output.answer(&wait_until_over(client, &cancelled)?)
 }
 
-/// Ends a command that this user supervises on this machine, with all that it started.
-fn end_command(noted: &Supervised, grace: Duration) {
-    noted.signal_all(Signal::TERM);
+/// Ends a command that this user supervises on this machine, with all its child processes.
+fn end_command(supervised_job: &Supervised, grace: Duration) {
+    supervised_job.signal_all(Signal::TERM);
     let deadline = Instant::now() + grace;
-    while noted.is_running() && Instant::now() < deadline {
+    while supervised_job.is_running() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));
     }
-    if noted.is_running() {
-        noted.signal_all(Signal::KILL);
+    if supervised_job.is_running() {
+        supervised_job.signal_all(Signal::KILL);
     }
 }
 
-/// A job that is about to be over, once it is; whoever looks after it may take a moment.
-fn over(client: &Client, job: &Record) -> Result<Record> {
+/// Waits until the supervisor has recorded the end of a job, and returns the job.
+fn wait_until_over(client: &Client, job: &JobRecord) -> Result<JobRecord> {
     let supervisor = job.supervisor.as_ref().filter(|process| host::is_alive(process));
-    let deadline = Instant::now() + supervisor.map_or(Duration::ZERO, |_| TELLING);
+    let deadline = Instant::now() + supervisor.map_or(Duration::ZERO, |_| REPORT_TIMEOUT);
     loop {
         let shown = client.call(&Show { id: JobRef::from(&job.id) })?;
         if shown.status.is_over() || Instant::now() >= deadline {

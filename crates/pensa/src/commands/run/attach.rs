@@ -1,4 +1,4 @@
-//! `pn run attach`: becomes the multiplexer that shows the window of a run.
+//! `pn run attach`: replaces this process with the multiplexer client that shows the window of a run.
 
 use std::io::{self, IsTerminal};
 use std::os::unix::process::CommandExt;
@@ -7,12 +7,12 @@ use pensa_client::Client;
 use pensa_core::ops::run::Show;
 use pensa_core::run::Run;
 use pensa_core::{Code, Error, Result};
-use pensa_host::supervised::{self, Kind};
+use pensa_host::supervised::{self, SupervisedKind};
 use pensa_host::{self as host, mux};
 
-use crate::cli::RunAttach;
+use super::args::RunAttachArgs;
 
-pub(super) fn run(client: &Client, args: &RunAttach) -> Result<()> {
+pub(super) fn run(client: &Client, args: &RunAttachArgs) -> Result<()> {
     let run = client.call(&Show { id: args.id.clone() })?;
     let kind = run.mux.multiplexer_kind.ok_or_else(|| {
         let message = format!("{} is in no window of a terminal multiplexer", run.id);
@@ -27,10 +27,10 @@ pub(super) fn run(client: &Client, args: &RunAttach) -> Result<()> {
         let message = format!("the window of {} is on {host}, and this is {here}", run.id);
         return Err(Error::new(Code::Unsupported, message).hint("attach to it there"));
     }
-    mux::must_be_there(kind)?;
-    // A record may name any window. Which one it is, is known from the command's own environment.
-    let noted = supervised::find(Kind::Run, run.id.as_str()).ok_or_else(|| unknown(&run))?;
-    let theirs = |name: &str| noted.variable(name);
+    mux::require_installed(kind)?;
+    // The record may name any window, so the window is taken from the environment of the command itself.
+    let supervised_run = supervised::find(SupervisedKind::Run, run.id.as_str()).ok_or_else(|| unknown(&run))?;
+    let theirs = |name: &str| supervised_run.variable(name);
     let mut line = mux::attach(kind, &|name| std::env::var_os(name), &theirs).ok_or_else(|| unknown(&run))?;
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(Error::new(Code::Unsupported, "attaching needs a terminal")

@@ -1,4 +1,4 @@
-//! `pn run logs`: what a run wrote, from the file on the machine that it runs on.
+//! `pn run logs`: prints the log of a run on this machine.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,41 +15,41 @@ use pensa_core::{Code, Error, Result};
 use pensa_host as host;
 use rustix::fs::OFlags;
 
-use crate::cli::{Options, RunLogs};
-use crate::connect::{self, Home};
+use super::args::RunLogsArgs;
+use crate::cli::GlobalOptions;
+use crate::connect::{self, StateLocation};
 
-/// The directory of a store in which logs are kept.
+/// The directory of logs among the local files of a store.
 pub(super) const LOGS: &str = "runs";
 
-/// How often a file that grows is looked at.
-const PAUSE: Duration = Duration::from_millis(100);
+/// How often a growing log is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The log of a run in the directory of logs.
+/// The path of the log of a run.
 pub(super) fn log_file(dir: &Path, id: &RunId) -> PathBuf {
     dir.join(format!("{id}.log"))
 }
 
-pub(super) fn print(options: &Options, home: &Home, client: &Client, args: &RunLogs) -> Result<()> {
+pub(super) fn print(options: &GlobalOptions, home: &StateLocation, client: &Client, args: &RunLogsArgs) -> Result<()> {
     let mut run = client.call(&Show { id: args.id.clone() })?;
-    // A run of the project here may be asked for through a server.
+    // A run of this project may be queried through a server, but its log is in the store here.
     let project = connect::project_store(options).map(|store| store.root().join("local").join(LOGS));
     let mut log = open(&run, home.private_path(LOGS).into_iter().chain(project))?;
     loop {
-        // Before the file is read: what comes after the end of a run is nothing.
+        // Checked before reading: after the end of a run nothing is added.
         let is_over = run.status.is_over();
-        if !copy(&mut log)? || !args.follow || is_over {
+        if !print_rest(&mut log)? || !args.follow || is_over {
             return Ok(());
         }
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
         run = client.call(&Show { id: args.id.clone() })?;
         if !run.status.is_over() {
-            super::settle(client, home)?;
+            super::reconcile(client, home)?;
         }
     }
 }
 
-/// Opens the log of a run. The path in the record is information: it may name any file, so only the directories of logs on
-/// this machine are looked in.
+/// Opens the log of a run in one of our log directories. The path in the record may name any file, so it is not used.
 fn open(run: &Run, dirs: impl Iterator<Item = PathBuf>) -> Result<File> {
     let path = run.log_path.as_ref().ok_or_else(|| {
         Error::new(Code::NotFound, format!("{} has no log", run.id)).hint("runs of pn run exec have one")
@@ -76,7 +76,7 @@ fn unreadable(run: &Run, path: &Path, e: &io::Error) -> Error {
     Error::new(Code::NotFound, format!("cannot read the log of {}: {}: {e}", run.id, path.display()))
 }
 
-/// Opens a log that is a file of its own; links and what is no file are refused, as is a directory that is a link.
+/// Opens a log without following links; it must be a regular file, and its directory must not be a link.
 fn open_own(dir: &Path, id: &RunId) -> io::Result<File> {
     let flags = |flags: OFlags| flags.bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags(OFlags::NOFOLLOW | OFlags::DIRECTORY)).open(dir)?;
@@ -87,15 +87,15 @@ fn open_own(dir: &Path, id: &RunId) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
 }
 
-/// Prints what there is; false if nobody reads it any more.
-fn copy(log: &mut File) -> Result<bool> {
+/// Prints the rest of a log. Returns false if the reader closed the pipe.
+fn print_rest(log: &mut File) -> Result<bool> {
     let failed = |e: io::Error| Error::internal(format!("cannot read the log: {e}"));
     let mut buffer = vec![0; 64 << 10];
     let mut to = io::stdout().lock();
     loop {
         let count = log.read(&mut buffer).map_err(failed)?;
         if count == 0 {
-            // A file that was cut begins anew.
+            // The file was truncated: start again.
             let at = log.stream_position().map_err(failed)?;
             if log.metadata().map_err(failed)?.len() < at {
                 log.seek(SeekFrom::Start(0)).map_err(failed)?;

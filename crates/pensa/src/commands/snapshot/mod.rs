@@ -1,122 +1,127 @@
-//! `pn snapshot`: contents are taken, proved, restored and deleted on this machine; records are passed on.
+//! `pn snapshot`: takes, verifies, restores and deletes snapshots of work trees on this machine.
 //!
-//! A record is made after its content and deleted before it, so that none is ever without one. A kill between the two
-//! leaves a note (see [`note`]), and the next of these commands on this machine ends the work. A restore that is killed
-//! has left its safety snapshot, and can be done again. How contents are kept is left to `pensa-snapshot`.
+//! A record is created after its content and deleted before it, so that no record is ever without content. A kill between
+//! the two leaves a note (see [`note`]), and the next snapshot command on this machine finishes the work. A killed restore
+//! has left its safety snapshot, and can be repeated. `pensa-snapshot` stores the contents.
 
+mod args;
 mod note;
+mod render;
 
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 
+use args::{SnapshotCreateArgs, SnapshotDeleteArgs};
 use pensa_client::Client;
 use pensa_client::config::SNAPSHOT_PROVIDER;
 use pensa_core::id::{RepoRef, SnapshotId, SnapshotRef};
 use pensa_core::ops::snapshot::{Create, Delete, Deleted, List, Restore, Show};
 use pensa_core::ops::store::Info;
 use pensa_core::ops::{repo, run as runs};
-use pensa_core::repo::{Seen, Vcs};
+use pensa_core::repo::{RepoLocation, Vcs};
 use pensa_core::retention::old_snapshots;
-use pensa_core::snapshot::{Provider, Snapshot as Record, SnapshotKind};
+use pensa_core::snapshot::{Provider, Snapshot as SnapshotRecord, SnapshotKind};
 use pensa_core::{Code, Error, Result, Timestamp, text};
-use pensa_host::{self as host, Tree};
-use pensa_snapshot::{Place, Taken};
+use pensa_host::{self as host, DetectedTree};
+use pensa_snapshot::{SnapshotData, SnapshotDirs};
 use serde::Serialize;
 
-use self::note::{About, Note, Origins};
-use super::agent::pass_on;
-use crate::cli::{Options, Snapshot, SnapshotCreate, SnapshotDelete};
-use crate::connect::{self, Home};
+use self::note::{ContentId, ContentNote, Origins};
+use super::agent::run_agent_op;
+use crate::cli::GlobalOptions;
+use crate::connect::{self, StateLocation};
 use crate::output::Output;
 
-/// What looking at every byte of a snapshot showed.
+pub(crate) use args::SnapshotCommand;
+
+/// The result of `pn snapshot verify`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Verified {
+pub(crate) struct VerifiedSnapshot {
     pub(crate) id: SnapshotId,
     pub(crate) ok: bool,
     pub(crate) files: u64,
     pub(crate) problems: Vec<String>,
 }
 
-/// What a restore did.
+/// The result of `pn snapshot restore`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Restored {
+pub(crate) struct RestoredSnapshot {
     /// Always `restored`
     pub(crate) status: &'static str,
     pub(crate) id: SnapshotId,
-    /// The snapshot of what was there before
+    /// The snapshot of the previous state
     pub(crate) safety_id: SnapshotId,
     pub(crate) written: u64,
     pub(crate) removed: u64,
     pub(crate) kept: u64,
 }
 
-pub(super) fn run(options: &Options, output: Output, command: Snapshot) -> Result<()> {
+pub(super) fn run(options: &GlobalOptions, output: Output, command: SnapshotCommand) -> Result<()> {
     match command {
-        Snapshot::List(op) => pass_on(options, output, &op),
-        Snapshot::Show(op) => pass_on(options, output, &op),
-        Snapshot::Create(mut args) => {
+        SnapshotCommand::List(op) => run_agent_op(options, output, &op),
+        SnapshotCommand::Show(op) => run_agent_op(options, output, &op),
+        SnapshotCommand::Create(mut args) => {
             if args.provider.is_none() {
                 args.provider = connect::config(options)?.parsed(&SNAPSHOT_PROVIDER)?;
             }
-            output.answer(&Desk::open(options, output)?.create(args)?)
+            output.answer(&SnapshotContext::open(options, output)?.create(args)?)
         }
-        Snapshot::Verify(args) => {
-            let verified = Desk::open(options, output)?.verify(&args.id)?;
+        SnapshotCommand::Verify(args) => {
+            let verified = SnapshotContext::open(options, output)?.verify(&args.id)?;
             output.answer(&verified)?;
             if verified.ok { Ok(()) } else { Err(damaged(&verified)) }
         }
-        Snapshot::Restore(args) => output.answer(&Desk::open(options, output)?.restore(&args.id)?),
-        Snapshot::Delete(args) => output.answer(&Desk::open(options, output)?.delete(&args)?),
+        SnapshotCommand::Restore(args) => output.answer(&SnapshotContext::open(options, output)?.restore(&args.id)?),
+        SnapshotCommand::Delete(args) => output.answer(&SnapshotContext::open(options, output)?.delete(&args)?),
     }
 }
 
-fn damaged(verified: &Verified) -> Error {
+fn damaged(verified: &VerifiedSnapshot) -> Error {
     Error::new(Code::Corrupt, format!("{} is not what was taken", verified.id))
         .hint("pn snapshot list shows others of the same tree")
 }
 
-/// What the work on contents needs.
-pub(super) struct Desk {
+/// The contents of snapshots on this machine, and the store with their records.
+pub(super) struct SnapshotContext {
     output: Output,
     pub(super) client: Client,
-    /// Where contents and notes are kept
+    /// The directory of contents and notes
     data: PathBuf,
-    here: String,
+    host: String,
 }
 
-/// A snapshot that is to be taken.
-struct Order<'o> {
+/// A snapshot to take.
+struct SnapshotPlan<'o> {
     kind: SnapshotKind,
     provider: Provider,
     tree: &'o Path,
     repo: Option<RepoRef>,
-    seen: Option<Seen>,
+    seen: Option<RepoLocation>,
     run: Option<pensa_core::id::RunRef>,
     label: Option<String>,
-    parent: Option<Record>,
-    /// The one that is going to be restored
-    covering: Option<&'o Record>,
+    parent: Option<SnapshotRecord>,
+    /// The snapshot that will be restored next, if this is its safety snapshot
+    about_to_restore: Option<&'o SnapshotRecord>,
 }
 
-impl Desk {
-    fn open(options: &Options, output: Output) -> Result<Self> {
-        let home = Home::of(options)?;
-        let desk = Self::at(home.client(options)?, home.private_dir("snapshots")?, output);
-        desk.settle();
-        Ok(desk)
+impl SnapshotContext {
+    fn open(options: &GlobalOptions, output: Output) -> Result<Self> {
+        let home = StateLocation::of(options)?;
+        let context = Self::at(home.client(options)?, home.private_dir("snapshots")?, output);
+        context.finish_interrupted();
+        Ok(context)
     }
 
-    /// One for the contents in a directory.
+    /// Uses the contents in `data`.
     pub(super) fn at(client: Client, data: PathBuf, output: Output) -> Self {
-        Self { output, client, data, here: host::name() }
+        Self { output, client, data, host: host::name() }
     }
 
-    /// Deletes what was taken automatically before `until` and is no longer needed, or counts it.
+    /// Deletes automatic snapshots from before `until` that are no longer needed; with `dry_run` only counts them.
     pub(super) fn collect(&self, until: Timestamp, dry_run: bool) -> Result<i64> {
-        let all = self.client.call(&List { host: Some(self.here.clone()), ..List::default() })?;
+        let all = self.client.call(&List { host: Some(self.host.clone()), ..List::default() })?;
         let mut over = HashSet::new();
         for run in all.iter().filter_map(|snapshot| snapshot.run_id.as_ref()).collect::<HashSet<_>>() {
             let is_over = match self.client.call(&runs::Show { id: run.as_str().parse()? }) {
@@ -131,7 +136,7 @@ impl Desk {
         let old = old_snapshots(&all, |run| over.contains(run), until);
         let mut gone = 0;
         for id in old {
-            if !dry_run && let Err(e) = self.delete(&SnapshotDelete { id: (&id).into(), record_only: false }) {
+            if !dry_run && let Err(e) = self.delete(&SnapshotDeleteArgs { id: (&id).into(), record_only: false }) {
                 self.output.warning(&format!("{id} was not deleted: {}", e.message));
                 continue;
             }
@@ -140,25 +145,25 @@ impl Desk {
         Ok(gone)
     }
 
-    /// Ends what was stopped on the way. What cannot be ended now waits for the next command.
-    fn settle(&self) {
+    /// Finishes interrupted work. What fails now is left to the next command.
+    fn finish_interrupted(&self) {
         let mut store_id = None;
-        for mut note in Note::left_behind(&self.data) {
-            let Some(about) = note.about() else {
+        for mut note in ContentNote::take_abandoned(&self.data) {
+            let Some(content) = note.content_id() else {
                 note.done();
                 continue;
             };
             let Ok(ours) = store_id.take().map_or_else(|| self.store_id(), Ok) else { return };
-            let is_ours = about.store_id == ours && about.host == self.here;
+            let is_ours = content.store_id == ours && content.host == self.host;
             store_id = Some(ours);
             if !is_ours {
                 continue;
             }
-            match self.client.call(&Show { id: (&about.id).into() }) {
+            match self.client.call(&Show { id: (&content.id).into() }) {
                 Ok(_) => note.done(),
-                Err(e) if e.code == Code::NotFound => match self.delete_content(&about) {
+                Err(e) if e.code == Code::NotFound => match self.delete_content(&content) {
                     Ok(()) => note.done(),
-                    Err(e) => self.output.warning(&format!("{} could not be cleared away: {}", about.id, e.message)),
+                    Err(e) => self.output.warning(&format!("{} could not be cleared away: {}", content.id, e.message)),
                 },
                 Err(_) => return,
             }
@@ -169,17 +174,17 @@ impl Desk {
         Ok(self.client.call(&Info {})?.store_id)
     }
 
-    fn create(&self, args: SnapshotCreate) -> Result<Record> {
-        let SnapshotCreate { run, provider, label, parent, repo } = args;
+    fn create(&self, args: SnapshotCreateArgs) -> Result<SnapshotRecord> {
+        let SnapshotCreateArgs { run, provider, label, parent, repo } = args;
         let label = text::optional_line("label", label.as_ref())?;
         if let Some(run) = &run {
             self.client.call(&runs::Show { id: run.clone() })?;
         }
-        let Tree { seen, tree } = match &repo {
+        let DetectedTree { repo: seen, tree } = match &repo {
             Some(repo) => self.tree_of(repo)?,
             None => host::detect_tree(&connect::cwd()?)?,
         };
-        // What could not be recorded is not taken either.
+        // Checked first, so that no content is taken that cannot be recorded.
         seen.checked()?;
         text::line("the path of the tree", &utf8(&tree)?)?;
         let provider = choose(provider, seen.vcs, &tree)?;
@@ -188,7 +193,7 @@ impl Desk {
             None => self.newest(&tree, provider)?,
         };
         let seen = repo.is_none().then_some(seen);
-        self.take(&Order {
+        self.take_snapshot(&SnapshotPlan {
             kind: SnapshotKind::Manual,
             provider,
             tree: &tree,
@@ -197,30 +202,30 @@ impl Desk {
             run,
             label,
             parent,
-            covering: None,
+            about_to_restore: None,
         })
     }
 
-    /// The work tree of a repository that is known. A record may name any directory; only the root of one is taken.
-    fn tree_of(&self, wanted: &RepoRef) -> Result<Tree> {
-        let repo = self.client.call(&repo::Show { id: wanted.clone() })?;
-        let Some(root) = repo.root_path.filter(|_| repo.host.as_ref() == Some(&self.here)) else {
+    /// The work tree of a known repository. The record may name any directory, so it must be the root of a repository.
+    fn tree_of(&self, id: &RepoRef) -> Result<DetectedTree> {
+        let repo = self.client.call(&repo::Show { id: id.clone() })?;
+        let Some(root) = repo.root_path.filter(|_| repo.host.as_ref() == Some(&self.host)) else {
             return Err(Error::new(Code::Unsupported, format!("{} is not on this machine", repo.id))
                 .hint("a snapshot is taken where the files are"));
         };
         let tree = host::detect_tree(Path::new(&root))?;
-        if tree.seen.root_path.as_ref() == Some(&root) {
+        if tree.repo.root_path.as_ref() == Some(&root) {
             return Ok(tree);
         }
         Err(Error::new(Code::NoRepo, format!("{root} is not the root of a repository"))
             .hint("run this command in the repository, without --repo"))
     }
 
-    /// The last snapshot of a tree on this machine.
-    fn newest(&self, tree: &Path, provider: Provider) -> Result<Option<Record>> {
+    /// The newest snapshot of a tree on this machine.
+    fn newest(&self, tree: &Path, provider: Provider) -> Result<Option<SnapshotRecord>> {
         let list = List {
             provider: Some(provider),
-            host: Some(self.here.clone()),
+            host: Some(self.host.clone()),
             root: Some(utf8(tree)?),
             limit: Some(1),
             ..List::default()
@@ -228,26 +233,27 @@ impl Desk {
         Ok(self.client.call(&list)?.pop())
     }
 
-    /// Takes a snapshot: a note, the content, the record, and the note goes.
-    fn take(&self, order: &Order<'_>) -> Result<Record> {
-        let (about, note) = self.begin(order)?;
-        let place = Place { root: order.tree, data: &self.data, id: about.id.as_str() };
-        let [parent, covering] = [order.parent.as_ref(), order.covering].map(|it| it.map(|it| self.taken(it)));
-        let taken = match pensa_snapshot::create(order.provider, &place, parent.as_ref(), covering.as_ref()) {
+    /// Takes a snapshot: writes a note, the content and the record, then deletes the note.
+    fn take_snapshot(&self, plan: &SnapshotPlan<'_>) -> Result<SnapshotRecord> {
+        let (content, note) = self.begin(plan)?;
+        let place = SnapshotDirs { root: plan.tree, data: &self.data, id: content.id.as_str() };
+        let [parent, about_to_restore] =
+            [plan.parent.as_ref(), plan.about_to_restore].map(|it| it.map(|it| self.taken(it)));
+        let taken = match pensa_snapshot::create(plan.provider, &place, parent.as_ref(), about_to_restore.as_ref()) {
             Ok(taken) => taken,
             Err(error) => {
-                self.origins().remove(&about.id);
+                self.origins().remove(&content.id);
                 note.done();
                 return Err(error);
             }
         };
-        match self.client.call(&created(order, &about, taken)?) {
+        match self.client.call(&create_op(plan, &content, taken)?) {
             Ok(record) => {
                 note.done();
                 Ok(record)
             }
             Err(error) => {
-                if is_certain(error.code) && self.delete_content(&about).is_ok() {
+                if is_not_recorded(error.code) && self.delete_content(&content).is_ok() {
                     note.done();
                 }
                 Err(error)
@@ -255,56 +261,56 @@ impl Desk {
         }
     }
 
-    /// Finds a name that no content has, and leaves a note.
-    fn begin(&self, order: &Order<'_>) -> Result<(About, Note)> {
+    /// Finds an unused id and writes a note.
+    fn begin(&self, plan: &SnapshotPlan<'_>) -> Result<(ContentId, ContentNote)> {
         let store_id = self.store_id()?;
         loop {
-            let about = About {
+            let content = ContentId {
                 id: new_id()?,
                 store_id: store_id.clone(),
-                host: self.here.clone(),
-                provider: order.provider,
-                root: utf8(order.tree)?,
-                repo_root: order.seen.as_ref().and_then(|seen| seen.root_path.clone()),
+                host: self.host.clone(),
+                provider: plan.provider,
+                root: utf8(plan.tree)?,
+                repo_root: plan.seen.as_ref().and_then(|seen| seen.root_path.clone()),
             };
-            if let Some(note) = Note::leave(&self.data, &about)? {
-                self.origins().add(&about)?;
-                return Ok((about, note));
+            if let Some(note) = ContentNote::create(&self.data, &content)? {
+                self.origins().add(&content)?;
+                return Ok((content, note));
             }
         }
     }
 
-    /// What is known of a content. Where it is kept is for us to say, not for the record.
-    fn taken(&self, record: &Record) -> Taken {
+    /// Describes a content for `pensa-snapshot`. Its path comes from this machine; the path in the record is not used.
+    fn taken(&self, record: &SnapshotRecord) -> SnapshotData {
         let path = record.path.as_ref().map(|_| self.data.join(record.id.as_str()));
-        Taken { reference: record.reference.clone(), path, metadata: record.metadata.clone() }
+        SnapshotData { reference: record.reference.clone(), path, metadata: record.metadata.clone() }
     }
 
     /// A snapshot whose content is on this machine.
-    fn find(&self, id: &SnapshotRef) -> Result<Record> {
+    fn find(&self, id: &SnapshotRef) -> Result<SnapshotRecord> {
         let record = self.client.call(&Show { id: id.clone() })?;
-        if record.host == self.here {
+        if record.host == self.host {
             return Ok(record);
         }
-        let message = format!("{} was taken on {}, and this is {}", record.id, record.host, self.here);
+        let message = format!("{} was taken on {}, and this is {}", record.id, record.host, self.host);
         Err(Error::new(Code::Unsupported, message).hint("run this command there"))
     }
 
-    fn verify(&self, id: &SnapshotRef) -> Result<Verified> {
+    fn verify(&self, id: &SnapshotRef) -> Result<VerifiedSnapshot> {
         let record = self.find(id)?;
-        let about = self.about(&record)?;
-        let root = about.somewhere();
-        let place = Place { root: &root, data: &self.data, id: record.id.as_str() };
+        let content = self.content_id(&record)?;
+        let root = content.existing_root();
+        let place = SnapshotDirs { root: &root, data: &self.data, id: record.id.as_str() };
         let mut proof = pensa_snapshot::verify(record.provider, &place, &self.taken(&record))?;
         if let Some(problem) = self.broken_chain(&record)? {
             proof.ok = false;
             proof.problems.push(problem);
         }
-        Ok(Verified { id: record.id, ok: proof.ok, files: proof.files, problems: proof.problems })
+        Ok(VerifiedSnapshot { id: record.id, ok: proof.ok, files: proof.files, problems: proof.problems })
     }
 
-    /// Whether the content says that it came after another than the record says.
-    fn broken_chain(&self, record: &Record) -> Result<Option<String>> {
+    /// A problem if content and record name different parents.
+    fn broken_chain(&self, record: &SnapshotRecord) -> Result<Option<String>> {
         let Some(parent) = &record.parent_id else { return Ok(None) };
         let parent = self.client.call(&Show { id: parent.into() })?;
         let name = if record.provider == Provider::Git { "commit" } else { "digest" };
@@ -312,15 +318,15 @@ impl Desk {
         Ok((!is_same).then(|| format!("it was taken after another snapshot than {}", parent.id)))
     }
 
-    fn restore(&self, id: &SnapshotRef) -> Result<Restored> {
+    fn restore(&self, id: &SnapshotRef) -> Result<RestoredSnapshot> {
         let record = self.find(id)?;
-        let Tree { tree, seen } = host::detect_tree(&connect::cwd()?)?;
-        // A record may come from anybody; which files are replaced is for whoever stands there to say.
+        let DetectedTree { tree, repo: seen } = host::detect_tree(&connect::cwd()?)?;
+        // Anybody may have written the record, so only the current work tree is replaced.
         if Path::new(&record.root) != tree {
             let message = format!("{} is of {}, and this is {}", record.id, record.root, tree.display());
             return Err(Error::invalid(message).hint("run this command in the tree that is to be restored"));
         }
-        let safety = self.take(&Order {
+        let safety = self.take_snapshot(&SnapshotPlan {
             kind: SnapshotKind::Safety,
             provider: record.provider,
             tree: &tree,
@@ -329,23 +335,23 @@ impl Desk {
             run: None,
             label: Some(format!("before {} was restored", record.id)),
             parent: self.newest(&tree, record.provider)?,
-            covering: Some(&record),
+            about_to_restore: Some(&record),
         })?;
-        let place = Place { root: &tree, data: &self.data, id: record.id.as_str() };
+        let place = SnapshotDirs { root: &tree, data: &self.data, id: record.id.as_str() };
         let done = pensa_snapshot::restore(record.provider, &place, &self.taken(&record)).map_err(|error| {
             let hint = format!("pn snapshot restore {} brings back what was there", safety.id);
-            let told = error.hint.as_ref().map_or_else(|| hint.clone(), |known| format!("{known}; {hint}"));
-            error.hint(told)
+            let hint = error.hint.as_ref().map_or_else(|| hint.clone(), |old| format!("{old}; {hint}"));
+            error.hint(hint)
         })?;
         let op = Restore { id: (&record.id).into(), safety: (&safety.id).into() };
         if let Err(e) = self.client.call(&op) {
             self.output.warning(&format!("that {} was restored is not recorded: {}", record.id, e.message));
         }
-        let pensa_snapshot::Restored { written, removed, kept } = done;
-        Ok(Restored { status: "restored", id: record.id, safety_id: safety.id, written, removed, kept })
+        let pensa_snapshot::RestoreCounts { written, removed, kept } = done;
+        Ok(RestoredSnapshot { status: "restored", id: record.id, safety_id: safety.id, written, removed, kept })
     }
 
-    fn delete(&self, args: &SnapshotDelete) -> Result<Deleted> {
+    fn delete(&self, args: &SnapshotDeleteArgs) -> Result<Deleted> {
         if args.record_only {
             return self.forget(&args.id);
         }
@@ -353,85 +359,88 @@ impl Desk {
             Code::Unsupported => error.hint("run this command there, or forget it with --record-only"),
             _ => error,
         })?;
-        let about = self.about(&record)?;
+        let content = self.content_id(&record)?;
         let busy = || Error::new(Code::Busy, format!("somebody is at work on {}", record.id)).hint("try again");
-        let note = Note::leave(&self.data, &about)?.ok_or_else(busy)?;
+        let note = ContentNote::create(&self.data, &content)?.ok_or_else(busy)?;
         let deleted = match self.client.call(&Delete { id: (&record.id).into() }) {
             Ok(deleted) => deleted,
             Err(error) => {
-                if is_certain(error.code) {
+                if is_not_recorded(error.code) {
                     note.done();
                 }
                 return Err(error);
             }
         };
-        self.delete_content(&about)?;
+        self.delete_content(&content)?;
         note.done();
         Ok(deleted)
     }
 
-    /// Forgets a snapshot whose content is out of reach.
+    /// Deletes the record of a snapshot on another machine.
     fn forget(&self, id: &SnapshotRef) -> Result<Deleted> {
         let record = self.client.call(&Show { id: id.clone() })?;
-        if record.host == self.here {
+        if record.host == self.host {
             return Err(Error::invalid(format!("the content of {} is on this machine", record.id))
                 .hint("leave out --record-only, so that it is deleted too"));
         }
         self.client.call(&Delete { id: (&record.id).into() })
     }
 
-    /// What this machine knows of a content. Where the record says that it was taken is believed only for contents that
-    /// lie among our own files, or if that is where the caller stands.
-    fn about(&self, record: &Record) -> Result<About> {
+    /// What this machine knows of a content. The tree in the record is used only if the content is in our own directory, or
+    /// if the caller is in that tree.
+    fn content_id(&self, record: &SnapshotRecord) -> Result<ContentId> {
         let store_id = self.store_id()?;
         match self.origins().get(&record.id) {
-            Some(about) if about.store_id == store_id && about.provider == record.provider => return Ok(about),
+            Some(content) if content.store_id == store_id && content.provider == record.provider => return Ok(content),
             Some(_) => return Err(self.unknown(record)),
             None => {}
         }
         let is_elsewhere = matches!(record.provider, Provider::Git | Provider::Zfs);
-        let here = || host::detect_tree(&connect::cwd()?);
-        let repo_root = match is_elsewhere.then(here).transpose() {
+        let host = || host::detect_tree(&connect::cwd()?);
+        let repo_root = match is_elsewhere.then(host).transpose() {
             Ok(None) => None,
-            Ok(Some(Tree { tree, seen })) if tree == Path::new(&record.root) => seen.root_path,
+            Ok(Some(DetectedTree { tree, repo: seen })) if tree == Path::new(&record.root) => seen.root_path,
             _ => return Err(self.unknown(record)),
         };
         let (id, host, root) = (record.id.clone(), record.host.clone(), record.root.clone());
-        Ok(About { id, store_id, host, provider: record.provider, root, repo_root })
+        Ok(ContentId { id, store_id, host, provider: record.provider, root, repo_root })
     }
 
-    fn unknown(&self, record: &Record) -> Error {
+    fn unknown(&self, record: &SnapshotRecord) -> Error {
         let message = format!("that {} was taken in {} is known from its record only", record.id, record.root);
         Error::new(Code::Unsupported, message).hint("run this command in that tree")
     }
 
     fn origins(&self) -> Origins {
-        Origins::beside(&self.data)
+        Origins::next_to(&self.data)
     }
 
-    fn delete_content(&self, about: &About) -> Result<()> {
-        let root = about.somewhere();
-        pensa_snapshot::delete(about.provider, &Place { root: &root, data: &self.data, id: about.id.as_str() })?;
-        self.origins().remove(&about.id);
+    fn delete_content(&self, content: &ContentId) -> Result<()> {
+        let root = content.existing_root();
+        pensa_snapshot::delete(
+            content.provider,
+            &SnapshotDirs { root: &root, data: &self.data, id: content.id.as_str() },
+        )?;
+        self.origins().remove(&content.id);
         Ok(())
     }
 }
 
-impl About {
-    /// The tree, or the main work tree of its repository if it is gone: git keeps their contents in one place.
-    fn somewhere(&self) -> PathBuf {
+impl ContentId {
+    /// The tree, or if it is gone the main work tree of its repository: both have the same git objects.
+    fn existing_root(&self) -> PathBuf {
         let roots = [Some(&self.root), self.repo_root.as_ref()].into_iter().flatten().map(PathBuf::from);
         roots.into_iter().find(|root| root.is_dir()).unwrap_or_else(|| PathBuf::from(&self.root))
     }
 }
 
-/// The provider that is asked for, else the one that suits the tree.
-fn choose(asked: Option<Provider>, vcs: Vcs, tree: &Path) -> Result<Provider> {
-    let provider = asked.map_or_else(|| pensa_snapshot::detect(tree), Ok)?;
-    // A repository of another kind may lie in a work tree of git, which is not what is meant.
+/// The given provider, else the one that suits the tree.
+fn choose(given: Option<Provider>, vcs: Vcs, tree: &Path) -> Result<Provider> {
+    let provider = given.map_or_else(|| pensa_snapshot::detect(tree), Ok)?;
+    // A repository of another kind may be inside a git work tree; git would take a snapshot of the outer one.
     match (provider, vcs) {
         (Provider::Git, Vcs::Git) => Ok(provider),
-        (Provider::Git, other) if asked.is_some() => {
+        (Provider::Git, other) if given.is_some() => {
             Err(Error::new(Code::Unsupported, format!("{} is a repository of {other}, not of git", tree.display()))
                 .hint("use the provider copy"))
         }
@@ -440,26 +449,26 @@ fn choose(asked: Option<Provider>, vcs: Vcs, tree: &Path) -> Result<Provider> {
     }
 }
 
-fn created(order: &Order<'_>, about: &About, taken: Taken) -> Result<Create> {
+fn create_op(plan: &SnapshotPlan<'_>, content: &ContentId, taken: SnapshotData) -> Result<Create> {
     Ok(Create {
-        id: Some(about.id.clone()),
-        kind: order.kind,
-        provider: order.provider,
-        repo: order.repo.clone(),
-        seen: order.seen.clone(),
-        run: order.run.clone(),
-        host: about.host.clone(),
-        root: about.root.clone(),
+        id: Some(content.id.clone()),
+        kind: plan.kind,
+        provider: plan.provider,
+        repo: plan.repo.clone(),
+        seen: plan.seen.clone(),
+        run: plan.run.clone(),
+        host: content.host.clone(),
+        root: content.root.clone(),
         reference: taken.reference,
         path: taken.path.as_deref().map(utf8).transpose()?,
-        parent: order.parent.as_ref().map(|parent| (&parent.id).into()),
-        label: order.label.clone(),
+        parent: plan.parent.as_ref().map(|parent| (&parent.id).into()),
+        label: plan.label.clone(),
         metadata: taken.metadata,
     })
 }
 
-/// Whether an error says for certain that nothing was recorded.
-fn is_certain(code: Code) -> bool {
+/// Whether an error proves that nothing was recorded.
+fn is_not_recorded(code: Code) -> bool {
     !matches!(code, Code::Unreachable | Code::Timeout | Code::Internal | Code::Corrupt)
 }
 

@@ -1,10 +1,9 @@
-//! Notes on contents of which the store may know nothing.
+//! Notes on unfinished work: contents that may have no record in the store.
 //!
-//! A note is a file beside the contents. It is there, whole and locked, before a content is begun or its record is
-//! deleted, and goes when record and content agree again. The lock is held by the process that is at work and by the
-//! programs it has started, and ends with the last of them. So a note that nobody holds tells of work that was stopped,
-//! and one rule ends all such work: if the store has the record, the content is whole, for it came before; if it has
-//! not, the content is nobody's and is deleted.
+//! A note is a file next to the contents. It is written and locked before a content is created or its record is deleted,
+//! and deleted when record and content agree again. The working process and the programs it starts hold the lock, so it
+//! ends with the last of them. An unlocked note therefore means interrupted work, and one rule finishes it: if the store
+//! has the record, the content is complete, because it was written first; if not, the content is deleted.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -18,34 +17,35 @@ use rustix::io::FdFlags;
 use serde::{Deserialize, Serialize};
 
 const PREFIX: &str = ".note.";
-/// Most bytes of a note: two paths and some words.
+
+/// The most bytes of a note: two paths and some short fields.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// What a note says: all that is needed to delete a content.
+/// Identifies a content: all that is needed to delete it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct About {
+pub(super) struct ContentId {
     pub(super) id: SnapshotId,
-    /// The store that has or gets the record: contents of several servers lie in one directory
+    /// The store of its record: one directory has the contents of several stores
     pub(super) store_id: String,
     pub(super) host: String,
     pub(super) provider: Provider,
     pub(super) root: String,
-    /// The main work tree, for when a linked one is gone
+    /// The main work tree, in case a linked one is gone
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) repo_root: Option<String>,
 }
 
-/// A note that this process holds.
+/// A note that this process has locked.
 #[derive(Debug)]
-pub(super) struct Note {
+pub(super) struct ContentNote {
     path: PathBuf,
     file: File,
 }
 
-impl Note {
-    /// Leaves a note before work begins; none if a content of this name has one already.
-    pub(super) fn leave(data: &Path, about: &About) -> Result<Option<Self>> {
-        let path = data.join(format!("{PREFIX}{}", about.id));
+impl ContentNote {
+    /// Writes a note before work begins; `None` if the content has one already.
+    pub(super) fn create(data: &Path, content: &ContentId) -> Result<Option<Self>> {
+        let path = data.join(format!("{PREFIX}{}", content.id));
         let failed = |e: io::Error| Error::internal(format!("cannot write {}: {e}", path.display()));
         loop {
             let opened = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
@@ -55,17 +55,17 @@ impl Note {
             };
             file.lock().map_err(failed)?;
             let mut note = Self { path: path.clone(), file };
-            // Before it was locked, somebody may have taken it for one that was left behind.
-            if !note.is_in_place() {
+            // Before the lock, another process may have taken it as abandoned and deleted it.
+            if !note.is_current() {
                 continue;
             }
-            note.write(about).map_err(failed)?;
+            note.write(content).map_err(failed)?;
             return Ok(Some(note));
         }
     }
 
-    /// The notes of work that was stopped, each held by us now.
-    pub(super) fn left_behind(data: &Path) -> Vec<Self> {
+    /// Locks and returns the notes of interrupted work.
+    pub(super) fn take_abandoned(data: &Path) -> Vec<Self> {
         let entries = fs::read_dir(data).into_iter().flatten().flatten();
         let is_note = |name: &std::ffi::OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX));
         entries.filter(|entry| is_note(&entry.file_name())).filter_map(|entry| Self::take_over(entry.path())).collect()
@@ -75,46 +75,46 @@ impl Note {
         let file = OpenOptions::new().read(true).write(true).open(&path).ok()?;
         file.try_lock().ok()?;
         let note = Self { path, file };
-        note.is_in_place().then_some(note)
+        note.is_current().then_some(note)
     }
 
-    /// Whether the file is still the one of its name.
-    fn is_in_place(&self) -> bool {
+    /// Whether the path still names this file.
+    fn is_current(&self) -> bool {
         let identity = |meta: fs::Metadata| (meta.dev(), meta.ino());
         let named = fs::symlink_metadata(&self.path).ok().map(identity);
         named.is_some() && named == self.file.metadata().ok().map(identity)
     }
 
-    fn write(&mut self, about: &About) -> io::Result<()> {
-        let document = json::to_document(about).map_err(io::Error::other)?;
+    fn write(&mut self, content: &ContentId) -> io::Result<()> {
+        let document = json::to_document(content).map_err(io::Error::other)?;
         self.file.write_all(document.as_bytes())?;
         self.file.sync_all()?;
-        // Programs that are started from here on keep the lock, should they outlive us.
+        // Clear close-on-exec, so that programs started from here on keep the lock if they outlive us.
         Ok(rustix::io::fcntl_setfd(&self.file, FdFlags::empty())?)
     }
 
-    /// What it says; nothing if it was stopped while it was written, and so before any work began.
-    pub(super) fn about(&mut self) -> Option<About> {
+    /// Reads the note; `None` if it was cut off while written, which is before any work began.
+    pub(super) fn content_id(&mut self) -> Option<ContentId> {
         let mut text = String::new();
         self.file.rewind().ok()?;
         (&mut self.file).take(MAX_BYTES).read_to_string(&mut text).ok()?;
         serde_json::from_str(&text).ok()
     }
 
-    /// Record and content agree.
+    /// Deletes the note: record and content agree.
     pub(super) fn done(self) {
-        // If this fails, the next command finds that they agree.
+        // If this fails, the next command deletes it.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Where the snapshots of this machine were taken, in a directory beside the contents. A record names a tree as well, but
-/// anybody may have written it, and git is run in that tree.
+/// Remembers in which tree each snapshot of this machine was taken. The record names a tree too, but anybody may have
+/// written it, and git is run in that tree.
 #[derive(Debug)]
 pub(super) struct Origins(PathBuf);
 
 impl Origins {
-    pub(super) fn beside(data: &Path) -> Self {
+    pub(super) fn next_to(data: &Path) -> Self {
         Self(data.with_file_name("snapshot-origins"))
     }
 
@@ -122,24 +122,24 @@ impl Origins {
         self.0.join(format!("{id}.json"))
     }
 
-    /// Notes a snapshot that is about to be taken.
-    pub(super) fn add(&self, about: &About) -> Result<()> {
-        let path = self.file(&about.id);
+    /// Adds a snapshot that is about to be taken.
+    pub(super) fn add(&self, content: &ContentId) -> Result<()> {
+        let path = self.file(&content.id);
         let failed = |e: io::Error| Error::internal(format!("cannot write {}: {e}", path.display()));
         DirBuilder::new().recursive(true).mode(0o700).create(&self.0).map_err(failed)?;
-        let document = json::to_document(about)?;
+        let document = json::to_document(content)?;
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path).map_err(failed)?;
         file.write_all(document.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
     }
 
-    pub(super) fn get(&self, id: &SnapshotId) -> Option<About> {
+    pub(super) fn get(&self, id: &SnapshotId) -> Option<ContentId> {
         let mut text = String::new();
         File::open(self.file(id)).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-        serde_json::from_str(&text).ok().filter(|about: &About| about.id == *id)
+        serde_json::from_str(&text).ok().filter(|content: &ContentId| content.id == *id)
     }
 
-    /// Forgets a snapshot whose content is gone.
+    /// Removes a snapshot whose content is deleted.
     pub(super) fn remove(&self, id: &SnapshotId) {
         let _ = fs::remove_file(self.file(id));
     }
@@ -149,8 +149,8 @@ impl Origins {
 mod tests {
     use super::*;
 
-    fn about() -> About {
-        About {
+    fn content() -> ContentId {
+        ContentId {
             id: "snap-1a2b3c4d".parse().expect("an id"),
             store_id: "s".into(),
             host: "box".into(),
@@ -161,30 +161,30 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_found_only_once_nobody_holds_it() {
+    fn a_note_is_abandoned_once_no_process_holds_it() {
         let dir = tempfile::tempdir().expect("a directory");
-        let held = Note::leave(dir.path(), &about()).expect("written").expect("new");
-        assert!(Note::leave(dir.path(), &about()).expect("looked").is_none(), "there is one");
-        assert!(Note::left_behind(dir.path()).is_empty());
+        let held = ContentNote::create(dir.path(), &content()).expect("written").expect("new");
+        assert!(ContentNote::create(dir.path(), &content()).expect("looked").is_none(), "there is one");
+        assert!(ContentNote::take_abandoned(dir.path()).is_empty());
         let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("runs");
         drop(held);
-        assert!(Note::left_behind(dir.path()).is_empty(), "a program that was started goes on");
+        assert!(ContentNote::take_abandoned(dir.path()).is_empty(), "a child process still runs");
         child.kill().expect("killed");
         child.wait().expect("reaped");
         // Other tests of this process may have started programs just then.
-        let mut note = pensa_testkit::eventually("the note", || Note::left_behind(dir.path()).pop());
-        assert_eq!(note.about(), Some(about()));
+        let mut note = pensa_testkit::eventually("the note", || ContentNote::take_abandoned(dir.path()).pop());
+        assert_eq!(note.content_id(), Some(content()));
         note.done();
-        assert!(Note::left_behind(dir.path()).is_empty());
+        assert!(ContentNote::take_abandoned(dir.path()).is_empty());
     }
 
     #[test]
-    fn a_note_that_was_cut_short_says_nothing() {
+    fn a_truncated_note_is_ignored() {
         let dir = tempfile::tempdir().expect("a directory");
-        let whole = json::to_document(&about()).expect("JSON");
+        let whole = json::to_document(&content()).expect("JSON");
         for end in 0..whole.trim_end().len() {
             fs::write(dir.path().join(".note.snap-1a2b3c4d"), &whole[..end]).expect("written");
-            assert_eq!(Note::left_behind(dir.path()).remove(0).about(), None, "cut at {end}");
+            assert_eq!(ContentNote::take_abandoned(dir.path()).remove(0).content_id(), None, "cut at {end}");
         }
     }
 }

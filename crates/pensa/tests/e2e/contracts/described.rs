@@ -1,4 +1,4 @@
-//! Whether an answer is what the OpenAPI document says about its operation. So no step can claim to be another's.
+//! Checks an answer against the schema of its operation in the OpenAPI document, so that no step can be mislabelled.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ pub(super) fn check(operation: &str, answer: &Value) {
     assert!(fits(described, answer), "not what {operation} answers: {answer:#}\n{described:#}");
 }
 
-/// Whether a value has all fields that it must have, and none that is not described.
+/// Whether a value has all required fields and no undescribed ones.
 fn fits(schema: &Value, value: &Value) -> bool {
     if let Some(to) = schema["$ref"].as_str() {
         return DOCUMENT.pointer(to.trim_start_matches('#')).is_some_and(|schema| fits(schema, value));

@@ -1,19 +1,19 @@
-//! Replaces what differs from run to run, and never removes it: a field that is missing must show.
+//! Replaces values that differ between runs; never removes them, so that a missing field shows.
 
 use std::collections::HashMap;
 
 use pensa_testkit::Sandbox;
 use serde_json::Value;
 
-/// Fields whose values are facts of the machine or of the moment; durations too, but for those that were asked for.
+/// Fields whose values depend on machine or time, including durations that were not given.
 const VARYING: [&str; 9] = ["backups", "born", "bytes", "database", "free", "journal", "logs", "pid", "score"];
 
-/// Gives the same name to the same id wherever it appears.
+/// Replaces the same id by the same name everywhere.
 pub(super) struct Mask {
-    /// Texts that stand for a place or a machine, and what replaces them.
+    /// Paths and host names, and their replacements.
     fixed: Vec<(String, &'static str)>,
     known: HashMap<String, String>,
-    /// How many ids of each kind there were.
+    /// How many ids of each kind were seen.
     count: HashMap<String, usize>,
 }
 

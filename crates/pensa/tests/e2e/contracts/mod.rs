@@ -1,6 +1,6 @@
-//! What users and other programs see, held by snapshots: it changes on purpose, or not at all.
+//! Snapshots of everything that users and other programs see, so that it changes only on purpose.
 //!
-//! What it means is left to the other tests. CONTRIBUTING.md says how a contract is changed.
+//! CONTRIBUTING.md explains how to change a contract.
 
 mod described;
 mod mask;

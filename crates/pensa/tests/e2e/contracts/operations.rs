@@ -1,10 +1,10 @@
-//! The answer to every operation of the catalog, the form of every error, what git carries, and events.
+//! The answer of every operation in the catalog, the form of every error, the exported files, and events.
 
 use pensa_core::Code;
 
 use super::script::{ScriptRun, steps};
 
-/// Makes a test of each script, and a list of them all.
+/// Declares a test per script, and a list of all.
 macro_rules! scripts {
     ($($name:ident,)*) => {
         const SCRIPTS: &[&str] = &[$(include_str!(concat!("scripts/", stringify!($name), ".txt")),)*];
@@ -21,7 +21,7 @@ macro_rules! scripts {
 
 scripts! {
     agent, carried, comment, commands, conflict, dep, errors, import, issue, job, kv, learning, lock, loops, record, refs,
-    release, repo, run, server, session, signal, skill, snapshot, store, sync, work,
+    release, repo, run, server, session, signal, skill, snapshot, store, sync, triage, work,
 }
 
 fn holds(name: &str, script: &str) {
@@ -50,7 +50,7 @@ fn every_operation_of_the_catalog_is_in_a_snapshot() {
     }
 }
 
-/// Codes that take more than a command or two.
+/// Codes that need more than one or two commands, and where they are tested.
 const HARD_TO_PROVOKE: [(Code, &str); 3] = [
     (Code::DiskFull, "needs a disk of its own; crash.rs"),
     (Code::UnknownOutcome, "needs a connection that is cut; doubt.rs"),

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! bug = issue.create: create "login crash" -t bug      the operation, and the command that calls it
-//! job.take: {"id":"$job","slots":1}                    an operation that no command calls by itself, over HTTP
+//! job.take: {"id":"$job","slots":1}                    an operation without a command of its own, over HTTP
 //! pn: config list                                      a command with an answer of its own
 //! not_found: show pn-none                              a command that fails, with this code
 //! sh: cat .pensa/issues.jsonl                          a shell command, whose lines are sorted
-//! here = serve: --data-dir data                        a server that stays until the end of the script
+//! here = serve: --data-dir data                        a server that runs until the end of the script
 //! ```
 //!
-//! `$bug` is the id in an answer that has a name, `$bug.title` another field of it. What follows ` << ` is standard input.
+//! `$bug` is the id in the answer named `bug`, `$bug.title` another field of it. Text after ` << ` is standard input.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ pub(super) fn steps(script: &str) -> impl Iterator<Item = Step<'_>> {
     })
 }
 
-/// A script that is being run.
+/// A running script.
 pub(super) struct ScriptRun<'p> {
     pn: &'p Sandbox,
     mask: Mask,
@@ -77,8 +77,8 @@ impl<'p> ScriptRun<'p> {
             return vec![self.over_http(step.label, serde_json::from_str(&command).expect("fields"))];
         }
         if step.label == "sh" {
-            let said = self.pn.tool(self.pn.command("bash").args(["-c", &command]));
-            let mut lines: Vec<String> = said.lines().map(|line| self.mask.text(line)).collect();
+            let printed = self.pn.tool(self.pn.command("bash").args(["-c", &command]));
+            let mut lines: Vec<String> = printed.lines().map(|line| self.mask.text(line)).collect();
             lines.sort();
             lines.iter().for_each(|line| self.text.push_str(&format!("{line}\n")));
             return Vec::new();
@@ -103,7 +103,7 @@ impl<'p> ScriptRun<'p> {
         vec![error]
     }
 
-    /// A text with the answers that it names.
+    /// Replaces the references to answers in a text.
     fn filled(&self, text: &str) -> String {
         let mut parts = text.split('$');
         let mut filled = parts.next().unwrap_or_default().to_owned();
@@ -150,7 +150,7 @@ impl<'p> ScriptRun<'p> {
     }
 }
 
-/// A value as a command line or a query has it.
+/// A value as text for a command line or query.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! The OpenAPI document, what models are offered, and the help of every command.
+//! The OpenAPI document, the tools for models, and the help of every command.
 
 use pensa_testkit::{Http, Sandbox};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn the_openapi_document_stays_as_it_is() {
 }
 
 #[test]
-fn what_models_are_offered_stays_as_it_is() {
+fn the_tools_for_models_stay_as_they_are() {
     let pn = crate::sandbox();
     let client = json!({"name": "a-model", "version": "1"});
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
@@ -47,7 +47,7 @@ fn the_help_of_every_command_stays_as_it_is() {
     let pn = Sandbox::bare(crate::PN);
     let mut shown = String::new();
     help(&pn, &[], &mut shown);
-    // Those that other programs call and no list shows.
+    // Hidden commands, which other programs call.
     for hidden in [&["merge-driver"][..], &["hooks", "run"], &["run", "terminal"], &["run", "window"]] {
         help(&pn, hidden, &mut shown);
     }
@@ -56,10 +56,17 @@ fn the_help_of_every_command_stays_as_it_is() {
 
 /// The help of a command, and of all below it.
 fn help(pn: &Sandbox, command: &[&str], to: &mut String) {
-    let told = pn.pn([command, &["--help"]].concat()).ok();
-    let told: String = told.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-    to.push_str(&format!("> pn {} --help\n{told}\n", command.join(" ")).replace("pn  --help", "pn --help"));
-    let list = told.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let reply = pn.pn([command, &["--help"]].concat()).ok();
+    let reply: String = reply.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    to.push_str(&format!("> pn {} --help\n{reply}\n", command.join(" ")).replace("pn  --help", "pn --help"));
+    if command.is_empty() {
+        let catalog = pn.pn(["help"]).ok_json();
+        for each in catalog["commands"].as_array().expect("commands") {
+            help(pn, &[each["name"].as_str().expect("a name")], to);
+        }
+        return;
+    }
+    let list = reply.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names = list.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     for name in names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
         help(pn, &[command, &[name]].concat(), to);

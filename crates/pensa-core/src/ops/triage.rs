@@ -1,0 +1,156 @@
+//! Operations that say what matters among the issues that are not closed, and why.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
+
+use crate::id::IssueRef;
+use crate::op::op;
+use crate::time::{Since, Span};
+use crate::triage::chart::Chart as Days;
+use crate::triage::diff::Diff as Changes;
+use crate::triage::{Impact as Closing, Insights as Found, Network, Plan as Tracks, Why as Reasons};
+
+/// Entries of each list if nobody says how many.
+const DEFAULT: u32 = 10;
+/// Without a change for so long, a claim is stale: three days.
+const STALE: Span = Span::from_millis(3 * 86_400_000);
+
+/// Show what holds up the most, with the numbers that say so
+///
+/// Bottlenecks are on most of the shortest chains between others (betweenness), and most rests on keystones (PageRank,
+/// damping 0.85). Edges run from an issue that waits to what it waits for; closed issues do not count.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Insights {
+    /// At most this many of each kind [default: 10]
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(alias = "n")]
+    pub limit: Option<u32>,
+    /// Call a claim stale after this long without a change [default: 3d]
+    #[arg(long, value_name = "TIME")]
+    pub stale: Option<Span>,
+}
+
+op!(Insights => Found, "triage.insights", get("/insights"), Read);
+
+impl Insights {
+    pub fn most(&self) -> usize {
+        self.limit.unwrap_or(DEFAULT) as usize
+    }
+
+    pub fn stale(&self) -> Span {
+        self.stale.unwrap_or(STALE)
+    }
+}
+
+/// Split what is not closed into tracks to work on in parallel
+///
+/// Every issue is in one track. Without --agents, tracks do not wait for each other; with it, each agent has one. The
+/// forecast says when all may be closed if as much is closed each day as in the last 90 days.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plan {
+    /// Make this many tracks, one for each agent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[schemars(range(min = 1, max = 1000))]
+    pub agents: Option<u32>,
+    /// At most this many to start now [default: 10, or one for each agent]
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(alias = "n")]
+    pub limit: Option<u32>,
+}
+
+op!(Plan => Tracks, "triage.plan", get("/plan"), Read);
+
+impl Plan {
+    pub fn most(&self) -> usize {
+        self.limit.or(self.agents).unwrap_or(DEFAULT) as usize
+    }
+}
+
+/// Explain why an issue is ready or blocked, and why it is ranked as it is
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Why {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+}
+
+op!(Why => Reasons, "triage.why", get("/issues/{id}/why"), Read);
+
+/// Show what becomes ready if an issue, and then what that frees, is closed
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Impact {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+}
+
+op!(Impact => Closing, "triage.impact", get("/issues/{id}/impact"), Read);
+
+/// Show which issues changed between two times, from the log
+///
+/// Of each issue only what is different in the end: what was changed and changed back is left out.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Diff {
+    /// From when on: how long ago, or a time
+    #[arg(long, value_name = "TIME")]
+    pub since: Since,
+    /// Until when: how long ago, or a time [default: now]
+    #[arg(long, value_name = "TIME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Since>,
+}
+
+op!(Diff => Changes, "triage.diff", get("/diff"), Read);
+
+/// Show open issues and what waits for what
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Graph {
+    /// Only issues whose title or description contains this text
+    #[arg(value_name = "QUERY")]
+    #[serde(alias = "query")]
+    pub q: Option<String>,
+    /// At most this many, those that hold up the most [default: 60]
+    #[arg(short = 'n', long, value_name = "N")]
+    #[serde(alias = "n")]
+    pub limit: Option<u32>,
+}
+
+op!(Graph => Network, "triage.graph", get("/graph"), Read);
+
+/// Issues of a drawing if nobody says how many.
+const DRAWN: u32 = 60;
+
+impl Graph {
+    pub fn most(&self) -> usize {
+        self.limit.unwrap_or(DRAWN) as usize
+    }
+}
+
+/// Count open and closed issues day by day, and how long each took
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields, default)]
+pub struct Chart {
+    /// From when on: how long ago, or a time [default: 30d]
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<Since>,
+    /// Until when: how long ago, or a time [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<Since>,
+}
+
+op!(Chart => Days, "triage.chart", get("/chart"), Read);
+
+/// How far a chart goes back if nobody says.
+pub const CHARTED: Since = Since::Ago(Span::from_millis(30 * 86_400_000));

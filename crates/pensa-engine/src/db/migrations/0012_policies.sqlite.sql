@@ -1,1 +1,0 @@
--- A database of its own for each store needs no policies.

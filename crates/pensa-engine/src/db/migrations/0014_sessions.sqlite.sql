@@ -1,3 +1,0 @@
--- Sessions that listings leave out.
-
-ALTER TABLE sessions ADD COLUMN archived_at TEXT;

@@ -1,0 +1,242 @@
+//! Commands on issues that are more than one operation: `pn ls`, `pn claim`, `pn log`.
+
+use clap::Args;
+use pensa_core::Result;
+use pensa_core::id::IssueRef;
+use pensa_core::issue::{Issue, IssueDetail, IssueType, Priority, Status};
+use pensa_core::ops::issue::{Blocked, History, List, Update};
+use pensa_core::ops::{dep, event, issue};
+use pensa_core::time::Span;
+use serde::Serialize;
+
+use super::events::EventsArgs;
+use crate::cli::GlobalOptions;
+use crate::connect;
+use crate::output::Output;
+use crate::progress::with_progress;
+use crate::render::{ListItem, Render, Screen, lease, terminal, when};
+
+/// Show an issue with its dependencies and comments
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) op: issue::Show,
+    /// Only the issue itself, in one line
+    #[arg(long)]
+    pub(crate) short: bool,
+}
+
+/// List issues in progress and open issues, most urgent first
+#[derive(Debug, Args)]
+pub(crate) struct LsArgs {
+    /// Closed issues too
+    #[arg(long)]
+    all: bool,
+    /// Only those with this status
+    #[arg(short, long, conflicts_with = "all")]
+    status: Option<Status>,
+    /// Only those with this priority
+    #[arg(short, long)]
+    priority: Option<Priority>,
+    /// Only those of this assignee; an empty name means unassigned
+    #[arg(short, long, value_name = "NAME")]
+    assignee: Option<String>,
+    /// Only those of this type
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    issue_type: Option<IssueType>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+pub(super) fn ls(options: &GlobalOptions, output: Output, args: &LsArgs) -> Result<()> {
+    let LsArgs { all, status, priority, assignee, issue_type, limit } = args;
+    let statuses = match (status, all) {
+        (Some(one), _) => vec![*one],
+        (None, false) => vec![Status::InProgress, Status::Open],
+        (None, true) => vec![Status::InProgress, Status::Open, Status::Closed],
+    };
+    let issues = with_progress(output, || {
+        let client = connect::client(options)?;
+        let mut issues = Vec::new();
+        for status in statuses {
+            let left = limit.map(|limit| limit.saturating_sub(u32::try_from(issues.len()).unwrap_or(limit)));
+            if left == Some(0) {
+                break;
+            }
+            issues.extend(client.call(&List {
+                status: Some(status),
+                priority: *priority,
+                assignee: assignee.clone(),
+                issue_type: *issue_type,
+                limit: left,
+                ..List::default()
+            })?);
+        }
+        Ok(issues)
+    })?;
+    output.answer(&issues)
+}
+
+/// Lists blocked issues; on a terminal each with the issues it waits for.
+pub(super) fn blocked(options: &GlobalOptions, output: Output, op: &Blocked) -> Result<()> {
+    if terminal().is_none() {
+        return super::run_op(options, output, op);
+    }
+    let blocked = with_progress(output, || {
+        let client = connect::client(options)?;
+        let with_blockers = |issue: Issue| {
+            let mut blockers = client.call(&dep::List { id: IssueRef::from(&issue.id) })?;
+            blockers.retain(|blocker| blocker.status != Status::Closed);
+            Ok(BlockedIssue { issue, blockers })
+        };
+        client.call(op)?.into_iter().map(with_blockers).collect::<Result<Vec<_>>>()
+    })?;
+    output.answer(&blocked)
+}
+
+/// A blocked issue with the issues it waits for.
+#[derive(Debug, Serialize)]
+struct BlockedIssue {
+    issue: Issue,
+    blockers: Vec<Issue>,
+}
+
+impl ListItem for BlockedIssue {
+    const NOUN: [&str; 2] = ["blocked issue", "blocked issues"];
+
+    fn render_item(&self, screen: &mut Screen) {
+        screen.issue(&self.issue, true).end();
+        for blocker in &self.blockers {
+            screen.plain("  waits for ").issue_after(12, blocker, true).end();
+        }
+    }
+
+    fn item_ids(&self) -> Vec<String> {
+        vec![self.issue.id.to_string()]
+    }
+}
+
+/// Claim an issue: it becomes yours and in progress, unless somebody else has it
+#[derive(Debug, Args)]
+pub(crate) struct ClaimArgs {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    id: IssueRef,
+    /// Let the claim expire unless renewed: 30s, 15m, 12h, 1d
+    #[arg(long, value_name = "TIME")]
+    ttl: Option<Span>,
+}
+
+pub(super) fn claim(options: &GlobalOptions, output: Output, args: ClaimArgs) -> Result<()> {
+    super::update(options, output, &Update { claim: true, ttl: args.ttl, ..Update::of(args.id) })
+}
+
+/// Show the log of an issue, newest first, or of the whole store, oldest first
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    id: Option<IssueRef>,
+    /// Continue with new events until interrupted
+    #[arg(short, long, conflicts_with = "id")]
+    follow: bool,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+pub(super) fn log(options: &GlobalOptions, output: Output, args: LogArgs) -> Result<()> {
+    let LogArgs { id, follow, limit } = args;
+    match id {
+        Some(id) => super::run_op(options, output, &History { id, limit }),
+        None => {
+            super::events::run(options, output, EventsArgs { op: event::List { limit, ..Default::default() }, follow })
+        }
+    }
+}
+
+pub(super) fn show(options: &GlobalOptions, output: Output, args: &ShowArgs) -> Result<()> {
+    let client = connect::client(options)?;
+    let detail = client.call(&args.op)?;
+    if args.short {
+        return output.answer(&detail.issue);
+    }
+    let mut created_by = None;
+    if terminal().is_some() {
+        let history = client.call(&History { id: args.op.id.clone(), limit: None })?;
+        created_by = history.into_iter().find(|event| event.event_type == "created").map(|event| event.actor);
+    }
+    output.answer(&ShownIssue { detail, created_by })
+}
+
+/// An issue with its creator, if the log has it.
+#[derive(Debug, Serialize)]
+pub(crate) struct ShownIssue {
+    #[serde(flatten)]
+    pub(crate) detail: IssueDetail,
+    #[serde(skip)]
+    pub(crate) created_by: Option<String>,
+}
+
+impl Render for ShownIssue {
+    fn render(&self, screen: &mut Screen) {
+        let detail = &self.detail;
+        let issue = &detail.issue;
+        screen.id(&issue.id).plain(" ").heading(&issue.title).end();
+        screen.priority(issue.priority).plain(&format!(" {} ", issue.issue_type)).status(issue.status);
+        if let Some(assignee) = &issue.assignee {
+            screen.plain(" @").text(assignee);
+        }
+        if let Some(until) = issue.lease_expires_at {
+            screen.plain(&lease(until));
+        }
+        screen.end();
+        let by = self.created_by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
+        let created = when(issue.created_at) + &by;
+        let facts = [
+            ("session", issue.claim_session.clone()),
+            ("host", issue.claim_host.clone()),
+            ("spec", issue.spec.clone()),
+            ("fixes", issue.fixes.as_ref().map(ToString::to_string)),
+            ("created", Some(created)),
+            ("updated", Some(when(issue.updated_at))),
+            ("closed", issue.closed_at.map(when)),
+            ("reason", issue.close_reason.clone()),
+        ];
+        for (name, value) in facts {
+            if let Some(value) = value {
+                screen.faint(&format!("{name:<8}")).text(&value).end();
+            }
+        }
+        if let Some(description) = &issue.description {
+            screen.end();
+            screen.block(description);
+        }
+        let on_a_terminal = |issues| if terminal().is_some() { issues } else { &[][..] };
+        let others = [
+            ("waits for", &detail.deps[..]),
+            ("blocks", on_a_terminal(&detail.blocks)),
+            ("fixed by", on_a_terminal(&detail.fixed_by)),
+        ];
+        for (relation, issues) in others.into_iter().filter(|(_, issues)| !issues.is_empty()) {
+            screen.end();
+            screen.heading(relation).end();
+            issues.iter().for_each(|issue| screen.indented(issue).end());
+        }
+        for (kind, lines) in detail.attached_lines() {
+            screen.end();
+            screen.heading(kind).end();
+            lines.iter().for_each(|line| screen.plain("  ").text(line).end());
+        }
+        if !detail.comments.is_empty() {
+            screen.end();
+            screen.heading("comments").end();
+            detail.comments.iter().for_each(|comment| comment.render(screen));
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.detail.issue.ids()
+    }
+}

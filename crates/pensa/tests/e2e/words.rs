@@ -1,0 +1,63 @@
+//! Aliases, unquoted texts, and suggestions for unknown commands.
+
+use serde_json::json;
+
+use crate::steps::text;
+
+#[test]
+fn aliases_and_unquoted_texts_work() {
+    let pn = crate::sandbox();
+    let id = text(&pn.pn(["new", "fix", "the", "login", "-t", "task"]).ok_json()["id"]);
+    let other = text(&pn.pn(["create", "-t", "task", "another", "one", "--priority", "p0"]).ok_json()["id"]);
+    let third = text(&pn.pn(["create", "third", "-t", "task"]).ok_json()["id"]);
+    let claimed = pn.pn(["claim", &id, "--ttl", "30m"]).ok_json();
+    assert_eq!((&claimed["status"], &claimed["title"]), (&json!("in_progress"), &json!("fix the login")));
+    pn.pn(["done", &third]).ok();
+    let listed = |args: &[&str]| pn.pn(args).ok().lines().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(listed(&["ls", "-q"]), [id.as_str(), &other]);
+    assert_eq!(listed(&["ls", "-q", "--all"]), [id.as_str(), &other, &third]);
+    assert_eq!(listed(&["ls", "-q", "-n", "1"]), [id.as_str()]);
+    assert_eq!(listed(&["ls", "-q", "--status", "closed"]), [third.as_str()]);
+    assert!(pn.pn(["version"]).ok().starts_with("pn "));
+    assert_eq!(pn.pn(["log"]).ok(), pn.pn(["events"]).ok());
+    assert_eq!(pn.pn(["log", &id]).ok(), pn.pn(["history", &id]).ok());
+    assert_eq!(pn.pn(["remember", "null", "parent", "crashes"]).ok_json()["text"], "null parent crashes");
+    assert_eq!(pn.pn(["recall", "null", "parent"]).ok_json().as_array().map(Vec::len), Some(1));
+    assert_eq!(pn.pn(["comment", "add", &id, "it", "works"]).ok_json()["text"], "it works");
+    // Words after the value of a flag may belong to that flag.
+    assert_eq!(pn.pn(["create", "a", "--spec", "x", "b", "-t", "task"]).answer().code, Some(2));
+    assert_eq!(pn.pn(["show", &id, &other]).answer().code, Some(2));
+}
+
+#[test]
+fn the_best_suggestion_comes_first() {
+    let pn = crate::sandbox();
+    for (typed, meant) in [("craete", "create"), ("add", "create"), ("updaet", "update"), ("edit", "update")] {
+        let hint = text(&pn.pn([typed, "x"]).misused()["hint"]);
+        assert_eq!(hint, format!("did you mean pn {meant}?"));
+        let shown = pn.pn([typed, "x"]).answer();
+        assert!(shown.stderr.contains(&format!("'pn {meant}'")) && !shown.stderr.contains("', '"), "{}", shown.stderr);
+    }
+    assert!(!pn.pn(["xyzzy"]).answer().stderr.contains("tip"));
+    assert!(!pn.pn(["create", "x", "-t", "task", "--force"]).answer().stderr.contains("tip"));
+    assert!(pn.pn(["create", "x", "--tpye", "task"]).answer().stderr.contains("--type"));
+    assert!(pn.pn(["config", "sett"]).answer().stderr.contains("'set'"));
+}
+
+#[test]
+fn help_is_one_screen_and_a_catalog_for_programs() {
+    let pn = crate::sandbox();
+    let short = pn.pn(["help"]).ok();
+    assert!(short.lines().count() <= 50, "{short}");
+    assert_eq!(pn.pn(["--help"]).ok(), short);
+    assert_eq!(pn.pn(["help", "update"]).ok(), pn.pn(["update", "--help"]).ok());
+    assert!(pn.pn(["help", "--all"]).ok().lines().any(|line| line.starts_with("  heartbeat")));
+    let catalog = pn.pn(["help"]).ok_json();
+    let commands = catalog["commands"].as_array().expect("commands");
+    let create = commands.iter().find(|command| command["name"] == "create").expect("create");
+    assert_eq!(create["aliases"], json!(["new"]));
+    let kind = create["flags"].as_array().and_then(|flags| flags.iter().find(|flag| flag["name"] == "--type"));
+    assert_eq!(kind.expect("a flag")["values"], json!(["bug", "task", "test", "chore"]));
+    assert!(catalog["error_codes"].as_array().is_some_and(|codes| codes.contains(&json!("already_claimed"))));
+    pn.pn(["help", "nope"]).fails("not_found");
+}
