@@ -24,7 +24,7 @@ pub struct Comment {
     pub extra: Extra,
 }
 
-entity!(Comment: "comment" in "comments", keys 1, owner issue_id { id, issue_id, actor, text, created_at, extra: Extra });
+entity!(Comment: "comment" in "comments", keys 1, owner issue_id, computed [search_text] { id, issue_id, actor, text, created_at, extra: Extra });
 
 impl SyncEntity for Comment {
     fn normalise(self) -> Result<Self> {

@@ -62,6 +62,9 @@ pub struct TreeNode {
     /// The node above; absent for the root
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<IssueId>,
+    /// True when it is a part of the node above, or that a part of it; otherwise one depends on the other
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub part: bool,
     /// True when the node stood in the tree already and is not expanded again
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,

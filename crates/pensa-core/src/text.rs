@@ -130,6 +130,13 @@ pub fn fold(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
+/// The word most like a misspelled one, if any is near enough to be meant.
+pub fn nearest<'w>(given: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    let given = fold(given);
+    let near = words.map(|word| (strsim::damerau_levenshtein(&given, &fold(word)), word)).min()?;
+    (near.0 <= 2.max(given.chars().count() / 3)).then_some(near.1)
+}
+
 /// Escapes a text as one line of Markdown that shows it literally.
 pub fn markdown(data: &str) -> String {
     let line = printable_line(data);

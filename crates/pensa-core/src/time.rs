@@ -2,6 +2,8 @@
 //!
 //! Nothing here reads the clock: the engine passes the time in.
 
+mod date;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -12,6 +14,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::{Error, Result};
 use crate::text_form::serde_as_text;
+
+pub use date::Date;
 
 /// The first moment of the year 0.
 const FIRST_MILLIS: i64 = -62_167_219_200_000;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pensa_core::id::IssueId;
-use pensa_core::issue::{Origin, Requester};
+use pensa_core::issue::{IssueRules, Origin, Requester};
 use pensa_core::ops::store::Report;
 use pensa_core::project::ProjectName;
 use pensa_core::{Access, Code, Error, Result, Timestamp, text};
@@ -89,6 +89,8 @@ pub struct Context<'a> {
     pub(crate) no_redact: bool,
     /// Texts that look like secrets but are allowed.
     pub(crate) allow: Option<Arc<Allowlist>>,
+    /// What the project's settings say about issues.
+    pub(crate) rules: Arc<IssueRules>,
     /// Further checks of `doctor`.
     pub(crate) check_up: Option<CheckUp>,
     /// The secrets redacted so far.
@@ -129,6 +131,7 @@ impl<'a> Context<'a> {
             ids,
             no_redact: caller.no_redact,
             allow: None,
+            rules: Arc::default(),
             check_up: None,
             redactions: RefCell::default(),
             names: RefCell::default(),
@@ -229,6 +232,7 @@ impl<'a> Context<'a> {
             ids: self.ids,
             no_redact: self.no_redact,
             allow: self.allow.clone(),
+            rules: self.rules.clone(),
             check_up: self.check_up,
             redactions: RefCell::default(),
             names: RefCell::default(),

@@ -5,6 +5,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
 
+use pensa_core::issue::IssueRules;
+use pensa_core::time::Date;
 use pensa_core::{Access, Code, Error, Result, Timestamp, json};
 use pensa_redact::Allowlist;
 use uuid::Uuid;
@@ -16,6 +18,7 @@ use crate::execute::{Execute, ExecuteAlone};
 use crate::group::WriteRequest;
 use crate::store::{StoreDir, StoreLocation, replaced};
 use crate::tables::answers::{self, IdempotentRequest};
+use crate::tables::issues;
 use crate::{lease, pages, recover, redaction, replay, sync, taskstore};
 
 /// How often a transaction is attempted that fails before its commit because the connection was lost or another
@@ -38,6 +41,7 @@ pub struct Engine {
     has_warned: Cell<bool>,
     /// Texts that look like secrets but are allowed.
     allow: Option<Arc<Allowlist>>,
+    rules: Arc<IssueRules>,
     check_up: Option<CheckUp>,
 }
 
@@ -112,6 +116,7 @@ impl Engine {
             notice_sink: None,
             has_warned: Cell::new(false),
             allow: None,
+            rules: Arc::default(),
             check_up: None,
         })
     }
@@ -128,6 +133,13 @@ impl Engine {
     #[must_use]
     pub fn with_allowed_secrets(mut self, allow: Option<Arc<Allowlist>>) -> Self {
         self.allow = allow;
+        self
+    }
+
+    /// Applies what the project's settings say about issues.
+    #[must_use]
+    pub fn with_issue_rules(mut self, rules: Arc<IssueRules>) -> Self {
+        self.rules = rules;
         self
     }
 
@@ -171,6 +183,7 @@ impl Engine {
             notice_sink: None,
             has_warned: Cell::new(false),
             allow: None,
+            rules: Arc::default(),
             check_up: None,
         }
     }
@@ -207,9 +220,15 @@ impl Engine {
         Ok(VersionStamp { seen, writes: self.writes.get() })
     }
 
-    /// How long answers stay valid if nothing is written: until the next lease expires.
+    /// How long answers stay valid if nothing is written: until the next lease expires, or an issue
+    /// is no longer deferred.
     pub fn valid_until(&self) -> Result<Option<Timestamp>> {
-        self.noting_damage(self.db.begin_read().and_then(|tx| lease::next_expiry(&tx)))
+        let today = Date::of(self.clock.now()?);
+        let next = |tx: &Tx<'_>| {
+            let deferred = issues::next_deferred(tx, today)?;
+            Ok(lease::next_expiry(tx)?.into_iter().chain(deferred.map(Date::start)).min())
+        };
+        self.noting_damage(self.db.begin_read().and_then(|tx| next(&tx)))
     }
 
     /// If `outcome` reports damage, marks the store for a thorough check at the next open.
@@ -236,6 +255,7 @@ impl Engine {
         match &self.source {
             StoreSource::Dir(store) => {
                 let another = Self::open_with(store.clone(), clock, ids)?.with_role(self.role);
+                let another = another.with_issue_rules(self.rules.clone());
                 let mut another = another.with_allowed_secrets(self.allow.clone());
                 another.check_up = self.check_up;
                 Ok(if let Some(sink) = &self.notice_sink { another.with_notices(sink.clone()) } else { another })
@@ -375,6 +395,7 @@ impl Engine {
     fn context(&self, caller: &Caller) -> Result<Context<'_>> {
         let mut cx = Context::new(caller, &*self.clock, &*self.ids, &self.location, self.role)?;
         cx.allow.clone_from(&self.allow);
+        cx.rules.clone_from(&self.rules);
         cx.check_up = self.check_up;
         Ok(cx)
     }

@@ -140,7 +140,8 @@ pub(crate) fn open_engine(options: &GlobalOptions, store: StoreDir) -> Result<En
     let store = with_import_limit(options, store)?;
     let allow = allow(options)?;
     let engine = Engine::open(store)?.with_notices(Arc::new(move |notice| output.warning(notice)));
-    Ok(engine.with_allowed_secrets(allow).with_check_up(hooks::check_up))
+    let rules = Arc::new(config(options)?.issue_rules()?);
+    Ok(engine.with_issue_rules(rules).with_allowed_secrets(allow).with_check_up(hooks::check_up))
 }
 
 /// Which texts redaction leaves alone. A value from the repository counts only once the user trusts it: it could allow

@@ -6,7 +6,7 @@ use pensa_core::snapshot::Provider;
 use pensa_core::{Error, Result, Span, text};
 use pensa_redact::Allowlist;
 
-use super::{lanes, prices};
+use super::{fields, lanes, prices};
 use crate::http;
 use crate::remotes::RemoteName;
 
@@ -60,6 +60,14 @@ pub const BOARD_COLUMNS: SettingKey = SettingKey {
     about: "the labels that have a column of their own on pn board, one a line or with commas",
     kind: SettingKind::List(|labels| labels.lines().try_for_each(|label| text::line("label", label).map(drop))),
     default: None,
+    alias: None,
+};
+
+pub(super) const CLOSE_REQUIRE_ACCEPTED: SettingKey = SettingKey {
+    name: "close.require_accepted",
+    about: "whether an issue can be closed only when all its acceptance criteria are met",
+    kind: SettingKind::Flag,
+    default: Some("false"),
     alias: None,
 };
 
@@ -175,6 +183,14 @@ pub const SYNC_SESSIONS: SettingKey = SettingKey {
     alias: None,
 };
 
+pub(super) const FIELD: SettingKey = SettingKey {
+    name: "fields.NAME",
+    about: "declares a custom field of issues: its values, one a line, or free for any text",
+    kind: SettingKind::List(|values| values.lines().try_for_each(|value| text::line("value", value).map(drop))),
+    default: None,
+    alias: None,
+};
+
 pub(super) const LANE_SLOTS: SettingKey = SettingKey {
     name: "lanes.NAME.slots",
     about: "how many jobs of this lane may run at once on a machine",
@@ -199,10 +215,11 @@ pub(super) const PRICE: SettingKey = SettingKey {
     alias: None,
 };
 
-/// All settings by name, except those of lanes and models, which have any number of names.
-pub const KEYS: [SettingKey; 17] = [
+/// All settings by name, except those of lanes, models and custom fields, which have any number of names.
+pub const KEYS: [SettingKey; 18] = [
     ACTOR,
     BOARD_COLUMNS,
+    CLOSE_REQUIRE_ACCEPTED,
     DISK_MAX_PART,
     DISK_MIN_FREE,
     EXPORT_EVENTS,
@@ -223,13 +240,15 @@ pub const KEYS: [SettingKey; 17] = [
 impl SettingKey {
     pub fn find(name: &str) -> Option<&'static SettingKey> {
         let known = KEYS.iter().find(|key| key.name == name);
-        known.or_else(|| lanes::key_of(name).map(|(key, _)| key)).or_else(|| prices::is_price(name).then_some(&PRICE))
+        let known = known.or_else(|| lanes::key_of(name).map(|(key, _)| key));
+        let known = known.or_else(|| prices::is_price(name).then_some(&PRICE));
+        known.or_else(|| fields::is_field(name).then_some(&FIELD))
     }
 
     /// The setting with the most similar name.
     pub fn nearest(name: &str) -> &'static SettingKey {
         let distance = |key: &&SettingKey| strsim::damerau_levenshtein(key.name, name);
-        KEYS.iter().chain([&LANE_SLOTS, &LANE_TIMEOUT, &PRICE]).min_by_key(distance).unwrap_or(&REMOTE_SERVER)
+        KEYS.iter().chain([&FIELD, &LANE_SLOTS, &LANE_TIMEOUT, &PRICE]).min_by_key(distance).unwrap_or(&REMOTE_SERVER)
     }
 
     /// The environment variables of the setting, the stronger one first.

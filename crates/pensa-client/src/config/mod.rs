@@ -1,6 +1,7 @@
 //! Reads and changes layered settings. Reads files, but no environment: the caller passes that in.
 
 mod edit;
+mod fields;
 mod keys;
 mod lanes;
 mod prices;
@@ -228,7 +229,7 @@ impl Config {
     pub fn find(&self, name: &str) -> Result<Option<Setting>> {
         match SettingKey::find(name) {
             Some(key) if key.name == name => self.get(key),
-            Some(key) if key.name == keys::PRICE.name => self.resolve(key, name, None),
+            Some(key) if [keys::PRICE.name, keys::FIELD.name].contains(&key.name) => self.resolve(key, name, None),
             Some(_) => self.lane(name),
             None => self.get_unknown(name),
         }
@@ -306,6 +307,7 @@ impl Config {
             all.extend(self.get(key)?.filter(|setting| setting.layer != Layer::Default));
         }
         all.extend(self.price_settings()?);
+        all.extend(self.field_settings()?);
         all.extend(self.lane_settings()?.into_iter().filter(|setting| setting.layer != Layer::Default));
         let unknown: Vec<Setting> = self.unknown_leaves().filter_map(|leaf| leaf.setting()).collect();
         for setting in unknown {

@@ -1,7 +1,10 @@
 //! The issue: what it is, and (in [`transition`]) how it may change.
 
 mod claim;
+mod plan;
 mod transition;
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,12 +15,14 @@ use crate::closed_enum::closed_enum;
 use crate::comment::Comment;
 use crate::entity;
 use crate::error::{Error, Result};
+use crate::for_each_attached;
 use crate::id::IssueId;
 use crate::sync::{RecordIdentity, SyncEntity};
 use crate::text;
-use crate::time::{Span, Timestamp};
+use crate::time::{Date, Span, Timestamp};
 
 pub use claim::{Origin, Requester};
+pub use plan::{Criterion, FieldChange, FieldKind, IssueRules, Link, LinkKind, check_field_name, field_object, label};
 pub use transition::{IssueTransition, TransitionResult, apply};
 
 closed_enum! {
@@ -87,6 +92,25 @@ pub struct Issue {
     pub spec: Option<String>,
     /// The bug that is closed together with this
     pub fixes: Option<IssueId>,
+    /// The issue that this is a part of
+    pub parent: Option<IssueId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// The day by which it should be closed
+    pub due: Option<Date>,
+    /// The day before which nobody should start
+    pub defer: Option<Date>,
+    /// How much work it is
+    pub estimate: Option<Span>,
+    /// What the result must meet
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acceptance: Vec<Criterion>,
+    /// Links to other issues
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+    /// Custom fields, as the project's settings declare them
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<String, String>,
     pub assignee: Option<String>,
     /// When the claim ends by itself; absent for a claim that does not
     pub lease_expires_at: Option<Timestamp>,
@@ -106,9 +130,10 @@ pub struct Issue {
     pub extra: Extra,
 }
 
-entity!(Issue: "issue" in "issues", keys 1, computed [blockers, search_text] {
+entity!(Issue: "issue" in "issues", keys 1, computed [blockers, search_text, estimate_ms] {
     id, title, description, issue_type, status, priority, spec, fixes, assignee, lease_expires_at, lease_ms: Hidden,
-    created_at, updated_at, closed_at, close_reason, claim_session, claim_host, extra: Extra,
+    created_at, updated_at, closed_at, close_reason, claim_session, claim_host, parent,
+    labels: Json, due, defer, estimate, acceptance: Json, links: Json, fields: Json, extra: Extra,
 }
     fn hidden(&self, _: &str) -> Option<i64> {
         self.lease.map(Span::as_millis)
@@ -123,7 +148,17 @@ entity!(Issue: "issue" in "issues", keys 1, computed [blockers, search_text] {
 pub type Extra = Map<String, Value>;
 
 /// Names that would be taken for something else where an issue is shown.
-const RESERVED: [&str; 7] = ["deps", "comments", "attached", "blocks", "fixed_by", "similar", "was_assigned_to"];
+const RESERVED: [&str; 9] =
+    ["deps", "comments", "blocks", "fixed_by", "children", "progress", "linked_by", "similar", "was_assigned_to"];
+
+macro_rules! attached {
+    ($($module:ident $entity:ident $id:ident,)*) => {
+        /// The collections of what is attached to issues. Where an issue is shown, each is a field.
+        const ATTACHED: &[&str] = &[$(<crate::ops::$module::$entity as crate::entity::Entity>::SCHEMA.table,)*];
+    };
+}
+
+for_each_attached!(attached);
 
 impl SyncEntity for Issue {
     fn normalise(self) -> Result<Self> {
@@ -147,12 +182,14 @@ impl Issue {
         }
         text::fits_block("title", &self.title)?;
         text::fits_block("description", self.description.as_deref().unwrap_or_default())?;
-        if let Some(name) = RESERVED.into_iter().find(|name| self.extra.contains_key(*name)) {
+        let reserved = RESERVED.iter().chain(ATTACHED).find(|name| self.extra.contains_key(**name));
+        if let Some(name) = reserved {
             return Err(Error::invalid(format!("{name} is not a field of an issue")));
         }
         if self.fixes.as_ref() == Some(&self.id) {
             return Err(Error::invalid("an issue cannot fix itself"));
         }
+        self.normalise_plan()?;
         let absent_if_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
         self.description = absent_if_empty(self.description);
         self.spec = absent_if_empty(self.spec);
@@ -168,6 +205,38 @@ impl Issue {
         }
         self.lease = self.lease_expires_at.and_then(|end| end.since(self.updated_at));
         Ok(self)
+    }
+
+    /// A new open issue.
+    pub fn new(id: IssueId, title: String, issue_type: IssueType, now: Timestamp) -> Self {
+        Self {
+            id,
+            title,
+            description: None,
+            issue_type,
+            status: Status::Open,
+            priority: Priority::default(),
+            spec: None,
+            fixes: None,
+            parent: None,
+            labels: Vec::new(),
+            due: None,
+            defer: None,
+            estimate: None,
+            acceptance: Vec::new(),
+            links: Vec::new(),
+            fields: BTreeMap::new(),
+            assignee: None,
+            lease_expires_at: None,
+            lease: None,
+            claim_session: None,
+            claim_host: None,
+            created_at: now,
+            updated_at: now,
+            closed_at: None,
+            close_reason: None,
+            extra: Extra::new(),
+        }
     }
 
     /// Gives the issue to somebody else, or to nobody. The claim was its former holder's, so it ends.
@@ -194,21 +263,51 @@ pub struct IssueDetail {
     pub issue: Issue,
     pub deps: Vec<Issue>,
     pub comments: Vec<Comment>,
-    /// What else is attached to it, by kind: `refs` and so on
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub attached: Map<String, Value>,
     /// The issues that wait for it
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<Issue>,
     /// The tasks whose closing closes this bug
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixed_by: Vec<Issue>,
+    /// The issues that are parts of it
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<Issue>,
+    /// How much of what is below it is done
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
+    /// Links of other issues to it
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub linked_by: Vec<LinkedIssue>,
+}
+
+/// The issues without children below an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Progress {
+    pub closed: i64,
+    pub total: i64,
+}
+
+/// The other end of a link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkedIssue {
+    pub kind: LinkKind,
+    /// Whether the other issue has the link
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incoming: bool,
+    pub id: IssueId,
+    /// Absent if there is no such issue
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
 }
 
 impl IssueDetail {
-    /// An issue with what belongs to it, and nothing of what refers to it.
-    pub fn alone(issue: Issue, deps: Vec<Issue>, comments: Vec<Comment>, attached: Map<String, Value>) -> Self {
-        Self { issue, deps, comments, attached, blocks: Vec::new(), fixed_by: Vec::new() }
+    /// An issue with what belongs to it, and nothing of what refers to it. What is attached to it goes into its fields.
+    pub fn alone(mut issue: Issue, deps: Vec<Issue>, comments: Vec<Comment>, attached: Map<String, Value>) -> Self {
+        issue.extra.extend(attached);
+        let (blocks, fixed_by, children, linked_by) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { issue, deps, comments, blocks, fixed_by, children, progress: None, linked_by }
     }
 
     /// What is attached to it, each in a line: its id, and the texts it has.
@@ -218,9 +317,8 @@ impl IssueDetail {
             let fields = fields.as_object().into_iter().flatten().filter(|(name, _)| !OF_ALL.contains(&name.as_str()));
             fields.filter_map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ")
         };
-        self.attached
-            .iter()
-            .map(move |(kind, list)| (kind.as_str(), list.as_array().into_iter().flatten().map(line).collect()))
+        let lists = ATTACHED.iter().filter_map(|name| Some((*name, self.issue.extra.get(*name)?.as_array()?)));
+        lists.map(move |(name, list)| (name, list.iter().map(line).collect()))
     }
 }
 

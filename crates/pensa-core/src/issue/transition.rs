@@ -176,7 +176,7 @@ fn refused(issue: &Issue, verb: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::issue::{IssueType, Origin, Priority};
+    use crate::issue::{IssueType, Origin};
 
     fn now() -> Timestamp {
         "2026-02-27T14:30:00Z".parse().expect("a time")
@@ -188,24 +188,10 @@ mod tests {
 
     fn issue(status: Status, assignee: Option<&str>) -> Issue {
         Issue {
-            id: "pn-1".parse().expect("an id"),
-            title: "t".into(),
-            description: None,
-            issue_type: IssueType::Task,
             status,
-            priority: Priority::P2,
-            spec: None,
-            fixes: None,
             assignee: assignee.map(str::to_owned),
-            lease_expires_at: None,
-            lease: None,
-            claim_session: None,
-            claim_host: None,
-            created_at: now(),
-            updated_at: now(),
             closed_at: (status == Status::Closed).then(now),
-            close_reason: None,
-            extra: Default::default(),
+            ..Issue::new("pn-1".parse().expect("an id"), "t".into(), IssueType::Task, now())
         }
     }
 

@@ -8,10 +8,13 @@ use serde_with_macros::skip_serializing_none;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::id::{IssueId, IssueRef};
-use crate::issue::{Created, Issue, IssueDetail, IssueTransition, IssueType, Priority, Sort, Status, Updated};
+use crate::issue::{
+    Created, FieldChange, Issue, IssueDetail, IssueRules, IssueTransition, IssueType, Priority, Sort, Status, Updated,
+    field_object,
+};
 use crate::op::op;
 use crate::text;
-use crate::time::Span;
+use crate::time::{Date, Span, Timestamp};
 
 /// Create an issue
 #[skip_serializing_none]
@@ -44,23 +47,66 @@ pub struct Create {
     #[arg(long = "dep", value_name = "ID")]
     #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "dep")]
     pub deps: Vec<IssueRef>,
+    /// The issue that it is a part of
+    #[arg(long, value_name = "ID")]
+    pub parent: Option<IssueRef>,
+    /// A label; may be given again
+    #[arg(short, long = "label", value_name = "LABEL")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "label")]
+    pub labels: Vec<String>,
+    /// By when it should be closed: tomorrow, +3d, fri, 2026-12-01
+    #[arg(long, value_name = "DATE", allow_hyphen_values = true)]
+    pub due: Option<String>,
+    /// Not ready before this date
+    #[arg(long, value_name = "DATE", allow_hyphen_values = true)]
+    pub defer: Option<String>,
+    /// How much work it is: 30m, 4h, 2d
+    #[arg(long, value_name = "TIME")]
+    pub estimate: Option<Span>,
+    /// What the result must meet; may be given again
+    #[arg(long = "accept", value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acceptance: Vec<String>,
+    /// A custom field of the project, as name=value; may be given again
+    #[arg(long = "field", value_name = "NAME=VALUE")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "field_object")]
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
+    pub fields: Vec<FieldChange>,
+    /// Where else it is known: https://… or linear:PRJ-123; may be given again
+    #[arg(long = "ref", value_name = "URL_OR_KEY")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refs: Vec<String>,
 }
 
 impl Create {
-    /// An idea to be sorted out later: its first line is the title, and all of it the description if there is more.
-    pub fn captured(text: &str) -> Self {
-        let text = text.trim();
-        let title = text.lines().next().unwrap_or_default().trim();
+    /// An issue with a title and a type, and nothing else.
+    pub fn of(title: impl Into<String>, issue_type: IssueType) -> Self {
         Self {
-            title: title.to_owned(),
-            issue_type: IssueType::Task,
+            title: title.into(),
+            issue_type,
             priority: Priority::default(),
             assignee: None,
             spec: None,
             fixes: None,
-            description: (title != text).then(|| text.to_owned()),
+            description: None,
             deps: Vec::new(),
+            parent: None,
+            labels: Vec::new(),
+            due: None,
+            defer: None,
+            estimate: None,
+            acceptance: Vec::new(),
+            fields: Vec::new(),
+            refs: Vec::new(),
         }
+    }
+
+    /// An idea to be sorted out later: its first line is the title, and all of it the description if there is more.
+    pub fn captured(text: &str) -> Self {
+        let text = text.trim();
+        let title = text.lines().next().unwrap_or_default().trim();
+        let description = (title != text).then(|| text.to_owned());
+        Self { description, ..Self::of(title, IssueType::Task) }
     }
 }
 
@@ -89,6 +135,49 @@ pub struct Update {
     /// A new description; - reads it from standard input, an empty one clears it
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub description: Option<String>,
+    /// Another spec; an empty one clears it
+    #[arg(long, value_name = "STEM")]
+    pub spec: Option<String>,
+    /// Another bug to close together with it; an empty one clears it
+    #[arg(long, value_name = "ID")]
+    pub fixes: Option<IssueRef>,
+    /// The issue that it is a part of; an empty one clears it
+    #[arg(long, value_name = "ID")]
+    pub parent: Option<IssueRef>,
+    /// A label to add; may be given again
+    #[arg(long = "add-label", visible_alias = "label", value_name = "LABEL")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub add_labels: Vec<String>,
+    /// A label to remove; may be given again
+    #[arg(long = "remove-label", value_name = "LABEL")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove_labels: Vec<String>,
+    /// By when it should be closed: tomorrow, +3d, fri, 2026-12-01; an empty date clears it
+    #[arg(long, value_name = "DATE", allow_hyphen_values = true)]
+    pub due: Option<String>,
+    /// Not ready before this date; an empty one clears it
+    #[arg(long, value_name = "DATE", allow_hyphen_values = true)]
+    pub defer: Option<String>,
+    /// How much work it is: 30m, 4h, 2d; an empty time clears it
+    #[arg(long, value_name = "TIME")]
+    pub estimate: Option<String>,
+    /// What the result must meet as well; may be given again
+    #[arg(long = "accept", value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acceptance: Vec<String>,
+    /// A criterion to take away, as its number or its text; may be given again
+    #[arg(long = "remove-accept", value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove_acceptance: Vec<String>,
+    /// A custom field of the project, as name=value; name= clears it; may be given again
+    #[arg(long = "field", value_name = "NAME=VALUE")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "field_object")]
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
+    pub fields: Vec<FieldChange>,
+    /// Where else it is known: https://… or linear:PRJ-123; may be given again
+    #[arg(long = "ref", value_name = "URL_OR_KEY")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refs: Vec<String>,
     /// Claim it: fails unless it is open
     #[arg(long, conflicts_with = "unclaim")]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -116,6 +205,18 @@ impl Update {
             priority: None,
             assignee: None,
             description: None,
+            spec: None,
+            fixes: None,
+            parent: None,
+            add_labels: Vec::new(),
+            remove_labels: Vec::new(),
+            due: None,
+            defer: None,
+            estimate: None,
+            acceptance: Vec::new(),
+            remove_acceptance: Vec::new(),
+            fields: Vec::new(),
+            refs: Vec::new(),
             claim: false,
             ttl: None,
             unclaim: false,
@@ -139,8 +240,8 @@ impl Update {
         }
     }
 
-    /// Applies the fields that are not a matter of state.
-    pub fn edit(&self, issue: &mut Issue) -> Result<()> {
+    /// Applies the fields that are not a matter of state and refer to no other issue.
+    pub fn edit(&self, issue: &mut Issue, rules: &IssueRules, now: Timestamp) -> Result<()> {
         if let Some(title) = &self.title {
             issue.title = text::title("title", title)?.to_owned();
         }
@@ -153,7 +254,23 @@ impl Update {
         if self.assignee.is_some() {
             issue.reassign(text::optional_line("assignee", self.assignee.as_ref())?);
         }
-        Ok(())
+        if self.spec.is_some() {
+            issue.spec = text::optional_line("spec", self.spec.as_ref())?;
+        }
+        issue.relabel(&self.add_labels, &self.remove_labels)?;
+        let date = |given: &String| if given.is_empty() { Ok(None) } else { Date::parse_at(given, now).map(Some) };
+        if let Some(given) = &self.due {
+            issue.due = date(given)?;
+        }
+        if let Some(given) = &self.defer {
+            issue.defer = date(given)?;
+        }
+        if let Some(given) = &self.estimate {
+            issue.estimate = if given.is_empty() { None } else { Some(given.parse()?) };
+        }
+        issue.retract(&self.remove_acceptance)?;
+        issue.demand(&self.acceptance)?;
+        rules.change_fields(issue, &self.fields)
     }
 
     /// Whether the request asks for nothing at all.
@@ -163,6 +280,16 @@ impl Update {
             && self.priority.is_none()
             && self.assignee.is_none()
             && self.status.is_none()
+            && self.spec.is_none()
+            && self.fixes.is_none()
+            && self.parent.is_none()
+            && self.due.is_none()
+            && self.defer.is_none()
+            && self.estimate.is_none()
+            && self.fields.is_empty()
+            && [&self.add_labels, &self.remove_labels, &self.acceptance, &self.remove_acceptance, &self.refs]
+                .iter()
+                .all(|list| list.is_empty())
             && !self.claim
             && !self.unclaim
     }
@@ -181,13 +308,47 @@ pub struct Close {
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Close it whatever its status and whoever holds it
+    /// The issue that says the same; links to it
+    #[arg(long, value_name = "ID")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate_of: Option<IssueRef>,
+    /// Close it whatever its status, its children and criteria, and whoever holds it
     #[arg(short, long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }
 
 op!(Close => Issue, "issue.close", post("/issues/{id}/close"), Write);
+
+/// Note that an issue meets one of its acceptance criteria
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Accept {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+    /// The number of the criterion, from 1; pn show lists them
+    #[arg(value_name = "N")]
+    #[serde(alias = "n")]
+    pub number: u32,
+    /// It does not meet it after all
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undo: bool,
+}
+
+op!(Accept => Issue, "issue.accept", post("/issues/{id}/accept"), Write);
+
+/// List the issues that are parts of an issue
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct Children {
+    /// Which issue
+    #[arg(value_name = "ID")]
+    pub id: IssueRef,
+}
+
+op!(Children => Vec<Issue>, "issue.children", get("/issues/{id}/children"), Read);
 
 /// Reopen a closed issue
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]

@@ -16,9 +16,12 @@ pub mod import;
 pub mod issue;
 pub mod job;
 pub mod kv;
+pub mod label;
 pub mod learning;
+pub mod link;
 pub mod lock;
 pub mod loops;
+pub mod next;
 pub mod project;
 pub mod record;
 pub mod recover;
@@ -43,7 +46,13 @@ pub mod work;
 macro_rules! for_each_op {
     ($with:ident) => {
         $crate::for_each_op! { $with:
-            issue { Create Update Close Reopen Release Heartbeat Delete Show List Ready Blocked Search Count History }
+            issue {
+                Create Update Close Accept Reopen Release Heartbeat Delete Show List Ready Blocked Search Count Children
+                History
+            }
+            next { ClaimNext }
+            label { List Rename }
+            link { Add List Remove }
             trace { Trace }
             triage { Insights Plan Why Impact Diff Graph Chart }
             event { List }

@@ -91,6 +91,8 @@ pub struct Collection {
     pub(super) distinctive: &'static [&'static str],
     /// Times that merge to the later one.
     pub(super) latest: &'static [&'static str],
+    /// Lists and objects whose members merge one by one.
+    pub(super) members: &'static [&'static str],
     /// Whether disagreements are merged without recording a conflict.
     pub(super) quiet: bool,
     /// Whether no file is written while the collection is empty.
@@ -125,6 +127,7 @@ pub static ISSUES: Collection = Collection {
         &["assignee", "lease_expires_at", "claim_session", "claim_host"],
     ],
     distinctive: &["title", "description", "closed_at"],
+    members: &["labels", "links", "acceptance", "fields"],
     optional: false,
     ..Collection::of::<Issue>("issues", &[Column::text("id")])
 };
@@ -277,6 +280,7 @@ impl Collection {
             units: &[],
             distinctive: &[],
             latest: &[],
+            members: &[],
             quiet: false,
             optional: true,
             free_names: false,

@@ -63,6 +63,18 @@ impl Collection {
                 continue;
             }
             let theirs_win = self.goes_before((theirs, &yours), (ours, &mine));
+            if self.members.contains(&unit[0].as_str()) {
+                let sides = if theirs_win { [theirs, ours] } else { [ours, theirs] };
+                let base = base.and_then(|base| base.get(&unit[0]));
+                let (joined, lost) = join_members(base, sides.map(|side| side.get(&unit[0])));
+                if let Some(other) = lost {
+                    let (kept, version) = (joined.clone(), self.version(sides[1]).to_owned());
+                    let whole = Record::from_iter([(unit[0].clone(), other.clone())]);
+                    merged.clashes.push(Clash { field: unit[0].clone(), kept, other, whole, version });
+                }
+                put(&mut merged.record, &unit, &Record::from_iter([(unit[0].clone(), joined)]));
+                continue;
+            }
             let (kept, other) = if theirs_win { (&yours, &mine) } else { (&mine, &yours) };
             put(&mut merged.record, &unit, kept);
             if !self.quiet {
@@ -116,6 +128,47 @@ struct Left {
     at: String,
     /// Whether the value is so much its own that nobody else can have meant it anew.
     is_telling: bool,
+}
+
+/// Merges two lists or objects member by member; of two changes of one member, the first side's is kept. Also returns the
+/// merged value with the other side's changes, if any was lost.
+fn join_members(base: Option<&Value>, [first, second]: [Option<&Value>; 2]) -> (Value, Option<Value>) {
+    let [was, a, b] = [base, first, second].map(members);
+    let get = |side: &[(String, Value)], name: &str| side.iter().find(|(own, _)| own == name).map(|(_, v)| v.clone());
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in was.iter().chain(&a).chain(&b) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let (mut kept, mut other, mut is_lost) = (Vec::new(), Vec::new(), false);
+    for name in names {
+        let [old, one, two] = [&was, &a, &b].map(|side| get(side, name));
+        let value = if one == old { &two } else { &one };
+        let is_clash = one != old && two != old && one != two && base.is_some();
+        is_lost |= is_clash && two.is_some();
+        let others = if is_clash && two.is_some() { &two } else { value };
+        kept.extend(value.clone().map(|value| (name.clone(), value)));
+        other.extend(others.clone().map(|value| (name.clone(), value)));
+    }
+    let is_object = [first, second, base].into_iter().flatten().any(Value::is_object);
+    let whole = |members: Vec<(String, Value)>| match is_object {
+        true => Value::Object(members.into_iter().collect()),
+        false => members.into_iter().map(|(_, value)| value).collect(),
+    };
+    (whole(kept), is_lost.then(|| whole(other)))
+}
+
+/// The members of an object, or of a list: those with a text are named by it, others by themselves.
+fn members(value: Option<&Value>) -> Vec<(String, Value)> {
+    match value {
+        Some(Value::Object(fields)) => fields.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        Some(Value::Array(items)) => {
+            let name = |item: &Value| item.get("text").and_then(Value::as_str).map_or(item.to_string(), str::to_owned);
+            items.iter().map(|item| (name(item), item.clone())).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// A value as a text that sorts.
@@ -269,6 +322,29 @@ mod tests {
         assert_eq!(merged.record.get("y"), Some(&json!([2])));
         let [clash] = &merged.clashes[..] else { panic!("{merged:?}") };
         assert_eq!((&clash.field[..], &clash.kept, &clash.other), ("x", &json!(null), &json!(2)));
+    }
+
+    #[test]
+    fn members_of_lists_and_objects_merge_one_by_one() {
+        let criterion = |text: &str, done: bool| json!({"text": text, "done": done});
+        let fields = |labels: &[&str], ticked: [bool; 2], severity: &str, second: u32| {
+            record(json!({"labels": labels, "fields": {"severity": severity, "team": "core"},
+                "acceptance": [criterion("one", ticked[0]), criterion("two", ticked[1])], "updated_at": at(second)}))
+        };
+        let base = fields(&["a", "b"], [false, false], "low", 0);
+        let ours = fields(&["b", "c"], [true, false], "high", 1);
+        let theirs = fields(&["a", "b", "d"], [false, true], "middle", 2);
+        for (one, other) in [(&ours, &theirs), (&theirs, &ours)] {
+            let merged = merge(Some(&base), one, other);
+            let labels: BTreeSet<&str> =
+                merged.record["labels"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            assert_eq!(labels, BTreeSet::from(["b", "c", "d"]));
+            assert_eq!(merged.record["acceptance"], json!([criterion("one", true), criterion("two", true)]));
+            assert_eq!(merged.record["fields"], json!({"severity": "middle", "team": "core"}));
+            let [clash] = &merged.clashes[..] else { panic!("{merged:?}") };
+            assert_eq!(clash.field, "fields");
+            assert_eq!(clash.whole["fields"], json!({"severity": "high", "team": "core"}));
+        }
     }
 
     /// A version of one record, or of none.

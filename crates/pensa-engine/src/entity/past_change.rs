@@ -128,8 +128,11 @@ impl PastChange {
         columns.filter_map(|column| self.issue_in(column)).collect()
     }
 
-    /// If undoing it restores a dependency: the waiting issue and the issue it waits for.
+    /// If undoing it restores a dependency or a parent: the waiting issue and the issue it waits for.
     pub(crate) fn restored_dep(&self) -> Result<Option<(IssueId, IssueId)>> {
+        if self.table == "issues" {
+            return self.issue_in("parent").map(|parent| Ok((parent?, self.key.parse()?))).transpose();
+        }
         let ends = self.issue_in("issue_id").zip(self.issue_in("depends_on_id")).filter(|_| self.table == "deps");
         ends.map(|(child, parent)| Ok((child?, parent?))).transpose()
     }

@@ -188,7 +188,7 @@ fn expiring(view: &BriefingContext<'_, '_>) -> Result<Vec<BriefingLine>> {
 }
 
 fn queue(view: &BriefingContext<'_, '_>) -> Result<Vec<BriefingLine>> {
-    Ok(super::issue::ready(&Filter::default(), Sort::Priority, Some(MAX_LINES))
+    Ok(super::issue::ready(&Filter::default(), Sort::Priority, Some(MAX_LINES), view.cx.now)
         .collect(view.tx)?
         .iter()
         .map(line)

@@ -1,6 +1,7 @@
 //! Operations on dependencies.
 
 use std::collections::HashSet;
+use std::iter::repeat;
 
 use pensa_core::dep::{Dep, TreeNode};
 use pensa_core::event::EventType;
@@ -88,15 +89,20 @@ impl Execute for Tree {
         let root = issues::find(cx, tx, &self.id)?;
         let mut nodes = Vec::new();
         let mut seen: HashSet<IssueId> = HashSet::new();
-        let mut stack = vec![(root, 0, None)];
-        while let Some((issue, depth, parent)) = stack.pop() {
+        let mut stack = vec![(root, 0, None, false)];
+        while let Some((issue, depth, parent, part)) = stack.pop() {
             let repeated = !seen.insert(issue.id.clone());
             if !repeated {
-                let below = match self.direction {
-                    Direction::Up => deps::parents(tx, &issue.id)?,
-                    Direction::Down => deps::children(tx, &issue.id)?,
+                let (others, parts) = match (self.direction, &issue.parent) {
+                    (Direction::Up, _) => (deps::parents(tx, &issue.id)?, issues::children(tx, &issue.id)?),
+                    (Direction::Down, None) => (deps::children(tx, &issue.id)?, Vec::new()),
+                    (Direction::Down, Some(whole)) => {
+                        (deps::children(tx, &issue.id)?, issues::get(tx, whole)?.into_iter().collect())
+                    }
                 };
-                stack.extend(below.into_iter().rev().map(|next| (next, depth + 1, Some(issue.id.clone()))));
+                let below = others.into_iter().zip(repeat(false)).chain(parts.into_iter().zip(repeat(true)));
+                let below: Vec<_> = below.map(|(next, part)| (next, depth + 1, Some(issue.id.clone()), part)).collect();
+                stack.extend(below.into_iter().rev());
             }
             nodes.push(TreeNode {
                 id: issue.id,
@@ -106,6 +112,7 @@ impl Execute for Tree {
                 issue_type: issue.issue_type,
                 depth,
                 parent,
+                part,
                 repeated,
             });
         }
@@ -115,6 +122,6 @@ impl Execute for Tree {
 
 impl Execute for Cycles {
     fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Vec<IssueId>>> {
-        Ok(graph::cycles(&deps::all(tx)?))
+        Ok(graph::cycles(&deps::waits(tx)?))
     }
 }

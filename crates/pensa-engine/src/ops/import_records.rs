@@ -167,24 +167,16 @@ impl Importer<'_> {
         let created_at = self.not_after_now(given.created_at).or(closed_at).unwrap_or(now);
         let updated_at = self.not_after_now(given.updated_at).or(closed_at).unwrap_or(created_at).max(created_at);
         let issue = Issue {
-            id: given.id.clone(),
-            title,
             description,
-            issue_type: given.issue_type,
             status,
             priority: given.priority,
             spec: text::optional_line("spec", given.spec.as_ref())?,
-            fixes: None,
             assignee: (status == Status::InProgress).then(|| self.cx.actor.clone()),
-            lease_expires_at: None,
-            lease: None,
-            claim_session: None,
-            claim_host: None,
-            created_at,
             updated_at,
             closed_at,
             close_reason,
             extra,
+            ..Issue::new(given.id.clone(), title, given.issue_type, created_at)
         };
         issue.normalise()
     }

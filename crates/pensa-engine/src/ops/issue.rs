@@ -1,25 +1,28 @@
 //! Operations on issues.
 
 use pensa_core::event::{self, EventType};
+use pensa_core::id::{IssueId, IssueRef};
 use pensa_core::issue::{
-    self, Created, Extra, Issue, IssueDetail, IssueTransition, IssueType, Requester, Sort, Status, Updated,
+    self, Created, Issue, IssueDetail, IssueTransition, IssueType, Link, LinkKind, Requester, Sort, Status, Updated,
 };
 use pensa_core::ops::issue::{
-    Blocked, Close, Count, Counted, Create, Delete, Deleted, Filter, Group, Heartbeat, History, List, Ready, Release,
-    Reopen, Search, Show, Update,
+    Accept, Blocked, Children, Close, Count, Counted, Create, Delete, Deleted, Filter, Group, Heartbeat, History, List,
+    Ready, Release, Reopen, Search, Show, Update,
 };
+use pensa_core::ops::refs;
 use pensa_core::sync::ISSUES;
-use pensa_core::{Code, Error, Result, Span, json, text};
+use pensa_core::time::Date;
+use pensa_core::{Code, Error, Result, Span, Timestamp, json, text};
 use serde_json::{Map, Value};
 
-use super::{dep, triage};
+use super::{dep, link, triage};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::entity;
 use crate::execute::Execute;
 use crate::lease;
 use crate::tables::issues::Listing;
-use crate::tables::{comments, deps, events, issues, titles, tombstones};
+use crate::tables::{comments, cycle, deps, events, issues, titles, tombstones};
 
 impl Execute for Create {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Created> {
@@ -33,36 +36,75 @@ impl Execute for Create {
         let spec = text::optional_line("spec", self.spec.as_ref())?;
         let assignee = text::optional_line("assignee", self.assignee.as_ref())?;
         let (id, similar) = titles::new_id_and_similar(cx, tx, &title)?;
-        let issue = Issue {
-            id,
-            title,
+        let parent = parent(cx, tx, self.parent.as_ref())?;
+        let mut issue = Issue {
             description,
-            issue_type: self.issue_type,
-            status: Status::Open,
             priority: self.priority,
             spec,
             fixes,
+            parent: parent.map(|parent| parent.id),
+            estimate: self.estimate,
             assignee,
-            lease_expires_at: None,
-            lease: None,
-            claim_session: None,
-            claim_host: None,
-            created_at: cx.now,
-            updated_at: cx.now,
-            closed_at: None,
-            close_reason: None,
-            extra: Extra::new(),
+            ..Issue::new(id, title, self.issue_type, cx.now)
         };
+        issue.relabel(&self.labels, &[])?;
+        issue.demand(&self.acceptance)?;
+        issue.due = self.due.as_ref().map(|given| Date::parse_at(given, cx.now)).transpose()?;
+        issue.defer = self.defer.as_ref().map(|given| Date::parse_at(given, cx.now)).transpose()?;
+        cx.rules.change_fields(&mut issue, &self.fields)?;
         entity::insert(tx, &issue)?;
         events::log(cx, tx, &issue.id, EventType::Created, event::changes(None, &issue))?;
         for parent in &parents {
+            if issue.parent.is_some() && cycle::would_close(tx, &issue.id, &parent.id)? {
+                return Err(waits_for_its_part(&parent.id, &issue.id));
+            }
             dep::link_anew(cx, tx, &issue.id, &parent.id)?;
         }
+        add_refs(cx, tx, &issue.id, &self.refs)?;
         Ok(Created { issue, similar })
     }
 }
 
-fn bug(cx: &Context<'_>, tx: &Tx<'_>, wanted: &pensa_core::id::IssueRef) -> Result<pensa_core::id::IssueId> {
+/// The parent that a caller means; an empty reference is none.
+fn parent(cx: &Context<'_>, tx: &Tx<'_>, wanted: Option<&IssueRef>) -> Result<Option<Issue>> {
+    let wanted = wanted.filter(|wanted| !wanted.as_str().is_empty());
+    let parent = wanted.map(|wanted| issues::find(cx, tx, wanted)).transpose()?;
+    if let Some(closed) = parent.as_ref().filter(|parent| parent.status == Status::Closed) {
+        let message = format!("{} is closed and takes no more children", closed.id);
+        return Err(Error::new(Code::InvalidStatusTransition, message).hint("reopen it first"));
+    }
+    Ok(parent)
+}
+
+/// Makes an issue a part of another, or of none.
+fn set_parent(cx: &Context<'_>, tx: &Tx<'_>, issue: &mut Issue, wanted: &IssueRef) -> Result<()> {
+    let new = parent(cx, tx, Some(wanted))?.map(|parent| parent.id);
+    if let Some(new) = new.as_ref().filter(|new| issue.parent.as_ref() != Some(*new)) {
+        if *new == issue.id {
+            let message = format!("cycle detected: {} cannot be its own parent", issue.id);
+            return Err(Error::new(Code::CycleDetected, message).hint("name another issue"));
+        }
+        if cycle::would_close(tx, new, &issue.id)? {
+            return Err(waits_for_its_part(new, &issue.id));
+        }
+    }
+    issue.parent = new;
+    Ok(())
+}
+
+fn waits_for_its_part(parent: &IssueId, child: &IssueId) -> Error {
+    let message = format!("cycle detected: {parent} would wait for its child {child}, which waits for {parent}");
+    Error::new(Code::CycleDetected, message).hint("pn dep tree shows the chain")
+}
+
+fn add_refs(cx: &Context<'_>, tx: &Tx<'_>, id: &IssueId, targets: &[String]) -> Result<()> {
+    for target in targets {
+        refs::Add { id: id.into(), target: target.clone(), title: None }.execute(cx, tx)?;
+    }
+    Ok(())
+}
+
+fn bug(cx: &Context<'_>, tx: &Tx<'_>, wanted: &IssueRef) -> Result<IssueId> {
     let bug = issues::find(cx, tx, wanted)?;
     if bug.issue_type != IssueType::Bug {
         return Err(Error::invalid(format!("cannot fix {}: it is a {}, not a bug", bug.id, bug.issue_type)));
@@ -90,8 +132,18 @@ impl Execute for Update {
             note = lease::check_claim(cx, tx, &issue, &by)?;
         }
         let mut edited = issue.clone();
-        self.edit(&mut edited)?;
+        self.edit(&mut edited, &cx.rules, cx.now)?;
+        if let Some(wanted) = &self.fixes {
+            edited.fixes = if wanted.as_str().is_empty() { None } else { Some(bug(cx, tx, wanted)?) };
+            if edited.fixes.as_ref() == Some(&edited.id) {
+                return Err(Error::invalid("an issue cannot fix itself").hint("name another bug"));
+            }
+        }
+        if let Some(wanted) = &self.parent {
+            set_parent(cx, tx, &mut edited, wanted)?;
+        }
         let issue = issues::save(cx, tx, &issue, edited, EventType::Updated, note)?;
+        add_refs(cx, tx, &issue.id, &self.refs)?;
         Ok(Updated { issue, was_assigned_to })
     }
 }
@@ -107,6 +159,10 @@ pub(super) fn advance(
     if !by.force && !matches!(step, IssueTransition::Claim { .. }) {
         lease::refuse_former_holder(cx, tx, &old)?;
     }
+    let closes = matches!(step, IssueTransition::Close { .. } | IssueTransition::Status(Status::Closed));
+    if closes && !by.force && old.status != Status::Closed {
+        refuse_if_unfinished(cx, tx, &old)?;
+    }
     let mut new = old.clone();
     let outcome = issue::apply(&mut new, step, by, cx.now).map_err(|error| lease::since(tx, &old, error))?;
     let Some(event) = outcome.event else {
@@ -117,6 +173,26 @@ pub(super) fn advance(
         close_fixed_bug(cx, tx, &new)?;
     }
     Ok(new)
+}
+
+/// Refuses to close an issue with children that are not closed or, where the project demands it, with unmet criteria.
+fn refuse_if_unfinished(cx: &Context<'_>, tx: &Tx<'_>, issue: &Issue) -> Result<()> {
+    let mut open = issues::children(tx, &issue.id)?;
+    open.retain(|child| child.status != Status::Closed);
+    let refuse = |why: &str, hint: String| {
+        let message = format!("cannot close {}: {why}", issue.id);
+        Err(Error::new(Code::InvalidStatusTransition, message).hint(hint))
+    };
+    let hint = |command: &str| format!("{command}; --force closes it anyway");
+    match (open.len(), issue.unmet()) {
+        (0, 0) => Ok(()),
+        (0, unmet) if cx.rules.require_accepted => {
+            refuse(&format!("{unmet} of its acceptance criteria are not met"), hint("pn accept ID N ticks one"))
+        }
+        (0, _) => Ok(()),
+        (1, _) => refuse(&format!("its child {} is not closed", open[0].id), hint("close that first")),
+        (count, _) => refuse(&format!("{count} of its children are not closed"), hint("pn children ID lists them")),
+    }
 }
 
 fn close_fixed_bug(cx: &Context<'_>, tx: &Tx<'_>, task: &Issue) -> Result<()> {
@@ -146,8 +222,29 @@ pub(super) fn hold(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, lease: Option<Sp
 
 impl Execute for Close {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
-        let reason = text::optional_block("reason", self.reason.as_ref())?;
-        advance(cx, tx, issues::find(cx, tx, &self.id)?, IssueTransition::Close { reason }, &cx.requester(self.force))
+        let mut reason = text::optional_block("reason", self.reason.as_ref())?;
+        let mut issue = issues::find(cx, tx, &self.id)?;
+        if let Some(original) = &self.duplicate_of {
+            let original = issues::find(cx, tx, original)?.id;
+            reason = reason.or_else(|| Some(format!("duplicate of {original}")));
+            issue = link::link(cx, tx, &issue, Link { kind: LinkKind::Duplicates, to: original })?;
+        }
+        advance(cx, tx, issue, IssueTransition::Close { reason }, &cx.requester(self.force))
+    }
+}
+
+impl Execute for Accept {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Issue> {
+        let issue = issues::find(cx, tx, &self.id)?;
+        let mut edited = issue.clone();
+        edited.accept(self.number, !self.undo)?;
+        issues::save(cx, tx, &issue, edited, EventType::Updated, Map::new())
+    }
+}
+
+impl Execute for Children {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
+        issues::children(tx, &issues::find(cx, tx, &self.id)?.id)
     }
 }
 
@@ -181,7 +278,9 @@ impl Execute for Delete {
         let issue = issues::find(cx, tx, &self.id)?;
         if !self.force {
             let comments = comments::of_issue(tx, &issue.id)?.len();
-            refuse_if_missed(&issue, deps::children(tx, &issue.id)?.len(), fixers(tx, &issue)?.len(), comments)?;
+            let dependents = deps::children(tx, &issue.id)?.len();
+            let children = issues::children(tx, &issue.id)?.len();
+            refuse_if_missed(&issue, [dependents, children, fixers(tx, &issue)?.len(), comments])?;
         }
         let note = lease::check_claim(cx, tx, &issue, &cx.requester(self.force))?;
         let id = issue.id.clone();
@@ -201,10 +300,13 @@ pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, note: Map<Stri
     for child in deps::children(tx, &issue.id)? {
         dep::unlink(cx, tx, &child.id, &issue.id)?;
     }
-    for fixer in fixers(tx, &issue)? {
-        let mut freed = fixer.clone();
-        freed.fixes = None;
-        issues::save(cx, tx, &fixer, freed, EventType::Updated, Map::new())?;
+    for other in [fixers(tx, &issue)?, issues::children(tx, &issue.id)?, issues::linking_to(tx, &issue.id)?].concat() {
+        let Some(other) = issues::get(tx, &other.id)? else { continue };
+        let mut freed = other.clone();
+        freed.fixes = freed.fixes.filter(|bug| *bug != issue.id);
+        freed.parent = freed.parent.filter(|parent| *parent != issue.id);
+        freed.links.retain(|link| link.to != issue.id);
+        issues::save(cx, tx, &other, freed, EventType::Updated, Map::new())?;
     }
     let (deps, comments) = (deps::parents(tx, &issue.id)?, comments::of_issue(tx, &issue.id)?);
     let attached = entity::attached_to(tx, &issue.id)?;
@@ -215,14 +317,14 @@ pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, note: Map<Stri
     events::log(cx, tx, &whole.issue.id, EventType::Deleted, detail)
 }
 
-fn refuse_if_missed(issue: &Issue, dependents: usize, fixers: usize, comments: usize) -> Result<()> {
-    let counted = [(dependents, "dependent"), (fixers, "fix"), (comments, "comment")];
+fn refuse_if_missed(issue: &Issue, counts: [usize; 4]) -> Result<()> {
+    let counted = counts.into_iter().zip(["dependent", "child", "fix", "comment"]);
     let reasons: Vec<String> = counted
-        .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| match (count, what) {
             (1, what) => format!("1 {what}"),
             (count, "fix") => format!("{count} fixes"),
+            (count, "child") => format!("{count} children"),
             (count, what) => format!("{count} {what}s"),
         })
         .collect();
@@ -240,13 +342,17 @@ impl Execute for Show {
         let comments = comments::of_issue(tx, &issue.id)?;
         let attached = entity::attached_to(tx, &issue.id)?;
         let (blocks, fixed_by) = (deps::children(tx, &issue.id)?, fixers(tx, &issue)?);
-        Ok(IssueDetail { issue, deps, comments, attached, blocks, fixed_by })
+        let children = issues::children(tx, &issue.id)?;
+        let progress = if children.is_empty() { None } else { issues::progress(tx, &issue.id)? };
+        let linked_by = link::incoming(tx, &issue.id)?;
+        let detail = IssueDetail::alone(issue, deps, comments, attached);
+        Ok(IssueDetail { blocks, fixed_by, children, progress, linked_by, ..detail })
     }
 }
 
 /// An operation whose answer is a listing of issues.
 trait Lists {
-    fn listing(&self) -> Result<Listing>;
+    fn listing(&self, cx: &Context<'_>) -> Result<Listing>;
 
     /// How many are wanted, if they are to be sorted by their impact: then the listing has all of them.
     fn by_impact(&self) -> Option<Option<u32>> {
@@ -268,15 +374,15 @@ macro_rules! execute_listing {
         impl Execute for $op {
             fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
                 match self.by_impact() {
-                    Some(limit) => sorted(cx, tx, &self.listing()?, limit),
-                    None => self.listing()?.collect(tx),
+                    Some(limit) => sorted(cx, tx, &self.listing(cx)?, limit),
+                    None => self.listing(cx)?.collect(tx),
                 }
             }
 
             fn write_json(&self, cx: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
                 match self.by_impact() {
-                    Some(limit) => json::write_line(to, &sorted(cx, tx, &self.listing()?, limit)?),
-                    None => self.listing()?.write_json(tx, to),
+                    Some(limit) => json::write_line(to, &sorted(cx, tx, &self.listing(cx)?, limit)?),
+                    None => self.listing(cx)?.write_json(tx, to),
                 }
             }
         }
@@ -286,7 +392,7 @@ macro_rules! execute_listing {
 execute_listing! { List Ready Blocked Search }
 
 impl Lists for List {
-    fn listing(&self) -> Result<Listing> {
+    fn listing(&self, _: &Context<'_>) -> Result<Listing> {
         let limit = self.limit.filter(|_| self.sort != Some(Sort::Impact));
         Ok(Listing::new("1 = 1", &self.filter(), self.sort.unwrap_or(Sort::Priority), limit))
     }
@@ -297,9 +403,9 @@ impl Lists for List {
 }
 
 impl Lists for Ready {
-    fn listing(&self) -> Result<Listing> {
+    fn listing(&self, cx: &Context<'_>) -> Result<Listing> {
         let limit = self.limit.filter(|_| self.sort != Some(Sort::Impact));
-        Ok(ready(&self.filter(), self.sort.unwrap_or(Sort::Priority), limit))
+        Ok(ready(&self.filter(), self.sort.unwrap_or(Sort::Priority), limit, cx.now))
     }
 
     fn by_impact(&self) -> Option<Option<u32>> {
@@ -308,21 +414,22 @@ impl Lists for Ready {
 }
 
 /// The issues that can be worked on.
-pub(crate) fn ready(filter: &Filter, sort: Sort, limit: Option<u32>) -> Listing {
+pub(crate) fn ready(filter: &Filter, sort: Sort, limit: Option<u32>, now: Timestamp) -> Listing {
     // The terms of the index issues_ready, word for word.
     let ready = "i.status = 'open' AND i.blockers = 0 AND i.issue_type <> 'bug'";
-    Listing::new(ready, filter, sort, limit)
+    let ready = format!("{ready} AND (i.defer IS NULL OR i.defer <= '{}')", Date::of(now));
+    Listing::new(&ready, filter, sort, limit)
 }
 
 impl Lists for Blocked {
-    fn listing(&self) -> Result<Listing> {
+    fn listing(&self, _: &Context<'_>) -> Result<Listing> {
         let blocked = "i.status <> 'closed' AND i.blockers > 0";
         Ok(Listing::new(blocked, &self.filter(), Sort::Priority, self.limit))
     }
 }
 
 impl Lists for Search {
-    fn listing(&self) -> Result<Listing> {
+    fn listing(&self, _: &Context<'_>) -> Result<Listing> {
         if self.q.is_empty() {
             return Err(Error::invalid("the text to search for is empty"));
         }

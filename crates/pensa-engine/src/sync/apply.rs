@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use pensa_core::event::{self, EventType};
-use pensa_core::sync::{COMMENTS, Conflict, DEPS, FileLine, ISSUES, SyncObject, TOMBSTONES, Tombstone, lines};
-use pensa_core::{Error, Result, Timestamp};
+use pensa_core::issue::Issue;
+use pensa_core::sync::{COMMENTS, Clash, Conflict, DEPS, FileLine, ISSUES, SyncObject, TOMBSTONES, Tombstone, lines};
+use pensa_core::{Error, Result, Span, Timestamp, graph};
 use serde_json::Value;
 
 use super::files::bytes_of;
@@ -43,11 +44,14 @@ pub(super) fn apply_files<'b>(
         report,
         renamed: RenamedIds::default(),
         new_issues: HashSet::new(),
+        // Files that were merged outside may already hold a cycle.
+        may_close_cycle: true,
         is_exact: false,
     };
     for ((table, incoming), content) in TABLES.into_iter().zip(news).zip(files.contents) {
         let touched = changes.apply_table(table, incoming)?;
         if table.collection().name == DEPS.name {
+            changes.break_cycles()?;
             changes.note_cycles(&touched)?;
         }
         if table.collection().name == ISSUES.name {
@@ -127,6 +131,8 @@ pub(super) struct RemoteChanges<'t, 'c> {
     renamed: RenamedIds,
     /// Issues that did not exist before.
     new_issues: HashSet<String>,
+    /// Whether a dependency or a parent came that was not there before.
+    may_close_cycle: bool,
     /// Whether each base is exactly what both sides had, so that older values need not be searched for in the log.
     is_exact: bool,
 }
@@ -146,6 +152,7 @@ impl<'t, 'c> RemoteChanges<'t, 'c> {
             report,
             renamed: RenamedIds::default(),
             new_issues: HashSet::new(),
+            may_close_cycle: false,
             is_exact: true,
         }
     }
@@ -220,6 +227,9 @@ impl RemoteChanges<'_, '_> {
         if ours.is_none() && collection.name == ISSUES.name {
             self.new_issues.insert(key);
         }
+        let parent = |record: Option<&SyncObject>| record.and_then(|record| record.get("parent")).cloned();
+        self.may_close_cycle |= collection.name == DEPS.name
+            || collection.name == ISSUES.name && parent(Some(&merged)) != parent(ours.as_ref());
         table.put(self.cx, self.tx, ours, merged)
     }
 
@@ -382,6 +392,39 @@ impl RemoteChanges<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Two branches can each bring half of a cycle. If a parent is part of it, the issue that was changed last loses its
+    /// parent, with a conflict; every clone picks the same one.
+    pub(super) fn break_cycles(&mut self) -> Result<()> {
+        while std::mem::take(&mut self.may_close_cycle) && issues::any_parents(self.tx)? {
+            for cycle in graph::cycles(&deps::waits(self.tx)?) {
+                let mut children = Vec::new();
+                for (waiting, child) in cycle.iter().zip(cycle.iter().cycle().skip(1)) {
+                    let child = issues::get(self.tx, child)?;
+                    children.extend(child.filter(|child| child.parent.as_ref() == Some(waiting)));
+                }
+                let last = children.into_iter().max_by(|a, b| (a.updated_at, &a.id).cmp(&(b.updated_at, &b.id)));
+                if let Some(child) = last {
+                    self.drop_parent(child)?;
+                    self.may_close_cycle = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_parent(&mut self, issue: Issue) -> Result<()> {
+        let mut free = issue.clone();
+        let parent = Value::from(free.parent.take().map(|parent| parent.to_string()));
+        free.updated_at = issue.updated_at.plus(Span::from_millis(1));
+        entity::replace(self.tx, &issue, &free)?;
+        let detail = event::changes(Some(&issue), &free);
+        events::log(self.cx, self.tx, &free.id, EventType::Updated, detail)?;
+        let whole = SyncObject::from_iter([("parent".to_owned(), parent.clone())]);
+        let (field, kept, version) = ("parent".to_owned(), Value::Null, issue.updated_at.to_string());
+        let clash = Clash { field, kept, other: parent, whole, version };
+        self.report.conflict(self.cx, self.tx, &Conflict::new(ISSUES.name, issue.id.as_str(), clash)?)
     }
 
     /// Clears references to bugs that do not exist.

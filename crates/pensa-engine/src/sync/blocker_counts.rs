@@ -15,6 +15,8 @@ struct IssueStatusLine<'l> {
     #[serde(borrow)]
     id: &'l str,
     status: Status,
+    #[serde(borrow, default)]
+    parent: Option<&'l str>,
 }
 
 #[derive(Deserialize)]
@@ -28,14 +30,19 @@ struct DepLine<'l> {
 /// Counts the blockers. `None` unless the files are as an export writes them: every issue and dependency once, sorted,
 /// none dangling.
 pub(super) fn count(issues: &[u8], deps: &[u8]) -> Option<BlockerCounts> {
-    let mut is_open: HashMap<&str, bool> = HashMap::new();
+    let (mut is_open, mut blockers): (HashMap<&str, bool>, _) = (HashMap::new(), BlockerCounts::new());
+    let mut add = |id: &str| match blockers.get_mut(id) {
+        Some(count) => *count += 1,
+        None => drop(blockers.insert(id.to_owned(), 1)),
+    };
     for line in lines(issues) {
-        let IssueStatusLine { id, status } = serde_json::from_slice(line.text).ok()?;
+        let IssueStatusLine { id, status, parent } = serde_json::from_slice(line.text).ok()?;
         if is_open.insert(id, status != Status::Closed).is_some() {
             return None;
         }
+        parent.filter(|_| status != Status::Closed).into_iter().for_each(&mut add);
     }
-    let (mut blockers, mut last) = (BlockerCounts::new(), ("", ""));
+    let mut last = ("", "");
     for line in lines(deps) {
         let DepLine { issue_id, depends_on_id } = serde_json::from_slice(line.text).ok()?;
         // The order excludes duplicates.
@@ -44,10 +51,7 @@ pub(super) fn count(issues: &[u8], deps: &[u8]) -> Option<BlockerCounts> {
         }
         last = (issue_id, depends_on_id);
         if *is_open.get(depends_on_id)? {
-            match blockers.get_mut(issue_id) {
-                Some(count) => *count += 1,
-                None => drop(blockers.insert(issue_id.to_owned(), 1)),
-            }
+            add(issue_id);
         }
     }
     Some(blockers)

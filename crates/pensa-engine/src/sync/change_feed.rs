@@ -235,8 +235,8 @@ fn add_issue_records(entry: &LogEntry, id: &str, keys: &mut Vec<(&'static str, S
         for one in sides(entry.detail.get(table.subject())) {
             keys.extend(one["id"].as_str().map(|id| (name, id.to_owned())));
         }
-        for of in whole.iter().flat_map(|whole| [&whole[name], &whole["attached"][name]]) {
-            keys.extend(texts(of).into_iter().map(|id| (name, id)));
+        for whole in whole {
+            keys.extend(texts(&whole[name]).into_iter().map(|id| (name, id)));
         }
     }
 }

@@ -10,7 +10,7 @@ use super::synced_tables;
 use crate::context::Context;
 use crate::db::Tx;
 use crate::ops::undo;
-use crate::tables::{conflicts, events, issues, tombstones};
+use crate::tables::{conflicts, cycle, events, issues, tombstones};
 
 /// Records a conflict. Returns whether it is new.
 pub(super) fn record_conflict(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<bool> {
@@ -87,6 +87,13 @@ fn take_other(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<()> 
         tombstones::mark_restored(cx, tx, collection, &conflict.record_id)?;
     }
     let record = collection.normalise(record)?;
+    let parent = record.get("parent").and_then(Value::as_str).filter(|_| collection.name == ISSUES.name);
+    if let Some(parent) = parent
+        && cycle::would_close(tx, &parent.parse()?, &conflict.record_id.parse()?)?
+    {
+        let message = format!("cycle detected: {} waits for {parent}", conflict.record_id);
+        return Err(Error::new(Code::CycleDetected, message).hint("pn dep tree shows the chain"));
+    }
     if ours.as_ref() == Some(&record) { Ok(()) } else { table.put(cx, tx, ours, record) }
 }
 

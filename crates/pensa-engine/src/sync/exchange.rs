@@ -174,6 +174,7 @@ fn merge(applier: &mut RecordApplier<'_, '_>, no_files: &ImportBase, report: &mu
         if table.collection().name == DEPS.name {
             let applied = applier.items.iter().filter(|item| item.is_in(&DEPS) && item.fate == ApplyStatus::Applied);
             let keys: Vec<(usize, String)> = applied.map(|item| (0, DEPS.key(&item.record))).collect();
+            remote.break_cycles()?;
             remote.note_cycles(&keys)?;
         }
         for tombstone in applied_tombstones.iter().filter(|tombstone| tombstone.collection == table.collection().name) {

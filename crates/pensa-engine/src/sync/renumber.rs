@@ -66,10 +66,15 @@ impl RenamedIds {
         if self.issues.is_empty() || table.get(tx, &table.collection().key(record))?.is_some() {
             return Ok(());
         }
-        for field in ["issue_id", "depends_on_id", "fixes", "work"] {
+        for field in ["issue_id", "depends_on_id", "fixes", "parent", "work"] {
             let new = record.get(field).and_then(Value::as_str).and_then(|id| self.issues.get(id)).cloned();
             if let Some(new) = new {
                 record.insert(field.into(), new.into());
+            }
+        }
+        for link in record.get_mut("links").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(new) = link["to"].as_str().and_then(|id| self.issues.get(id)) {
+                link["to"] = new.clone().into();
             }
         }
         for id in record.get_mut("issues").and_then(Value::as_array_mut).into_iter().flatten() {

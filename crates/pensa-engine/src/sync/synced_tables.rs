@@ -17,7 +17,7 @@ use pensa_core::sync::{
     AGENTS, COMMENTS, Collection, DEPS, ISSUES, KV, LEARNINGS, RELEASES, SKILLS, SyncEntity, SyncObject, WORK,
 };
 use pensa_core::work::WorkRecord;
-use pensa_core::{Error, Result, for_each_attached, json};
+use pensa_core::{Error, Result, for_each_attached, json, text};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -500,6 +500,12 @@ impl<E: StoredEntity + SyncEntity> SyncedTable for EntityTable<E> {
 
 /// A comment is logged as an event of its issue.
 impl StoredEntity for Comment {
+    const HAS_PROJECTIONS: bool = true;
+
+    fn computed(&self) -> Vec<(&'static str, Param<'static>)> {
+        vec![("search_text", text::fold(&self.text).into())]
+    }
+
     fn store(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Self>, new: &Self) -> Result<()> {
         match old {
             None => ops::comment::record(cx, tx, new),

@@ -1,9 +1,10 @@
-//! The cycle check over `deps`: asks row by row while the walk is short, reads everything once it gets long.
+//! The cycle check over dependencies and parents, who wait for their children: asks row by row while the walk is short, reads everything once it gets long.
 
 use pensa_core::Result;
 use pensa_core::graph::{self, Graph};
 use pensa_core::id::IssueId;
 
+use super::deps::WAITS;
 use crate::db::{Tx, params};
 
 /// Steps of the first walk.
@@ -29,8 +30,9 @@ pub(crate) fn would_close(tx: &Tx<'_>, child: &IssueId, parent: &IssueId) -> Res
 }
 
 fn walk(tx: &Tx<'_>, child: &IssueId, parent: &IssueId, steps: usize) -> Result<Option<bool>> {
-    let up = "SELECT depends_on_id FROM deps WHERE issue_id = ?1";
-    let down = "SELECT issue_id FROM deps WHERE depends_on_id = ?1";
+    let up = "SELECT depends_on_id FROM deps WHERE issue_id = ?1 UNION SELECT id FROM issues WHERE parent = ?1";
+    let down = "SELECT issue_id FROM deps WHERE depends_on_id = ?1
+         UNION SELECT parent FROM issues WHERE id = ?1 AND parent IS NOT NULL";
     graph::would_cycle(
         child,
         parent,
@@ -47,7 +49,7 @@ fn count(tx: &Tx<'_>) -> Result<usize> {
 
 fn everything(tx: &Tx<'_>) -> Result<Graph> {
     let mut graph = Graph::default();
-    tx.for_each("SELECT issue_id, depends_on_id FROM deps", params![], |row| {
+    tx.for_each(WAITS, params![], |row| {
         graph.add(row.str(0)?, row.str(1)?);
         Ok(())
     })?;

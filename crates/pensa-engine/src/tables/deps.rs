@@ -39,7 +39,7 @@ pub(crate) fn exists(tx: &Tx<'_>, child: &IssueId, parent: &IssueId) -> Result<b
     Ok(tx.query_one(sql, params![child, parent], |_| Ok(()))?.is_some())
 }
 
-/// Tells everything that waits for `parent` that it was closed, or opened again.
+/// Tells everything that depends on `parent` that it was closed, or opened again.
 pub(crate) fn parent_moved(tx: &Tx<'_>, parent: &IssueId, closed: bool) -> Result<()> {
     let step: i64 = if closed { -1 } else { 1 };
     tx.send(
@@ -49,12 +49,34 @@ pub(crate) fn parent_moved(tx: &Tx<'_>, parent: &IssueId, closed: bool) -> Resul
     )
 }
 
+/// Adds a child that is not closed to the blockers of its parent, or takes it away.
+pub(crate) fn count_child(tx: &Tx<'_>, parent: &IssueId, step: i64) -> Result<()> {
+    tx.send("UPDATE issues SET blockers = blockers + ?2 WHERE id = ?1", params![parent, step])
+}
+
+/// Whether an issue has children. They may be there before it, when issues arrive from elsewhere.
+pub(crate) fn has_children(tx: &Tx<'_>, id: &IssueId) -> Result<bool> {
+    Ok(tx.query_one("SELECT 1 FROM issues WHERE parent = ?1 LIMIT 1", params![id], |_| Ok(()))?.is_some())
+}
+
+/// Counts the children of a new issue that are not closed.
+pub(crate) fn count_children(tx: &Tx<'_>, id: &IssueId) -> Result<()> {
+    tx.send(
+        "UPDATE issues SET blockers = blockers +
+             (SELECT COUNT(*) FROM issues c WHERE c.parent = ?1 AND c.status <> 'closed') WHERE id = ?1",
+        params![id],
+    )
+}
+
 /// Counts the blockers of issues that were loaded without.
 pub(crate) fn count_blockers(tx: &Tx<'_>) -> Result<()> {
     tx.send(
         "UPDATE issues SET blockers = counted.blockers
-         FROM (SELECT d.issue_id AS id, COUNT(*) AS blockers FROM deps d JOIN issues p ON p.id = d.depends_on_id
-               WHERE p.status <> 'closed' GROUP BY d.issue_id) AS counted
+         FROM (SELECT open.id AS id, COUNT(*) AS blockers
+               FROM (SELECT d.issue_id AS id FROM deps d JOIN issues p ON p.id = d.depends_on_id
+                     WHERE p.status <> 'closed'
+                     UNION ALL SELECT c.parent FROM issues c WHERE c.parent IS NOT NULL AND c.status <> 'closed') AS open
+               GROUP BY open.id) AS counted
          WHERE issues.id = counted.id",
         params![],
     )
@@ -72,8 +94,9 @@ pub(crate) fn miscounted(tx: &Tx<'_>) -> Result<Vec<IssueId>> {
     })
 }
 
-const TRUE_COUNT: &str = "(SELECT COUNT(*) FROM deps d JOIN issues p ON p.id = d.depends_on_id
-     WHERE d.issue_id = issues.id AND p.status <> 'closed')";
+const TRUE_COUNT: &str = "((SELECT COUNT(*) FROM deps d JOIN issues p ON p.id = d.depends_on_id
+     WHERE d.issue_id = issues.id AND p.status <> 'closed') +
+     (SELECT COUNT(*) FROM issues c WHERE c.parent = issues.id AND c.status <> 'closed'))";
 
 /// What `id` waits for.
 pub(crate) fn parents(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Issue>> {
@@ -104,8 +127,13 @@ pub(crate) fn orphans(tx: &Tx<'_>) -> Result<Vec<Dep>> {
     )
 }
 
-pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<Dep>> {
-    entity::query(tx, "ORDER BY issue_id, depends_on_id", params![])
+/// Every pair of an issue that waits and what it waits for, whatever their status. A parent waits for its children.
+pub(crate) const WAITS: &str =
+    "SELECT issue_id, depends_on_id FROM deps UNION SELECT parent, id FROM issues WHERE parent IS NOT NULL";
+
+/// The same as dependencies.
+pub(crate) fn waits(tx: &Tx<'_>) -> Result<Vec<Dep>> {
+    tx.query(WAITS, params![], |row| Ok(Dep::new(row.parse(0)?, row.parse(1)?)))
 }
 
 /// What an issue waits for, and what waits for it.

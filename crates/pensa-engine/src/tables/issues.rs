@@ -2,9 +2,10 @@
 
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{self, IssueId, IssueRef};
-use pensa_core::issue::{Issue, Sort, Status};
-use pensa_core::json::ListWriter;
+use pensa_core::issue::{Issue, Progress, Sort, Status};
+use pensa_core::json::{self, ListWriter};
 use pensa_core::ops::issue::Filter;
+use pensa_core::time::Date;
 use pensa_core::{Code, Error, Result, Span, Timestamp, text};
 use serde_json::{Map, Value};
 
@@ -19,7 +20,8 @@ impl StoredEntity for Issue {
     fn computed(&self) -> Vec<(&'static str, Param<'static>)> {
         // No search can match across the separator: stored text has no control characters.
         let description = self.description.as_deref().unwrap_or_default();
-        vec![("search_text", format!("{}\u{1f}{}", text::fold(&self.title), text::fold(description)).into())]
+        let search_text = format!("{}\u{1f}{}", text::fold(&self.title), text::fold(description));
+        vec![("search_text", search_text.into()), ("estimate_ms", self.estimate.map(Span::as_millis).into())]
     }
 
     /// The keys of its title while it is not closed, the blockers of what waits for it, and which events are its history.
@@ -30,9 +32,18 @@ impl StoredEntity for Issue {
             old.map_or(Ok(()), |issue| titles::remove(tx, issue))?;
             new.map_or(Ok(()), |issue| titles::add(tx, issue))?;
         }
+        let parent = |issue: Option<&Self>| issue.and_then(|issue| issue.parent.clone());
+        if parent(old) != parent(new) {
+            parent(old).map_or(Ok(()), |parent| deps::count_child(tx, &parent, -1))?;
+            parent(new).map_or(Ok(()), |parent| deps::count_child(tx, &parent, 1))?;
+        }
         match (before, after) {
             (Some(_), Some(after)) if old.is_some() != new.is_some() => {
                 deps::parent_moved(tx, &after.id, new.is_none())
+            }
+            (None, Some(after)) if deps::has_children(tx, &after.id)? => {
+                deps::count_children(tx, &after.id)?;
+                if tx.is_replaying() { operations::reattach(tx, &after.id) } else { Ok(()) }
             }
             (None, Some(after)) if tx.is_replaying() => operations::reattach(tx, &after.id),
             (Some(before), None) if tx.is_replaying() => let_go(tx, &before.id),
@@ -189,6 +200,57 @@ impl Listing {
     }
 }
 
+/// The issues that are parts of an issue.
+pub(crate) fn children(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Issue>> {
+    query(tx, "WHERE i.parent = ?1 ORDER BY i.priority, i.created_at, i.id", params![id])
+}
+
+/// How many of the issues without children below an issue are closed; `None` if it has no children.
+pub(crate) fn progress(tx: &Tx<'_>, id: &IssueId) -> Result<Option<Progress>> {
+    let sql = format!(
+        "{DESCENDANTS} SELECT COUNT(CASE WHEN i.status = 'closed' THEN 1 END), COUNT(*) FROM issues i
+         JOIN below b ON b.id = i.id
+         WHERE NOT EXISTS (SELECT 1 FROM issues c WHERE c.parent = i.id)"
+    );
+    let counted = tx.query_one(&sql, params![id], |row| Ok(Progress { closed: row.int(0)?, total: row.int(1)? }))?;
+    Ok(counted.filter(|progress| progress.total > 0))
+}
+
+/// A common table expression with the ids of all issues below `?1`, in a table `below`.
+pub(crate) const DESCENDANTS: &str = "WITH RECURSIVE below(id) AS (
+     SELECT id FROM issues WHERE parent = ?1
+     UNION SELECT c.id FROM issues c JOIN below b ON c.parent = b.id)";
+
+/// The issues with a link to an issue.
+pub(crate) fn linking_to(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Issue>> {
+    let wanted = format!("\"to\":\"{id}\"");
+    query(tx, "WHERE i.links IS NOT NULL AND instr(i.links, ?1) > 0 ORDER BY i.created_at, i.id", params![wanted])
+}
+
+/// Whether any issue is a part of another.
+pub(crate) fn any_parents(tx: &Tx<'_>) -> Result<bool> {
+    Ok(tx.query_one("SELECT 1 FROM issues WHERE parent IS NOT NULL LIMIT 1", params![], |_| Ok(()))?.is_some())
+}
+
+/// The first day after today on which a deferred issue becomes ready.
+pub(crate) fn next_deferred(tx: &Tx<'_>, today: Date) -> Result<Option<Date>> {
+    let sql = "SELECT defer FROM issues WHERE defer > ?1 ORDER BY defer LIMIT 1";
+    tx.query_one(sql, params![today.to_string()], |row| row.parse(0))
+}
+
+/// The labels and status of every issue that has labels.
+pub(crate) fn labels(tx: &Tx<'_>) -> Result<Vec<(Vec<String>, Status)>> {
+    tx.query("SELECT i.labels, i.status FROM issues i WHERE i.labels IS NOT NULL", params![], |row| {
+        Ok((serde_json::from_str(row.str(0)?).map_err(Error::internal)?, row.parse(1)?))
+    })
+}
+
+/// The issues with a label.
+pub(crate) fn labelled(tx: &Tx<'_>, label: &str) -> Result<Vec<Issue>> {
+    let wanted = json::to_line(&label)?;
+    query(tx, "WHERE i.labels IS NOT NULL AND instr(i.labels, ?1) > 0 ORDER BY i.created_at, i.id", params![wanted])
+}
+
 /// Removes an issue with all that belongs to it. Its events are no longer an issue's history, but stay in the log, so that
 /// the deletion can be taken back. The caller has told whom it concerns.
 pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
@@ -208,6 +270,7 @@ pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
     for (table, column) in [
         ("issues", "id"),
         ("issues", "fixes"),
+        ("issues", "parent"),
         ("deps", "depends_on_id"),
         ("events", "issue_id"),
         ("title_keys", "issue_id"),
@@ -219,6 +282,11 @@ pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
     .chain(entity::owned())
     {
         tx.send(&format!("UPDATE {table} SET {column} = ?2 WHERE {column} = ?1"), params![old, new])?;
+    }
+    for linked in linking_to(tx, old)? {
+        let mut links = linked.clone();
+        links.links.iter_mut().filter(|link| link.to == *old).for_each(|link| link.to = new.clone());
+        tx.send("UPDATE issues SET links = ?2 WHERE id = ?1", params![&linked.id, json::to_line(&links.links)?])?;
     }
     releases::issue_renamed(tx, old, new)?;
     learnings::issue_renamed(tx, old, new)?;

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use pensa_core::event::LogEntry;
 use pensa_core::id::IssueId;
 use pensa_core::issue::Status;
+use pensa_core::time::Date;
 use pensa_core::triage::chart::StatusHistory;
 use pensa_core::triage::{Input, OpenIssue};
 use pensa_core::{Result, Timestamp, text};
 
+use super::deps::WAITS;
 use super::events::read_entry;
 use crate::db::{Row, Tx, params};
 
-const ITEMS: &str = "SELECT id, title, issue_type, status, priority, assignee, created_at, updated_at FROM issues
+const ITEMS: &str = "SELECT id, title, issue_type, status, priority, assignee, created_at, updated_at,
+     estimate, defer FROM issues
      WHERE status <> 'closed'";
-
-/// Every pair of an issue that waits and what it waits for, whatever their status.
-const WAITS: &str = "SELECT issue_id, depends_on_id FROM deps";
 
 fn item(row: &Row<'_>) -> Result<OpenIssue> {
     Ok(OpenIssue {
@@ -28,8 +28,8 @@ fn item(row: &Row<'_>) -> Result<OpenIssue> {
         assignee: row.text_or_null(5)?,
         created_at: row.parse(6)?,
         updated_at: row.parse(7)?,
-        estimate: None,
-        defer: None,
+        estimate: row.parse_or_null(8)?,
+        defer: row.parse_or_null::<Date>(9)?.map(Date::start),
     })
 }
 

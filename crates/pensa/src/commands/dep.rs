@@ -56,7 +56,11 @@ impl Render for Vec<TreeNode> {
             }
             screen.id(&node.id).plain(" ").priority(node.priority).plain(" ").status(node.status).plain(" ");
             let before = 3 * depth + node.id.as_str().len() + node.status.as_str().len() + 5;
-            screen.text(&fit_line(&node.title, before + if node.repeated { 14 } else { 0 }));
+            let notes = if node.part { 7 } else { 0 } + if node.repeated { 14 } else { 0 };
+            screen.text(&fit_line(&node.title, before + notes));
+            if node.part {
+                screen.plain(" ").faint("(part)");
+            }
             if node.repeated {
                 screen.plain(" ").faint("(shown above)");
             }

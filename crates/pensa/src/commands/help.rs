@@ -31,8 +31,8 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Everyday",
         &[
-            "init", "create", "ls", "ready", "next", "show", "update", "claim", "close", "comment", "dep", "search",
-            "log", "undo",
+            "init", "create", "ls", "ready", "next", "show", "update", "claim", "close", "accept", "comment", "dep",
+            "children", "label", "link", "search", "log", "undo",
         ],
     ),
     ("What next, and why", &["insights", "plan", "why", "impact", "diff", "board", "graph", "chart"]),

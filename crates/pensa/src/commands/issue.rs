@@ -3,13 +3,14 @@
 use clap::Args;
 use pensa_core::Result;
 use pensa_core::id::IssueRef;
-use pensa_core::issue::{Issue, IssueDetail, IssueType, Priority, Status};
+use pensa_core::issue::{Issue, IssueDetail, IssueType, Priority, Progress, Status};
 use pensa_core::ops::issue::{Blocked, History, List, Update};
 use pensa_core::ops::{dep, event, issue};
 use pensa_core::time::Span;
 use serde::Serialize;
 
 use super::events::EventsArgs;
+use super::plan::{render_plan, section};
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
@@ -209,24 +210,36 @@ impl Render for ShownIssue {
                 screen.faint(&format!("{name:<8}")).text(&value).end();
             }
         }
+        render_plan(issue, screen);
+        if let Some(Progress { closed, total }) = detail.progress {
+            screen.faint("progress").plain(&format!(" {closed}/{total} closed")).end();
+        }
         if let Some(description) = &issue.description {
             screen.end();
             screen.block(description);
+        }
+        if !issue.acceptance.is_empty() {
+            section(screen, "acceptance");
+            issue.acceptance_lines().for_each(|line| screen.plain("  ").text(&line).end());
         }
         let on_a_terminal = |issues| if terminal().is_some() { issues } else { &[][..] };
         let others = [
             ("waits for", &detail.deps[..]),
             ("blocks", on_a_terminal(&detail.blocks)),
             ("fixed by", on_a_terminal(&detail.fixed_by)),
+            ("children", &detail.children),
         ];
         for (relation, issues) in others.into_iter().filter(|(_, issues)| !issues.is_empty()) {
             screen.end();
             screen.heading(relation).end();
             issues.iter().for_each(|issue| screen.indented(issue).end());
         }
+        if !detail.linked_by.is_empty() {
+            section(screen, "linked by");
+            detail.linked_by.iter().for_each(|link| link.render(screen));
+        }
         for (kind, lines) in detail.attached_lines() {
-            screen.end();
-            screen.heading(kind).end();
+            section(screen, kind);
             lines.iter().for_each(|line| screen.plain("  ").text(line).end());
         }
         if !detail.comments.is_empty() {

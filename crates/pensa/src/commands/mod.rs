@@ -55,6 +55,7 @@ mod man;
 #[cfg(feature = "server")]
 mod mcp;
 mod overview;
+mod plan;
 mod poll;
 mod record;
 mod recover;
@@ -107,6 +108,7 @@ pub(crate) enum Command {
     Claim(issue::ClaimArgs),
     #[command(visible_alias = "done")]
     Close(ops::issue::Close),
+    Accept(ops::issue::Accept),
     Reopen(ops::issue::Reopen),
     Release(ops::issue::Release),
     Heartbeat(ops::issue::Heartbeat),
@@ -118,6 +120,7 @@ pub(crate) enum Command {
     Blocked(ops::issue::Blocked),
     Search(ops::issue::Search),
     Count(ops::issue::Count),
+    Children(ops::issue::Children),
     Status(ops::store::Status),
     Log(issue::LogArgs),
     History(ops::issue::History),
@@ -137,6 +140,12 @@ pub(crate) enum Command {
     /// Add and list comments on issues
     #[command(subcommand)]
     Comment(comment::CommentCommand),
+    /// List and rename the labels of issues
+    #[command(subcommand)]
+    Label(plan::LabelCommand),
+    /// Link issues to each other: relates, duplicates, supersedes, discovered-from
+    #[command(subcommand)]
+    Link(plan::LinkCommand),
     /// Link issues to addresses and to keys of other trackers
     #[command(subcommand)]
     Ref(refs::RefCommand),
@@ -175,7 +184,7 @@ pub(crate) enum Command {
     Record(record::RecordCommand),
     Work(work::WorkArgs),
     Capture(work::CaptureArgs),
-    Next(work::NextArgs),
+    Next(plan::NextArgs),
     Ship(ops::release::Ship),
     Shipped(ops::release::List),
     Changelog(ops::release::Changelog),
@@ -256,7 +265,8 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
             update(options, *output, &op)
         }
         Command::Claim(args) => issue::claim(options, *output, args),
-        Command::Close(op) => run_op(options, *output, &op),
+        Command::Close(op) => close(options, *output, &op),
+        Command::Accept(op) => run_op(options, *output, &op),
         Command::Reopen(op) => run_op(options, *output, &op),
         Command::Release(op) => run_op(options, *output, &op),
         Command::Heartbeat(op) => run_op(options, *output, &op),
@@ -268,6 +278,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Blocked(op) => issue::blocked(options, *output, &op),
         Command::Search(op) => run_op(options, *output, &op),
         Command::Count(op) => run_op(options, *output, &op),
+        Command::Children(op) => run_op(options, *output, &op),
         Command::Status(op) => run_op(options, *output, &op),
         Command::Log(args) => issue::log(options, *output, args),
         Command::History(op) => run_op(options, *output, &op),
@@ -285,6 +296,8 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         }
         Command::Comment(comment::CommentCommand::List(op)) => run_op(options, *output, &op),
         Command::Ref(command) => command.run(options, *output),
+        Command::Label(command) => command.run(options, *output),
+        Command::Link(command) => command.run(options, *output),
         Command::Agent(command) => agent::run(options, *output, command),
         Command::Session(command) => session::run(options, *output, command),
         Command::Run(command) => run::run(options, *output, command),
@@ -299,7 +312,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Record(command) => record::run(options, *output, command),
         Command::Work(args) => work::run(options, *output, args),
         Command::Capture(args) => work::capture(options, *output, args),
-        Command::Next(args) => work::next(options, *output, &args),
+        Command::Next(args) => plan::next(options, *output, &args),
         Command::Ship(op) => work::ship(options, *output, op),
         Command::Shipped(op) => run_op(options, *output, &op),
         Command::Changelog(op) => run_op(options, *output, &op),
@@ -388,6 +401,17 @@ fn update(options: &GlobalOptions, output: Output, op: &ops::issue::Update) -> R
     let updated = with_progress(output, || connect::client(options)?.call(op))?;
     output.answer(&updated)?;
     note_former_assignee(output, &updated.issue.id, updated.was_assigned_to.as_deref());
+    Ok(())
+}
+
+/// Closes an issue and names the acceptance criteria that it does not meet.
+fn close(options: &GlobalOptions, output: Output, op: &ops::issue::Close) -> Result<()> {
+    let closed = with_progress(output, || connect::client(options)?.call(op))?;
+    output.answer(&closed)?;
+    if closed.unmet() > 0 {
+        output.warning(&format!("{} of its acceptance criteria are not met: pn show {}", closed.unmet(), closed.id));
+    }
+    context::refresh(options, output);
     Ok(())
 }
 

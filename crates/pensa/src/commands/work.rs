@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use pensa_core::ops::issue::{Create, Ready};
+use pensa_core::ops::issue::Create;
 use pensa_core::ops::release::{ChangelogText, Ship, Shipped};
 use pensa_core::ops::skill::{Import, List};
 use pensa_core::ops::work::{Current, Steps};
@@ -54,14 +54,6 @@ pub(crate) struct CaptureArgs {
     /// The idea; its first line becomes the title. - reads it from standard input
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) text: String,
-}
-
-/// Show the queue: issues that are ready to work on, most urgent first
-#[derive(Debug, Args)]
-pub(crate) struct NextArgs {
-    /// At most this many
-    #[arg(short = 'n', long, value_name = "N")]
-    pub(crate) limit: Option<u32>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -131,10 +123,6 @@ fn change(options: &GlobalOptions, output: Output, command: WorkCommand) -> Resu
 pub(super) fn capture(options: &GlobalOptions, output: Output, mut args: CaptureArgs) -> Result<()> {
     stdin::replace(&mut args.text)?;
     create(options, output, &Create::captured(&args.text))
-}
-
-pub(super) fn next(options: &GlobalOptions, output: Output, args: &NextArgs) -> Result<()> {
-    run_op(options, output, &Ready { limit: args.limit, ..Ready::default() })
 }
 
 pub(super) fn ship(options: &GlobalOptions, output: Output, mut op: Ship) -> Result<()> {

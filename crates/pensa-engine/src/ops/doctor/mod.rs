@@ -183,7 +183,7 @@ fn runnable(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Re
 
 /// No command closes a cycle, but a merge of two branches can.
 fn cycles(tx: &Tx<'_>, report: &mut Report) -> Result<()> {
-    for cycle in graph::cycles(&deps::all(tx)?) {
+    for cycle in graph::cycles(&deps::waits(tx)?) {
         let ids: Vec<&str> = cycle.iter().map(IssueId::as_str).collect();
         let message = format!("these wait for each other: {}", ids.join(", "));
         report_problem(report, "cycle", Severity::Error, message, cycle.first(), false);

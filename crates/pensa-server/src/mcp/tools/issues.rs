@@ -1,10 +1,12 @@
 //! Implements the tools for issues, dependencies and comments.
 
+use std::collections::BTreeMap;
+
 use pensa_core::comment::Comment;
 use pensa_core::dep::TreeNode;
 use pensa_core::id::IssueRef;
-use pensa_core::issue::{Issue, IssueDetail, IssueType, Priority, Status};
-use pensa_core::ops::{comment, dep, issue, refs};
+use pensa_core::issue::{FieldChange, Issue, IssueDetail, IssueType, Priority, Status, field_object};
+use pensa_core::ops::{comment, dep, issue};
 use pensa_core::time::Span;
 use pensa_core::{Error, Result};
 use schemars::JsonSchema;
@@ -165,6 +167,15 @@ fn issue_details(detail: &IssueDetail) -> String {
             text.push_str(&format!("\n{name}: {}", data_line(&value)));
         }
     }
+    for (name, value) in issue.plan_facts() {
+        text.push_str(&format!("\n{name}: {}", data_line(&value)));
+    }
+    for link in &issue.links {
+        text.push_str(&format!("\n{} {}", link.kind, link.to));
+    }
+    for criterion in issue.acceptance_lines() {
+        text.push_str(&format!("\n{}", data_line(&criterion)));
+    }
     if let Some(description) = &issue.description {
         text.push_str("\n\n");
         text.push_str(&data(description));
@@ -222,13 +233,48 @@ pub(super) struct CreateInput {
     /// Ids of issues that must be closed first
     #[serde(default)]
     deps: Vec<IssueRef>,
+    /// The issue it is a part of
+    #[serde(default)]
+    parent: Option<IssueRef>,
+    #[serde(default)]
+    labels: Vec<String>,
+    /// 2026-12-01, tomorrow, +3d, fri
+    #[serde(default)]
+    due: Option<String>,
+    /// Not ready before this date
+    #[serde(default)]
+    defer: Option<String>,
+    /// 30m, 4h, 2d
+    #[serde(default)]
+    estimate: Option<Span>,
+    /// What the result must meet
+    #[serde(default)]
+    acceptance: Vec<String>,
+    /// The project's custom fields
+    #[serde(default, with = "field_object")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    fields: Vec<FieldChange>,
 }
 
 pub(super) async fn create<C: StoreCalls>(calls: &C, args: CreateInput) -> Result<ToolOutput> {
     let mut page = TextPage::new(None)?;
-    let CreateInput { title, issue_type, priority, description, assignee, spec, fixes, deps } = args;
-    let issue_type = issue_type.unwrap_or(IssueType::Task);
-    let op = issue::Create { title, issue_type, priority, assignee, spec, fixes, description, deps };
+    let issue_type = args.issue_type.unwrap_or(IssueType::Task);
+    let op = issue::Create {
+        priority: args.priority,
+        assignee: args.assignee,
+        spec: args.spec,
+        fixes: args.fixes,
+        description: args.description,
+        deps: args.deps,
+        parent: args.parent,
+        labels: args.labels,
+        due: args.due,
+        defer: args.defer,
+        estimate: args.estimate,
+        acceptance: args.acceptance,
+        fields: args.fields,
+        ..issue::Create::of(args.title, issue_type)
+    };
     let created = calls.call(op).await?;
     add_issue(&mut page, "created", &created.issue);
     if !created.similar.is_empty() {
@@ -284,21 +330,49 @@ pub(super) struct UpdateInput {
     /// Even if somebody else holds the claim
     #[serde(default)]
     force: bool,
-    /// Only add a reference: https://… or linear:PRJ-123
+    /// Add a reference: https://… or linear:PRJ-123
     #[serde(default)]
     reference: Option<String>,
+    /// The issue it is a part of; empty clears it
+    #[serde(default)]
+    parent: Option<IssueRef>,
+    #[serde(default)]
+    add_labels: Vec<String>,
+    #[serde(default)]
+    remove_labels: Vec<String>,
+    /// 2026-12-01, tomorrow, +3d, fri; empty clears it
+    #[serde(default)]
+    due: Option<String>,
+    /// Not ready before this date; empty clears it
+    #[serde(default)]
+    defer: Option<String>,
+    /// 30m, 4h, 2d; empty clears it
+    #[serde(default)]
+    estimate: Option<String>,
+    /// What the result must meet as well
+    #[serde(default)]
+    acceptance: Vec<String>,
+    /// Only tick the acceptance criterion with this number
+    #[serde(default)]
+    met: Option<u32>,
+    /// The project's custom fields; an empty value clears one
+    #[serde(default, with = "field_object")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    fields: Vec<FieldChange>,
 }
 
 pub(super) async fn update<C: StoreCalls>(calls: &C, args: UpdateInput) -> Result<ToolOutput> {
     args.check()?;
-    let UpdateInput { id, state, reason, ttl, title, description, priority, assignee, force, reference } = args;
-    if let Some(target) = reference {
-        let added = calls.call(refs::Add { id, target, title: None }).await?;
-        return Ok(ToolOutput::about(&added.of.issue_id, format!("noted {}", data_line(&added.target))));
-    }
+    let UpdateInput { id, state, reason, ttl, force, .. } = args;
     let mut was_assigned_to = None;
     let (done, issue) = match state {
-        Some(StateChange::Close) => ("closed", calls.call(issue::Close { id, reason, force }).await?),
+        None if args.met.is_some() => {
+            let number = args.met.unwrap_or_default();
+            ("updated", calls.call(issue::Accept { id, number, undo: false }).await?)
+        }
+        Some(StateChange::Close) => {
+            ("closed", calls.call(issue::Close { id, reason, duplicate_of: None, force }).await?)
+        }
         Some(StateChange::Reopen) => ("reopened", calls.call(issue::Reopen { id, reason }).await?),
         Some(StateChange::Renew) => ("renewed", calls.call(issue::Heartbeat { id, ttl, force }).await?),
         None | Some(StateChange::Claim | StateChange::Release) => {
@@ -310,8 +384,26 @@ pub(super) async fn update<C: StoreCalls>(calls: &C, args: UpdateInput) -> Resul
             } else {
                 "updated"
             };
-            let status = None;
-            let op = issue::Update { id, title, status, priority, assignee, description, claim, ttl, unclaim, force };
+            let op = issue::Update {
+                title: args.title,
+                priority: args.priority,
+                assignee: args.assignee,
+                description: args.description,
+                parent: args.parent,
+                add_labels: args.add_labels,
+                remove_labels: args.remove_labels,
+                due: args.due,
+                defer: args.defer,
+                estimate: args.estimate,
+                acceptance: args.acceptance,
+                fields: args.fields,
+                refs: args.reference.into_iter().collect(),
+                claim,
+                ttl,
+                unclaim,
+                force,
+                ..issue::Update::of(id)
+            };
             let updated = calls.call(op).await?;
             was_assigned_to = updated.was_assigned_to;
             (done, updated.issue)
@@ -328,11 +420,17 @@ pub(super) async fn update<C: StoreCalls>(calls: &C, args: UpdateInput) -> Resul
 impl UpdateInput {
     /// Refuses combinations that would need several operations: one call is one operation.
     fn check(&self) -> Result<()> {
-        let edits =
-            self.title.is_some() || self.description.is_some() || self.priority.is_some() || self.assignee.is_some();
+        let lists = [&self.add_labels, &self.remove_labels, &self.acceptance];
+        let texts = [&self.title, &self.description, &self.assignee, &self.due, &self.defer, &self.estimate];
+        let edits = texts.iter().any(|text| text.is_some())
+            || lists.iter().any(|list| !list.is_empty())
+            || self.priority.is_some()
+            || self.parent.is_some()
+            || self.reference.is_some()
+            || !self.fields.is_empty();
         let ends = matches!(self.state, Some(StateChange::Close | StateChange::Reopen));
-        if self.reference.is_some() && (edits || self.state.is_some()) {
-            return Err(Error::invalid("a reference goes without other fields").hint("make two calls"));
+        if self.met.is_some() && (edits || self.state.is_some()) {
+            return Err(Error::invalid("met goes without other fields").hint("make two calls"));
         }
         if edits && (ends || self.state == Some(StateChange::Renew)) {
             return Err(Error::invalid("close, reopen and renew go without other fields").hint("make two calls"));

@@ -93,7 +93,9 @@ pub(in crate::commands) fn exit_like(output: Output, ended: Result<CommandExit>)
 /// Closes the issue or releases the claim after the command. The agent may have done either itself.
 pub(super) fn release_or_close(client: &Client, output: Output, id: &IssueRef, is_success: bool, close: bool) {
     let done = match (is_success, close) {
-        (true, true) => client.call(&Close { id: id.clone(), reason: None, force: false }).map(drop),
+        (true, true) => {
+            client.call(&Close { id: id.clone(), reason: None, duplicate_of: None, force: false }).map(drop)
+        }
         (true, false) => Ok(()),
         (false, _) => client.call(&Release { id: id.clone(), force: false }).map(drop),
     };

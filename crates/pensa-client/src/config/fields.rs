@@ -1,0 +1,58 @@
+//! Reads what a project says about issues: its custom fields, `fields.NAME`, and `close.require-accepted`.
+
+use std::collections::BTreeSet;
+
+use pensa_core::Result;
+use pensa_core::issue::{FieldKind, IssueRules, check_field_name};
+
+use super::keys::{CLOSE_REQUIRE_ACCEPTED, FIELD};
+use super::{Config, Setting};
+
+/// The value of a field that may hold any text.
+pub(super) const FREE: &str = "free";
+
+/// Whether a key declares a custom field.
+pub(super) fn is_field(name: &str) -> bool {
+    name.strip_prefix("fields.").is_some_and(|field| check_field_name(field).is_ok())
+}
+
+impl Config {
+    /// What the settings say about issues.
+    pub fn issue_rules(&self) -> Result<IssueRules> {
+        let mut rules = IssueRules { require_accepted: self.is_on(&CLOSE_REQUIRE_ACCEPTED)?, fields: Some([].into()) };
+        for Setting { key, value, .. } in self.field_settings()? {
+            let values: Vec<String> = value.to_string().lines().map(|value| value.trim().to_owned()).collect();
+            let kind = if values == [FREE] { FieldKind::Free } else { FieldKind::OneOf(values) };
+            let name = key.trim_start_matches("fields.").to_owned();
+            rules.fields.get_or_insert_default().insert(name, kind);
+        }
+        Ok(rules)
+    }
+
+    /// The declarations of all custom fields.
+    pub(super) fn field_settings(&self) -> Result<Vec<Setting>> {
+        let names: BTreeSet<String> = self.leaves().map(|leaf| leaf.key()).filter(|key| is_field(key)).collect();
+        names.iter().filter_map(|name| self.resolve(&FIELD, name, None).transpose()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ConfigOverrides, ConfigPaths};
+    use super::*;
+
+    #[test]
+    fn fields_are_declared_as_free_or_with_their_values() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let project = dir.path().join("config.toml");
+        let text = "close.require_accepted = true\n[fields]\nseverity = [\"low\", \"high\"]\nteam = \"free\"\n";
+        std::fs::write(&project, text).expect("written");
+        let files = ConfigPaths { project: Some(project), ..ConfigPaths::default() };
+        let rules = Config::read(ConfigOverrides::default(), &files).and_then(|config| config.issue_rules());
+        let rules = rules.expect("rules");
+        assert!(rules.require_accepted);
+        let fields = rules.fields.expect("fields");
+        assert_eq!(fields["severity"], FieldKind::OneOf(vec!["low".into(), "high".into()]));
+        assert_eq!((fields.len(), &fields["team"]), (2, &FieldKind::Free));
+    }
+}

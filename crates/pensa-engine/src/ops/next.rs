@@ -1,0 +1,42 @@
+//! Claims the next ready issue.
+
+use pensa_core::issue::{IssueTransition, Sort};
+use pensa_core::learning::recall::RecallHints;
+use pensa_core::ops::issue::{Filter, Show};
+use pensa_core::ops::next::{Assignment, ClaimNext};
+use pensa_core::{Error, Result};
+
+use super::{issue, learning};
+use crate::context::Context;
+use crate::db::Tx;
+use crate::execute::Execute;
+use crate::tables::issues;
+
+/// Most learnings that come with an issue.
+const MAX_LEARNINGS: usize = 10;
+
+impl Execute for ClaimNext {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Assignment> {
+        let ready = issue::ready(&Filter::default(), Sort::Priority, Some(1), cx.now);
+        let Some(first) = ready.collect(tx)?.pop() else {
+            let (what, hint) = match &self.q {
+                Some(query) => (format!("that matches {query:?}"), "pn ready shows what is ready"),
+                None => ("that is ready".to_owned(), "pn blocked shows what waits, and for what"),
+            };
+            return Err(Error::not_found("issue", what).hint(hint));
+        };
+        let step = IssueTransition::Claim { lease: self.ttl };
+        let claimed = issue::advance(cx, tx, first, step, &cx.requester(false))?;
+        let detail = Show { id: (&claimed.id).into() }.execute(cx, tx)?;
+        let parent_issue = claimed.parent.as_ref().map(|id| issues::get(tx, id)).transpose()?.flatten();
+        let words = format!("{} {}", claimed.title, claimed.description.as_deref().unwrap_or_default());
+        let mut hits =
+            learning::recalled(tx, &words, &RecallHints::default(), std::slice::from_ref(&claimed.id), cx.now)?;
+        hits.truncate(MAX_LEARNINGS);
+        let learnings: Vec<_> = hits.into_iter().map(|hit| hit.learning).collect();
+        let mut files: Vec<String> = learnings.iter().flat_map(|learning| learning.files.clone()).collect();
+        files.sort();
+        files.dedup();
+        Ok(Assignment { detail, parent_issue, learnings, files })
+    }
+}
