@@ -23,6 +23,7 @@ Tasks of this repository.
 Usage: cargo xtask <TASK>
 
   test   everything that decides whether work lands; installs missing tools first
+           -- ARGS       only these tests, as arguments of cargo nextest run: -- -p pensa labels
   tidy   only the checks of the repository's structure
            --names       rewrite the list of type names that may be shared, in xtask/src/names.rs
   lines  source lines of each crate, without tests
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["test"] => test::run(),
+        ["test", "--", which @ ..] => test::tests(which),
         ["tidy"] => tidy::run(),
         ["tidy", "--names"] => tidy::rewrite_names(),
         ["lines"] => lines::run(),

@@ -20,7 +20,7 @@ pub(crate) fn run() -> Result {
     cargo_step(&[&["clippy"], HTTP_ONLY, &["--", "-D", "warnings"]].concat())?;
     step("cargo xtask tidy", tidy::run)?;
     cargo_step(&["test", "--doc", "--workspace"])?;
-    tests()?;
+    tests(&["--workspace", "--no-fail-fast"])?;
     cargo_step(&[&["test"], HTTP_ONLY, &["--test", "http_only", "--", "--ignored"]].concat())?;
     if has("deny") {
         cargo_step(&["deny", "check", "bans", "licenses", "sources"])?;
@@ -31,11 +31,11 @@ pub(crate) fn run() -> Result {
     Ok(())
 }
 
-/// Runs all tests with one PostgreSQL cluster. With nextest, each test is a process and would start its own.
-fn tests() -> Result {
+/// Runs tests with one PostgreSQL cluster. With nextest, each test is a process and would start its own.
+pub(crate) fn tests(which: &[&str]) -> Result {
     let postgres = Cluster::start();
     let all: &[&str] = if has("nextest") { &["nextest", "run"] } else { &["test"] };
-    let args = [all, &["--workspace", "--no-fail-fast"]].concat();
+    let args = [all, which].concat();
     run_step(&args, cargo(&args).env(SHARED_CLUSTER, postgres.address()))
 }
 

@@ -58,6 +58,7 @@ const TABLES: &[(&str, Holds, &[&str])] = &[
     ("runtimes", State, &[]),
     ("skills", State, &[]),
     ("tokens", State, &[]),
+    ("views", State, &[]),
     ("workspaces", State, &[]),
 ];
 

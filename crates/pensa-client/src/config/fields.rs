@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pensa_core::Result;
-use pensa_core::issue::{FieldKind, IssueRules, check_field_name};
+use pensa_core::issue::{FieldValues, IssueRules, check_field_name};
 
 use super::keys::{CLOSE_REQUIRE_ACCEPTED, FIELD};
 use super::{Config, Setting};
@@ -22,7 +22,7 @@ impl Config {
         let mut rules = IssueRules { require_accepted: self.is_on(&CLOSE_REQUIRE_ACCEPTED)?, fields: Some([].into()) };
         for Setting { key, value, .. } in self.field_settings()? {
             let values: Vec<String> = value.to_string().lines().map(|value| value.trim().to_owned()).collect();
-            let kind = if values == [FREE] { FieldKind::Free } else { FieldKind::OneOf(values) };
+            let kind = if values == [FREE] { FieldValues::Free } else { FieldValues::OneOf(values) };
             let name = key.trim_start_matches("fields.").to_owned();
             rules.fields.get_or_insert_default().insert(name, kind);
         }
@@ -52,7 +52,7 @@ mod tests {
         let rules = rules.expect("rules");
         assert!(rules.require_accepted);
         let fields = rules.fields.expect("fields");
-        assert_eq!(fields["severity"], FieldKind::OneOf(vec!["low".into(), "high".into()]));
-        assert_eq!((fields.len(), &fields["team"]), (2, &FieldKind::Free));
+        assert_eq!(fields["severity"], FieldValues::OneOf(vec!["low".into(), "high".into()]));
+        assert_eq!((fields.len(), &fields["team"]), (2, &FieldValues::Free));
     }
 }

@@ -9,7 +9,7 @@ use super::{EventType, LogEntry};
 use crate::error::{Error, Result};
 
 /// The kinds of subjects.
-pub const KINDS: [&str; 26] = [
+pub const KINDS: [&str; 27] = [
     "issue",
     "agent",
     "session",
@@ -23,6 +23,7 @@ pub const KINDS: [&str; 26] = [
     "work",
     "release",
     "skills",
+    "view",
     "learning",
     "loop",
     "signal",

@@ -2,11 +2,15 @@
 
 mod claim;
 mod plan;
+pub mod query;
 mod transition;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_with_macros::skip_serializing_none;
@@ -19,10 +23,11 @@ use crate::for_each_attached;
 use crate::id::IssueId;
 use crate::sync::{RecordIdentity, SyncEntity};
 use crate::text;
+use crate::text_form::serde_as_text;
 use crate::time::{Date, Span, Timestamp};
 
 pub use claim::{Origin, Requester};
-pub use plan::{Criterion, FieldChange, FieldKind, IssueRules, Link, LinkKind, check_field_name, field_object, label};
+pub use plan::{Criterion, FieldChange, FieldValues, IssueRules, Link, LinkKind, check_field_name, field_object, label};
 pub use transition::{IssueTransition, TransitionResult, apply};
 
 closed_enum! {
@@ -73,8 +78,72 @@ closed_enum! {
         Status "status",
         /// A to Z
         Title "title",
+        /// Due first
+        Due "due",
+        /// Least work first
+        Estimate "estimate",
         /// By how many issues become ready once it, and then what that frees, is closed
         Impact "impact",
+    }
+}
+
+/// The order of a listing: a [`Sort`], or a custom field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SortBy {
+    Sort(Sort),
+    /// Issues without the field come last.
+    Field(String),
+}
+
+impl From<Sort> for SortBy {
+    fn from(sort: Sort) -> Self {
+        Self::Sort(sort)
+    }
+}
+
+impl Default for SortBy {
+    fn default() -> Self {
+        Self::Sort(Sort::Priority)
+    }
+}
+
+impl fmt::Display for SortBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sort(sort) => sort.fmt(f),
+            Self::Field(name) => write!(f, "field.{name}"),
+        }
+    }
+}
+
+impl FromStr for SortBy {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if let Some(name) = text.strip_prefix("field.") {
+            check_field_name(name)?;
+            return Ok(Self::Field(name.to_owned()));
+        }
+        text.parse().map(Self::Sort).map_err(|error: Error| {
+            let words = Sort::ALL.into_iter().map(Sort::as_str);
+            let near = text::nearest(text, words.clone()).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+            error.hint(format!("{near}one of {}, field.NAME", words.collect::<Vec<_>>().join(", ")))
+        })
+    }
+}
+
+serde_as_text!(SortBy);
+
+impl JsonSchema for SortBy {
+    fn schema_name() -> Cow<'static, str> {
+        "SortBy".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let field = json_schema!({"type": "string", "pattern": "^field\\.[A-Za-z0-9_-]+$"});
+        json_schema!({"anyOf": [Sort::json_schema(generator), field]})
     }
 }
 

@@ -95,7 +95,7 @@ pub mod field_object {
 
 /// The values that a custom field may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FieldKind {
+pub enum FieldValues {
     Free,
     OneOf(Vec<String>),
 }
@@ -106,7 +106,7 @@ pub struct IssueRules {
     /// Whether an issue can be closed only when all its acceptance criteria are met.
     pub require_accepted: bool,
     /// The declared custom fields. A server has no settings of a project and accepts every field.
-    pub fields: Option<BTreeMap<String, FieldKind>>,
+    pub fields: Option<BTreeMap<String, FieldValues>>,
 }
 
 impl IssueRules {
@@ -129,17 +129,31 @@ impl IssueRules {
     }
 }
 
-fn check_declared(declared: &BTreeMap<String, FieldKind>, name: &str, value: &str) -> Result<()> {
-    let Some(kind) = declared.get(name) else {
-        let nearest = text::nearest(name, declared.keys().map(String::as_str));
-        let hint = match nearest {
-            Some(nearest) => format!("did you mean {nearest}?"),
-            None => format!("declare it in the project's settings: fields.{name} = \"free\", or a list of values"),
+impl IssueRules {
+    /// Sorts issues by a custom field: in the order of its declared values, or as text. Issues without it come last.
+    pub fn sort_by_field(&self, issues: &mut [Issue], name: &str) -> Result<()> {
+        let declared = self.fields.as_ref().map(|fields| {
+            fields.get(name).ok_or_else(|| unknown_field(name, fields))
+        });
+        let values = match declared.transpose()? {
+            Some(FieldValues::OneOf(values)) => values.as_slice(),
+            _ => &[],
         };
-        return Err(Error::invalid(format!("no custom field {name:?}")).hint(hint));
+        let rank = |value: &String| values.iter().position(|known| known == value).unwrap_or(values.len());
+        issues.sort_by_cached_key(|issue| {
+            let value = issue.fields.get(name);
+            (value.is_none(), value.map(rank), value.cloned())
+        });
+        Ok(())
+    }
+}
+
+fn check_declared(declared: &BTreeMap<String, FieldValues>, name: &str, value: &str) -> Result<()> {
+    let Some(kind) = declared.get(name) else {
+        return Err(unknown_field(name, declared));
     };
     match kind {
-        FieldKind::OneOf(values) if !values.iter().any(|allowed| allowed == value) => {
+        FieldValues::OneOf(values) if !values.iter().any(|allowed| allowed == value) => {
             let nearest = text::nearest(value, values.iter().map(String::as_str));
             let meant = nearest.map(|nearest| format!("did you mean {nearest}? ")).unwrap_or_default();
             Err(Error::invalid(format!("{name} cannot be {value:?}"))
@@ -147,6 +161,14 @@ fn check_declared(declared: &BTreeMap<String, FieldKind>, name: &str, value: &st
         }
         _ => Ok(()),
     }
+}
+
+fn unknown_field(name: &str, declared: &BTreeMap<String, FieldValues>) -> Error {
+    let hint = match text::nearest(name, declared.keys().map(String::as_str)) {
+        Some(nearest) => format!("did you mean {nearest}?"),
+        None => format!("declare it in the project's settings: fields.{name} = \"free\", or a list of values"),
+    };
+    Error::invalid(format!("no custom field {name:?}")).hint(hint)
 }
 
 /// Names are words, so that queries and settings can name them.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::id::{IssueId, IssueRef};
 use crate::issue::{
-    Created, FieldChange, Issue, IssueDetail, IssueRules, IssueTransition, IssueType, Priority, Sort, Status, Updated,
+    Created, FieldChange, Issue, IssueDetail, IssueRules, IssueTransition, IssueType, Priority, SortBy, Status, Updated,
     field_object,
 };
 use crate::op::op;
@@ -441,6 +441,12 @@ pub struct Filter {
     pub assignee: Option<String>,
     pub issue_type: Option<IssueType>,
     pub spec: Option<String>,
+    /// See [`crate::issue::query`]
+    pub q: Option<String>,
+    /// All of these
+    pub labels: Vec<String>,
+    pub parent: Option<IssueRef>,
+    pub overdue: bool,
 }
 
 macro_rules! filters {
@@ -454,9 +460,11 @@ macro_rules! filters {
 }
 
 filters! {
-    Ready { priority, assignee, issue_type, spec }
-    Blocked { status, priority, assignee, issue_type }
-    Search { status, priority, assignee, issue_type }
+    List { status, priority, assignee, issue_type, spec, q, labels, parent, overdue }
+    Ready { priority, assignee, issue_type, spec, q, labels, parent }
+    Blocked { status, priority, assignee, issue_type, q, labels, parent }
+    Search { status, priority, assignee, issue_type, labels, parent }
+    Count { q, labels, parent }
 }
 
 /// List issues of every status, most urgent first
@@ -464,6 +472,9 @@ filters! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
+    /// Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    pub q: Option<String>,
     /// Only those with this status
     #[arg(short, long)]
     pub status: Option<Status>,
@@ -480,20 +491,24 @@ pub struct List {
     /// Only those of this spec
     #[arg(long, value_name = "STEM")]
     pub spec: Option<String>,
-    /// In which order
+    /// Only those with this label; may be given again
+    #[arg(short, long = "label", value_name = "LABEL")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "label")]
+    pub labels: Vec<String>,
+    /// Only those that are parts of this issue, or parts of its parts
+    #[arg(long, value_name = "ID")]
+    pub parent: Option<IssueRef>,
+    /// Only those that are due before today and not closed
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub overdue: bool,
+    /// In which order; also field.NAME, by a custom field
     #[arg(long, value_name = "FIELD")]
-    pub sort: Option<Sort>,
+    pub sort: Option<SortBy>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(alias = "n")]
     pub limit: Option<u32>,
-}
-
-impl List {
-    pub fn filter(&self) -> Filter {
-        let Self { status, priority, assignee, issue_type, spec, .. } = self.clone();
-        Filter { status, priority, assignee, issue_type, spec }
-    }
 }
 
 op!(List => Vec<Issue>, "issue.list", get("/issues"), Read);
@@ -505,6 +520,9 @@ op!(List => Vec<Issue>, "issue.list", get("/issues"), Read);
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ready {
+    /// Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    pub q: Option<String>,
     /// Only those with this priority
     #[arg(short, long)]
     pub priority: Option<Priority>,
@@ -518,9 +536,16 @@ pub struct Ready {
     /// Only those of this spec
     #[arg(long, value_name = "STEM")]
     pub spec: Option<String>,
-    /// In which order [default: priority]
+    /// Only those with this label; may be given again
+    #[arg(short, long = "label", value_name = "LABEL")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "label")]
+    pub labels: Vec<String>,
+    /// Only those that are parts of this issue, or parts of its parts
+    #[arg(long, value_name = "ID")]
+    pub parent: Option<IssueRef>,
+    /// In which order; also field.NAME, by a custom field [default: priority]
     #[arg(long, value_name = "FIELD")]
-    pub sort: Option<Sort>,
+    pub sort: Option<SortBy>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(alias = "n")]
@@ -534,6 +559,9 @@ op!(Ready => Vec<Issue>, "issue.ready", get("/issues/ready"), Read);
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Blocked {
+    /// Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    pub q: Option<String>,
     /// Only those with this status
     #[arg(short, long)]
     pub status: Option<Status>,
@@ -547,6 +575,13 @@ pub struct Blocked {
     #[arg(short = 't', long = "type", alias = "issue-type", value_name = "TYPE")]
     #[serde(alias = "type")]
     pub issue_type: Option<IssueType>,
+    /// Only those with this label; may be given again
+    #[arg(short, long = "label", value_name = "LABEL")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "label")]
+    pub labels: Vec<String>,
+    /// Only those that are parts of this issue, or parts of its parts
+    #[arg(long, value_name = "ID")]
+    pub parent: Option<IssueRef>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(alias = "n")]
@@ -555,13 +590,13 @@ pub struct Blocked {
 
 op!(Blocked => Vec<Issue>, "issue.blocked", get("/issues/blocked"), Read);
 
-/// List issues whose title or description contains a text, whatever its case
+/// List issues whose title or description contains a text, whatever its case; or that match a query
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// The text, taken literally
-    #[arg(value_name = "QUERY")]
+    /// A text, taken literally; or a query: label:auth p<=1 words "exact phrase"; or a view: @NAME
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     #[serde(alias = "query")]
     pub q: String,
     /// Only those with this status
@@ -577,6 +612,13 @@ pub struct Search {
     #[arg(short = 't', long = "type", alias = "issue-type", value_name = "TYPE")]
     #[serde(alias = "type")]
     pub issue_type: Option<IssueType>,
+    /// Only those with this label; may be given again
+    #[arg(short, long = "label", value_name = "LABEL")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "label")]
+    pub labels: Vec<String>,
+    /// Only those that are parts of this issue, or parts of its parts
+    #[arg(long, value_name = "ID")]
+    pub parent: Option<IssueRef>,
     /// At most this many
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(alias = "n")]
@@ -585,10 +627,14 @@ pub struct Search {
 
 op!(Search => Vec<Issue>, "issue.search", get("/issues/search"), Read);
 
-/// Count issues that are not closed, or all of them by group
+/// Count issues that are not closed, or all of them by group; or those that match a query
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Count {
+    /// Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub q: Option<String>,
     /// By status
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -605,6 +651,14 @@ pub struct Count {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub by_assignee: bool,
+    /// Only those with this label; may be given again
+    #[arg(short, long = "label", value_name = "LABEL")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "label")]
+    pub labels: Vec<String>,
+    /// Only those that are parts of this issue, or parts of its parts
+    #[arg(long, value_name = "ID")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<IssueRef>,
 }
 
 op!(Count => Counted, "issue.count", get("/issues/count"), Read);

@@ -39,6 +39,7 @@ pub mod token;
 pub mod trace;
 pub mod triage;
 pub mod undo;
+pub mod view;
 pub mod work;
 
 /// Calls `$with!` with the path of every operation, separated by commas.
@@ -53,6 +54,7 @@ macro_rules! for_each_op {
             next { ClaimNext }
             label { List Rename }
             link { Add List Remove }
+            view { Save List Remove }
             trace { Trace }
             triage { Insights Plan Why Impact Diff Graph Chart }
             event { List }

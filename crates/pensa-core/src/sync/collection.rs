@@ -23,6 +23,7 @@ use crate::learning::Learning;
 use crate::op::Access;
 use crate::release::Release;
 use crate::session::SessionHead;
+use crate::ops::view::View;
 use crate::skill::Mapping;
 use crate::sync::Tombstone;
 use crate::time::Timestamp;
@@ -165,6 +166,13 @@ pub static SKILLS: Collection = Collection {
     ..Collection::of_entity::<Mapping>()
 };
 
+pub static VIEWS: Collection = Collection {
+    version: Some("updated_at"),
+    free_names: true,
+    removal: Access::Write,
+    ..Collection::of_entity::<View>()
+};
+
 /// Deletions. The last file in the order, so that a reader knows all records before their tombstones.
 pub static TOMBSTONES: Collection = Collection {
     version: Some("deleted_at"),
@@ -183,9 +191,9 @@ macro_rules! attached {
 for_each_attached!(attached);
 
 /// The collections that git carries, in an order in which records come after the records they refer to.
-pub static COLLECTIONS: [&Collection; 7 + ATTACHED.len()] = {
-    let first: [&Collection; 6] = [&ISSUES, &DEPS, &COMMENTS, &RELEASES, &LEARNINGS, &SKILLS];
-    let (mut all, mut at) = ([&TOMBSTONES; 7 + ATTACHED.len()], 0);
+pub static COLLECTIONS: [&Collection; 8 + ATTACHED.len()] = {
+    let first: [&Collection; 7] = [&ISSUES, &DEPS, &COMMENTS, &RELEASES, &LEARNINGS, &SKILLS, &VIEWS];
+    let (mut all, mut at) = ([&TOMBSTONES; 8 + ATTACHED.len()], 0);
     while at < first.len() + ATTACHED.len() {
         all[at] = if at < first.len() { first[at] } else { ATTACHED[at - first.len()] };
         at += 1;

@@ -361,6 +361,7 @@ mod tests {
                         "impact": "high", "revision": 1, "actor": word, "created_at": born, "updated_at": changed,
                         "verified_at": other})
                     }
+                    "views" => json!({"name": id, "query": format!("{status} {priority}"), "updated_at": changed}),
                     "skills" => json!({"name": id, "skills": [status, priority], "updated_at": changed}),
                     _ => json!({"collection": "deps", "id": format!("{id} pn-9"), "deleted_at": changed, "actor": word,
                         "restored_at": other, "comments": [status]}),

@@ -13,7 +13,7 @@ mod tombstone;
 
 pub use collection::{
     AGENTS, COLLECTIONS, COMMENTS, Collection, DEPS, EXCHANGED, ISSUES, KV, LEARNINGS, RELEASES, RecordIdentity,
-    SESSIONS, SKILLS, SyncEntity, SyncObject, TOMBSTONES, WORK,
+    SESSIONS, SKILLS, SyncEntity, SyncObject, TOMBSTONES, VIEWS, WORK,
 };
 pub use conflict::{Conflict, ConflictId};
 pub use file::{FileLine, MergedFile, Sides, bad_line, first_marker, lines, merge_files, sides};

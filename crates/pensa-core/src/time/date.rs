@@ -61,7 +61,7 @@ impl Date {
     }
 
     fn plus_days(self, days: i64) -> Result<Self> {
-        let moved = self.0.checked_add(jiff::Span::new().try_days(days).unwrap_or_default());
+        let moved = jiff::Span::new().try_days(days).and_then(|days| self.0.checked_add(days));
         moved.ok().filter(|date| date.year() >= 0).map(Self).ok_or_else(|| Error::invalid("the date is out of range"))
     }
 }

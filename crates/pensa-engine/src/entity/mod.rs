@@ -142,6 +142,7 @@ entities! {
     pensa_core::dep::Dep,
     pensa_core::kv::KvPair,
     pensa_core::skill::Mapping,
+    pensa_core::ops::view::View,
     pensa_core::release::Release,
     pensa_core::learning::Learning,
     pensa_core::comment::Comment,
@@ -169,6 +170,7 @@ macro_rules! plain {
 
 plain! { true:
     pensa_core::skill::Mapping,
+    pensa_core::ops::view::View,
     pensa_core::repo::Repo,
     pensa_core::repo::Workspace,
     pensa_core::run::Harness,

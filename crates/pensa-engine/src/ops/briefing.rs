@@ -3,7 +3,7 @@
 //! `pensa_core::briefing` cuts it to size.
 
 use pensa_core::briefing::{self, Briefing, BriefingLine, DEFAULT_TOKENS, Format, SectionDraft};
-use pensa_core::issue::{Issue, Sort, Status};
+use pensa_core::issue::{Issue, Status};
 use pensa_core::learning::Learning;
 use pensa_core::learning::recall::{self, RecallHints};
 use pensa_core::ops::briefing::Brief;
@@ -19,7 +19,8 @@ use super::learning;
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
-use crate::tables::issues::{self, Listing};
+use crate::tables::issue_query::Selection;
+use crate::tables::issues;
 use crate::tables::records::Query;
 use crate::tables::{agents, learnings, loops, releases, runs, signals, work};
 
@@ -64,7 +65,7 @@ impl Execute for Brief {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Briefing> {
         let max_tokens = recall::check_budget(self.max_tokens.unwrap_or(DEFAULT_TOKENS))?;
         let who = text::optional_line("actor", self.who.as_ref())?;
-        let mine = who.clone().map_or_else(|| Ok(Vec::new()), |who| mine(tx, who))?;
+        let mine = who.clone().map_or_else(|| Ok(Vec::new()), |who| mine(cx, tx, who))?;
         let view = BriefingContext { cx, tx, who, mine };
         let draft = |part: &BriefingSection| {
             let lines = (part.lines)(&view)?;
@@ -75,9 +76,9 @@ impl Execute for Brief {
     }
 }
 
-fn mine(tx: &Tx<'_>, who: String) -> Result<Vec<Issue>> {
+fn mine(cx: &Context<'_>, tx: &Tx<'_>, who: String) -> Result<Vec<Issue>> {
     let filter = Filter { status: Some(Status::InProgress), assignee: Some(who), ..Filter::default() };
-    Listing::new("1 = 1", &filter, Sort::Priority, Some(MAX_LINES)).collect(tx)
+    super::issue::queue(tx, Selection::new("1 = 1").filtered(cx, tx, &filter)?, MAX_LINES)
 }
 
 fn line(issue: &Issue) -> BriefingLine {
@@ -188,11 +189,7 @@ fn expiring(view: &BriefingContext<'_, '_>) -> Result<Vec<BriefingLine>> {
 }
 
 fn queue(view: &BriefingContext<'_, '_>) -> Result<Vec<BriefingLine>> {
-    Ok(super::issue::ready(&Filter::default(), Sort::Priority, Some(MAX_LINES), view.cx.now)
-        .collect(view.tx)?
-        .iter()
-        .map(line)
-        .collect())
+    Ok(super::issue::queue(view.tx, super::issue::ready(view.cx.now), MAX_LINES)?.iter().map(line).collect())
 }
 
 /// Learnings about the actor's work; without work, the newest ones.

@@ -3,11 +3,11 @@
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{IssueId, IssueRef};
 use pensa_core::issue::{
-    self, Created, Issue, IssueDetail, IssueTransition, IssueType, Link, LinkKind, Requester, Sort, Status, Updated,
+    self, Created, Issue, IssueDetail, IssueTransition, IssueType, Link, LinkKind, Requester, Sort, SortBy, Status, Updated,
 };
 use pensa_core::ops::issue::{
-    Accept, Blocked, Children, Close, Count, Counted, Create, Delete, Deleted, Filter, Group, Heartbeat, History, List,
-    Ready, Release, Reopen, Search, Show, Update,
+    Accept, Blocked, Children, Close, Count, Counted, Create, Delete, Deleted, Group, Heartbeat, History, List, Ready,
+    Release, Reopen, Search, Show, Update,
 };
 use pensa_core::ops::refs;
 use pensa_core::sync::ISSUES;
@@ -21,7 +21,8 @@ use crate::db::{Tx, params};
 use crate::entity;
 use crate::execute::Execute;
 use crate::lease;
-use crate::tables::issues::Listing;
+use crate::tables::issue_query::{self, Selection};
+use crate::tables::issues::{Listing, READY};
 use crate::tables::{comments, cycle, deps, events, issues, titles, tombstones};
 
 impl Execute for Create {
@@ -352,20 +353,32 @@ impl Execute for Show {
 
 /// An operation whose answer is a listing of issues.
 trait Lists {
-    fn listing(&self, cx: &Context<'_>) -> Result<Listing>;
+    fn selection(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Selection>;
 
-    /// How many are wanted, if they are to be sorted by their impact: then the listing has all of them.
-    fn by_impact(&self) -> Option<Option<u32>> {
-        None
+    fn order(&self) -> SortBy {
+        SortBy::default()
     }
+
+    fn limit(&self) -> Option<u32>;
 }
 
 /// The issues of a listing whose order the database does not know.
-fn sorted(cx: &Context<'_>, tx: &Tx<'_>, listing: &Listing, limit: Option<u32>) -> Result<Vec<Issue>> {
-    let mut issues = listing.collect(tx)?;
-    triage::by_impact(cx, tx, &mut issues)?;
-    issues.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
-    Ok(issues)
+fn sorted(cx: &Context<'_>, tx: &Tx<'_>, op: &impl Lists) -> Result<Option<Vec<Issue>>> {
+    let order = op.order();
+    if !matches!(order, SortBy::Sort(Sort::Impact) | SortBy::Field(_)) {
+        return Ok(None);
+    }
+    let mut issues = Listing::new(op.selection(cx, tx)?, &order, None).collect(tx)?;
+    match &order {
+        SortBy::Sort(_) => triage::by_impact(cx, tx, &mut issues)?,
+        SortBy::Field(name) => cx.rules.sort_by_field(&mut issues, name)?,
+    }
+    issues.truncate(op.limit().map_or(usize::MAX, |limit| limit as usize));
+    Ok(Some(issues))
+}
+
+fn listing(cx: &Context<'_>, tx: &Tx<'_>, op: &impl Lists) -> Result<Listing> {
+    Ok(Listing::new(op.selection(cx, tx)?, &op.order(), op.limit()))
 }
 
 /// Runs an operation that lists, collected for a caller in this process, row by row for one that reads JSON.
@@ -373,16 +386,16 @@ macro_rules! execute_listing {
     ($($op:ty)*) => {$(
         impl Execute for $op {
             fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Issue>> {
-                match self.by_impact() {
-                    Some(limit) => sorted(cx, tx, &self.listing(cx)?, limit),
-                    None => self.listing(cx)?.collect(tx),
+                match sorted(cx, tx, self)? {
+                    Some(issues) => Ok(issues),
+                    None => listing(cx, tx, self)?.collect(tx),
                 }
             }
 
             fn write_json(&self, cx: &Context<'_>, tx: &Tx<'_>, to: &mut Vec<u8>) -> Result<()> {
-                match self.by_impact() {
-                    Some(limit) => json::write_line(to, &sorted(cx, tx, &self.listing(cx)?, limit)?),
-                    None => self.listing(cx)?.write_json(tx, to),
+                match sorted(cx, tx, self)? {
+                    Some(issues) => json::write_line(to, &issues),
+                    None => listing(cx, tx, self)?.write_json(tx, to),
                 }
             }
         }
@@ -392,65 +405,93 @@ macro_rules! execute_listing {
 execute_listing! { List Ready Blocked Search }
 
 impl Lists for List {
-    fn listing(&self, _: &Context<'_>) -> Result<Listing> {
-        let limit = self.limit.filter(|_| self.sort != Some(Sort::Impact));
-        Ok(Listing::new("1 = 1", &self.filter(), self.sort.unwrap_or(Sort::Priority), limit))
+    fn selection(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Selection> {
+        Selection::new("1 = 1").filtered(cx, tx, &self.filter())
     }
 
-    fn by_impact(&self) -> Option<Option<u32>> {
-        (self.sort == Some(Sort::Impact)).then_some(self.limit)
+    fn order(&self) -> SortBy {
+        self.sort.clone().unwrap_or_default()
+    }
+
+    fn limit(&self) -> Option<u32> {
+        self.limit
     }
 }
 
 impl Lists for Ready {
-    fn listing(&self, cx: &Context<'_>) -> Result<Listing> {
-        let limit = self.limit.filter(|_| self.sort != Some(Sort::Impact));
-        Ok(ready(&self.filter(), self.sort.unwrap_or(Sort::Priority), limit, cx.now))
+    fn selection(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Selection> {
+        ready(cx.now).filtered(cx, tx, &self.filter())
     }
 
-    fn by_impact(&self) -> Option<Option<u32>> {
-        (self.sort == Some(Sort::Impact)).then_some(self.limit)
+    fn order(&self) -> SortBy {
+        self.sort.clone().unwrap_or_default()
+    }
+
+    fn limit(&self) -> Option<u32> {
+        self.limit
     }
 }
 
 /// The issues that can be worked on.
-pub(crate) fn ready(filter: &Filter, sort: Sort, limit: Option<u32>, now: Timestamp) -> Listing {
-    // The terms of the index issues_ready, word for word.
-    let ready = "i.status = 'open' AND i.blockers = 0 AND i.issue_type <> 'bug'";
-    let ready = format!("{ready} AND (i.defer IS NULL OR i.defer <= '{}')", Date::of(now));
-    Listing::new(&ready, filter, sort, limit)
+pub(crate) fn ready(now: Timestamp) -> Selection {
+    Selection::new(&format!("{READY} AND (i.defer IS NULL OR i.defer <= '{}')", Date::of(now)))
+}
+
+/// The first issues that can be worked on.
+pub(crate) fn queue(tx: &Tx<'_>, selection: Selection, limit: u32) -> Result<Vec<Issue>> {
+    Listing::new(selection, &SortBy::default(), Some(limit)).collect(tx)
 }
 
 impl Lists for Blocked {
-    fn listing(&self, _: &Context<'_>) -> Result<Listing> {
-        let blocked = "i.status <> 'closed' AND i.blockers > 0";
-        Ok(Listing::new(blocked, &self.filter(), Sort::Priority, self.limit))
+    fn selection(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Selection> {
+        Selection::new("i.status <> 'closed' AND i.blockers > 0").filtered(cx, tx, &self.filter())
+    }
+
+    fn limit(&self) -> Option<u32> {
+        self.limit
     }
 }
 
 impl Lists for Search {
-    fn listing(&self, _: &Context<'_>) -> Result<Listing> {
+    fn selection(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Selection> {
         if self.q.is_empty() {
             return Err(Error::invalid("the text to search for is empty"));
         }
-        Ok(Listing::containing(&text::block("the text to search for", &self.q)?, &self.filter(), self.limit))
+        let text = text::block("the text to search for", &self.q)?;
+        let query = issue_query::parse(cx, tx, &text, true)?;
+        let selection = Selection::new("1 = 1").filtered(cx, tx, &self.filter())?;
+        match query.plain() {
+            // As it stands: blanks at its ends count.
+            Some(_) if !text.contains('"') => Ok(selection.containing(&text)),
+            Some(plain) => Ok(selection.containing(plain)),
+            None => selection.matching(cx, tx, &query),
+        }
+    }
+
+    fn limit(&self) -> Option<u32> {
+        self.limit
     }
 }
 
 impl Execute for Count {
-    fn execute(&self, _: &Context<'_>, tx: &Tx<'_>) -> Result<Counted> {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Counted> {
         let flags = [self.by_status, self.by_priority, self.by_issue_type, self.by_assignee];
         let columns = ["status", "priority", "issue_type", "COALESCE(assignee, '')"];
         let chosen: Vec<&str> =
             columns.into_iter().zip(flags).filter_map(|(column, on)| on.then_some(column)).collect();
+        let names_status = self.q.as_ref().map(|query| issue_query::parse(cx, tx, query, false)).transpose()?;
+        let names_status = names_status.is_some_and(|query| query.has_status());
+        let base = if chosen.is_empty() && !names_status { "i.status <> 'closed'" } else { "1 = 1" };
+        let selection = Selection::new(base).filtered(cx, tx, &self.filter())?;
+        let (condition, values) = selection.into_sql();
         if chosen.is_empty() {
-            let count =
-                tx.query_one("SELECT COUNT(*) FROM issues WHERE status <> 'closed'", params![], |row| row.int(0))?;
+            let sql = format!("SELECT COUNT(*) FROM issues i WHERE {condition}");
+            let count = tx.query_one(&sql, &values, |row| row.int(0))?;
             return Ok(Counted::Plain { count: count.unwrap_or_default() });
         }
         let by = chosen.join(", ");
-        let sql = format!("SELECT {by}, COUNT(*) FROM issues GROUP BY {by}");
-        let mut groups = tx.query(&sql, params![], |row| {
+        let sql = format!("SELECT {by}, COUNT(*) FROM issues i WHERE {condition} GROUP BY {by}");
+        let mut groups = tx.query(&sql, &values, |row| {
             let mut next = 0;
             let mut column = |on: bool| {
                 next += usize::from(on);

@@ -37,6 +37,7 @@ mod sync;
 mod trace;
 mod triage;
 pub(crate) mod undo;
+mod view;
 mod work;
 
 pub use record::put_each as put_records;

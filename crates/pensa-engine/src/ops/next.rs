@@ -1,8 +1,8 @@
 //! Claims the next ready issue.
 
-use pensa_core::issue::{IssueTransition, Sort};
+use pensa_core::issue::IssueTransition;
 use pensa_core::learning::recall::RecallHints;
-use pensa_core::ops::issue::{Filter, Show};
+use pensa_core::ops::issue::Show;
 use pensa_core::ops::next::{Assignment, ClaimNext};
 use pensa_core::{Error, Result};
 
@@ -10,15 +10,16 @@ use super::{issue, learning};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
-use crate::tables::issues;
+use crate::tables::{issue_query, issues};
 
 /// Most learnings that come with an issue.
 const MAX_LEARNINGS: usize = 10;
 
 impl Execute for ClaimNext {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Assignment> {
-        let ready = issue::ready(&Filter::default(), Sort::Priority, Some(1), cx.now);
-        let Some(first) = ready.collect(tx)?.pop() else {
+        let query = self.q.as_ref().map(|query| issue_query::parse(cx, tx, query, false)).transpose()?;
+        let ready = issue::ready(cx.now).matching(cx, tx, &query.unwrap_or_default())?;
+        let Some(first) = issue::queue(tx, ready, 1)?.pop() else {
             let (what, hint) = match &self.q {
                 Some(query) => (format!("that matches {query:?}"), "pn ready shows what is ready"),
                 None => ("that is ready".to_owned(), "pn blocked shows what waits, and for what"),

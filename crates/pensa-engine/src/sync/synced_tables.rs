@@ -11,10 +11,11 @@ use pensa_core::id::IssueId;
 use pensa_core::issue::{Issue, Status};
 use pensa_core::kv::KvPair;
 use pensa_core::learning::Learning;
+use pensa_core::ops::view::View;
 use pensa_core::release::Release;
 use pensa_core::skill::Mapping;
 use pensa_core::sync::{
-    AGENTS, COMMENTS, Collection, DEPS, ISSUES, KV, LEARNINGS, RELEASES, SKILLS, SyncEntity, SyncObject, WORK,
+    AGENTS, COMMENTS, Collection, DEPS, ISSUES, KV, LEARNINGS, RELEASES, SKILLS, SyncEntity, SyncObject, VIEWS, WORK,
 };
 use pensa_core::work::WorkRecord;
 use pensa_core::{Error, Result, for_each_attached, json, text};
@@ -133,16 +134,17 @@ macro_rules! attached {
 for_each_attached!(attached);
 
 /// All tables that git carries, in the order in which they refer to each other.
-pub(super) static TABLES: [&dyn SyncedTable; 6 + ATTACHED.len()] = {
-    let first: [&dyn SyncedTable; 6] = [
+pub(super) static TABLES: [&dyn SyncedTable; 7 + ATTACHED.len()] = {
+    let first: [&dyn SyncedTable; 7] = [
         &IssueTable,
         &DepTable,
         &EntityTable::<Comment>::of(&COMMENTS),
         &EntityTable::<Release>::of(&RELEASES),
         &EntityTable::<Learning>::of(&LEARNINGS),
         &EntityTable::<Mapping>::of(&SKILLS),
+        &EntityTable::<View>::of(&VIEWS),
     ];
-    let (mut all, mut at) = ([first[0]; 6 + ATTACHED.len()], 0);
+    let (mut all, mut at) = ([first[0]; 7 + ATTACHED.len()], 0);
     while at < all.len() {
         all[at] = if at < first.len() { first[at] } else { ATTACHED[at - first.len()] };
         at += 1;

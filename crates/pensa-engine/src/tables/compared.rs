@@ -4,7 +4,7 @@ use crate::db::snapshot::Compared;
 
 /// Tables, with SQL for the key and the issue of each row. Rows with a NULL key are skipped, such as what only this
 /// machine knows about its work trees.
-pub(crate) const COMPARED: [Compared; 28] = [
+pub(crate) const COMPARED: [Compared; 29] = [
     ("issues", "id", "id"),
     ("deps", "issue_id || ' ' || depends_on_id", "issue_id"),
     ("comments", "id", "issue_id"),
@@ -26,6 +26,7 @@ pub(crate) const COMPARED: [Compared; 28] = [
     ("work", "issue_id", "NULL"),
     ("releases", "id", "NULL"),
     ("skills", "name", "NULL"),
+    ("views", "name", "NULL"),
     ("learnings", "id", "NULL"),
     ("learning_keys", "learning_key || ' ' || learning_id", "NULL"),
     ("peers", "CASE WHEN kind = 'server' THEN peer END", "NULL"),

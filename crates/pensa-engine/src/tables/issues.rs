@@ -1,10 +1,10 @@
 //! Rows of `issues`, and everything that is derived from them.
 
+use pensa_core::entity::Entity;
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{self, IssueId, IssueRef};
-use pensa_core::issue::{Issue, Progress, Sort, Status};
+use pensa_core::issue::{Issue, Progress, Sort, SortBy, Status};
 use pensa_core::json::{self, ListWriter};
-use pensa_core::ops::issue::Filter;
 use pensa_core::time::Date;
 use pensa_core::{Code, Error, Result, Span, Timestamp, text};
 use serde_json::{Map, Value};
@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
 use crate::entity::{self, StoredEntity};
+use crate::tables::issue_query::Selection;
 use crate::tables::{deps, events, learnings, operations, peers, records, releases, titles};
 
 impl StoredEntity for Issue {
@@ -133,6 +134,9 @@ fn in_any_case(tx: &Tx<'_>, text: &str) -> Result<Vec<Issue>> {
     Ok(Vec::new())
 }
 
+/// The condition of `pn ready` but for deferred issues: the terms of the index issues_ready, word for word.
+pub(crate) const READY: &str = "i.status = 'open' AND i.blockers = 0 AND i.issue_type <> 'bug'";
+
 /// A listing: which issues, in which order, how many.
 #[derive(Debug)]
 pub(crate) struct Listing {
@@ -141,50 +145,22 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// The issues for which `base` holds and that match `filter`.
-    pub(crate) fn new(base: &str, filter: &Filter, sort: Sort, limit: Option<u32>) -> Self {
-        Self::filtered(base, Vec::new(), filter, sort, limit)
-    }
-
-    /// The same for a base that has values of its own.
-    fn filtered(base: &str, mut values: Vec<Param<'static>>, filter: &Filter, sort: Sort, limit: Option<u32>) -> Self {
-        let mut conditions = vec![base.to_owned()];
-        let mut equal = |column: &str, value: Option<Param<'static>>| {
-            if let Some(value) = value {
-                values.push(value);
-                conditions.push(format!("i.{column} = ?{}", values.len()));
-            }
-        };
-        equal("status", filter.status.map(Param::from));
-        equal("priority", filter.priority.map(Param::from));
-        equal("issue_type", filter.issue_type.map(Param::from));
-        equal("spec", filter.spec.clone().map(Param::from));
-        equal("assignee", filter.assignee.clone().filter(|name| !name.is_empty()).map(Param::from));
-        if filter.assignee.as_deref() == Some("") {
-            conditions.push("i.assignee IS NULL".into());
-        }
-        Self::ordered(&conditions.join(" AND "), values, sort, limit)
-    }
-
-    /// The issues in whose folded title or description `text` stands.
-    pub(crate) fn containing(text: &str, filter: &Filter, limit: Option<u32>) -> Self {
-        let values = vec![text::fold(text).into()];
-        Self::filtered("instr(i.search_text, ?1) > 0", values, filter, Sort::Priority, limit)
-    }
-
-    fn ordered(conditions: &str, mut values: Vec<Param<'static>>, sort: Sort, limit: Option<u32>) -> Self {
+    pub(crate) fn new(selection: Selection, sort: &SortBy, limit: Option<u32>) -> Self {
         let order = match sort {
-            // Impact is no column: what is sorted by it comes in this order.
-            Sort::Priority | Sort::Impact => "i.priority, i.created_at, i.id",
-            Sort::CreatedAt => "i.created_at, i.id",
-            Sort::UpdatedAt => "i.updated_at DESC, i.created_at, i.id",
-            Sort::Status => {
+            SortBy::Sort(Sort::CreatedAt) => "i.created_at, i.id",
+            SortBy::Sort(Sort::UpdatedAt) => "i.updated_at DESC, i.created_at, i.id",
+            SortBy::Sort(Sort::Status) => {
                 "CASE i.status WHEN 'open' THEN 0 WHEN 'in_progress' THEN 1 ELSE 2 END, i.priority, i.created_at, i.id"
             }
-            Sort::Title => "i.title, i.created_at, i.id",
+            SortBy::Sort(Sort::Title) => "i.title, i.created_at, i.id",
+            SortBy::Sort(Sort::Due) => "i.due IS NULL, i.due, i.priority, i.created_at, i.id",
+            SortBy::Sort(Sort::Estimate) => "i.estimate_ms IS NULL, i.estimate_ms, i.priority, i.created_at, i.id",
+            // Impact and custom fields are no columns: what is sorted by them comes in this order.
+            SortBy::Sort(Sort::Priority | Sort::Impact) | SortBy::Field(_) => "i.priority, i.created_at, i.id",
         };
+        let (condition, mut values) = selection.into_sql();
         values.push(Param::Int(limit.map_or(i64::MAX, i64::from)));
-        Self { rest: format!("WHERE {conditions} ORDER BY {order} LIMIT ?{}", values.len()), values }
+        Self { rest: format!("WHERE {condition} ORDER BY {order} LIMIT ?{}", values.len()), values }
     }
 
     pub(crate) fn collect(&self, tx: &Tx<'_>) -> Result<Vec<Issue>> {
@@ -208,18 +184,23 @@ pub(crate) fn children(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Issue>> {
 /// How many of the issues without children below an issue are closed; `None` if it has no children.
 pub(crate) fn progress(tx: &Tx<'_>, id: &IssueId) -> Result<Option<Progress>> {
     let sql = format!(
-        "{DESCENDANTS} SELECT COUNT(CASE WHEN i.status = 'closed' THEN 1 END), COUNT(*) FROM issues i
+        "{} SELECT COUNT(CASE WHEN i.status = 'closed' THEN 1 END), COUNT(*) FROM issues i
          JOIN below b ON b.id = i.id
-         WHERE NOT EXISTS (SELECT 1 FROM issues c WHERE c.parent = i.id)"
+         WHERE NOT EXISTS (SELECT 1 FROM issues c WHERE c.parent = i.id)",
+        descendants("?1")
     );
     let counted = tx.query_one(&sql, params![id], |row| Ok(Progress { closed: row.int(0)?, total: row.int(1)? }))?;
     Ok(counted.filter(|progress| progress.total > 0))
 }
 
-/// A common table expression with the ids of all issues below `?1`, in a table `below`.
-pub(crate) const DESCENDANTS: &str = "WITH RECURSIVE below(id) AS (
-     SELECT id FROM issues WHERE parent = ?1
-     UNION SELECT c.id FROM issues c JOIN below b ON c.parent = b.id)";
+/// A common table expression with the ids of all issues below one, in a table `below`.
+pub(super) fn descendants(id: &str) -> String {
+    format!(
+        "WITH RECURSIVE below(id) AS (
+             SELECT id FROM issues WHERE parent = {id}
+             UNION SELECT c.id FROM issues c JOIN below b ON c.parent = b.id)"
+    )
+}
 
 /// The issues with a link to an issue.
 pub(crate) fn linking_to(tx: &Tx<'_>, id: &IssueId) -> Result<Vec<Issue>> {
@@ -286,7 +267,9 @@ pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
     for linked in linking_to(tx, old)? {
         let mut links = linked.clone();
         links.links.iter_mut().filter(|link| link.to == *old).for_each(|link| link.to = new.clone());
-        tx.send("UPDATE issues SET links = ?2 WHERE id = ?1", params![&linked.id, json::to_line(&links.links)?])?;
+        links.links.sort();
+        let sql = format!("UPDATE {} SET links = ?2 WHERE id = ?1", Issue::SCHEMA.table);
+        tx.send(&sql, params![&linked.id, json::to_line(&links.links)?])?;
     }
     releases::issue_renamed(tx, old, new)?;
     learnings::issue_renamed(tx, old, new)?;

@@ -11,6 +11,7 @@ pub(crate) mod entries;
 pub(crate) mod events;
 pub(crate) mod harnesses;
 pub(crate) mod ids;
+pub(crate) mod issue_query;
 pub(crate) mod issues;
 pub(crate) mod jobs;
 pub(crate) mod kv;

@@ -9,7 +9,7 @@ use pensa_core::id::IssueId;
 use crate::db::{Tx, params};
 
 /// Subjects whose events never change issues, dependencies or comments.
-const UNRELATED_KINDS: [&str; 20] = [
+const UNRELATED_KINDS: [&str; 21] = [
     "agent",
     "collection",
     "harness",
@@ -28,6 +28,7 @@ const UNRELATED_KINDS: [&str; 20] = [
     "skill",
     "skills",
     "snapshot",
+    "view",
     "work",
     "workspace",
 ];

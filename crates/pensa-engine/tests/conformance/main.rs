@@ -21,6 +21,7 @@ mod lookup;
 mod loops;
 mod peer_sessions;
 mod peers;
+mod planning;
 mod postgres;
 mod rebuild;
 mod record_files;

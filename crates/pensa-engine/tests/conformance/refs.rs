@@ -45,8 +45,8 @@ conformance! {
         assert_eq!(targets(&world, &task), ["https://example.org/1?a=b", "linear:PRJ-123"]);
         assert!(targets(&world, &other).is_empty());
         let shown = json!(world.ok(&issue::Show { id: (&task.id).into() }));
-        assert_eq!(shown["attached"]["refs"].as_array().map(Vec::len), Some(2), "{shown}");
-        assert_eq!(json!(world.ok(&issue::Show { id: (&other.id).into() })).get("attached"), None);
+        assert_eq!(shown["refs"].as_array().map(Vec::len), Some(2), "{shown}");
+        assert_eq!(json!(world.ok(&issue::Show { id: (&other.id).into() })).get("refs"), None);
         let prefix = &key.of.id.as_str()[3..];
         assert_eq!(world.json::<Remove>("bob", json!({"id": prefix})).expect("removed"), key);
         assert_eq!(targets(&world, &task), ["https://example.org/1?a=b"]);

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
-use pensa_core::issue::{Issue, IssueType, Origin, Status};
+use pensa_core::issue::{Issue, IssueRules, IssueType, Origin, Status};
 use pensa_core::ops::{dep, issue, store};
 use pensa_core::{Code, Result, Timestamp};
 use pensa_engine::{Caller, Clock, Engine, Execute, Ids, Postgres, StoreDir};
@@ -110,6 +110,11 @@ impl World {
         };
         let engine = Engine::in_database_with(postgres, "clone", Uuid::now_v7(), clock.clone(), ids).with_files(store);
         Self { engine, clock, dir, database: None }
+    }
+
+    /// The same store with a project's settings about issues.
+    pub(crate) fn with_rules(self, rules: IssueRules) -> Self {
+        Self { engine: self.engine.with_issue_rules(Arc::new(rules)), ..self }
     }
 
     pub(crate) fn store(&self) -> StoreDir {

@@ -134,7 +134,7 @@ impl BoardArgs {
             let of = |status, sort, limit| client.call(&List { status: Some(status), sort, limit, ..List::default() });
             let mut issues = of(Status::InProgress, None, None)?;
             issues.extend(of(Status::Open, None, None)?);
-            issues.extend(of(Status::Closed, Some(Sort::UpdatedAt), Some(CLOSED))?);
+            issues.extend(of(Status::Closed, Some(Sort::UpdatedAt.into()), Some(CLOSED))?);
             Ok(Columns(self.columns(issues, labels)))
         })?;
         match &self.svg {

@@ -1,12 +1,14 @@
 //! Commands on issues that are more than one operation: `pn ls`, `pn claim`, `pn log`.
 
 use clap::Args;
-use pensa_core::Result;
+use pensa_client::{Call, Client};
 use pensa_core::id::IssueRef;
-use pensa_core::issue::{Issue, IssueDetail, IssueType, Priority, Progress, Status};
+use pensa_core::issue::query::IssueQuery;
+use pensa_core::issue::{Issue, IssueDetail, Progress, Status};
 use pensa_core::ops::issue::{Blocked, History, List, Update};
-use pensa_core::ops::{dep, event, issue};
+use pensa_core::ops::{dep, event, issue, label, view};
 use pensa_core::time::Span;
+use pensa_core::{Op, Result, text};
 use serde::Serialize;
 
 use super::events::EventsArgs;
@@ -31,52 +33,73 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, Args)]
 pub(crate) struct LsArgs {
     /// Closed issues too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "status")]
     all: bool,
-    /// Only those with this status
-    #[arg(short, long, conflicts_with = "all")]
-    status: Option<Status>,
-    /// Only those with this priority
-    #[arg(short, long)]
-    priority: Option<Priority>,
-    /// Only those of this assignee; an empty name means unassigned
-    #[arg(short, long, value_name = "NAME")]
-    assignee: Option<String>,
-    /// Only those of this type
-    #[arg(short = 't', long = "type", value_name = "TYPE")]
-    issue_type: Option<IssueType>,
-    /// At most this many
-    #[arg(short = 'n', long, value_name = "N")]
-    limit: Option<u32>,
+    #[command(flatten)]
+    op: List,
 }
 
-pub(super) fn ls(options: &GlobalOptions, output: Output, args: &LsArgs) -> Result<()> {
-    let LsArgs { all, status, priority, assignee, issue_type, limit } = args;
-    let statuses = match (status, all) {
-        (Some(one), _) => vec![*one],
-        (None, false) => vec![Status::InProgress, Status::Open],
-        (None, true) => vec![Status::InProgress, Status::Open, Status::Closed],
-    };
+pub(super) fn ls(options: &GlobalOptions, output: Output, args: LsArgs) -> Result<()> {
+    let LsArgs { all, op } = args;
     let issues = with_progress(output, || {
         let client = connect::client(options)?;
-        let mut issues = Vec::new();
-        for status in statuses {
-            let left = limit.map(|limit| limit.saturating_sub(u32::try_from(issues.len()).unwrap_or(limit)));
-            if left == Some(0) {
-                break;
+        let is_one_call = op.status.is_some() || op.overdue || op.sort.is_some() || names_status(&client, &op)?;
+        if is_one_call {
+            let mut op = op.clone();
+            if op.sort.is_some() && op.status.is_none() && !all && !names_status(&client, &op)? {
+                op.q = Some(format!("{} -status:closed", op.q.unwrap_or_default()));
             }
-            issues.extend(client.call(&List {
-                status: Some(status),
-                priority: *priority,
-                assignee: assignee.clone(),
-                issue_type: *issue_type,
-                limit: left,
-                ..List::default()
-            })?);
+            return client.call(&op);
+        }
+        let statuses = [Status::InProgress, Status::Open, Status::Closed];
+        let mut issues = Vec::new();
+        for status in statuses.into_iter().take(if all { 3 } else { 2 }) {
+            let limit = op.limit.map(|limit| limit.saturating_sub(u32::try_from(issues.len()).unwrap_or(limit)));
+            if limit != Some(0) {
+                issues.extend(client.call(&List { status: Some(status), limit, ..op.clone() })?);
+            }
         }
         Ok(issues)
     })?;
-    output.answer(&issues)
+    output.answer(&issues)?;
+    hint_labels(options, output, issues.len(), op.q.as_deref(), &op.labels)
+}
+
+/// Whether the query says itself which status issues must have.
+fn names_status(client: &Client, op: &List) -> Result<bool> {
+    let Some(query) = &op.q else { return Ok(false) };
+    let mut terms = query.clone();
+    if let Some(name) = query.trim_start().strip_prefix('@').and_then(|rest| rest.split_whitespace().next()) {
+        let view = client.call(&view::List {})?.into_iter().find(|view| view.name == name);
+        terms.extend(view.map(|view| format!(" {}", view.query)));
+    }
+    Ok(IssueQuery::outline(&terms).has_status())
+}
+
+/// Runs an operation that finds issues.
+pub(super) fn find<O>(options: &GlobalOptions, output: Output, op: &O, q: Option<&str>, labels: &[String]) -> Result<()>
+where
+    O: Op<Output = Vec<Issue>> + Call,
+{
+    let issues = with_progress(output, || connect::client(options)?.call(op))?;
+    output.answer(&issues)?;
+    hint_labels(options, output, issues.len(), q, labels)
+}
+
+/// If nothing was found by a label that no issue has, names the nearest one.
+fn hint_labels(options: &GlobalOptions, output: Output, found: usize, q: Option<&str>, labels: &[String]) -> Result<()> {
+    let query = IssueQuery::outline(q.unwrap_or_default());
+    let asked: Vec<&str> = query.labels().chain(labels.iter().map(String::as_str)).collect();
+    if found > 0 || asked.is_empty() {
+        return Ok(());
+    }
+    let known = connect::client(options)?.call(&label::List {})?;
+    for unknown in asked.into_iter().filter(|asked| known.iter().all(|known| known.label != **asked)) {
+        let near = text::nearest(unknown, known.iter().map(|known| known.label.as_str()));
+        let near = near.map_or("pn label list shows the labels".to_owned(), |near| format!("did you mean {near:?}?"));
+        output.warning(&format!("no issue has the label {unknown:?}; {near}"));
+    }
+    Ok(())
 }
 
 /// Lists blocked issues; on a terminal each with the issues it waits for.

@@ -146,6 +146,9 @@ pub(crate) enum Command {
     /// Link issues to each other: relates, duplicates, supersedes, discovered-from
     #[command(subcommand)]
     Link(plan::LinkCommand),
+    /// Save queries under a name, for pn ls @NAME
+    #[command(subcommand)]
+    View(plan::ViewCommand),
     /// Link issues to addresses and to keys of other trackers
     #[command(subcommand)]
     Ref(refs::RefCommand),
@@ -272,11 +275,11 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Heartbeat(op) => run_op(options, *output, &op),
         Command::Delete(op) => run_op(options, *output, &op),
         Command::Show(args) => issue::show(options, *output, &args),
-        Command::Ls(args) => issue::ls(options, *output, &args),
-        Command::List(op) => run_op(options, *output, &op),
-        Command::Ready(op) => run_op(options, *output, &op),
+        Command::Ls(args) => issue::ls(options, *output, args),
+        Command::List(op) => issue::find(options, *output, &op, op.q.as_deref(), &op.labels),
+        Command::Ready(op) => issue::find(options, *output, &op, op.q.as_deref(), &op.labels),
         Command::Blocked(op) => issue::blocked(options, *output, &op),
-        Command::Search(op) => run_op(options, *output, &op),
+        Command::Search(op) => issue::find(options, *output, &op, Some(&op.q), &op.labels),
         Command::Count(op) => run_op(options, *output, &op),
         Command::Children(op) => run_op(options, *output, &op),
         Command::Status(op) => run_op(options, *output, &op),
@@ -298,6 +301,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Ref(command) => command.run(options, *output),
         Command::Label(command) => command.run(options, *output),
         Command::Link(command) => command.run(options, *output),
+        Command::View(command) => command.run(options, *output),
         Command::Agent(command) => agent::run(options, *output, command),
         Command::Session(command) => session::run(options, *output, command),
         Command::Run(command) => run::run(options, *output, command),

@@ -1,4 +1,4 @@
-//! `pn accept`, `pn children`, `pn label`, `pn link`, and `pn next --claim`.
+//! `pn accept`, `pn children`, `pn label`, `pn link`, `pn view`, and `pn next --claim`.
 
 use clap::Args;
 use pensa_core::issue::{Issue, LinkedIssue};
@@ -6,6 +6,7 @@ use pensa_core::ops::issue::Ready;
 use pensa_core::ops::label::{self, LabelCount, LabelRenamed};
 use pensa_core::ops::link::{self, LinkChange};
 use pensa_core::ops::next::{Assignment, ClaimNext};
+use pensa_core::ops::view::{self, View};
 use pensa_core::{Error, Result};
 
 use super::issue::ShownIssue;
@@ -15,6 +16,7 @@ use crate::output::Output;
 use crate::render::{Render, Screen, list_item};
 
 op_subcommands!(LabelCommand { List(label::List), Rename(label::Rename) });
+op_subcommands!(ViewCommand { Save(view::Save), List(view::List), Remove(view::Remove) });
 op_subcommands!(LinkCommand { Add(link::Add), List(link::List), Remove(link::Remove) });
 
 /// Show the queue, or claim its first issue: issues that are ready to work on, most urgent first
@@ -37,7 +39,7 @@ pub(super) fn next(options: &GlobalOptions, output: Output, args: &NextArgs) -> 
     if args.op.ttl.is_some() {
         return Err(Error::invalid("--ttl goes with --claim").hint("pn next --claim --ttl 30m"));
     }
-    run_op(options, output, &Ready { limit: args.limit, ..Ready::default() })
+    run_op(options, output, &Ready { q: args.op.q.clone(), limit: args.limit, ..Ready::default() })
 }
 
 impl Render for Assignment {
@@ -95,6 +97,18 @@ impl Render for LabelCount {
 }
 
 list_item!(LabelCount, "label", "labels");
+
+impl Render for View {
+    fn render(&self, screen: &mut Screen) {
+        screen.plain("@").text(&self.name).plain("  ").text(&self.query).end();
+    }
+
+    fn ids(&self) -> Vec<String> {
+        vec![self.name.clone()]
+    }
+}
+
+list_item!(View, "view", "views");
 
 impl Render for LabelRenamed {
     fn render(&self, screen: &mut Screen) {

@@ -92,6 +92,18 @@ CREATE TABLE pensa.issues (
     -- which session and host a claim belongs to: agents of one machine share a name
     claim_session    TEXT COLLATE "C",
     claim_host       TEXT COLLATE "C",
+    -- the issue that it is a part of; there may be no such issue
+    parent           TEXT COLLATE "C",
+    -- lists and objects are JSON, null if empty
+    labels           TEXT,
+    due              TEXT COLLATE "C",
+    defer            TEXT COLLATE "C",
+    estimate         TEXT COLLATE "C",
+    -- derived: the estimate as a number
+    estimate_ms      BIGINT,
+    acceptance       TEXT,
+    links            TEXT,
+    fields           TEXT,
     PRIMARY KEY (store_id, id),
     FOREIGN KEY (store_id, fixes) REFERENCES pensa.issues (store_id, id) DEFERRABLE
 );
@@ -103,6 +115,10 @@ CREATE INDEX issues_state ON pensa.issues(store_id, status, issue_type);
 CREATE INDEX issues_assignee ON pensa.issues(store_id, assignee) WHERE assignee IS NOT NULL;
 CREATE INDEX issues_fixes ON pensa.issues(store_id, fixes) WHERE fixes IS NOT NULL;
 CREATE INDEX issues_lease ON pensa.issues(store_id, lease_expires_at) WHERE lease_expires_at IS NOT NULL;
+CREATE INDEX issues_parent ON pensa.issues(store_id, parent) WHERE parent IS NOT NULL;
+CREATE INDEX issues_defer ON pensa.issues(store_id, defer) WHERE defer IS NOT NULL;
+CREATE INDEX issues_linked ON pensa.issues(store_id, id) WHERE links IS NOT NULL;
+CREATE INDEX issues_labelled ON pensa.issues(store_id, id) WHERE labels IS NOT NULL;
 SELECT pensa.keep_apart('pensa.issues');
 
 CREATE TABLE pensa.deps (
@@ -127,6 +143,8 @@ CREATE TABLE pensa.comments (
     text       TEXT NOT NULL,
     created_at TEXT COLLATE "C" NOT NULL,
     extra      TEXT,
+    -- derived: the text, folded for search
+    search_text TEXT NOT NULL,
     PRIMARY KEY (store_id, id),
     FOREIGN KEY (store_id, issue_id) REFERENCES pensa.issues (store_id, id) DEFERRABLE
 );
@@ -535,6 +553,17 @@ CREATE TABLE pensa.skills (
     PRIMARY KEY (store_id, name)
 );
 SELECT pensa.keep_apart('pensa.skills');
+
+-- Queries with a name.
+CREATE TABLE pensa.views (
+    store_id   UUID NOT NULL DEFAULT pensa.this_store(),
+    name       TEXT COLLATE "C" NOT NULL,
+    query      TEXT NOT NULL,
+    updated_at TEXT COLLATE "C" NOT NULL,
+    extra      TEXT,
+    PRIMARY KEY (store_id, name)
+);
+SELECT pensa.keep_apart('pensa.views');
 
 -- What was found out, and where it came from.
 

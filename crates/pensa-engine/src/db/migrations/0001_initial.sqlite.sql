@@ -31,7 +31,19 @@ CREATE TABLE issues (
     extra            TEXT,
     -- which session and host a claim belongs to: agents of one machine share a name
     claim_session    TEXT,
-    claim_host       TEXT
+    claim_host       TEXT,
+    -- the issue that it is a part of; there may be no such issue
+    parent           TEXT,
+    -- lists and objects are JSON, null if empty
+    labels           TEXT,
+    due              TEXT,
+    defer            TEXT,
+    estimate         TEXT,
+    -- derived: the estimate as a number
+    estimate_ms      BIGINT,
+    acceptance       TEXT,
+    links            TEXT,
+    fields           TEXT
 );
 
 -- `pn ready` reads its answer off this index, however many issues are closed or blocked.
@@ -42,6 +54,10 @@ CREATE INDEX issues_state ON issues(status, issue_type);
 CREATE INDEX issues_assignee ON issues(assignee) WHERE assignee IS NOT NULL;
 CREATE INDEX issues_fixes ON issues(fixes) WHERE fixes IS NOT NULL;
 CREATE INDEX issues_lease ON issues(lease_expires_at) WHERE lease_expires_at IS NOT NULL;
+CREATE INDEX issues_parent ON issues(parent) WHERE parent IS NOT NULL;
+CREATE INDEX issues_defer ON issues(defer) WHERE defer IS NOT NULL;
+CREATE INDEX issues_linked ON issues(id) WHERE links IS NOT NULL;
+CREATE INDEX issues_labelled ON issues(id) WHERE labels IS NOT NULL;
 
 CREATE TABLE deps (
     issue_id      TEXT NOT NULL REFERENCES issues(id),
@@ -59,7 +75,9 @@ CREATE TABLE comments (
     actor      TEXT NOT NULL,
     text       TEXT NOT NULL,
     created_at TEXT NOT NULL,
-    extra      TEXT
+    extra      TEXT,
+    -- derived: the text, folded for search
+    search_text TEXT NOT NULL
 );
 
 CREATE INDEX comments_issue ON comments(issue_id, created_at, id);
@@ -388,6 +406,14 @@ CREATE INDEX releases_version ON releases(version, shipped_at);
 CREATE TABLE skills (
     name       TEXT PRIMARY KEY,
     skills     TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    extra      TEXT
+);
+
+-- Queries with a name.
+CREATE TABLE views (
+    name       TEXT PRIMARY KEY,
+    query      TEXT NOT NULL,
     updated_at TEXT NOT NULL,
     extra      TEXT
 );

@@ -93,24 +93,23 @@ impl FindInput {
     async fn fetch<C: StoreCalls>(&self, calls: &C, view: IssueView, limit: u32) -> Result<Vec<Issue>> {
         let Self { status, priority, issue_type, .. } = *self;
         let (assignee, limit) = (self.assignee.clone(), Some(limit));
+        let q = self.query.clone();
         match (view, &self.query) {
             (IssueView::All, None) => {
                 let list = issue::List { status, priority, assignee, issue_type, ..Default::default() };
                 calls.call(issue::List { limit, ..list }).await
             }
-            (IssueView::Ready, None) if status.is_none_or(|status| status == Status::Open) => {
-                calls.call(issue::Ready { priority, assignee, issue_type, limit, spec: None, sort: None }).await
-            }
             (IssueView::All, Some(q)) => {
-                let q = q.clone();
-                calls.call(issue::Search { q, status, priority, assignee, issue_type, limit }).await
+                let search = issue::Search { q: q.clone(), status, priority, assignee, ..Default::default() };
+                calls.call(issue::Search { issue_type, limit, ..search }).await
             }
-            (IssueView::Blocked, None) => {
-                calls.call(issue::Blocked { status, priority, assignee, issue_type, limit }).await
+            (IssueView::Ready, _) if status.is_none_or(|status| status == Status::Open) => {
+                calls.call(issue::Ready { q, priority, assignee, issue_type, limit, ..Default::default() }).await
             }
-            (IssueView::Ready, None) => Err(Error::invalid("what is ready is open").hint("use view all")),
-            (IssueView::Ready | IssueView::Blocked, Some(_)) => {
-                Err(Error::invalid("query looks at all issues").hint("leave view out"))
+            (IssueView::Ready, _) => Err(Error::invalid("what is ready is open").hint("use view all")),
+            (IssueView::Blocked, _) => {
+                let blocked = issue::Blocked { q, status, priority, assignee, ..Default::default() };
+                calls.call(issue::Blocked { issue_type, limit, ..blocked }).await
             }
         }
     }
