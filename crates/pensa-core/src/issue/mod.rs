@@ -27,7 +27,9 @@ use crate::text_form::serde_as_text;
 use crate::time::{Date, Span, Timestamp};
 
 pub use claim::{Origin, Requester};
-pub use plan::{Criterion, FieldChange, FieldValues, IssueRules, Link, LinkKind, check_field_name, field_object, label};
+pub use plan::{
+    Criterion, FieldChange, FieldValues, IssueRules, Link, LinkKind, check_field_name, field_object, label,
+};
 pub use transition::{IssueTransition, TransitionResult, apply};
 
 closed_enum! {
@@ -126,7 +128,8 @@ impl FromStr for SortBy {
         }
         text.parse().map(Self::Sort).map_err(|error: Error| {
             let words = Sort::ALL.into_iter().map(Sort::as_str);
-            let near = text::nearest(text, words.clone()).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+            let near =
+                text::nearest(text, words.clone()).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
             error.hint(format!("{near}one of {}, field.NAME", words.collect::<Vec<_>>().join(", ")))
         })
     }

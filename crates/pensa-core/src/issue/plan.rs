@@ -132,9 +132,7 @@ impl IssueRules {
 impl IssueRules {
     /// Sorts issues by a custom field: in the order of its declared values, or as text. Issues without it come last.
     pub fn sort_by_field(&self, issues: &mut [Issue], name: &str) -> Result<()> {
-        let declared = self.fields.as_ref().map(|fields| {
-            fields.get(name).ok_or_else(|| unknown_field(name, fields))
-        });
+        let declared = self.fields.as_ref().map(|fields| fields.get(name).ok_or_else(|| unknown_field(name, fields)));
         let values = match declared.transpose()? {
             Some(FieldValues::OneOf(values)) => values.as_slice(),
             _ => &[],

@@ -178,7 +178,9 @@ impl IssueQuery {
             tokens => tokens?,
         };
         if tokens.len() > MAX_TERMS {
-            return Err(Error::invalid(format!("too many terms: {}", tokens.len())).hint(format!("at most {MAX_TERMS}")));
+            return Err(
+                Error::invalid(format!("too many terms: {}", tokens.len())).hint(format!("at most {MAX_TERMS}"))
+            );
         }
         let mut terms = Vec::new();
         let mut tokens = tokens.into_iter().peekable();
@@ -211,7 +213,8 @@ impl IssueQuery {
     /// Reads a query for what it asks, without the settings that a store has.
     pub fn outline(query: &str) -> Self {
         let (now, rules) = (Timestamp::from_millis(0), IssueRules::default());
-        let parsed = now.and_then(|now| Self::parse(query, &QueryOptions { now, actor: "", rules: &rules, is_lenient: true }));
+        let parsed =
+            now.and_then(|now| Self::parse(query, &QueryOptions { now, actor: "", rules: &rules, is_lenient: true }));
         parsed.unwrap_or_default()
     }
 
@@ -469,7 +472,10 @@ mod tests {
             ("due:none", Predicate::Day(DayField::Due, Comparison::Equal, None)),
             ("defer>=fri", Predicate::Day(DayField::Defer, Comparison::GreaterOrEqual, date("2026-11-20"))),
             ("updated>2d", Predicate::Time(TimeField::Updated, Comparison::Less, time("2026-11-17T12:00:00Z"))),
-            ("created<=12h", Predicate::Time(TimeField::Created, Comparison::GreaterOrEqual, time("2026-11-19T00:00:00Z"))),
+            (
+                "created<=12h",
+                Predicate::Time(TimeField::Created, Comparison::GreaterOrEqual, time("2026-11-19T00:00:00Z")),
+            ),
             ("closed>yesterday", Predicate::Time(TimeField::Closed, Comparison::Greater, time("2026-11-18T00:00:00Z"))),
             ("estimate>90m", Predicate::Estimate(Comparison::Greater, "90m".parse().ok())),
             ("severity:high", Predicate::Field("severity".into(), Some("high".into()))),

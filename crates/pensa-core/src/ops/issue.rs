@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::id::{IssueId, IssueRef};
 use crate::issue::{
-    Created, FieldChange, Issue, IssueDetail, IssueRules, IssueTransition, IssueType, Priority, SortBy, Status, Updated,
-    field_object,
+    Created, FieldChange, Issue, IssueDetail, IssueRules, IssueTransition, IssueType, Priority, SortBy, Status,
+    Updated, field_object,
 };
 use crate::op::op;
 use crate::text;

@@ -3,7 +3,8 @@
 use pensa_core::event::{self, EventType};
 use pensa_core::id::{IssueId, IssueRef};
 use pensa_core::issue::{
-    self, Created, Issue, IssueDetail, IssueTransition, IssueType, Link, LinkKind, Requester, Sort, SortBy, Status, Updated,
+    self, Created, Issue, IssueDetail, IssueTransition, IssueType, Link, LinkKind, Requester, Sort, SortBy, Status,
+    Updated,
 };
 use pensa_core::ops::issue::{
     Accept, Blocked, Children, Close, Count, Counted, Create, Delete, Deleted, Group, Heartbeat, History, List, Ready,
@@ -311,8 +312,9 @@ pub(crate) fn remove(cx: &Context<'_>, tx: &Tx<'_>, issue: Issue, note: Map<Stri
     }
     let (deps, comments) = (deps::parents(tx, &issue.id)?, comments::of_issue(tx, &issue.id)?);
     let attached = entity::attached_to(tx, &issue.id)?;
+    // What is attached to it is not part of its row.
+    issues::delete(tx, &issue)?;
     let whole = IssueDetail::alone(issue, deps, comments, attached);
-    issues::delete(tx, &whole.issue)?;
     let mut detail = note;
     detail.insert("issue".into(), event::change(&whole, Value::Null));
     events::log(cx, tx, &whole.issue.id, EventType::Deleted, detail)

@@ -209,7 +209,9 @@ impl Selection {
     fn referring(&mut self, tx: &Tx<'_>, target: Option<&str>) -> Result<String> {
         let is_meant = |known: &str| match target {
             None => true,
-            Some(target) => known == target || known.strip_suffix(target).is_some_and(|rest| rest.ends_with([':', '/'])),
+            Some(target) => {
+                known == target || known.strip_suffix(target).is_some_and(|rest| rest.ends_with([':', '/']))
+            }
         };
         let mut ids = Vec::new();
         entity::for_each_in_order::<Ref>(tx, None, &[], |reference| {

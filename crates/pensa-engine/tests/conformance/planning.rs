@@ -92,7 +92,7 @@ conformance! {
         let later = world.task("later");
         depend(&later, &epic).expect("fine");
         assert_eq!(update(&world, &later, json!({"parent": epic.id})).expect_err("a cycle").code, Code::CycleDetected);
-        let tree = world.json::<dep::Tree>("a", json!({"id": epic.id})).expect("a tree");
+        let tree = world.json::<dep::Tree>("a", json!({"id": epic.id, "direction": "up"})).expect("a tree");
         assert_eq!(tree.iter().map(|node| (node.title.as_str(), node.part)).collect::<Vec<_>>(),
             [("epic", false), ("part", true), ("leaf", true)]);
         update(&world, &part, json!({"parent": ""})).expect("cleared");

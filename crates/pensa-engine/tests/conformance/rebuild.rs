@@ -67,7 +67,7 @@ fn pick(world: &World, sql: &str, number: usize) -> String {
 }
 
 /// The number of different steps.
-const STEPS: usize = 62;
+const STEPS: usize = 71;
 
 /// One step by number.
 fn apply_step(world: &World, step: Step) -> Result<String> {
@@ -141,6 +141,22 @@ fn apply_step(world: &World, step: Step) -> Result<String> {
             let turn: i64 = turn.parse().unwrap_or(0);
             ("sync.take", json!({"entries": [sent], "peer": {"store_id": "there", "turn": turn}}))
         }
+        61 => ("issue.update", json!({"id": issue, "add_labels": [format!("l{b}")], "due": "+3d", "estimate": "2h"})),
+        62 => ("issue.update", json!({"id": issue, "parent": pick(world, "SELECT id FROM issues ORDER BY id", b)})),
+        63 => ("issue.update", json!({"id": issue, "parent": "", "defer": (["", "+1d"][b % 2])})),
+        64 => {
+            ("issue.update", json!({"id": issue, "acceptance": [format!("c{b}")], "fields": {"size": format!("{b}")}}))
+        }
+        65 => ("issue.accept", json!({"id": issue, "number": 1})),
+        66 => ("link.add", json!({"id": issue, "to": pick(world, "SELECT id FROM issues ORDER BY id", b)})),
+        67 => ("label.rename", json!({"old": format!("l{a}"), "new": format!("l{b}")})),
+        68 => (
+            ["view.save", "view.remove"][b % 2],
+            match b % 2 {
+                0 => json!({"name": format!("v{}", a % 3), "query": format!("label:l{b}")}),
+                _ => json!({"name": format!("v{}", a % 3)}),
+            },
+        ),
         60 => {
             let set = kv::Set {
                 scope: "user".into(),

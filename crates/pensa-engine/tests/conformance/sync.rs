@@ -418,7 +418,7 @@ conformance! {
         one.link(&task, &parent);
         export(&one);
         for name in ["issues.jsonl", "deps.jsonl", "comments.jsonl"] {
-            let with = read(&one, name).replace("}\n", ",\"labels\":[\"x\",1],\"zoo\":{\"a\":null}}\n");
+            let with = read(&one, name).replace("}\n", ",\"marks\":[\"x\",1],\"zoo\":{\"a\":null}}\n");
             fs::write(path(&one, name), with.replace("2026-", "2027-")).expect("written");
         }
         let other = one.clone_of(0x1000);
@@ -427,7 +427,7 @@ conformance! {
         update(&other, &other.show(&task), json!({"priority": "p1"}));
         export(&other);
         for name in ["issues.jsonl", "deps.jsonl", "comments.jsonl"] {
-            let kept = read(&other, name).lines().all(|line| line.contains("\"labels\":[\"x\",1],\"zoo\":{\"a\":null}"));
+            let kept = read(&other, name).lines().all(|line| line.contains("\"marks\":[\"x\",1],\"zoo\":{\"a\":null}"));
             assert!(kept, "{name}: {}", read(&other, name));
         }
     }

@@ -87,7 +87,13 @@ where
 }
 
 /// If nothing was found by a label that no issue has, names the nearest one.
-fn hint_labels(options: &GlobalOptions, output: Output, found: usize, q: Option<&str>, labels: &[String]) -> Result<()> {
+fn hint_labels(
+    options: &GlobalOptions,
+    output: Output,
+    found: usize,
+    q: Option<&str>,
+    labels: &[String],
+) -> Result<()> {
     let query = IssueQuery::outline(q.unwrap_or_default());
     let asked: Vec<&str> = query.labels().chain(labels.iter().map(String::as_str)).collect();
     if found > 0 || asked.is_empty() {

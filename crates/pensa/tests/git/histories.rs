@@ -44,6 +44,8 @@ struct History {
     /// Names with skills, and removed names.
     skills: BTreeSet<String>,
     removed: BTreeSet<String>,
+    /// Labels and acceptance criteria, with their issues; none is ever removed.
+    planned: Vec<(String, String)>,
     log: Vec<String>,
 }
 
@@ -51,12 +53,13 @@ impl History {
     fn new(machine: Machine, seed: u64) -> Self {
         let branches = std::array::from_fn(|_| ("main".to_owned(), Vec::new()));
         let (refs, [skills, removed]) = (Vec::new(), [(); 2].map(|()| BTreeSet::new()));
-        Self { machine, model: Model::default(), dice: Dice(seed), branches, refs, skills, removed, log: Vec::new() }
+        let (model, dice) = (Model::default(), Dice(seed));
+        Self { machine, model, dice, branches, refs, skills, removed, planned: Vec::new(), log: Vec::new() }
     }
 
     fn step(&mut self) {
         let at = self.dice.below(CLONES);
-        match self.dice.below(22) {
+        match self.dice.below(25) {
             0..3 => self.create(at),
             3..7 => self.set(at),
             7 => self.comment(at),
@@ -64,6 +67,7 @@ impl History {
             9 => self.delete(at),
             20 => self.refer(at),
             21 => self.skill(at),
+            22..25 => self.plan(at),
             10..13 => self.commit(at),
             13..16 => self.pull(at),
             16 => self.push(at),
@@ -147,6 +151,28 @@ impl History {
         let made = self.machine.clone(at).json(&["ref", "add", &issue, &known]);
         self.note(at, format!("ref {} {known} of {issue}", made["of"]["id"]));
         self.refs.push((issue, known));
+    }
+
+    /// Changes a planning field. Any issue may become a part of any other, so that merges bring cycles together.
+    fn plan(&mut self, at: usize) {
+        let Some(issue) = self.some_issue(at) else { return };
+        let other = self.some_issue(at).unwrap_or_default();
+        let new = format!("plan-{}", self.log.len());
+        let day = format!("2026-12-0{}", 1 + self.dice.below(9));
+        let change = match self.dice.below(8) {
+            0..2 => ["update", &issue, "--add-label", &new],
+            2 => ["update", &issue, "--accept", &new],
+            3 => ["update", &issue, "--due", &day],
+            4 => ["update", &issue, "--defer", if self.dice.below(2) == 0 { "" } else { &day }],
+            5 => ["update", &issue, "--estimate", ["1h", "2h", ""][self.dice.below(3)]],
+            6 => ["link", "add", &issue, &other],
+            _ => ["update", &issue, "--parent", &other],
+        };
+        let is_done = self.machine.clone(at).try_pn(&change).is_ok();
+        self.note(at, format!("{change:?}: {is_done}"));
+        if is_done && ["--add-label", "--accept"].contains(&change[2]) {
+            self.planned.push((issue, new.clone()));
+        }
     }
 
     /// Few names, so that clones change and remove those of each other.
@@ -369,6 +395,11 @@ impl History {
         };
         for (_, known) in self.refs.iter().filter(|(issue, _)| !self.model.was_deleted(issue)) {
             assert!(has("refs", known), "{known}\n{}", self.log.join("\n"));
+        }
+        for (issue, word) in self.planned.iter().filter(|(issue, _)| !self.model.was_deleted(issue)) {
+            let line = files[0].lines().find(|line| line.contains(&format!("{{\"id\":\"{issue}\"")));
+            let is_there = line.is_some_and(|line| line.contains(&format!("\"{word}\"")));
+            assert!(is_there, "{word} of {issue}: {line:?}\n{}", self.log.join("\n"));
         }
         for name in self.skills.difference(&self.removed) {
             assert!(has("skills", name), "{name}\n{}", self.log.join("\n"));

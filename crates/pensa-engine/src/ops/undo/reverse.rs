@@ -129,14 +129,14 @@ fn reverse_creation(cx: &Context<'_>, tx: &Tx<'_>, event: &LoggedEvent) -> Resul
         let by = last_change_summary(tx, "issues", fix.id.as_str(), ChangeKind::Created)?;
         return Err(dependent_error(event, by, &format!("{} fixes it", fix.id)));
     }
-    let whole = full_detail(tx, issue)?;
+    let whole = full_detail(tx, issue.clone())?;
     let came_alone = !event.detail.contains_key("issue");
     if came_alone && !(whole.deps.is_empty() && whole.comments.is_empty()) {
         return Err(refused(event, "the issue has comments or dependencies by now"));
     }
     let comments = whole.comments.iter().map(|comment| comment.id.to_string()).collect();
     tombstones::write_tombstone_with_comments(cx, tx, &ISSUES, id.as_str(), Some(whole.issue.updated_at), comments)?;
-    issues::delete(tx, &whole.issue)?;
+    issues::delete(tx, &issue)?;
     Ok(Map::from_iter([("issue".to_owned(), event::change(&whole, Value::Null))]))
 }
 
