@@ -4,7 +4,7 @@ use pensa_core::issue::IssueTransition;
 use pensa_core::learning::recall::RecallHints;
 use pensa_core::ops::issue::Show;
 use pensa_core::ops::next::{Assignment, ClaimNext};
-use pensa_core::{Error, Result};
+use pensa_core::{Code, Error, Result};
 
 use super::{issue, learning};
 use crate::context::Context;
@@ -20,11 +20,11 @@ impl Execute for ClaimNext {
         let query = self.q.as_ref().map(|query| issue_query::parse(cx, tx, query, false)).transpose()?;
         let ready = issue::ready(cx.now).matching(cx, tx, &query.unwrap_or_default())?;
         let Some(first) = issue::queue(tx, ready, 1)?.pop() else {
-            let (what, hint) = match &self.q {
-                Some(query) => (format!("that matches {query:?}"), "pn ready shows what is ready"),
-                None => ("that is ready".to_owned(), "pn blocked shows what waits, and for what"),
+            let (message, hint) = match &self.q {
+                Some(query) => (format!("no ready issue matches {query:?}"), "pn ready shows what is ready"),
+                None => ("no issue is ready".to_owned(), "pn blocked shows what waits, and for what"),
             };
-            return Err(Error::not_found("issue", what).hint(hint));
+            return Err(Error::new(Code::NotFound, message).hint(hint));
         };
         let step = IssueTransition::Claim { lease: self.ttl };
         let claimed = issue::advance(cx, tx, first, step, &cx.requester(false))?;

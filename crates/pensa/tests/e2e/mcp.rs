@@ -177,6 +177,10 @@ fn daily(sdk: &mut Sdk, issue: &str) -> Vec<String> {
     printed.push(sdk.call("work", json!({"act": "resume", "issue": issue})));
     printed.push(sdk.call("work", json!({"act": "done", "reason": "so"})));
     printed.push(sdk.refused("work", json!({"act": "start"})).to_string());
+    sdk.call("create", json!({"title": "pick me", "type": "task", "labels": ["pick"], "acceptance": ["picked"]}));
+    let next = sdk.call("work", json!({"act": "next", "query": "label:pick"}));
+    assert!(next.contains("pick me") && next.contains("in_progress") && next.contains("1. [ ] picked"), "{next}");
+    printed.push(sdk.refused("work", json!({"act": "next", "query": "label:pick"})).to_string());
     printed.push(sdk.refused("work", json!({"act": "dance"})).to_string());
     let shipped = sdk.call("ship", json!({"name": "parents", "version": "1.0", "issues": [issue]}));
     assert!(shipped.starts_with("shipped rel-") && shipped.contains("1.0"), "{shipped}");

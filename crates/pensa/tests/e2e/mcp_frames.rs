@@ -93,7 +93,7 @@ fn wrong_fields_and_huge_texts_are_errors_of_the_tool(pn: &Sandbox) {
         ("find", json!({"limit": 1e30}), "invalid_input"),
         ("find", json!({"max_tokens": 0}), "invalid_input"),
         ("find", json!({"view": "ready", "status": "closed"}), "invalid_input"),
-        ("find", json!({"view": "blocked", "query": "x"}), "invalid_input"),
+        ("find", json!({"view": "blocked", "query": "lable:x"}), "invalid_input"),
         ("update", json!({"id": "pn-1", "state": "delete"}), "invalid_input"),
         ("update", json!({"id": "pn-1", "state": "close", "title": "t"}), "invalid_input"),
         ("update", json!({"id": "pn-1", "reason": "r"}), "invalid_input"),

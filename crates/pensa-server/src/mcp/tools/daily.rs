@@ -3,6 +3,7 @@
 use pensa_core::id::{IssueRef, LearningRef};
 use pensa_core::learning::recall::Hit;
 use pensa_core::learning::{Impact, Kind};
+use pensa_core::ops::next::ClaimNext;
 use pensa_core::ops::{briefing, learning, release, work};
 use pensa_core::time::Span;
 use pensa_core::work::{StepStatus, Work, WorkKind};
@@ -13,6 +14,7 @@ use serde::Deserialize;
 use super::super::StoreCalls;
 use super::super::page::{DataOrigin, TextPage, data, data_line};
 use super::ToolOutput;
+use super::issues::assignment;
 
 /// Show the current state: my work and claims, the queue, learnings, releases
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -42,6 +44,7 @@ pub(super) async fn context<C: StoreCalls>(calls: &C, args: ContextInput) -> Res
 #[serde(rename_all = "snake_case")]
 enum WorkAction {
     Show,
+    Next,
     Start,
     Pause,
     Resume,
@@ -50,7 +53,8 @@ enum WorkAction {
     StepDone,
 }
 
-/// Work on an issue in steps; starting claims it and pauses other work, done closes it
+/// Work on an issue in steps; next claims the first ready issue and shows it, start claims one and pauses other work, done
+/// closes it
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WorkInput {
@@ -58,6 +62,9 @@ pub(super) struct WorkInput {
     /// An issue, or for start the title of a new one; default my active work
     #[serde(default)]
     issue: Option<String>,
+    /// For next: only an issue that matches, such as label:auth p<=1
+    #[serde(default)]
+    query: Option<String>,
     /// For start and add_steps, a title each
     #[serde(default)]
     steps: Vec<String>,
@@ -82,7 +89,7 @@ pub(super) struct WorkInput {
 }
 
 pub(super) async fn work<C: StoreCalls>(calls: &C, args: WorkInput) -> Result<ToolOutput> {
-    let WorkInput { act, issue, steps, number, kind, branch, reason, take, force } = args;
+    let WorkInput { act, issue, query: q, steps, number, kind, branch, reason, take, force } = args;
     let named = || issue.as_deref().map(str::parse::<IssueRef>).transpose();
     let work = match act {
         WorkAction::Show => match calls.call(work::Current { actor: calls.actor().await?, issue: named()? }).await? {
@@ -92,6 +99,7 @@ pub(super) async fn work<C: StoreCalls>(calls: &C, args: WorkInput) -> Result<To
                 return Ok(format!("no work{on} is active\n").into());
             }
         },
+        WorkAction::Next => return assignment(&calls.call(ClaimNext { q, ttl: None }).await?),
         WorkAction::Start => {
             let what = issue.ok_or_else(|| Error::invalid("issue is missing").hint("an issue, or a title"))?;
             calls.call(work::Start { what, kind, branch, steps, ttl: None }).await?

@@ -6,6 +6,7 @@ use pensa_core::comment::Comment;
 use pensa_core::dep::TreeNode;
 use pensa_core::id::IssueRef;
 use pensa_core::issue::{FieldChange, Issue, IssueDetail, IssueType, Priority, Status, field_object};
+use pensa_core::ops::next::Assignment;
 use pensa_core::ops::{comment, dep, issue};
 use pensa_core::time::Span;
 use pensa_core::{Error, Result};
@@ -129,11 +130,45 @@ pub(super) struct ShowInput {
 pub(super) async fn show<C: StoreCalls>(calls: &C, args: ShowInput) -> Result<ToolOutput> {
     let mut page = TextPage::new(args.max_tokens)?;
     let detail = calls.call(issue::Show { id: args.id }).await?;
+    add_detail(&mut page, &detail);
+    Ok(ToolOutput::about(&detail.issue.id, page.finish()))
+}
+
+/// An issue that was just claimed, with what is known about it.
+pub(super) fn assignment(claimed: &Assignment) -> Result<ToolOutput> {
+    let mut page = TextPage::new(None)?;
+    if !claimed.learnings.is_empty() {
+        let lines: Vec<String> = claimed.learnings.iter().map(|learning| data_line(&learning.text)).collect();
+        page.note("known about it:");
+        page.lines(&DataOrigin::new("learnings"), &lines);
+    }
+    if !claimed.files.is_empty() {
+        let lines: Vec<String> = claimed.files.iter().map(|file| data_line(file)).collect();
+        page.note("files:");
+        page.lines(&DataOrigin::new("learnings"), &lines);
+    }
+    if let Some(parent) = &claimed.parent_issue {
+        page.note("part of:");
+        page.lines(&DataOrigin::new("issues"), &[issue_line(parent)]);
+    }
+    page.note("claimed:");
+    add_detail(&mut page, &claimed.detail);
+    Ok(ToolOutput::about(&claimed.detail.issue.id, page.finish()))
+}
+
+/// A dependency, with how it was closed.
+fn dep_line(issue: &Issue) -> String {
+    let reason = issue.close_reason.as_ref().map(|reason| format!(": {}", data_line(reason)));
+    format!("{}{}", issue_line(issue), reason.unwrap_or_default())
+}
+
+/// Adds an issue with what it waits for, what is attached to it, and its comments.
+fn add_detail(page: &mut TextPage, detail: &IssueDetail) {
     let others = !detail.deps.is_empty() || !detail.comments.is_empty();
     let remaining = if others { page.remaining() / 2 } else { page.remaining() };
-    page.block(&DataOrigin::new(detail.issue.id.as_str()), &issue_details(&detail), remaining);
+    page.block(&DataOrigin::new(detail.issue.id.as_str()), &issue_details(detail), remaining);
     if !detail.deps.is_empty() {
-        let lines: Vec<String> = detail.deps.iter().map(issue_line).collect();
+        let lines: Vec<String> = detail.deps.iter().map(dep_line).collect();
         page.note("waits for:");
         let shown = page.lines(&DataOrigin::new("issues"), &lines);
         if shown < lines.len() {
@@ -144,8 +179,7 @@ pub(super) async fn show<C: StoreCalls>(calls: &C, args: ShowInput) -> Result<To
         page.note(&format!("{kind}:"));
         page.lines(&DataOrigin::new(kind), &lines.iter().map(|line| data_line(line)).collect::<Vec<_>>());
     }
-    add_comments(&mut page, &detail.comments);
-    Ok(ToolOutput::about(&detail.issue.id, page.finish()))
+    add_comments(page, &detail.comments);
 }
 
 /// An issue's line, its details and its description.
