@@ -8,6 +8,8 @@ const MAX_LINES: usize = 120;
 const MAX_FILES: usize = 6;
 /// Text that identifies code of the guide's entity.
 const MARKS: [&str; 2] = ["refs::", "RefId"];
+/// Other features that use the entity.
+const USERS: [&str; 1] = ["crates/pensa-engine/src/tables/issue_query.rs"];
 
 /// Differences between the guide and the code, and exceeded limits.
 pub(crate) fn problems(guide: &str, rust: &[SourceFile]) -> Vec<String> {
@@ -29,7 +31,9 @@ pub(crate) fn problems(guide: &str, rust: &[SourceFile]) -> Vec<String> {
         let missing = lines.iter().find(|line| !rest.any(|other| other == **line));
         problems.extend(missing.map(|line| format!("CONTRIBUTING.md: {name} has no {line:?} there")));
     }
-    let is_source = |source: &&SourceFile| source.name.starts_with("crates/") && source.name.contains("/src/");
+    let is_source = |source: &&SourceFile| {
+        source.name.starts_with("crates/") && source.name.contains("/src/") && !USERS.contains(&source.name.as_str())
+    };
     for source in rust.iter().filter(is_source) {
         let shown = files.iter().find(|(name, _)| source.name == *name).map_or(&[][..], |(_, lines)| lines);
         for (at, line) in source.text.lines().enumerate() {

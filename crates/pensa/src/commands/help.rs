@@ -70,13 +70,13 @@ const GROUPS: [(&str, &[&str]); 7] = [
 
 macro_rules! topics {
     ($($name:literal)*) => {
-        [$(($name, include_str!(concat!("../../../../docs/", $name, ".md"))),)*]
+        &[$(($name, include_str!(concat!("../../../../docs/", $name, ".md"))),)*]
     };
 }
 
 /// The guides, in reading order.
-const TOPICS: [(&str, &str); 19] = topics! {
-    "get-started" "get-started-agents" "plan-and-track" "choose-what-next" "many-agents" "memory" "share-through-git"
+const TOPICS: &[(&str, &str)] = topics! {
+    "get-started" "get-started-agents" "plan-and-track" "organise" "choose-what-next" "many-agents" "memory" "share-through-git"
     "share-through-a-server" "recover" "import-from-other-tools" "operate-the-server" "operate-postgresql" "programs"
     "reference-configuration" "reference-files" "reference-errors" "reference-events" "reference-json" "glossary"
 };

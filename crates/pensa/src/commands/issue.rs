@@ -265,7 +265,10 @@ impl Render for ShownIssue {
         }
         if !detail.linked_by.is_empty() {
             section(screen, "linked by");
-            detail.linked_by.iter().for_each(|link| link.render(screen));
+            for link in &detail.linked_by {
+                screen.plain("  ");
+                link.render(screen);
+            }
         }
         for (kind, lines) in detail.attached_lines() {
             section(screen, kind);

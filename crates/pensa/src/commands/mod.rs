@@ -413,7 +413,8 @@ fn close(options: &GlobalOptions, output: Output, op: &ops::issue::Close) -> Res
     let closed = with_progress(output, || connect::client(options)?.call(op))?;
     output.answer(&closed)?;
     if closed.unmet() > 0 {
-        output.warning(&format!("{} of its acceptance criteria are not met: pn show {}", closed.unmet(), closed.id));
+        let (unmet, total) = (closed.unmet(), closed.acceptance.len());
+        output.warning(&format!("acceptance criteria not met: {unmet} of {total}; pn show {} lists them", closed.id));
     }
     context::refresh(options, output);
     Ok(())

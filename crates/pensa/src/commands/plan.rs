@@ -77,7 +77,7 @@ pub(super) fn section(screen: &mut Screen, title: &str) {
 /// The planning fields of an issue, its links and criteria.
 pub(super) fn render_plan(issue: &Issue, screen: &mut Screen) {
     for (name, value) in issue.plan_facts() {
-        screen.faint(&format!("{name:<8}")).text(&value).end();
+        screen.faint(&format!("{name:<7} ")).text(&value).end();
     }
     for link in &issue.links {
         screen.faint("link    ").plain(&format!("{} ", link.kind)).id(&link.to).end();

@@ -154,12 +154,16 @@ impl Screen {
             self.status(issue.status).plain(&" ".repeat(12 - issue.status.as_str().len()));
         }
         let assignee = issue.assignee.as_ref().map(|name| format!("@{name}"));
+        // Pipes keep the line that programs know.
+        let labels = issue.labels.iter().filter(|_| terminal().is_some()).map(|label| format!("#{label}"));
+        let due = issue.due.filter(|_| terminal().is_some()).map(|due| format!("due {due}"));
+        let facts: Vec<String> = assignee.into_iter().chain(labels).chain(due).collect();
         let title = text::printable_line(&issue.title);
         let before = taken + issue.id.as_str().len() + if with_status { 22 } else { 10 };
-        let after = assignee.as_ref().map_or(0, |name| name.chars().count() + 1);
+        let after: usize = facts.iter().map(|fact| fact.chars().count() + 1).sum();
         self.plain(&fit_line(&title, before + after));
-        if let Some(assignee) = &assignee {
-            self.plain(" ").faint(assignee);
+        for fact in &facts {
+            self.plain(" ").faint(fact);
         }
         self
     }
