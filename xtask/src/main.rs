@@ -31,7 +31,7 @@ Usage: cargo xtask <TASK>
            --quick       fewer and shorter runs
            --only GROUP  only one group: team (on PostgreSQL), embedded (on SQLite), local (processes and the
                          daemon), transfer (import and export), agents (their entries), records, stream (events to
-                         many followers), learnings, redaction or instructions
+                         many followers), learnings, redaction, triage or instructions
                          (counted by callgrind)
            --pn FILE     measure this binary instead of building one
            --write       put the results into docs/benchmarks.md

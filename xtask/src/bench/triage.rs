@@ -9,8 +9,8 @@ use serde_json::json;
 use super::BenchPlan;
 use super::data::{self, Dice};
 use super::lab::{BenchProject, Lab, output};
-use super::report::{ReportRow, grouped};
-use super::samples::{Contender, alternate};
+use super::report::{BenchTarget, ReportRow, grouped};
+use super::samples::{Contender, WARM_UP, alternate};
 use crate::Result;
 
 /// Dependencies for every two issues.
@@ -23,9 +23,11 @@ const NEAR: usize = 50;
 const FEW: usize = 5;
 
 /// What is measured: a command, the issues of its store, whether chains are long, and how long it may take in milliseconds.
-const MEASURED: [(&str, usize, bool, Option<f64>); 5] = [
+const MEASURED: [(&str, usize, bool, Option<f64>); 7] = [
     ("insights", 10_000, false, Some(300.0)),
     ("plan", 10_000, false, Some(300.0)),
+    ("board", 10_000, false, Some(100.0)),
+    ("graph", 10_000, false, Some(100.0)),
     ("insights", 10_000, true, None),
     ("plan", 10_000, true, None),
     ("insights", 100_000, false, Some(4_000.0)),
@@ -37,6 +39,9 @@ pub(super) fn rows(lab: &Lab, plan: &BenchPlan) -> Result<Vec<ReportRow>> {
         let store = fill(lab, size, long)?;
         for (command, _, _, most) in MEASURED.into_iter().filter(|row| (row.1, row.2) == (size, long)) {
             rows.push(measure(lab, plan, &store, command, long, most)?);
+        }
+        if size == 10_000 && !long {
+            rows.push(claim_next(lab, plan, &store)?);
         }
         lab.discard(&store)?;
     }
@@ -67,6 +72,25 @@ fn measure(
     );
     let name = format!("`pn {command}` at {}{chains}", grouped(store.size));
     Ok(ReportRow::limited(name, times.describe(), times.median(), most.map(|most| (most, " ms")), about))
+}
+
+/// Claiming the first ready issue against claiming one by its id.
+fn claim_next(lab: &Lab, plan: &BenchPlan, store: &BenchProject) -> Result<ReportRow> {
+    let runs = plan.runs.min(61);
+    let ready = output(&mut lab.pn(store, &["ready", "-q"]))?;
+    // From the end, so that none is claimed from both sides.
+    let ids: Vec<&str> = ready.lines().rev().take(runs + WARM_UP).collect();
+    let by_id = Contender::new(|run| Ok(lab.pn(store, &["update", ids[run], "--claim", "--json"])));
+    let next = Contender::new(|_| Ok(lab.pn(store, &["next", "--claim", "--json"])));
+    let [ours, reference] = alternate(runs, [next, by_id])?;
+    Ok(ReportRow::new(
+        format!("`pn next --claim` at {}", grouped(store.size)),
+        ours.describe(),
+        reference.describe(),
+        ours.median() / reference.median(),
+        BenchTarget::AtMost(1.5),
+        "`pn next --claim --json`, which returns what is needed to begin, against `pn update ID --claim --json`",
+    ))
 }
 
 /// A store of open issues, and some closed ones beside them.

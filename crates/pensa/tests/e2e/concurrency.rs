@@ -102,6 +102,34 @@ fn sixty_four_agents_lose_nothing_and_never_share_a_claim() {
 }
 
 #[test]
+fn sixty_four_processes_that_take_the_next_issue_get_different_ones() {
+    let pn = crate::sandbox();
+    let daemon = pn.daemon();
+    let line = |n: usize| json!({"op": "issue.create", "title": format!("wanted {n}"), "issue_type": "task", "labels": ["wanted"]});
+    pn.pn(["batch"]).stdin((0..AGENTS).map(|n| format!("{}\n", line(n))).collect::<String>()).ok_json_lines();
+    task(&pn, "not asked for");
+    let taken: HashSet<String> = thread::scope(|scope| {
+        let agents: Vec<_> = (0..AGENTS)
+            .map(|agent| {
+                let url = (agent % SERVED == 0).then_some(daemon.url.as_str());
+                let agent = Agent { pn: &pn, url, name: format!("agent-{agent}") };
+                scope.spawn(move || {
+                    let next = agent.run(&["next", "--claim", "label:wanted"]);
+                    assert_eq!(next.code, Some(0), "{}: {next:?}", agent.name);
+                    let issue: Value = serde_json::from_str(&next.stdout).expect("an issue");
+                    assert_eq!(issue["assignee"], agent.name.as_str());
+                    text(&issue["id"])
+                })
+            })
+            .collect();
+        agents.into_iter().map(|agent| agent.join().expect("an agent that meets no failure")).collect()
+    });
+    assert_eq!(taken.len(), AGENTS);
+    let none = pn.pn(["next", "--claim", "label:wanted"]).json().answer();
+    assert_eq!((none.code, &none.error()["code"]), (Some(1), &json!("not_found")));
+}
+
+#[test]
 fn many_first_commands_at_once_create_one_store() {
     let pn = Sandbox::bare(crate::PN);
     let inits: Vec<Value> = thread::scope(|scope| {

@@ -8,6 +8,7 @@ mod exports;
 mod faults;
 mod histories;
 mod model;
+mod planning;
 mod traps;
 
 const PN: &str = env!("CARGO_BIN_EXE_pn");
