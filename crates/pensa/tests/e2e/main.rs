@@ -15,6 +15,7 @@ mod doubt;
 mod equality;
 mod errors;
 mod events;
+mod first_format;
 mod foreign_records;
 mod hooks;
 mod hooks_doctor;

@@ -5,7 +5,7 @@
 mod described;
 mod mask;
 mod operations;
-mod script;
+pub(crate) mod script;
 mod surfaces;
 
 /// Compares with `snapshots/NAME.snap`.

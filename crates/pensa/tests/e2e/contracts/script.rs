@@ -39,7 +39,7 @@ pub(super) fn steps(script: &str) -> impl Iterator<Item = Step<'_>> {
 }
 
 /// A running script.
-pub(super) struct ScriptRun<'p> {
+pub(crate) struct ScriptRun<'p> {
     pn: &'p Sandbox,
     mask: Mask,
     answers: HashMap<String, Value>,
@@ -48,12 +48,12 @@ pub(super) struct ScriptRun<'p> {
 }
 
 impl<'p> ScriptRun<'p> {
-    pub(super) fn new(pn: &'p Sandbox) -> Self {
+    pub(crate) fn new(pn: &'p Sandbox) -> Self {
         Self { pn, mask: Mask::new(pn), answers: HashMap::new(), servers: Vec::new(), text: String::new() }
     }
 
     /// Runs all steps; returns their answers, and the first event of each type.
-    pub(super) fn run(mut self, script: &str) -> String {
+    pub(crate) fn run(mut self, script: &str) -> String {
         for step in steps(script) {
             self.text.push_str(&format!("> {}\n", step.line));
             let answers = self.answer(&step);
