@@ -9,7 +9,8 @@ const MAX_FILES: usize = 6;
 /// Text that identifies code of the guide's entity.
 const MARKS: [&str; 2] = ["refs::", "RefId"];
 /// Other features that use the entity.
-const USERS: [&str; 1] = ["crates/pensa-engine/src/tables/issue_query.rs"];
+const USERS: [&str; 2] =
+    ["crates/pensa-engine/src/ops/import_records.rs", "crates/pensa-engine/src/tables/issue_query.rs"];
 
 /// Differences between the guide and the code, and exceeded limits.
 pub(crate) fn problems(guide: &str, rust: &[SourceFile]) -> Vec<String> {

@@ -15,6 +15,7 @@ use pensa_core::ops::import::{
     ImportComment, ImportDocument, ImportEvent, ImportIssue, ImportItem, ImportLearning, ImportOrigin, ImportOutcome,
     ImportRelease, ImportSkills, ImportWork, ImportedRecord, Records, Source,
 };
+use pensa_core::ops::refs;
 use pensa_core::release::{self as releases_rules, Release};
 use pensa_core::session::object;
 use pensa_core::similar::hash64;
@@ -30,7 +31,7 @@ use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::entity::{self, StoredEntity};
 use crate::execute::Execute;
-use crate::tables::{comments, events, issues, learnings, skills, tombstones, work};
+use crate::tables::{comments, events, issue_query, issues, learnings, skills, tombstones, work};
 
 /// Most records per import.
 const MAX_RECORDS: usize = 10_000;
@@ -143,6 +144,11 @@ impl Importer<'_> {
         }
         entity::insert(tx, &issue)?;
         events::log(cx, tx, &issue.id, EventType::Created, event::changes(None, &issue))?;
+        let linear = ["linearId", "linear_id"].iter().find_map(|name| given.origin.fields.get(*name)?.as_str());
+        if let Some(key) = linear.filter(|key| !key.contains(char::is_whitespace) && !key.is_empty()) {
+            refs::Add { id: (&issue.id).into(), target: issue_query::linear_target(key), title: None }
+                .execute(cx, tx)?;
+        }
         if let Some(piece) = piece {
             entity::put(tx, &piece)?;
             let detail = event::differences(None, &piece);

@@ -13,7 +13,7 @@ use crate::db::Tx;
 use crate::entity::StoredEntity;
 use crate::execute::Execute;
 use crate::tables::learnings::{self, LearningFilter, RecallQuery};
-use crate::tables::{issues, sessions, tombstones};
+use crate::tables::{issue_query, issues, sessions, tombstones};
 
 /// Learnings recalled by default.
 const DEFAULT_RECALLED: u32 = 10;
@@ -96,6 +96,8 @@ pub(super) fn new_imported(cx: &Context<'_>, tx: &Tx<'_>, seed: SeedLearning) ->
     if let Some(description) = value.as_mut().and_then(|value| value.description.as_mut()) {
         *description = text::block("description", description)?;
     }
+    let linear_id = text::optional_line("linear_id", seed.linear_id.as_ref())?;
+    let issue_id = linear_id.as_ref().map(|key| issue_query::of_linear(tx, key)).transpose()?.flatten();
     // With a wrong clock it would rank as the freshest forever.
     let at: Timestamp = seed.at.map_or(cx.now, |at| at.min(cx.now));
     let learning = Learning {
@@ -104,7 +106,7 @@ pub(super) fn new_imported(cx: &Context<'_>, tx: &Tx<'_>, seed: SeedLearning) ->
         text: rules::check_text(&seed.text)?,
         tags: rules::check_tags(&seed.tags)?,
         files: rules::check_files(&seed.files)?,
-        issue_id: None,
+        issue_id,
         work: work.map(|issue| issue.id),
         session_id: None,
         impact: seed.impact,
@@ -112,7 +114,7 @@ pub(super) fn new_imported(cx: &Context<'_>, tx: &Tx<'_>, seed: SeedLearning) ->
         supersedes: None,
         revision: 1,
         value,
-        linear_id: text::optional_line("linear_id", seed.linear_id.as_ref())?,
+        linear_id,
         actor: cx.actor.clone(),
         created_at: at,
         updated_at: at,

@@ -1,6 +1,6 @@
 //! What a filter or a query selects from `issues i`, as an SQL condition.
 
-use pensa_core::id::IssueRef;
+use pensa_core::id::{IssueId, IssueRef};
 use pensa_core::issue::query::{Comparison, DayField, IssueQuery, IssueState, Predicate, QueryOptions, TimeField};
 use pensa_core::ops::issue::Filter;
 use pensa_core::ops::refs::Ref;
@@ -51,6 +51,23 @@ pub(crate) fn view(tx: &Tx<'_>, name: &str) -> Result<View> {
 
 pub(crate) fn views(tx: &Tx<'_>) -> Result<Vec<View>> {
     entity::query(tx, "ORDER BY name", params![])
+}
+
+/// The issue that is known in Linear under a key.
+pub(crate) fn of_linear(tx: &Tx<'_>, key: &str) -> Result<Option<IssueId>> {
+    let (target, mut found) = (linear_target(key), None);
+    entity::for_each_in_order::<Ref>(tx, None, &[], |reference| {
+        if reference.target == target {
+            found.get_or_insert_with(|| reference.of.issue_id.clone());
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// The reference to an issue in Linear.
+pub(crate) fn linear_target(key: &str) -> String {
+    format!("linear:{}", key.trim())
 }
 
 impl Selection {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::steps::{elements, show, task, text};
 
 crate::in_both_modes! {
+    a_key_in_linear_finds_the_issue_and_what_was_learned,
     a_long_title_in_a_file_is_imported_as_it_is_with_a_warning,
     a_long_title_of_another_tool_is_imported_as_it_is_with_a_warning,
     a_project_of_loopr_is_imported_with_the_files_of_its_loops,
@@ -184,4 +185,23 @@ fn upgrade_without_a_store_offers_the_agents_of_daycare_and_creates_one() {
     let done = pn.pn(["upgrade", "--import"]).ok_json();
     assert_eq!(done["daycare"]["imported"]["agents_imported"], json!(1), "{done}");
     assert_eq!(pn.pn(["agent", "show", "a1"]).ok_json()["id"], "a1");
+}
+
+/// A task of prjct and what was learned from it, both known in Linear under one key.
+fn a_key_in_linear_finds_the_issue_and_what_was_learned(pn: &Sandbox) {
+    let dir = pn.path("p");
+    let task = json!({"id": "t1", "description": "sign in", "linearId": "PRJ-7", "startedAt": "2026-01-01T00:00:00Z"});
+    put(&dir, "storage/state.json", json!({"currentTask": task}).to_string());
+    let learned = json!({"taskId": "t1", "linearId": "PRJ-7", "timestamp": "2026-01-01T10:00:00Z", "tags": ["auth"],
+        "learnings": {"gotchas": ["passkeys need a resident key"]}});
+    put(&dir, "memory/learnings.jsonl", lines(&[learned]));
+    for _ in 0..2 {
+        pn.pn(["import-from", "prjct", arg(&dir)]).ok();
+        let found = elements(&pn.pn(["search", "ref:PRJ-7"]).ok_json());
+        assert_eq!((found.len(), &found[0]["title"]), (1, &json!("sign in")), "{found:?}");
+        let refs = elements(&pn.pn(["ref", "list", found[0]["id"].as_str().expect("an id")]).ok_json());
+        assert_eq!((refs.len(), &refs[0]["target"]), (1, &json!("linear:PRJ-7")));
+        let known = elements(&pn.pn(["recall", "resident key"]).ok_json());
+        assert_eq!(known[0]["issue_id"], found[0]["id"], "{known:?}");
+    }
 }
